@@ -1,0 +1,4 @@
+//! Moving bits: permutations by mask, and bit-packed numbers.
+
+pub(crate) mod packing;
+pub(crate) mod permutation;

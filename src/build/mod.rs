@@ -1,0 +1,206 @@
+//! Making stores: fingerprints and ids in any order go in, a published store comes out.
+
+mod input;
+mod publish;
+mod records;
+mod shape;
+
+use std::path::PathBuf;
+
+pub use input::{InputFormat, InputOptions, InputSummary, Record, SkippedRecord, read_records};
+
+use crate::bits::permutation::{Permutation, Permuted};
+use crate::build::publish::Target;
+use crate::build::records::{Records, SortedRecords};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::header::{FINGERPRINT_COUNT_MAX, TableDescriptor};
+use crate::id::IdRef;
+use crate::recipe::Recipe;
+use crate::scheme::Scheme;
+use crate::segment::write::{SegmentSpec, SegmentWriter};
+use crate::store::Store;
+
+/// What ids a store gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdPolicy {
+    /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if any is
+    /// not, none if there is none.
+    #[default]
+    Auto,
+    /// None: ids that are given are left out.
+    None,
+    /// Numbers; any other id is refused.
+    U64,
+    /// Texts; numbers are written in decimal.
+    Text,
+}
+
+/// How to make a store.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BuildOptions {
+    /// The tables, and the distance they are meant for.
+    pub scheme: Scheme,
+    /// What ids it gets.
+    pub ids: IdPolicy,
+    /// Whether a store that is there already may be replaced. It stays as it is until the new
+    /// one is whole.
+    pub replace: bool,
+}
+
+impl Default for BuildOptions {
+    /// Two halves for distance 3, ids as they come, nothing replaced.
+    fn default() -> Self {
+        let scheme = Scheme::named("2", 3).expect("two halves are a family");
+        BuildOptions { scheme, ids: IdPolicy::Auto, replace: false }
+    }
+}
+
+impl BuildOptions {
+    /// Sets the scheme.
+    #[must_use]
+    pub fn scheme(mut self, scheme: Scheme) -> Self {
+        self.scheme = scheme;
+        self
+    }
+
+    /// Sets what ids the store gets.
+    #[must_use]
+    pub fn ids(mut self, ids: IdPolicy) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Sets whether a store that is there already may be replaced.
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
+        self
+    }
+}
+
+/// Makes a store from fingerprints in any order.
+///
+/// The same records give the same segment file, byte for byte, whatever their order; only the
+/// ids of one fingerprint keep the order in which they came. All records are held in memory.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), fpstore::Error> {
+/// use fpstore::{Builder, Fingerprint};
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("pages.fps");
+///
+/// let mut builder = Builder::new(&path)?;
+/// builder.push(Fingerprint::new(0xc0f1_789b_ed2e_b9b8), 17)?;
+/// builder.push(Fingerprint::new(0xc0f1_789b_ed2e_b9b8), 4)?;
+/// let store = builder.finish()?;
+/// assert_eq!(store.info().fingerprint_count(), 1);
+/// assert_eq!(store.info().id_count(), 2);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    target: Target,
+    options: BuildOptions,
+    records: Records,
+}
+
+impl Builder {
+    /// A builder of a store in the directory `path`, which must not exist or be empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::with_options`].
+    pub fn new(path: impl Into<PathBuf>) -> Result<Self> {
+        Builder::with_options(path, BuildOptions::default())
+    }
+
+    /// A builder with options of your own.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::StoreExists`] if there is a store and it may not be replaced.
+    /// * [`Error::NotAStore`] if there is something else; that is never replaced.
+    /// * [`Error::Locked`] if another process is writing to the store.
+    /// * [`Error::Io`] if the system refuses.
+    pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
+        let target = Target::claim(path.into(), options.replace)?;
+        let records = Records::new(options.ids);
+        Ok(Builder { target, options, records })
+    }
+
+    /// Takes a fingerprint with an id. The same id may come again and is then kept again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than
+    /// 65 535 bytes or holds NUL, CR or LF; or no number where numbers were asked for.
+    pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
+        self.records.push(fingerprint, id.into())
+    }
+
+    /// Takes a fingerprint without an id.
+    pub fn push_bare(&mut self, fingerprint: Fingerprint) {
+        self.records.push_bare(fingerprint);
+    }
+
+    /// Sorts, writes and publishes the store, and opens it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
+    /// * [`Error::StoreExists`] if someone else made a store at the path in the meantime.
+    /// * [`Error::Io`] if the system refuses. A store that was there before is unharmed.
+    pub fn finish(self) -> Result<Store> {
+        let Builder { target, options, records } = self;
+        let first = Permutation::new(first_mask(&options.scheme));
+        let sorted = records.sort(|fingerprint| first.apply(fingerprint));
+        let fingerprint_count = sorted.fingerprint_count();
+        if fingerprint_count > FINGERPRINT_COUNT_MAX {
+            let reason = format!("{fingerprint_count} fingerprints, a segment holds 2^40 at most");
+            return Err(Error::TooLarge { reason });
+        }
+        target.publish(|file| write_segment(file, &options.scheme, &first, &sorted))
+    }
+}
+
+fn first_mask(scheme: &Scheme) -> u64 {
+    *scheme.masks().first().expect("a scheme has at least one mask")
+}
+
+fn write_segment(
+    file: &mut std::fs::File,
+    scheme: &Scheme,
+    first: &Permutation,
+    sorted: &SortedRecords,
+) -> std::io::Result<()> {
+    let spec = SegmentSpec {
+        fingerprint_count: sorted.fingerprint_count(),
+        table_count: scheme.masks().len(),
+        tuned_k: scheme.tuned_k(),
+        ids: sorted.id_layout(),
+        recipe: Recipe::external(),
+    };
+    let has_ids = spec.ids.kind != crate::IdKind::None;
+    let mut writer = SegmentWriter::new(file, spec)?;
+    let mut values: Vec<Permuted> = sorted.values().collect();
+    for (number, &mask) in scheme.masks().iter().enumerate() {
+        if number > 0 {
+            let permutation = Permutation::new(mask);
+            values.clear();
+            values.extend(sorted.values().map(|value| permutation.apply(first.invert(value))));
+            values.sort_unstable();
+        }
+        let (tail_bits, block_bits) = shape::choose(&values);
+        let descriptor = TableDescriptor { mask, tail_bits, block_bits };
+        writer.table(descriptor, values.iter().copied())?;
+    }
+    if has_ids {
+        writer.ids(sorted.id_lists())?;
+    }
+    writer.finish()?;
+    Ok(())
+}

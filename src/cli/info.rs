@@ -1,0 +1,172 @@
+//! `fpstore info`: what a store holds and how large it is.
+
+use std::io::Write;
+
+use clap::Args;
+use fpstore::{SegmentInfo, StoreInfo};
+use serde::Serialize;
+
+use super::output::{ReportFormat, bytes, grouped, stdout};
+use super::{StoreArg, Verdict};
+
+/// Show what a store holds and how large it is
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  fpstore info -s pages.fps\n  fpstore info --format json | jq .fingerprints"
+)]
+pub(super) struct InfoArgs {
+    #[command(flatten)]
+    store: StoreArg,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
+}
+
+pub(super) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
+    let store = args.store.open()?;
+    let report = Report::of(&store.info(), store.tuned_k());
+    let mut out = stdout();
+    match args.format {
+        ReportFormat::Json => {
+            serde_json::to_writer(&mut out, &report)?;
+            writeln!(out)?;
+        }
+        ReportFormat::Text => report.write_text(&mut out)?,
+    }
+    out.flush()?;
+    Ok(Verdict::Yes)
+}
+
+#[derive(Serialize)]
+struct Report {
+    store: String,
+    generation: u64,
+    fingerprints: u64,
+    ids: u64,
+    bytes: u64,
+    tuned_k: u32,
+    recipe: Option<String>,
+    segments: Vec<Segment>,
+}
+
+#[derive(Serialize)]
+struct Segment {
+    number: u64,
+    file: String,
+    bytes: u64,
+    fingerprints: u64,
+    ids: u64,
+    id_kind: &'static str,
+    tuned_k: u32,
+    /// 64 - log2 n + log2 e, the fewest bits a random set can take for each of its members.
+    information_limit: Option<f64>,
+    tables: Vec<Table>,
+    sections: Vec<Section>,
+}
+
+#[derive(Serialize)]
+struct Table {
+    table: u16,
+    mask: String,
+    prefix_bits: u32,
+    block_bits: u32,
+    tail_bits: u32,
+    bits_per_fingerprint: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Section {
+    section: String,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Report {
+    fn of(info: &StoreInfo, tuned_k: u32) -> Self {
+        Report {
+            store: info.path.display().to_string(),
+            generation: info.generation,
+            fingerprints: info.fingerprint_count(),
+            ids: info.id_count(),
+            bytes: info.file_len(),
+            tuned_k,
+            recipe: info.segments.first().map(|segment| segment.recipe.to_string()),
+            segments: info.segments.iter().map(Segment::of).collect(),
+        }
+    }
+
+    fn write_text(&self, out: &mut impl Write) -> std::io::Result<()> {
+        writeln!(out, "store          {}", self.store)?;
+        writeln!(out, "fingerprints   {}", grouped(self.fingerprints))?;
+        writeln!(out, "ids            {}", grouped(self.ids))?;
+        writeln!(out, "bytes          {} ({})", grouped(self.bytes), bytes(self.bytes))?;
+        writeln!(out, "tuned for k    {}", self.tuned_k)?;
+        writeln!(out, "recipe         {}", self.recipe.as_deref().unwrap_or("none"))?;
+        writeln!(out, "generation     {}", self.generation)?;
+        for segment in &self.segments {
+            segment.write_text(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl Segment {
+    fn of(info: &SegmentInfo) -> Self {
+        let tables = info.tables.iter().map(|table| Table {
+            table: table.table.0,
+            mask: format!("{:016x}", table.mask),
+            prefix_bits: table.prefix_bits,
+            block_bits: table.block_bits,
+            tail_bits: table.tail_bits,
+            bits_per_fingerprint: table.bits_per_fingerprint,
+        });
+        let sections = info.sections.iter().map(|section| Section {
+            section: section.section.to_string(),
+            offset: section.offset,
+            bytes: section.len,
+        });
+        Segment {
+            number: info.number,
+            file: info.path.display().to_string(),
+            bytes: info.file_len,
+            fingerprints: info.fingerprint_count,
+            ids: info.id_count,
+            id_kind: info.id_kind.name(),
+            tuned_k: info.tuned_k,
+            information_limit: info.information_limit(),
+            tables: tables.collect(),
+            sections: sections.collect(),
+        }
+    }
+
+    fn write_text(&self, out: &mut impl Write) -> std::io::Result<()> {
+        writeln!(out, "\nsegment {}: {}", self.number, self.file)?;
+        writeln!(
+            out,
+            "  {} fingerprints, {} ids ({}), {}, tuned for k={}",
+            grouped(self.fingerprints),
+            grouped(self.ids),
+            self.id_kind,
+            bytes(self.bytes),
+            self.tuned_k
+        )?;
+        writeln!(out, "\n  table  mask              prefix  block  tail  bits per fingerprint")?;
+        for table in &self.tables {
+            let bits = table.bits_per_fingerprint.map_or("-".into(), |bits| format!("{bits:.2}"));
+            writeln!(
+                out,
+                "  {:>5}  {}  {:>6}  {:>5}  {:>4}  {bits:>20}",
+                table.table, table.mask, table.prefix_bits, table.block_bits, table.tail_bits
+            )?;
+        }
+        if let Some(limit) = self.information_limit {
+            writeln!(out, "  information limit for as many random fingerprints: {limit:.2} bits")?;
+        }
+        writeln!(out, "\n  section                        offset         bytes")?;
+        for section in &self.sections {
+            let (name, offset) = (&section.section, grouped(section.offset));
+            writeln!(out, "  {name:<24} {offset:>12} {:>13}", grouped(section.bytes))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! The command line: one file a command, on nothing but the public face of the library.
+
+mod build;
+mod completions;
+mod info;
+mod output;
+mod query;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fpstore::{Error, Radix, Store};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
+  fpstore query c0f1789bed2eb9b8      what is within 3 bits of it, and whose is it
+  fpstore info                        what the store holds and how large it is
+
+Exit status: 0 found or done, 1 nothing within k (query) or damaged (verify), 2 could not answer.";
+
+/// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
+#[derive(Debug, Parser)]
+#[command(name = "fpstore", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Build(build::BuildArgs),
+    Query(query::QueryArgs),
+    Info(info::InfoArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+/// The store that a command works on.
+#[derive(Args, Debug)]
+struct StoreArg {
+    /// The directory of the store
+    #[arg(short, long, value_name = "DIR", env = "FPSTORE", default_value = "store.fps")]
+    store: PathBuf,
+}
+
+impl StoreArg {
+    fn open(&self) -> anyhow::Result<Store> {
+        Ok(Store::open(&self.store)?)
+    }
+}
+
+/// How fingerprints are spelled.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RadixArg {
+    /// 1 to 16 hex digits, with or without 0x
+    Hex,
+    /// Unsigned decimal
+    Dec,
+    /// Signed decimal, as databases without unsigned numbers keep it
+    Sdec,
+}
+
+impl From<RadixArg> for Radix {
+    fn from(arg: RadixArg) -> Radix {
+        match arg {
+            RadixArg::Hex => Radix::Hex,
+            RadixArg::Dec => Radix::Decimal,
+            RadixArg::Sdec => Radix::SignedDecimal,
+        }
+    }
+}
+
+/// What a command that could do its work has to say to the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Found, or done.
+    Yes,
+    /// Nothing found, or damaged.
+    No,
+}
+
+/// Parses the arguments, runs the command, and reports what went wrong.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Build(args) => build::run(args),
+        Command::Query(args) => query::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Completions(args) => completions::run(args),
+    };
+    match done {
+        Ok(Verdict::Yes) => ExitCode::SUCCESS,
+        Ok(Verdict::No) => ExitCode::from(1),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fpstore: {error:#}");
+            if let Some(hint) = error.downcast_ref::<Error>().and_then(hint) {
+                eprintln!("fpstore: {hint}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whoever reads our output has seen enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// What to do next about an error.
+fn hint(error: &Error) -> Option<String> {
+    match error {
+        Error::NoStore { path } => {
+            Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
+        }
+        Error::StoreExists { .. } => Some("--force replaces it once the new one is whole".into()),
+        Error::Corrupt { path, .. } => {
+            let store = path.parent()?.display();
+            Some(format!("run 'fpstore verify -s {store}' for a full report"))
+        }
+        Error::BadInput { .. } => Some("--skip-bad counts bad records and goes on".into()),
+        Error::Locked { .. } => Some("try again when it is done".into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,241 @@
+//! `fpstore query`: what lies within k bits of these fingerprints, and whose is it.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::{
+    Answer, Fingerprint, InputOptions, Limits, Plan, Radix, Searcher, Store, read_records,
+};
+use serde::Serialize;
+
+use super::output::{IdPrinter, RowFormat, grouped, stdout};
+use super::{RadixArg, StoreArg, Verdict};
+
+const LONG_ABOUT: &str = "\
+Find every stored fingerprint within k bits of the given ones, with ids.
+
+The answer is exact for any k from 0 to 64. It is fast for the k the store was built for and below; \
+far above it becomes a pass over the whole store, and --explain says so.
+
+TSV has one line for each match and id: query, match, distance, id, nearest match first. JSON has one \
+object for each query, with fingerprints as 16 hex digits and ids as strings. A match without ids \
+has one line with an empty id.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore query c0f1789bed2eb9b8 -s pages.fps
+  cut -f1 new.tsv | fpstore query - -k 6 --format json";
+
+/// Find fingerprints within k bits, with ids
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(super) struct QueryArgs {
+    /// Fingerprints; - reads them from standard input, one a line
+    #[arg(value_name = "HEX", required = true, allow_negative_numbers = true)]
+    needles: Vec<String>,
+    #[command(flatten)]
+    store: StoreArg,
+    /// The distance in bits, inclusive; default: the one the store was built for
+    #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
+    k: Option<u32>,
+    /// Keep only the N nearest matches of each query, and say where that cut
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: RowFormat,
+    /// How the given fingerprints are spelled; answers are always hex
+    #[arg(long, value_enum, default_value = "hex")]
+    radix: RadixArg,
+    /// Say on standard error how each answer was found and what it took
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
+    let store = args.store.open()?;
+    let k = args.k.unwrap_or(store.tuned_k());
+    let mut asker = Asker {
+        searcher: store.searcher(),
+        k,
+        limits: args.limit.map_or(Limits::default(), |most| Limits::default().max_matches(most)),
+        format: args.format,
+        explain: args.explain,
+        printer: IdPrinter::for_stdout(),
+        out: stdout(),
+        line: Vec::new(),
+        found: false,
+    };
+    if args.explain {
+        explain_plan(&store, k)?;
+    }
+    let radix = args.radix.into();
+    // Every argument is read before any is asked, so that a slip of the pen costs nothing.
+    let needles: Result<Vec<Option<Fingerprint>>, _> = args
+        .needles
+        .iter()
+        .map(|text| match text.as_str() {
+            "-" => Ok(None),
+            text => Fingerprint::parse(text, radix).map(Some),
+        })
+        .collect();
+    for needle in needles? {
+        match needle {
+            Some(needle) => asker.ask(needle)?,
+            None => ask_standard_input(&mut asker, radix)?,
+        }
+    }
+    asker.out.flush()?;
+    Ok(if asker.found { Verdict::Yes } else { Verdict::No })
+}
+
+fn ask_standard_input(asker: &mut Asker<'_>, radix: Radix) -> anyhow::Result<()> {
+    if io::stdin().is_terminal() {
+        bail!("no input: pipe fingerprints in, one a line");
+    }
+    let mut failed = None;
+    let options = InputOptions::default().radix(radix);
+    let read = read_records(Path::new("-"), &options, |record| {
+        // Whoever asks line by line waits for each answer, so none may stay in a buffer.
+        let asked = asker.ask(record.fingerprint).and_then(|()| Ok(asker.out.flush()?));
+        asked.map_err(|error| {
+            failed = Some(error);
+            fpstore::Error::Io {
+                doing: "answer",
+                path: "standard input".into(),
+                source: io::ErrorKind::Interrupted.into(),
+            }
+        })
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(read.map(drop)?),
+    }
+}
+
+/// Asks and prints.
+struct Asker<'a> {
+    searcher: Searcher,
+    k: u32,
+    limits: Limits,
+    format: RowFormat,
+    explain: bool,
+    printer: IdPrinter,
+    out: io::BufWriter<io::StdoutLock<'a>>,
+    /// One answer; it is printed whole or not at all.
+    line: Vec<u8>,
+    found: bool,
+}
+
+impl Asker<'_> {
+    fn ask(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
+        let answer = self.searcher.search_within(needle, self.k, &self.limits)?;
+        self.line.clear();
+        match self.format {
+            RowFormat::Tsv => write_tsv(&mut self.line, needle, &answer, &self.printer)?,
+            RowFormat::Json => write_json(&mut self.line, needle, &answer)?,
+        }
+        self.found |= !answer.is_empty();
+        let outcome = answer.outcome();
+        self.out.write_all(&self.line)?;
+        if outcome.cut && self.format == RowFormat::Tsv {
+            eprintln!("fpstore: {needle}: cut to the nearest {} matches by --limit", answer.len());
+        }
+        if self.explain {
+            let work = outcome.work;
+            eprintln!(
+                "fpstore: {needle}: {} matches, {} probes, {} candidates, {} scanned, {} pages touched first",
+                grouped(answer.len() as u64),
+                grouped(work.probes),
+                grouped(work.candidates),
+                grouped(work.scanned),
+                grouped(work.pages_checked),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn write_tsv(
+    out: &mut Vec<u8>,
+    needle: Fingerprint,
+    answer: &Answer<'_>,
+    printer: &IdPrinter,
+) -> anyhow::Result<()> {
+    for hit in answer.hits() {
+        let mut bare = true;
+        for id in hit.ids() {
+            bare = false;
+            let id = id?.to_string();
+            let (fingerprint, distance) = (hit.fingerprint(), hit.distance());
+            writeln!(out, "{needle}\t{fingerprint}\t{distance}\t{}", printer.show(&id))?;
+        }
+        if bare {
+            writeln!(out, "{needle}\t{}\t{}\t", hit.fingerprint(), hit.distance())?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct JsonAnswer {
+    query: String,
+    matches: Vec<JsonMatch>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+#[derive(Serialize)]
+struct JsonMatch {
+    fingerprint: String,
+    distance: u32,
+    /// As strings, numbers too: JavaScript would round those above 2^53.
+    ids: Vec<String>,
+}
+
+fn write_json(out: &mut Vec<u8>, needle: Fingerprint, answer: &Answer<'_>) -> anyhow::Result<()> {
+    let mut matches = Vec::with_capacity(answer.len());
+    for hit in answer.hits() {
+        let ids: Result<Vec<String>, _> = hit.ids().map(|id| id.map(|id| id.to_string())).collect();
+        matches.push(JsonMatch {
+            fingerprint: hit.fingerprint().to_string(),
+            distance: hit.distance(),
+            ids: ids?,
+        });
+    }
+    let cut = answer.outcome().cut;
+    serde_json::to_writer(&mut *out, &JsonAnswer { query: needle.to_string(), matches, cut })?;
+    out.push(b'\n');
+    Ok(())
+}
+
+fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
+    for (segment, plan) in store.info().segments.iter().zip(store.plans(k)?) {
+        let number = segment.number;
+        match plan {
+            Plan::Scan { table, expected_nanos } => eprintln!(
+                "fpstore: segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
+                 probing would cost more",
+                table.0,
+                expected_nanos / 1000.0
+            ),
+            Plan::Probe { tables, expected_nanos } => {
+                eprintln!(
+                    "fpstore: segment {number}, k={k}: probes of {} of {} tables, about {:.1} us expected",
+                    tables.len(),
+                    segment.tables.len(),
+                    expected_nanos / 1000.0
+                );
+                for part in tables {
+                    eprintln!(
+                        "fpstore:   table {}: mask {:016x}, radius {}, {:.0} prefixes",
+                        part.table.0, part.mask, part.radius, part.prefixes
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Why a store could not be made, opened or asked.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::fingerprint::ParseFingerprintError;
+use crate::recipe::Recipe;
+use crate::section::Section;
+
+/// The result of everything that can fail here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a store could not be made, opened or asked.
+///
+/// Messages are one line and show their own layer; the cause, where there is one, is in
+/// [`source`](std::error::Error::source).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused. `doing` completes the words "cannot ...".
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no store at this path.
+    NoStore {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// There is something at this path, but it is not a store, so it is left alone.
+    NotAStore {
+        /// The path that was given.
+        path: PathBuf,
+        /// What is there instead.
+        found: &'static str,
+    },
+    /// There is a store at this path already.
+    StoreExists {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// Another process is writing to the store.
+    Locked {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The format version is outside the range that this release reads.
+    UnsupportedVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u16,
+        /// The oldest version that this release reads.
+        oldest: u16,
+        /// The newest version that this release reads.
+        newest: u16,
+    },
+    /// The bytes at `offset` break a rule of format-spec.md.
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The part of the file.
+        section: Section,
+        /// Bytes from the start of the file.
+        offset: u64,
+        /// What is wrong there.
+        fault: Fault,
+    },
+    /// Fingerprints made in two different ways met.
+    RecipeMismatch {
+        /// The recipe of the store.
+        store: Recipe,
+        /// The other recipe.
+        given: Recipe,
+    },
+    /// A distance above 64 was asked for.
+    InvalidDistance {
+        /// The distance.
+        k: u32,
+    },
+    /// A scheme that cannot be used, with the reason.
+    InvalidScheme {
+        /// What is wrong and what would work.
+        reason: String,
+    },
+    /// An id that cannot be stored, with the reason.
+    InvalidId {
+        /// What is wrong and what would work.
+        reason: String,
+    },
+    /// A text that is not a fingerprint.
+    InvalidFingerprint(ParseFingerprintError),
+    /// A limit of the format would be passed.
+    TooLarge {
+        /// What would be too large, and the limit.
+        reason: String,
+    },
+    /// A bad record in the input.
+    BadInput {
+        /// The name of the input.
+        name: String,
+        /// Where in the input.
+        place: InputPlace,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+}
+
+/// Where in an input a bad record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputPlace {
+    /// The line, counted from 1.
+    Line(u64),
+    /// The byte offset, counted from 0 after decompression.
+    Byte(u64),
+}
+
+impl fmt::Display for InputPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InputPlace::Line(line) => write!(f, "line {line}"),
+            InputPlace::Byte(offset) => write!(f, "byte {offset}"),
+        }
+    }
+}
+
+/// What is wrong with bytes that came from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A stored CRC-32 does not fit the bytes it covers.
+    Checksum {
+        /// The CRC-32 of the bytes that are there.
+        found: u32,
+        /// The CRC-32 that was stored.
+        expected: u32,
+    },
+    /// There are fewer bytes than something needs.
+    Truncated {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there.
+        found: u64,
+    },
+    /// A numbered rule of format-spec.md does not hold.
+    Rule {
+        /// The number.
+        rule: u8,
+        /// What was found and what was allowed.
+        detail: String,
+    },
+}
+
+impl Fault {
+    pub(crate) fn rule(rule: u8, detail: impl Into<String>) -> Self {
+        Fault::Rule { rule, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Checksum { found, expected } => {
+                write!(f, "checksum {found:08x}, expected {expected:08x}")
+            }
+            Fault::Truncated { needed, found } => {
+                write!(f, "{found} bytes left, {needed} needed")
+            }
+            Fault::Rule { rule, detail } => write!(f, "{detail} (R-{rule})"),
+        }
+    }
+}
+
+impl Error {
+    pub(crate) fn io(
+        doing: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io { doing, path: path.as_ref().to_path_buf(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            Error::NoStore { path } => write!(f, "there is no store at {}", path.display()),
+            Error::NotAStore { path, found } => {
+                write!(f, "{} is not a store: {found}", path.display())
+            }
+            Error::StoreExists { path } => {
+                write!(f, "there is a store at {} already", path.display())
+            }
+            Error::Locked { path } => {
+                write!(f, "another process is writing to {}", path.display())
+            }
+            Error::UnsupportedVersion { path, found, oldest, newest } => write!(
+                f,
+                "{} has format version {found}, this release reads {oldest} to {newest}",
+                path.display()
+            ),
+            Error::Corrupt { path, section, offset, fault } => {
+                write!(f, "{}: {section} is corrupt at byte {offset:#x}: {fault}", path.display())
+            }
+            Error::RecipeMismatch { store, given } => {
+                write!(f, "fingerprints made by recipe '{given}', the store holds recipe '{store}'")
+            }
+            Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
+            Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
+            Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
+            Error::InvalidFingerprint(fault) => fault.fmt(f),
+            Error::TooLarge { reason } => f.write_str(reason),
+            Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<ParseFingerprintError> for Error {
+    fn from(fault: ParseFingerprintError) -> Self {
+        Error::InvalidFingerprint(fault)
+    }
+}

@@ -1,0 +1,133 @@
+//! The section directory: what lies where in a segment.
+
+#[cfg(feature = "build")]
+use crate::bytes::{put_u16, put_u32, put_u64};
+use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::checksum::PAGE_LEN;
+use crate::error::Fault;
+use crate::section::{Section, TableIndex};
+
+/// The bytes of one directory entry.
+pub(crate) const ENTRY_LEN: usize = 24;
+
+/// Where a section lies. Its pages end with zeros after `len` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SectionPlace {
+    pub(crate) section: Section,
+    /// From the start of the file, a multiple of the page length.
+    pub(crate) offset: u64,
+    /// Bytes in use.
+    pub(crate) len: u64,
+}
+
+impl SectionPlace {
+    /// The offset of the first byte after the pages of the section.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.len.checked_next_multiple_of(PAGE_LEN as u64)?)
+    }
+}
+
+/// The sections of a segment in file order: there is no choice.
+pub(crate) fn expected_sections(table_count: u16, has_ids: bool) -> Vec<Section> {
+    let mut sections = vec![Section::Recipe];
+    for table in (0..table_count).map(TableIndex) {
+        sections.extend([
+            Section::PrefixIndex(table),
+            Section::Tails(table),
+            Section::Heads(table),
+            Section::WideLines(table),
+        ]);
+    }
+    if has_ids {
+        sections.extend([Section::IdGroups, Section::IdRecords]);
+    }
+    sections.push(Section::Checksums);
+    sections
+}
+
+/// The number of a section kind in directory entries and page checksums.
+pub(crate) fn kind_tag(section: Section) -> u16 {
+    match section {
+        Section::Manifest | Section::Header => 0,
+        Section::Recipe => 1,
+        Section::PrefixIndex(_) => 2,
+        Section::Tails(_) => 3,
+        Section::Heads(_) => 4,
+        Section::WideLines(_) => 5,
+        Section::IdGroups => 6,
+        Section::IdRecords => 7,
+        Section::Checksums => 8,
+    }
+}
+
+/// The table number in directory entries and page checksums; 0 where there is no table.
+pub(crate) fn table_tag(section: Section) -> u16 {
+    section.table().map_or(0, |TableIndex(table)| table)
+}
+
+/// Reads the directory at `start`: the expected sections, one after the other without gaps
+/// from `header_len` to `file_len`.
+pub(crate) fn read(
+    header: &[u8],
+    start: usize,
+    expected: &[Section],
+    header_len: u64,
+    file_len: u64,
+) -> Result<Vec<SectionPlace>, Fault> {
+    let mut places = Vec::with_capacity(expected.len());
+    let mut next = header_len;
+    for (number, &section) in expected.iter().enumerate() {
+        let at = start + number * ENTRY_LEN;
+        let place = read_entry(header, at, section, next)?;
+        next = match place.end() {
+            Some(end) if end <= file_len => end,
+            _ => return Err(Fault::rule(9, format!("{section} reaches beyond the file"))),
+        };
+        places.push(place);
+    }
+    if next != file_len {
+        return Err(Fault::rule(
+            9,
+            format!("sections end at {next:#x}, the file at {file_len:#x}"),
+        ));
+    }
+    Ok(places)
+}
+
+fn read_entry(
+    header: &[u8],
+    at: usize,
+    section: Section,
+    offset: u64,
+) -> Result<SectionPlace, Fault> {
+    let short = || Fault::Truncated { needed: (at + ENTRY_LEN) as u64, found: header.len() as u64 };
+    let kind = u16_at(header, at).ok_or_else(short)?;
+    let table = u16_at(header, at + 2).ok_or_else(short)?;
+    let reserved = u32_at(header, at + 4).ok_or_else(short)?;
+    let found = u64_at(header, at + 8).ok_or_else(short)?;
+    let len = u64_at(header, at + 16).ok_or_else(short)?;
+    if (kind, table) != (kind_tag(section), table_tag(section)) {
+        let detail = format!("section kind {kind}, table {table} where {section} belongs");
+        return Err(Fault::rule(9, detail));
+    }
+    if reserved != 0 {
+        return Err(Fault::rule(5, format!("reserved bytes of the entry of {section} not zero")));
+    }
+    if found != offset {
+        let detail = format!("{section} starts at {found:#x}, expected {offset:#x}");
+        return Err(Fault::rule(9, detail));
+    }
+    Ok(SectionPlace { section, offset, len })
+}
+
+/// Appends the directory.
+#[cfg(feature = "build")]
+pub(crate) fn write(places: &[SectionPlace], out: &mut Vec<u8>) {
+    for place in places {
+        put_u16(out, kind_tag(place.section));
+        put_u16(out, table_tag(place.section));
+        put_u32(out, 0);
+        put_u64(out, place.offset);
+        put_u64(out, place.len);
+    }
+}

@@ -1,0 +1,316 @@
+//! The header of a segment: what it holds, its tables, and where everything lies.
+
+use crate::bits::packing;
+#[cfg(feature = "build")]
+use crate::bytes::{put_u16, put_u32, put_u64};
+use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
+use crate::checksum::{PAGE_LEN, SetSum, crc32};
+use crate::error::Fault;
+use crate::format::directory::{self, SectionPlace};
+use crate::format::{heads, prefix_index};
+use crate::id::IdKind;
+use crate::scheme::{Scheme, fault_of_masks};
+use crate::section::Section;
+
+/// The first eight bytes of a segment: like PNG's, they show a transfer that changed
+/// line ends or lost the high bit.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89FPS\r\n\x1a\n";
+/// The format versions that this release reads and the one it writes.
+pub(crate) const VERSION_OLDEST: u16 = 1;
+pub(crate) const VERSION: u16 = 1;
+
+const FIXED_LEN: usize = 64;
+const TABLE_LEN: usize = 16;
+const CRC_LEN: usize = 4;
+
+/// The most distinct fingerprints of one segment.
+pub(crate) const FINGERPRINT_COUNT_MAX: u64 = 1 << 40;
+/// The most ids of one segment.
+pub(crate) const ID_COUNT_MAX: u64 = 1 << 40;
+
+/// How a table is cut into heads and tails and addressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableDescriptor {
+    pub(crate) mask: u64,
+    /// The low bits of each value, stored verbatim.
+    pub(crate) tail_bits: u32,
+    /// The leading bits that name a block.
+    pub(crate) block_bits: u32,
+}
+
+impl TableDescriptor {
+    /// The leading bits of each value, stored as gaps.
+    pub(crate) fn head_bits(&self) -> u32 {
+        64 - self.tail_bits
+    }
+
+    /// How many blocks there are, empty ones counted.
+    pub(crate) fn block_count(&self) -> u64 {
+        1 << self.block_bits
+    }
+
+    /// The bits of a head below those that name its block.
+    pub(crate) fn inner_bits(&self) -> u32 {
+        self.head_bits() - self.block_bits
+    }
+}
+
+/// Everything that is known of a segment without touching its data.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    pub(crate) header_len: u64,
+    pub(crate) file_len: u64,
+    pub(crate) fingerprint_count: u64,
+    pub(crate) id_count: u64,
+    pub(crate) id_kind: IdKind,
+    /// Bytes of each u64 id; 0 for other kinds.
+    pub(crate) id_len: u32,
+    pub(crate) tuned_k: u32,
+    pub(crate) set_sum: SetSum,
+    pub(crate) tables: Vec<TableDescriptor>,
+    pub(crate) places: Vec<SectionPlace>,
+    pub(crate) crc: u32,
+}
+
+/// A fault with its place in the header.
+pub(crate) type Placed = (u64, HeaderFault);
+
+/// Why a header was refused.
+#[derive(Clone, Debug)]
+pub(crate) enum HeaderFault {
+    Version(u16),
+    Fault(Fault),
+}
+
+impl From<Fault> for HeaderFault {
+    fn from(fault: Fault) -> Self {
+        HeaderFault::Fault(fault)
+    }
+}
+
+/// The length of the header area for so many tables: whole pages, with room for the CRC.
+fn header_len(table_count: usize, section_count: usize) -> usize {
+    let used = FIXED_LEN + table_count * TABLE_LEN + section_count * directory::ENTRY_LEN;
+    (used + CRC_LEN).next_multiple_of(PAGE_LEN)
+}
+
+/// Reads and checks the header of a file that holds `bytes`, in the order of the rules:
+/// length, magic, version, checksum, ranges, directory.
+pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
+    let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
+    let actual_len = bytes.len() as u64;
+    let short = || at(0, Fault::Truncated { needed: PAGE_LEN as u64, found: actual_len });
+    let magic = slice_at(bytes, 0, 8).ok_or_else(short)?;
+    if magic != MAGIC {
+        return Err(at(0, Fault::rule(1, format!("no segment magic but {}", hex(magic)))));
+    }
+    let version = u16_at(bytes, 8).ok_or_else(short)?;
+    if !(VERSION_OLDEST..=VERSION).contains(&version) {
+        return Err((8, HeaderFault::Version(version)));
+    }
+    let header_len_found = u32_at(bytes, 12).ok_or_else(short)?;
+    let file_len = u64_at(bytes, 16).ok_or_else(short)?;
+    if file_len != actual_len {
+        let detail = format!("the header says {file_len} bytes, the file has {actual_len}");
+        return Err(at(16, Fault::rule(3, detail)));
+    }
+    let area = usize::try_from(header_len_found).ok().and_then(|len| slice_at(bytes, 0, len));
+    let Some((body, stored)) = area.and_then(|area| area.split_last_chunk::<CRC_LEN>()) else {
+        return Err(at(
+            12,
+            Fault::Truncated { needed: header_len_found.into(), found: actual_len },
+        ));
+    };
+    let (found, crc) = (crc32(body), u32::from_le_bytes(*stored));
+    if found != crc {
+        return Err(at(body.len(), Fault::Checksum { found, expected: crc }));
+    }
+    read_checked(body, header_len_found, file_len, crc)
+}
+
+/// What remains once the checksum holds.
+fn read_checked(
+    body: &[u8],
+    header_len_found: u32,
+    file_len: u64,
+    crc: u32,
+) -> Result<Header, Placed> {
+    let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
+    let short = || at(0, Fault::Truncated { needed: FIXED_LEN as u64, found: body.len() as u64 });
+    let fingerprint_count = u64_at(body, 24).ok_or_else(short)?;
+    let id_count = u64_at(body, 32).ok_or_else(short)?;
+    let [kind, id_len, tuned_k, reserved] =
+        *body.get(40..).and_then(|rest| rest.first_chunk()).ok_or_else(short)?;
+    let table_count = u16_at(body, 44).ok_or_else(short)?;
+    let section_count = u16_at(body, 46).ok_or_else(short)?;
+    let set_sum = SetSum::read(body, 48).ok_or_else(short)?;
+    if u16_at(body, 10) != Some(0) || reserved != 0 {
+        return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+    }
+    if fingerprint_count > FINGERPRINT_COUNT_MAX || id_count > ID_COUNT_MAX {
+        let detail = format!("{fingerprint_count} fingerprints, {id_count} ids, at most 2^40 each");
+        return Err(at(24, Fault::rule(6, detail)));
+    }
+    let id_kind = match (kind, id_len, id_count) {
+        (0, 0, 0) => IdKind::None,
+        (1, 1..=8, _) => IdKind::U64,
+        (2, 0, _) => IdKind::Text,
+        _ => return Err(at(40, Fault::rule(6, format!("id kind {kind} with length {id_len}")))),
+    };
+    if tuned_k > 64 {
+        return Err(at(42, Fault::rule(6, format!("tuned k {tuned_k}, at most 64"))));
+    }
+    if table_count == 0 || usize::from(table_count) > Scheme::TABLE_COUNT_MAX {
+        return Err(at(44, Fault::rule(6, format!("{table_count} tables, expected 1 to 256"))));
+    }
+    let expected = directory::expected_sections(table_count, id_kind != IdKind::None);
+    if usize::from(section_count) != expected.len() {
+        let detail = format!("{section_count} sections, expected {}", expected.len());
+        return Err(at(46, Fault::rule(9, detail)));
+    }
+    let expected_len = header_len(table_count.into(), expected.len());
+    if header_len_found as usize != expected_len {
+        let detail = format!("header of {header_len_found} bytes, expected {expected_len}");
+        return Err(at(12, Fault::rule(6, detail)));
+    }
+    let tables = read_tables(body, table_count)?;
+    let start = FIXED_LEN + tables.len() * TABLE_LEN;
+    let places = directory::read(body, start, &expected, header_len_found.into(), file_len)
+        .map_err(|fault| at(start, fault))?;
+    let used = start + expected.len() * directory::ENTRY_LEN;
+    if body.iter().skip(used).any(|&byte| byte != 0) {
+        return Err(at(used, Fault::rule(5, "padding of the header not zero")));
+    }
+    let header = Header {
+        header_len: header_len_found.into(),
+        file_len,
+        fingerprint_count,
+        id_count,
+        id_kind,
+        id_len: id_len.into(),
+        tuned_k: tuned_k.into(),
+        set_sum,
+        tables,
+        places,
+        crc,
+    };
+    match header.fault_of_lengths() {
+        Some(fault) => Err(at(start, fault)),
+        None => Ok(header),
+    }
+}
+
+fn read_tables(body: &[u8], table_count: u16) -> Result<Vec<TableDescriptor>, Placed> {
+    let mut tables = Vec::with_capacity(table_count.into());
+    for number in 0..usize::from(table_count) {
+        let start = FIXED_LEN + number * TABLE_LEN;
+        let at = |offset: usize, fault: Fault| ((start + offset) as u64, fault.into());
+        let short = || at(0, Fault::Truncated { needed: TABLE_LEN as u64, found: 0 });
+        let mask = u64_at(body, start).ok_or_else(short)?;
+        let [codec, tail_bits, block_bits, reserved @ ..] = *slice_at(body, start + 8, 8)
+            .and_then(|rest| rest.first_chunk::<8>())
+            .ok_or_else(short)?;
+        if codec != heads::CODEC_VARINT {
+            return Err(at(8, Fault::rule(8, format!("head codec {codec}, expected 1"))));
+        }
+        let (tail_bits, block_bits) = (u32::from(tail_bits), u32::from(block_bits));
+        if tail_bits > packing::WIDTH_MAX
+            || block_bits > prefix_index::BLOCK_BITS_MAX
+            || block_bits + tail_bits > 64
+        {
+            let detail = format!("{tail_bits} tail bits, {block_bits} block bits");
+            return Err(at(9, Fault::rule(8, detail)));
+        }
+        if reserved != [0; 5] {
+            return Err(at(11, Fault::rule(5, "reserved bytes not zero")));
+        }
+        tables.push(TableDescriptor { mask, tail_bits, block_bits });
+    }
+    let masks: Vec<u64> = tables.iter().map(|table| table.mask).collect();
+    match fault_of_masks(&masks) {
+        Some(detail) => Err((FIXED_LEN as u64, Fault::rule(7, detail).into())),
+        None => Ok(tables),
+    }
+}
+
+impl Header {
+    /// Sections whose length follows from the counts must have it.
+    fn fault_of_lengths(&self) -> Option<Fault> {
+        let n = self.fingerprint_count;
+        self.places.iter().find_map(|place| {
+            let table = place.section.table().map(|t| self.tables.get(usize::from(t.0)));
+            let expected = match (place.section, table) {
+                (Section::PrefixIndex(_), Some(Some(table))) => {
+                    Some(prefix_index::section_len(table.block_bits))
+                }
+                (Section::Tails(_), Some(Some(table))) => {
+                    Some(packing::packed_len(n, table.tail_bits)?)
+                }
+                (Section::IdGroups, _) => Some(super::id_records::groups_len(n)),
+                (Section::Checksums, _) => {
+                    Some((place.offset - self.header_len) / PAGE_LEN as u64 * 4)
+                }
+                (Section::WideLines(_), _) => {
+                    Some(place.len.next_multiple_of(prefix_index::WIDE_LINE_LEN))
+                }
+                (Section::Recipe, _) if place.len > crate::Recipe::TEXT_LEN_MAX => Some(0),
+                _ => None,
+            }?;
+            let detail =
+                || format!("{} has {} bytes, expected {expected}", place.section, place.len);
+            (place.len != expected).then(|| Fault::rule(10, detail()))
+        })
+    }
+
+    /// Where a section lies, if the segment has it.
+    pub(crate) fn place(&self, section: Section) -> Option<&SectionPlace> {
+        self.places.iter().find(|place| place.section == section)
+    }
+
+    /// Lays out sections with these lengths after a header of the length that they need.
+    #[cfg(feature = "build")]
+    pub(crate) fn len_for(table_count: usize, has_ids: bool) -> u64 {
+        let table_count_u16 = u16::try_from(table_count).expect("at most 256 tables");
+        let sections = directory::expected_sections(table_count_u16, has_ids);
+        header_len(table_count, sections.len()) as u64
+    }
+
+    /// The header area, CRC included.
+    #[cfg(feature = "build")]
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let small = |count: usize| u16::try_from(count).expect("tables and sections are few");
+        let mut out = MAGIC.to_vec();
+        put_u16(&mut out, VERSION);
+        put_u16(&mut out, 0);
+        put_u32(&mut out, u32::try_from(self.header_len).expect("a header has few pages"));
+        put_u64(&mut out, self.file_len);
+        put_u64(&mut out, self.fingerprint_count);
+        put_u64(&mut out, self.id_count);
+        let kind = match self.id_kind {
+            IdKind::None => 0,
+            IdKind::U64 => 1,
+            IdKind::Text => 2,
+        };
+        let byte = |value: u32| u8::try_from(value).expect("bit counts, lengths and k are small");
+        out.extend([kind, byte(self.id_len), byte(self.tuned_k), 0]);
+        put_u16(&mut out, small(self.tables.len()));
+        put_u16(&mut out, small(self.places.len()));
+        self.set_sum.put(&mut out);
+        for table in &self.tables {
+            put_u64(&mut out, table.mask);
+            out.extend([heads::CODEC_VARINT, byte(table.tail_bits), byte(table.block_bits)]);
+            out.extend([0; 5]);
+        }
+        directory::write(&self.places, &mut out);
+        let body_len = usize::try_from(self.header_len).expect("a header has few pages") - CRC_LEN;
+        out.resize(body_len, 0);
+        let crc = crc32(&out);
+        put_u32(&mut out, crc);
+        out
+    }
+}
+
+/// Bytes for a message.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,290 @@
+//! Blocks of heads: varint gaps, with restart points where a block is long.
+
+#[cfg(feature = "build")]
+use crate::bytes::put_u64;
+use crate::bytes::u64_at;
+use crate::error::Fault;
+use crate::varint;
+
+/// The tag of the head codec in table descriptors.
+pub(crate) const CODEC_VARINT: u8 = 1;
+
+/// A block with more values than this starts with restart points.
+pub(crate) const LONG_BLOCK_MIN: u64 = 256;
+/// Values between restart points.
+pub(crate) const RESTART_INTERVAL: u64 = 128;
+/// Bytes of a restart point: the head before it, and where its gaps start.
+const RESTART_LEN: u64 = 16;
+
+/// The bytes that the restart points of a block take.
+fn restarts_len(value_count: u64) -> u64 {
+    if value_count > LONG_BLOCK_MIN {
+        (value_count.div_ceil(RESTART_INTERVAL) - 1) * RESTART_LEN
+    } else {
+        0
+    }
+}
+
+/// The heads of one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block<'a> {
+    restarts: &'a [u8],
+    gaps: &'a [u8],
+    value_count: u64,
+    /// The lowest head that belongs here; the first gap counts from it.
+    first_head: u64,
+}
+
+impl<'a> Block<'a> {
+    /// The block in `bytes`.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], value_count: u64, first_head: u64) -> Result<Self, Fault> {
+        let (restarts, gaps) = if value_count > LONG_BLOCK_MIN {
+            let needed = restarts_len(value_count);
+            let split = usize::try_from(needed).ok().and_then(|at| bytes.split_at_checked(at));
+            split.ok_or(Fault::Truncated { needed, found: bytes.len() as u64 })?
+        } else {
+            bytes.split_at(0)
+        };
+        Ok(Block { restarts, gaps, value_count, first_head })
+    }
+
+    /// The values of the block from the first one on.
+    #[inline]
+    pub(crate) fn heads(&self) -> Heads<'a> {
+        Heads { gaps: self.gaps, head: self.first_head, position: 0, value_count: self.value_count }
+    }
+
+    /// The values of the block, starting at or before the first whose head is at least `low`.
+    #[inline]
+    pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
+        let mut heads = self.heads();
+        if !self.restarts.is_empty() {
+            heads = self.restart_before(low)?;
+        }
+        heads.skip_below(low)?;
+        Ok(heads)
+    }
+
+    /// The values from the last restart point whose earlier heads are all below `low`.
+    fn restart_before(&self, low: u64) -> Result<Heads<'a>, Fault> {
+        let count = self.restarts.len() as u64 / RESTART_LEN;
+        let (mut below, mut rest) = (0, count);
+        while below < rest {
+            let middle = below + (rest - below) / 2;
+            let (base, _) = self.restart(middle)?;
+            if base < low {
+                below = middle + 1;
+            } else {
+                rest = middle;
+            }
+        }
+        match below.checked_sub(1) {
+            Some(number) => self.heads_at_restart(number),
+            None => Ok(self.heads()),
+        }
+    }
+
+    fn heads_at_restart(&self, number: u64) -> Result<Heads<'a>, Fault> {
+        let (head, offset) = self.restart(number)?;
+        let gaps = usize::try_from(offset).ok().and_then(|at| self.gaps.get(at..));
+        let found = self.gaps.len() as u64;
+        let gaps = gaps.ok_or(Fault::Truncated { needed: offset, found })?;
+        let position = (number + 1) * RESTART_INTERVAL;
+        Ok(Heads { gaps, head, position, value_count: self.value_count })
+    }
+
+    /// The head before restart point `number`, and the offset of its gaps.
+    fn restart(&self, number: u64) -> Result<(u64, u64), Fault> {
+        let at = (number * RESTART_LEN) as usize;
+        match (u64_at(self.restarts, at), u64_at(self.restarts, at + 8)) {
+            (Some(base), Some(offset)) => Ok((base, offset)),
+            _ => Err(Fault::Truncated { needed: RESTART_LEN, found: 0 }),
+        }
+    }
+
+    /// Checks every rule of a block: shortest varints, heads up to `last_head`,
+    /// restart points that say what is there, and no byte left over.
+    pub(crate) fn check(&self, last_head: u64) -> Result<(), Fault> {
+        let mut heads = self.heads();
+        let gaps_len = self.gaps.len();
+        loop {
+            let position = heads.position;
+            if position > 0
+                && position.is_multiple_of(RESTART_INTERVAL)
+                && position < self.value_count
+                && !self.restarts.is_empty()
+            {
+                let expected = (heads.head, (gaps_len - heads.gaps.len()) as u64);
+                let found = self.restart(position / RESTART_INTERVAL - 1)?;
+                if found != expected {
+                    let detail = format!("restart point {found:x?}, expected {expected:x?}");
+                    return Err(Fault::rule(16, detail));
+                }
+            }
+            match heads.next()? {
+                Some((_, head)) if head > last_head => {
+                    return Err(Fault::rule(14, "head of another block"));
+                }
+                Some(_) => {}
+                None if heads.gaps.is_empty() => return Ok(()),
+                None => {
+                    let left = heads.gaps.len();
+                    return Err(Fault::rule(15, format!("{left} bytes left over in a block")));
+                }
+            }
+        }
+    }
+}
+
+/// A walk over the heads of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heads<'a> {
+    gaps: &'a [u8],
+    /// The head last read, or the lowest head of the block.
+    head: u64,
+    /// How many values of the block were read.
+    position: u64,
+    value_count: u64,
+}
+
+impl Heads<'_> {
+    /// The position in the block and the head of the next value.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, u64)>, Fault> {
+        if self.position == self.value_count {
+            return Ok(None);
+        }
+        let (gap, len) = varint::read(self.gaps)?;
+        self.gaps = self.gaps.get(len..).unwrap_or_default();
+        self.head = self.head.checked_add(gap).ok_or_else(overflow)?;
+        self.position += 1;
+        Ok(Some((self.position - 1, self.head)))
+    }
+
+    /// Passes over values whose head is below `low`, eight at a time while their gaps take one
+    /// byte each; some may be left.
+    #[inline]
+    fn skip_below(&mut self, low: u64) -> Result<(), Fault> {
+        const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+        while self.position + 8 <= self.value_count {
+            let Some(word) = u64_at(self.gaps, 0) else { break };
+            if word & HIGH_BITS != 0 {
+                // Some gap takes more bytes: go on value by value past it.
+                let single = word & HIGH_BITS;
+                for _ in 0..=single.trailing_zeros() / 8 {
+                    let before = *self;
+                    match self.next()? {
+                        Some((_, head)) if head < low => {}
+                        _ => {
+                            *self = before;
+                            return Ok(());
+                        }
+                    }
+                }
+                continue;
+            }
+            let head = self.head.checked_add(sum_of_bytes(word)).ok_or_else(overflow)?;
+            if head >= low {
+                break;
+            }
+            self.head = head;
+            self.position += 8;
+            self.gaps = self.gaps.get(8..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+fn overflow() -> Fault {
+    Fault::rule(14, "gap carries past 2^64 - 1")
+}
+
+/// The sum of the eight bytes of a word.
+#[inline]
+fn sum_of_bytes(word: u64) -> u64 {
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+    const ONES: u64 = 0x0001_0001_0001_0001;
+    let pairs = (word & EVEN) + (word >> 8 & EVEN);
+    pairs.wrapping_mul(ONES) >> 48
+}
+
+/// Appends the block of `heads`, ascending; `first_head` is the lowest that belongs to it.
+#[cfg(feature = "build")]
+pub(crate) fn write_block(heads: &[u64], first_head: u64, out: &mut Vec<u8>) {
+    let count = heads.len() as u64;
+    let restarts_at = out.len();
+    let restarts_len = restarts_len(count) as usize;
+    out.resize(restarts_at + restarts_len, 0);
+    let gaps_at = out.len();
+    let mut restarts = Vec::with_capacity(restarts_len);
+    let mut before = first_head;
+    for (position, &head) in (0_u64..).zip(heads) {
+        if restarts_len > 0 && position > 0 && position.is_multiple_of(RESTART_INTERVAL) {
+            put_u64(&mut restarts, before);
+            put_u64(&mut restarts, (out.len() - gaps_at) as u64);
+        }
+        varint::write(head - before, out);
+        before = head;
+    }
+    out[restarts_at..gaps_at].copy_from_slice(&restarts);
+}
+
+#[cfg(all(test, feature = "build"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn heads_of(gaps: &[u64], first_head: u64) -> Vec<u64> {
+        gaps.iter()
+            .scan(first_head, |head, gap| {
+                *head += gap;
+                Some(*head)
+            })
+            .collect()
+    }
+
+    fn all(mut heads: Heads<'_>) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| heads.next().unwrap()).collect()
+    }
+
+    fn gaps() -> impl Strategy<Value = Vec<u64>> {
+        let gap = prop_oneof![20 => 0..128_u64, 1 => 0..100_000_u64, 1 => Just(0)];
+        prop::collection::vec(gap, 0..700)
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_come_back_whole_and_from_any_head(gaps in gaps(), first_head in 0..1 << 50_u64, pick: u64) {
+            let heads = heads_of(&gaps, first_head);
+            let mut bytes = Vec::new();
+            write_block(&heads, first_head, &mut bytes);
+            let block = Block::new(&bytes, heads.len() as u64, first_head).unwrap();
+            let expected: Vec<(u64, u64)> = (0..).zip(heads.iter().copied()).collect();
+            prop_assert_eq!(&all(block.heads()), &expected);
+            prop_assert_eq!(block.check(*heads.last().unwrap_or(&first_head)), Ok(()));
+
+            let last = heads.last().map_or(0, |head| head - first_head);
+            let low = first_head + pick % (last + 2);
+            let from: Vec<_> = all(block.heads_from(low).unwrap()).into_iter().filter(|v| v.1 >= low).collect();
+            let wanted: Vec<_> = expected.into_iter().filter(|v| v.1 >= low).collect();
+            prop_assert_eq!(from, wanted);
+        }
+
+        #[test]
+        fn any_bytes_as_a_block_give_values_or_a_fault(bytes: Vec<u8>, value_count in 0..600_u64, low: u64) {
+            if let Ok(block) = Block::new(&bytes, value_count, 1 << 40) {
+                let _ = block.check(u64::MAX);
+                if let Ok(mut heads) = block.heads_from(low) {
+                    while let Ok(Some(_)) = heads.next() {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_summed() {
+        assert_eq!(sum_of_bytes(0x7f7f_7f7f_7f7f_7f7f), 8 * 127);
+        assert_eq!(sum_of_bytes(0x0102_0304_0506_0708), 36);
+    }
+}

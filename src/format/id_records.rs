@@ -1,0 +1,246 @@
+//! Id records: the ids of each fingerprint, in the order of the first table.
+
+#[cfg(feature = "build")]
+use crate::bytes::put_u64;
+use crate::error::Fault;
+use crate::id::{IdKind, IdRef};
+use crate::section::Rank;
+use crate::varint;
+
+/// Fingerprints whose records share one entry of the id groups section.
+pub(crate) const GROUP_LEN: u64 = 32;
+/// Bytes of an entry: where the records of the group start.
+pub(crate) const GROUP_ENTRY_LEN: u64 = 8;
+
+/// The bytes of the id groups section: one entry a group, and one for the end.
+pub(crate) fn groups_len(fingerprint_count: u64) -> u64 {
+    (fingerprint_count.div_ceil(GROUP_LEN) + 1) * GROUP_ENTRY_LEN
+}
+
+/// Where the entry of a fingerprint's group starts in its section, and how many records of
+/// the group come before the fingerprint's own.
+pub(crate) fn group_of(rank: Rank) -> (u64, u64) {
+    (rank.0 / GROUP_LEN * GROUP_ENTRY_LEN, rank.0 % GROUP_LEN)
+}
+
+/// How ids are stored in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IdLayout {
+    pub(crate) kind: IdKind,
+    /// Bytes of each u64 id.
+    pub(crate) id_len: u32,
+}
+
+/// The ids of one fingerprint, still encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    layout: IdLayout,
+    left: u64,
+    payload: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Reads the record at the start of `bytes`: the record and its length.
+    pub(crate) fn read(bytes: &'a [u8], layout: IdLayout) -> Result<(Self, usize), Fault> {
+        let (count, count_len) = varint::read(bytes)?;
+        let rest = bytes.get(count_len..).unwrap_or_default();
+        let (payload_len, prefix_len) = match (layout.kind, count) {
+            (_, 0) | (IdKind::None, _) => (0, 0),
+            (IdKind::U64, _) => {
+                let len = count.checked_mul(layout.id_len.into());
+                (len.ok_or_else(|| too_long(rest))?, 0)
+            }
+            // A single text brings its own length.
+            (IdKind::Text, 1) => {
+                let (len, len_len) = varint::read(rest)?;
+                (len.checked_add(len_len as u64).ok_or_else(|| too_long(rest))?, 0)
+            }
+            (IdKind::Text, _) => varint::read(rest)?,
+        };
+        let payload = usize::try_from(payload_len)
+            .ok()
+            .and_then(|len| rest.get(prefix_len..)?.get(..len))
+            .ok_or_else(|| too_long(rest))?;
+        let record = Record { layout, left: count, payload };
+        Ok((record, count_len + prefix_len + payload.len()))
+    }
+
+    /// The record of a fingerprint in a segment without ids.
+    pub(crate) fn empty() -> Self {
+        Record { layout: IdLayout { kind: IdKind::None, id_len: 0 }, left: 0, payload: &[] }
+    }
+
+    /// How many ids are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The next id.
+    pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
+        let Some(left) = self.left.checked_sub(1) else {
+            if self.payload.is_empty() {
+                return Ok(None);
+            }
+            return Err(Fault::rule(18, "bytes left over in an id record"));
+        };
+        let id = match self.layout.kind {
+            IdKind::None => return Err(Fault::rule(18, "id in a segment without ids")),
+            IdKind::U64 => self.next_number()?,
+            IdKind::Text => self.next_text()?,
+        };
+        self.left = left;
+        Ok(Some(id))
+    }
+
+    fn next_number(&mut self) -> Result<IdRef<'a>, Fault> {
+        let len = self.layout.id_len as usize;
+        let (bytes, rest) =
+            self.payload.split_at_checked(len).ok_or_else(|| too_long(self.payload))?;
+        self.payload = rest;
+        Ok(IdRef::U64(bytes.iter().rev().fold(0, |id, &byte| id << 8 | u64::from(byte))))
+    }
+
+    fn next_text(&mut self) -> Result<IdRef<'a>, Fault> {
+        let (len, len_len) = varint::read(self.payload)?;
+        let (bytes, rest) = usize::try_from(len)
+            .ok()
+            .and_then(|len| self.payload.get(len_len..)?.split_at_checked(len))
+            .ok_or_else(|| too_long(self.payload))?;
+        self.payload = rest;
+        let text = str::from_utf8(bytes).map_err(|_| Fault::rule(19, "text id is not UTF-8"))?;
+        match IdRef::fault_of_text(text) {
+            Some(fault) => Err(Fault::rule(19, format!("bad text id: {fault}"))),
+            None => Ok(IdRef::Text(text)),
+        }
+    }
+}
+
+fn too_long(rest: &[u8]) -> Fault {
+    Fault::rule(18, format!("id record reaches beyond the {} bytes left", rest.len()))
+}
+
+/// Encodes the records of a segment one fingerprint after the other.
+#[cfg(feature = "build")]
+#[derive(Debug)]
+pub(crate) struct RecordWriter {
+    layout: IdLayout,
+    fingerprints: u64,
+    records_len: u64,
+    payload: Vec<u8>,
+}
+
+#[cfg(feature = "build")]
+impl RecordWriter {
+    pub(crate) fn new(layout: IdLayout) -> Self {
+        RecordWriter { layout, fingerprints: 0, records_len: 0, payload: Vec::new() }
+    }
+
+    /// Appends the record of the next fingerprint, and its group's entry if it opens one.
+    pub(crate) fn push<'a>(
+        &mut self,
+        ids: impl Iterator<Item = IdRef<'a>>,
+        groups: &mut Vec<u8>,
+        records: &mut Vec<u8>,
+    ) {
+        if self.fingerprints.is_multiple_of(GROUP_LEN) {
+            put_u64(groups, self.records_len);
+        }
+        self.fingerprints += 1;
+        let before = records.len();
+        self.payload.clear();
+        let mut count = 0;
+        for id in ids {
+            count += 1;
+            match id {
+                IdRef::U64(number) => {
+                    let len = self.layout.id_len as usize;
+                    self.payload.extend_from_slice(&number.to_le_bytes()[..len]);
+                }
+                IdRef::Text(text) => {
+                    varint::write(text.len() as u64, &mut self.payload);
+                    self.payload.extend_from_slice(text.as_bytes());
+                }
+            }
+        }
+        varint::write(count, records);
+        if self.layout.kind == IdKind::Text && count > 1 {
+            varint::write(self.payload.len() as u64, records);
+        }
+        records.extend_from_slice(&self.payload);
+        self.records_len += (records.len() - before) as u64;
+    }
+
+    /// Appends the entry that tells where the records end.
+    pub(crate) fn finish(self, groups: &mut Vec<u8>) {
+        put_u64(groups, self.records_len);
+    }
+}
+
+/// The bytes that each u64 id takes if `largest` is the largest.
+#[cfg(feature = "build")]
+pub(crate) fn id_len_for(largest: u64) -> u32 {
+    (64 - largest.leading_zeros()).div_ceil(8).max(1)
+}
+
+#[cfg(all(test, feature = "build"))]
+mod tests {
+    use super::*;
+    use crate::id::Id;
+    use proptest::prelude::*;
+
+    fn ids(kind: IdKind) -> BoxedStrategy<Vec<Id>> {
+        let id = match kind {
+            IdKind::U64 => (0..1 << 24_u64).prop_map(Id::U64).boxed(),
+            _ => "[^\0\r\n]{1,9}".prop_map(|text| Id::Text(text.into())).boxed(),
+        };
+        prop::collection::vec(id, 0..4).boxed()
+    }
+
+    fn records() -> impl Strategy<Value = (IdKind, Vec<Vec<Id>>)> {
+        prop_oneof![Just(IdKind::U64), Just(IdKind::Text)]
+            .prop_flat_map(|kind| (Just(kind), prop::collection::vec(ids(kind), 0..100)))
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back_in_order((kind, records) in records()) {
+            let layout = IdLayout { kind, id_len: if kind == IdKind::U64 { 3 } else { 0 } };
+            let (mut groups, mut bytes) = (Vec::new(), Vec::new());
+            let mut writer = RecordWriter::new(layout);
+            for ids in &records {
+                writer.push(ids.iter().map(Id::as_ref), &mut groups, &mut bytes);
+            }
+            writer.finish(&mut groups);
+            prop_assert_eq!(groups.len() as u64, groups_len(records.len() as u64));
+            let mut at = 0;
+            for (rank, ids) in (0..).zip(&records) {
+                let (entry, before) = group_of(Rank(rank));
+                if before == 0 {
+                    prop_assert_eq!(crate::bytes::u64_at(&groups, entry as usize), Some(at as u64));
+                }
+                let (mut record, len) = Record::read(&bytes[at..], layout).unwrap();
+                at += len;
+                prop_assert_eq!(record.left(), ids.len() as u64);
+                for id in ids {
+                    prop_assert_eq!(record.next().unwrap(), Some(id.as_ref()));
+                }
+                prop_assert_eq!(record.next().unwrap(), None);
+            }
+            prop_assert_eq!(at, bytes.len());
+        }
+
+        #[test]
+        fn any_bytes_as_a_record_give_ids_or_a_fault(bytes: Vec<u8>, text: bool, id_len in 1..=8_u32) {
+            let kind = if text { IdKind::Text } else { IdKind::U64 };
+            if let Ok((mut record, len)) = Record::read(&bytes, IdLayout { kind, id_len }) {
+                prop_assert!(len <= bytes.len());
+                while let Ok(Some(_)) = record.next() {}
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_take_as_few_bytes_as_the_largest() {
+        assert_eq!([0, 255, 256, u64::MAX].map(id_len_for), [1, 1, 2, 8]);
+    }
+}

@@ -1,0 +1,200 @@
+//! The manifest: which segments of a store are live.
+
+#[cfg(feature = "build")]
+use crate::bytes::{put_u16, put_u32, put_u64};
+use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
+use crate::checksum::crc32;
+use crate::error::Fault;
+
+/// The file name of the manifest in the directory of the store.
+pub(crate) const FILE_NAME: &str = "MANIFEST";
+/// The first eight bytes.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89FPM\r\n\x1a\n";
+const VERSION: u16 = 1;
+const FIXED_LEN: usize = 32;
+const ENTRY_LEN: usize = 32;
+const CRC_LEN: usize = 4;
+/// The most live segments.
+const SEGMENT_COUNT_MAX: usize = 65_536;
+/// The longest manifest in bytes, so that a reader knows what to refuse before reading.
+pub(crate) const LEN_MAX: u64 = (FIXED_LEN + SEGMENT_COUNT_MAX * ENTRY_LEN + CRC_LEN) as u64;
+
+/// A live segment, as the manifest names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentEntry {
+    /// Never used again in the life of the store.
+    pub(crate) number: u64,
+    pub(crate) file_len: u64,
+    pub(crate) fingerprint_count: u64,
+    /// Ties the entry to one file: the CRC-32 at the end of its header.
+    pub(crate) header_crc: u32,
+}
+
+impl SegmentEntry {
+    pub(crate) fn file_name(&self) -> String {
+        segment_file_name(self.number)
+    }
+}
+
+/// The name of segment `number` in the directory of the store.
+pub(crate) fn segment_file_name(number: u64) -> String {
+    format!("segment-{number:016x}.fps")
+}
+
+/// The number of the segment whose file has this name.
+#[cfg(feature = "build")]
+pub(crate) fn segment_number(file_name: &str) -> Option<u64> {
+    let digits = file_name.strip_prefix("segment-")?.strip_suffix(".fps")?;
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    (segment_file_name(number) == file_name).then_some(number)
+}
+
+/// The live segments of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    /// Grows by one with each manifest of the store.
+    pub(crate) generation: u64,
+    /// The number that the next segment gets.
+    pub(crate) next_segment: u64,
+    pub(crate) segments: Vec<SegmentEntry>,
+}
+
+/// Why a manifest was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ManifestFault {
+    Version { found: u16, oldest: u16, newest: u16 },
+    Fault { offset: u64, fault: Fault },
+}
+
+impl Manifest {
+    /// Reads and checks a whole manifest file.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, ManifestFault> {
+        let at =
+            |offset: usize, fault: Fault| ManifestFault::Fault { offset: offset as u64, fault };
+        let found_len = bytes.len() as u64;
+        let short =
+            |needed: usize| at(0, Fault::Truncated { needed: needed as u64, found: found_len });
+        let magic = slice_at(bytes, 0, 8).ok_or_else(|| short(FIXED_LEN))?;
+        if magic != MAGIC {
+            return Err(at(0, Fault::rule(1, "no manifest magic")));
+        }
+        let version = u16_at(bytes, 8).ok_or_else(|| short(FIXED_LEN))?;
+        if version != VERSION {
+            let (oldest, newest) = (VERSION, VERSION);
+            return Err(ManifestFault::Version { found: version, oldest, newest });
+        }
+        let count = u32_at(bytes, 12).ok_or_else(|| short(FIXED_LEN))? as usize;
+        if count > SEGMENT_COUNT_MAX {
+            let detail = format!("{count} segments, at most {SEGMENT_COUNT_MAX}");
+            return Err(at(12, Fault::rule(22, detail)));
+        }
+        let body_len = FIXED_LEN + count * ENTRY_LEN;
+        if bytes.len() != body_len + CRC_LEN {
+            let detail = format!("{} bytes for {count} segments", bytes.len());
+            return Err(at(12, Fault::rule(22, detail)));
+        }
+        let (body, stored) = bytes.split_at(body_len);
+        let expected = u32_at(stored, 0).ok_or_else(|| short(body_len + CRC_LEN))?;
+        let found = crc32(body);
+        if found != expected {
+            return Err(at(body_len, Fault::Checksum { found, expected }));
+        }
+        if u16_at(body, 10) != Some(0) {
+            return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+        }
+        let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(body_len));
+        let mut manifest =
+            Manifest { generation: field(16)?, next_segment: field(24)?, segments: Vec::new() };
+        for start in (FIXED_LEN..body_len).step_by(ENTRY_LEN) {
+            let entry = SegmentEntry {
+                number: field(start)?,
+                file_len: field(start + 8)?,
+                fingerprint_count: field(start + 16)?,
+                header_crc: u32_at(body, start + 24).ok_or_else(|| short(body_len))?,
+            };
+            if u32_at(body, start + 28) != Some(0) {
+                return Err(at(start + 28, Fault::rule(5, "reserved bytes not zero")));
+            }
+            let above_last = manifest.segments.last().is_none_or(|last| last.number < entry.number);
+            if !above_last || entry.number >= manifest.next_segment {
+                let detail = format!("segment number {} out of order", entry.number);
+                return Err(at(start, Fault::rule(22, detail)));
+            }
+            manifest.segments.push(entry);
+        }
+        Ok(manifest)
+    }
+
+    /// The whole file.
+    #[cfg(feature = "build")]
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        put_u16(&mut out, VERSION);
+        put_u16(&mut out, 0);
+        put_u32(&mut out, u32::try_from(self.segments.len()).expect("at most 65536 segments"));
+        put_u64(&mut out, self.generation);
+        put_u64(&mut out, self.next_segment);
+        for entry in &self.segments {
+            put_u64(&mut out, entry.number);
+            put_u64(&mut out, entry.file_len);
+            put_u64(&mut out, entry.fingerprint_count);
+            put_u32(&mut out, entry.header_crc);
+            put_u32(&mut out, 0);
+        }
+        let crc = crc32(&out);
+        put_u32(&mut out, crc);
+        out
+    }
+}
+
+#[cfg(all(test, feature = "build"))]
+mod tests {
+    use super::*;
+
+    fn sample() -> Manifest {
+        let entry = |number| SegmentEntry {
+            number,
+            file_len: 28_672,
+            fingerprint_count: 5,
+            header_crc: 0x1234_5678,
+        };
+        Manifest { generation: 7, next_segment: 4, segments: vec![entry(1), entry(3)] }
+    }
+
+    #[test]
+    fn a_manifest_comes_back() {
+        assert_eq!(Manifest::read(&sample().encode()), Ok(sample()));
+    }
+
+    #[test]
+    fn any_changed_byte_and_any_cut_is_refused() {
+        let whole = sample().encode();
+        assert!(Manifest::read(&whole).is_ok());
+        for at in 0..whole.len() {
+            for flip in [1, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= flip;
+                assert!(Manifest::read(&bytes).is_err(), "byte {at} ^ {flip:#x}");
+            }
+            assert!(Manifest::read(&whole[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn segment_numbers_must_ascend_below_the_next() {
+        let mut manifest = sample();
+        manifest.segments.reverse();
+        assert!(Manifest::read(&manifest.encode()).is_err());
+        manifest = sample();
+        manifest.next_segment = 3;
+        assert!(Manifest::read(&manifest.encode()).is_err());
+    }
+
+    #[test]
+    fn file_names_and_numbers_agree() {
+        assert_eq!(segment_number(&segment_file_name(26)), Some(26));
+        for name in ["segment-1a.fps", "segment-000000000000001A.fps", "MANIFEST"] {
+            assert_eq!(segment_number(name), None);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Bytes to checked values and back, as format-spec.md lays them out.
+//!
+//! Reading takes every byte for hostile; writing is compiled with the feature `build` only.
+
+pub(crate) mod directory;
+pub(crate) mod header;
+pub(crate) mod heads;
+pub(crate) mod id_records;
+pub(crate) mod manifest;
+pub(crate) mod prefix_index;

@@ -1,0 +1,254 @@
+//! The prefix index: for each block the bytes of its heads and the ranks of its values,
+//! in lines of one cache line for 16 blocks.
+
+#[cfg(feature = "build")]
+use crate::bytes::{put_u24, put_u64};
+use crate::bytes::{u24_at, u64_at};
+use crate::error::Fault;
+use crate::section::BlockIndex;
+
+/// Blocks a line tells of.
+pub(crate) const BLOCKS_PER_LINE: u64 = 16;
+/// Bytes of a line.
+pub(crate) const LINE_LEN: u64 = 64;
+/// Bytes of a wide line: 16 pairs of u64.
+pub(crate) const WIDE_LINE_LEN: u64 = 256;
+/// The most leading bits that can name a block.
+pub(crate) const BLOCK_BITS_MAX: u32 = 40;
+
+/// In the first word of a line: the ends are in a wide line.
+const WIDE: u64 = 1 << 63;
+/// Ends in a narrow line have 12 bits.
+const NARROW_BITS: u32 = 12;
+const NARROW_MAX: u64 = (1 << NARROW_BITS) - 1;
+
+/// The bytes of the index section.
+pub(crate) fn section_len(block_bits: u32) -> u64 {
+    (1_u64 << block_bits).div_ceil(BLOCKS_PER_LINE) * LINE_LEN
+}
+
+/// Where the line of a block starts in the index section.
+#[inline]
+pub(crate) fn line_offset(block: BlockIndex) -> u64 {
+    block.0 / BLOCKS_PER_LINE * LINE_LEN
+}
+
+/// Where a block lies: bytes of the heads section, ranks of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockSpan {
+    pub(crate) heads_start: u64,
+    pub(crate) heads_end: u64,
+    pub(crate) rank_start: u64,
+    pub(crate) rank_end: u64,
+}
+
+impl BlockSpan {
+    pub(crate) fn value_count(&self) -> u64 {
+        self.rank_end - self.rank_start
+    }
+}
+
+/// What a line says of one of its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    Span(BlockSpan),
+    /// The wide line at this offset of its section says it, with these bases.
+    Wide {
+        offset: u64,
+        heads_base: u64,
+        rank_base: u64,
+    },
+}
+
+/// The start and end of a block relative to the bases of its line.
+struct Ends {
+    ranks: (u64, u64),
+    extra: (u64, u64),
+}
+
+impl Ends {
+    /// Bytes are ranks plus extra bytes: nearly all gaps take one byte.
+    fn span(&self, heads_base: u64, rank_base: u64) -> Option<BlockSpan> {
+        let start = heads_base.checked_add(self.ranks.0)?.checked_add(self.extra.0)?;
+        let end = heads_base.checked_add(self.ranks.1)?.checked_add(self.extra.1)?;
+        let span = BlockSpan {
+            heads_start: start,
+            heads_end: end,
+            rank_start: rank_base.checked_add(self.ranks.0)?,
+            rank_end: rank_base.checked_add(self.ranks.1)?,
+        };
+        (span.rank_start <= span.rank_end && start <= end).then_some(span)
+    }
+}
+
+fn disorder() -> Fault {
+    Fault::rule(15, "ends of blocks not ascending")
+}
+
+/// Reads what `line`, 64 bytes, says of `block`.
+#[inline]
+pub(crate) fn look_up(line: &[u8], block: BlockIndex) -> Result<Lookup, Fault> {
+    let short = || Fault::Truncated { needed: LINE_LEN, found: line.len() as u64 };
+    let heads_base = u64_at(line, 0).ok_or_else(short)?;
+    let rank_base = u64_at(line, 8).ok_or_else(short)?;
+    if heads_base & WIDE != 0 {
+        let heads_base = u64_at(line, 16).ok_or_else(short)?;
+        let number = u64_at(line, 0).ok_or_else(short)? & !WIDE;
+        let offset = number.checked_mul(WIDE_LINE_LEN).ok_or_else(disorder)?;
+        return Ok(Lookup::Wide { offset, heads_base, rank_base });
+    }
+    let slot = (block.0 % BLOCKS_PER_LINE) as usize;
+    let end = narrow_end(line, slot).ok_or_else(short)?;
+    let start = match slot.checked_sub(1) {
+        Some(before) => narrow_end(line, before).ok_or_else(short)?,
+        None => (0, 0),
+    };
+    let ends = Ends { ranks: (start.0, end.0), extra: (start.1, end.1) };
+    ends.span(heads_base, rank_base).map(Lookup::Span).ok_or_else(disorder)
+}
+
+#[inline]
+fn narrow_end(line: &[u8], slot: usize) -> Option<(u64, u64)> {
+    let packed = u64::from(u24_at(line, 16 + 3 * slot)?);
+    Some((packed & NARROW_MAX, packed >> NARROW_BITS))
+}
+
+/// Reads what a wide line, 256 bytes, says of `block`.
+pub(crate) fn look_up_wide(
+    wide: &[u8],
+    block: BlockIndex,
+    heads_base: u64,
+    rank_base: u64,
+) -> Result<BlockSpan, Fault> {
+    let end_at = |slot: usize| Some((u64_at(wide, 16 * slot)?, u64_at(wide, 16 * slot + 8)?));
+    let short = || Fault::Truncated { needed: WIDE_LINE_LEN, found: wide.len() as u64 };
+    let slot = (block.0 % BLOCKS_PER_LINE) as usize;
+    let end = end_at(slot).ok_or_else(short)?;
+    let start = match slot.checked_sub(1) {
+        Some(before) => end_at(before).ok_or_else(short)?,
+        None => (0, 0),
+    };
+    let ends = Ends { ranks: (start.0, end.0), extra: (start.1, end.1) };
+    ends.span(heads_base, rank_base).ok_or_else(disorder)
+}
+
+/// Turns the ends of blocks, given in order, into lines and wide lines.
+#[cfg(feature = "build")]
+#[derive(Debug, Default)]
+pub(crate) struct LineWriter {
+    heads_base: u64,
+    rank_base: u64,
+    /// Ends relative to the bases: ranks, extra bytes.
+    ends: Vec<(u64, u64)>,
+    pub(crate) wide: Vec<u8>,
+}
+
+#[cfg(feature = "build")]
+impl LineWriter {
+    /// Takes the end of the next block and appends its line once it is full.
+    pub(crate) fn push(&mut self, heads_end: u64, rank_end: u64, lines: &mut Vec<u8>) {
+        let ranks = rank_end - self.rank_base;
+        // Every value takes at least one byte.
+        let extra = heads_end - self.heads_base - ranks;
+        self.ends.push((ranks, extra));
+        if self.ends.len() as u64 == BLOCKS_PER_LINE {
+            self.flush(lines);
+            self.heads_base = heads_end;
+            self.rank_base = rank_end;
+        }
+    }
+
+    /// Appends the last line, its missing blocks empty.
+    pub(crate) fn finish(mut self, lines: &mut Vec<u8>) -> Vec<u8> {
+        if let Some(&last) = self.ends.last() {
+            self.ends.resize(BLOCKS_PER_LINE as usize, last);
+            self.flush(lines);
+        }
+        self.wide
+    }
+
+    fn flush(&mut self, lines: &mut Vec<u8>) {
+        // Ends ascend, so the last ones are the largest.
+        let narrow = self.ends.last().is_some_and(|&(ranks, extra)| ranks.max(extra) <= NARROW_MAX);
+        if narrow {
+            put_u64(lines, self.heads_base);
+            put_u64(lines, self.rank_base);
+            for &(ranks, extra) in &self.ends {
+                let packed = ranks | extra << NARROW_BITS;
+                put_u24(lines, u32::try_from(packed).expect("two numbers of 12 bits"));
+            }
+        } else {
+            put_u64(lines, WIDE | self.wide.len() as u64 / WIDE_LINE_LEN);
+            put_u64(lines, self.rank_base);
+            put_u64(lines, self.heads_base);
+            lines.resize(lines.len() + LINE_LEN as usize - 24, 0);
+            for &(ranks, extra) in &self.ends {
+                put_u64(&mut self.wide, ranks);
+                put_u64(&mut self.wide, extra);
+            }
+        }
+        self.ends.clear();
+    }
+}
+
+#[cfg(all(test, feature = "build"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What the index says of every block of blocks with these value counts and extra bytes.
+    fn round_trip(blocks: &[(u64, u64)]) -> Vec<BlockSpan> {
+        let (mut lines, mut writer) = (Vec::new(), LineWriter::default());
+        let (mut heads_end, mut rank_end) = (0, 0);
+        for &(values, extra) in blocks {
+            rank_end += values;
+            heads_end += values + extra;
+            writer.push(heads_end, rank_end, &mut lines);
+        }
+        let wide = writer.finish(&mut lines);
+        (0..blocks.len() as u64)
+            .map(BlockIndex)
+            .map(|block| match look_up(&lines[line_offset(block) as usize..], block).unwrap() {
+                Lookup::Span(span) => span,
+                Lookup::Wide { offset, heads_base, rank_base } => {
+                    look_up_wide(&wide[offset as usize..], block, heads_base, rank_base).unwrap()
+                }
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_is_found_where_it_was_put(
+            blocks in prop::collection::vec((0..600_u64, 0..600_u64), 1..80),
+        ) {
+            let mut expected = BlockSpan::default();
+            for (span, &(values, extra)) in round_trip(&blocks).iter().zip(&blocks) {
+                expected.rank_start = expected.rank_end;
+                expected.heads_start = expected.heads_end;
+                expected.rank_end += values;
+                expected.heads_end += values + extra;
+                prop_assert_eq!(*span, expected);
+            }
+        }
+
+        #[test]
+        fn any_bytes_as_a_line_give_a_span_or_a_fault(line: [u8; 32], rest: [u8; 32], block in 0..16_u64) {
+            let line = [line, rest].concat();
+            if let Ok(Lookup::Span(span)) = look_up(&line, BlockIndex(block)) {
+                prop_assert!(span.rank_start <= span.rank_end && span.heads_start <= span.heads_end);
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_turns_wide_where_twelve_bits_end() {
+        for (values, wide_expected) in [(4095, false), (4096, true)] {
+            let (mut lines, mut writer) = (Vec::new(), LineWriter::default());
+            writer.push(values, values, &mut lines);
+            let wide = writer.finish(&mut lines);
+            assert_eq!(lines.len() as u64, LINE_LEN);
+            assert_eq!(!wide.is_empty(), wide_expected);
+        }
+    }
+}

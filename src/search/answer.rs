@@ -1,0 +1,176 @@
+//! Answers: matches nearest first, with their ids, and what it took to find them.
+
+use std::slice;
+
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::id_records::Record;
+use crate::id::{Id, IdRef};
+use crate::section::{Rank, TableIndex};
+use crate::store::Snapshot;
+
+/// A stored fingerprint near the needle, with its ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// The stored fingerprint.
+    pub fingerprint: Fingerprint,
+    /// Its distance from the needle in bits.
+    pub distance: u32,
+    /// Its ids in the order they were stored in; empty in a store without ids.
+    pub ids: Vec<Id>,
+}
+
+/// What it took to answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Blocks looked up.
+    pub probes: u64,
+    /// Values whose tail was fetched and compared.
+    pub candidates: u64,
+    /// Values compared in sequential passes.
+    pub scanned: u64,
+    /// Pages whose checksum was verified, because this process had not touched them before.
+    pub pages_checked: u64,
+}
+
+/// How an answer came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether a limit cut the answer: there may be, or are, more matches.
+    pub cut: bool,
+    /// What it took.
+    pub work: Work,
+}
+
+/// A match in one segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) distance: u32,
+    pub(crate) fingerprint: Fingerprint,
+    /// The position of its segment in the snapshot.
+    pub(crate) segment: usize,
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
+
+impl Found {
+    /// The order of answers; a fingerprint found in several segments stays together.
+    pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
+        (self.distance, self.fingerprint, self.segment)
+    }
+}
+
+/// The matches of one search: by distance, then fingerprint, each once.
+///
+/// It borrows the [`Searcher`](crate::Searcher) and ends with its next search.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) found: &'a [Found],
+    pub(crate) hit_count: usize,
+    pub(crate) outcome: Outcome,
+}
+
+impl<'a> Answer<'a> {
+    /// The matches in order.
+    pub fn hits(&self) -> impl Iterator<Item = Hit<'a>> + use<'a> {
+        let snapshot = self.snapshot;
+        self.found
+            .chunk_by(|a, b| a.fingerprint == b.fingerprint)
+            .map(move |places| Hit { snapshot, places })
+    }
+
+    /// How many matches there are.
+    pub fn len(&self) -> usize {
+        self.hit_count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.hit_count == 0
+    }
+
+    /// What it took, and whether a limit cut the answer.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The same matches, owned, with all their ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    pub fn to_matches(&self) -> Result<Vec<Match>> {
+        self.hits().map(|hit| hit.to_match()).collect()
+    }
+}
+
+/// One match of an [`Answer`].
+#[derive(Clone, Copy, Debug)]
+pub struct Hit<'a> {
+    snapshot: &'a Snapshot,
+    /// Its places, one a segment that holds it; never empty.
+    places: &'a [Found],
+}
+
+impl<'a> Hit<'a> {
+    /// The stored fingerprint.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.places.first().map(|found| found.fingerprint).unwrap_or_default()
+    }
+
+    /// Its distance from the needle in bits.
+    pub fn distance(&self) -> u32 {
+        self.places.first().map(|found| found.distance).unwrap_or_default()
+    }
+
+    /// Its ids in the order they were stored in, older segments first. They are read from the
+    /// store as the iterator goes, so asking for a few of very many is cheap.
+    pub fn ids(&self) -> Ids<'a> {
+        Ids { snapshot: self.snapshot, places: self.places.iter(), record: None, failed: false }
+    }
+
+    fn to_match(self) -> Result<Match> {
+        let ids: Result<Vec<Id>> = self.ids().map(|id| id.map(IdRef::to_id)).collect();
+        Ok(Match { fingerprint: self.fingerprint(), distance: self.distance(), ids: ids? })
+    }
+}
+
+/// The ids of a [`Hit`]. After an error there are no more.
+#[derive(Clone, Debug)]
+pub struct Ids<'a> {
+    snapshot: &'a Snapshot,
+    places: slice::Iter<'a, Found>,
+    record: Option<(&'a Found, Record<'a>)>,
+    failed: bool,
+}
+
+impl<'a> Ids<'a> {
+    fn step(&mut self) -> Result<Option<IdRef<'a>>> {
+        loop {
+            if let Some((found, record)) = &mut self.record {
+                let id = record.next().map_err(|fault| self.snapshot.id_fault(found, fault))?;
+                if id.is_some() {
+                    return Ok(id);
+                }
+            }
+            let Some(found) = self.places.next() else {
+                return Ok(None);
+            };
+            self.record = Some((found, self.snapshot.record(found)?));
+        }
+    }
+}
+
+impl<'a> Iterator for Ids<'a> {
+    type Item = Result<IdRef<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let step = self.step();
+        self.failed = step.is_err();
+        step.transpose()
+    }
+}

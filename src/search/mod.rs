@@ -1,0 +1,14 @@
+//! Asking: probes, scans, and the searcher that joins the answers of all segments.
+
+mod answer;
+mod flips;
+mod plan;
+mod probe;
+mod scan;
+mod searcher;
+
+pub(crate) use answer::Found;
+pub use answer::{Answer, Hit, Ids, Match, Outcome, Work};
+pub(crate) use plan::Choices;
+pub use plan::{Plan, TablePlan};
+pub use searcher::{Limits, Searcher};

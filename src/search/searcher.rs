@@ -1,0 +1,197 @@
+//! The searcher: asks all segments, joins their matches, and keeps its memory for next time.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::scheme::Choice;
+use crate::search::answer::{Answer, Found, Outcome, Work};
+use crate::search::probe::{ProbeScratch, probe};
+use crate::search::scan::scan;
+use crate::section::{Rank, TableIndex};
+use crate::store::Snapshot;
+
+/// How much a search may find or do. What a limit cuts off is said in [`Outcome::cut`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Keep only so many matches: the nearest, ties by fingerprint.
+    pub max_matches: Option<usize>,
+    /// Stop after comparing about so many values, probed and scanned together.
+    pub max_compared: Option<u64>,
+}
+
+impl Limits {
+    /// Keeps only the `count` nearest matches.
+    #[must_use]
+    pub fn max_matches(mut self, count: usize) -> Self {
+        self.max_matches = Some(count);
+        self
+    }
+
+    /// Stops after comparing about `count` values.
+    #[must_use]
+    pub fn max_compared(mut self, count: u64) -> Self {
+        self.max_compared = Some(count);
+        self
+    }
+}
+
+/// Answers one query after the other and allocates nothing once its memory has grown.
+///
+/// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
+/// It keeps asking the state of the store that it was made from.
+#[derive(Debug)]
+pub struct Searcher {
+    snapshot: Arc<Snapshot>,
+    scratch: ProbeScratch,
+    collector: Collector,
+}
+
+impl Searcher {
+    pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
+        Searcher { snapshot, scratch: ProbeScratch::default(), collector: Collector::default() }
+    }
+
+    /// Finds every stored fingerprint within `k` bits of `needle`.
+    ///
+    /// Any `k` from 0 to 64 is answered exactly: by probing with radii that are proven to cover
+    /// it, or by a pass over one table where that is cheaper.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidDistance`] if `k` is above 64.
+    /// * [`Error::Corrupt`] if bytes that it visits break a rule; matches found before that are
+    ///   dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+    /// # builder.push(0x0123_4567_89ab_cdef.into(), "a.html")?;
+    /// # let store = builder.finish()?;
+    /// let mut searcher = store.searcher();
+    /// for needle in [0x0123_4567_89ab_cdee, 0x1111_1111_1111_1111] {
+    ///     let answer = searcher.search(needle.into(), 3)?;
+    ///     for hit in answer.hits() {
+    ///         for id in hit.ids() {
+    ///             println!("{} {} {}", hit.fingerprint(), hit.distance(), id?);
+    ///         }
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Source
+    ///
+    /// Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007, the
+    /// online query; Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index
+    /// Hashing", CVPR 2012, for radii above 0.
+    pub fn search(&mut self, needle: Fingerprint, k: u32) -> Result<Answer<'_>> {
+        self.search_within(needle, k, &Limits::default())
+    }
+
+    /// As [`Searcher::search`], within limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Searcher::search`].
+    pub fn search_within(
+        &mut self,
+        needle: Fingerprint,
+        k: u32,
+        limits: &Limits,
+    ) -> Result<Answer<'_>> {
+        if k > 64 {
+            return Err(Error::InvalidDistance { k });
+        }
+        let collector = &mut self.collector;
+        collector.restart(needle, k, *limits);
+        for (number, open) in self.snapshot.segments().iter().enumerate() {
+            collector.segment = number;
+            match open.choice(k) {
+                Choice::Probe { radii, .. } => {
+                    probe(&open.segment, radii, &mut self.scratch, collector)?;
+                }
+                Choice::Scan { table, .. } => {
+                    if let Some(table) = open.segment.tables().get(*table) {
+                        scan(&open.segment, table, collector)?;
+                    }
+                }
+            }
+        }
+        let hit_count = collector.finish();
+        Ok(Answer {
+            snapshot: &self.snapshot,
+            found: &collector.found,
+            hit_count,
+            outcome: Outcome { cut: collector.cut, work: collector.work },
+        })
+    }
+}
+
+/// Takes the matches of one search as they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    pub(crate) needle: Fingerprint,
+    pub(crate) k: u32,
+    pub(crate) segment: usize,
+    pub(crate) work: Work,
+    limits: Limits,
+    found: Vec<Found>,
+    cut: bool,
+}
+
+impl Collector {
+    fn restart(&mut self, needle: Fingerprint, k: u32, limits: Limits) {
+        self.needle = needle;
+        self.k = k;
+        self.limits = limits;
+        self.work = Work::default();
+        self.found.clear();
+        self.cut = false;
+    }
+
+    /// Takes a match of the current segment.
+    pub(crate) fn push(&mut self, fingerprint: Fingerprint, table: TableIndex, rank: Rank) {
+        let distance = fingerprint.distance(self.needle);
+        self.found.push(Found { distance, fingerprint, segment: self.segment, table, rank });
+        // A fingerprint can be in every segment so far, so this leaves room for all its places.
+        if let Some(most) = self.limits.max_matches {
+            let room = most.saturating_add(1).saturating_mul(self.segment + 1);
+            if self.found.len() > room.saturating_mul(2).max(1024) {
+                self.keep_nearest(most);
+            }
+        }
+    }
+
+    /// Whether the limit on work is reached; the answer counts as cut from then on.
+    pub(crate) fn exhausted(&mut self) -> bool {
+        let compared = self.work.candidates + self.work.scanned;
+        let exhausted = self.limits.max_compared.is_some_and(|most| compared >= most);
+        self.cut |= exhausted;
+        exhausted
+    }
+
+    /// Sorts the matches and says how many fingerprints they are.
+    fn finish(&mut self) -> usize {
+        self.keep_nearest(self.limits.max_matches.unwrap_or(usize::MAX))
+    }
+
+    fn keep_nearest(&mut self, most: usize) -> usize {
+        self.found.sort_unstable_by_key(Found::key);
+        let (mut kept, mut len) = (0, 0);
+        for places in self.found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+            if kept == most {
+                self.cut = true;
+                break;
+            }
+            kept += 1;
+            len += places.len();
+        }
+        self.found.truncate(len);
+        kept
+    }
+}

@@ -1,0 +1,75 @@
+//! The parts of a file by name, and positions in them as types of their own.
+
+use std::fmt;
+
+/// Which table of a segment, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableIndex(pub u16);
+
+/// Which value of a table, counted from 0 in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(pub(crate) u64);
+
+/// Which block of a table: the leading bits that its values share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BlockIndex(pub(crate) u64);
+
+/// A part of a file of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Section {
+    /// The manifest of the store, a file of its own.
+    Manifest,
+    /// The header of a segment with its table descriptors and section directory.
+    Header,
+    /// The recipe text.
+    Recipe,
+    /// The prefix index of a table.
+    PrefixIndex(TableIndex),
+    /// The wide lines of the prefix index of a table.
+    WideLines(TableIndex),
+    /// The tails of a table.
+    Tails(TableIndex),
+    /// The heads of a table.
+    Heads(TableIndex),
+    /// Where the groups of id records start.
+    IdGroups,
+    /// The id records.
+    IdRecords,
+    /// The checksums of all pages.
+    Checksums,
+}
+
+impl Section {
+    /// The table it belongs to, if it belongs to one.
+    pub fn table(self) -> Option<TableIndex> {
+        match self {
+            Section::PrefixIndex(t)
+            | Section::WideLines(t)
+            | Section::Tails(t)
+            | Section::Heads(t) => Some(t),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Section::Manifest => "manifest",
+            Section::Header => "header",
+            Section::Recipe => "recipe",
+            Section::PrefixIndex(_) => "prefix index",
+            Section::WideLines(_) => "wide lines",
+            Section::Tails(_) => "tails",
+            Section::Heads(_) => "heads",
+            Section::IdGroups => "id groups",
+            Section::IdRecords => "id records",
+            Section::Checksums => "checksums",
+        })?;
+        match self.table() {
+            Some(TableIndex(table)) => write!(f, " of table {table}"),
+            None => Ok(()),
+        }
+    }
+}

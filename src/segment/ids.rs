@@ -1,0 +1,54 @@
+//! The ids of the fingerprint at a rank of the first table.
+
+use crate::bytes::u64_at;
+use crate::error::{Fault, Result};
+use crate::format::directory::SectionPlace;
+use crate::format::id_records::{self, GROUP_ENTRY_LEN, IdLayout, Record};
+use crate::section::{Rank, Section};
+use crate::segment::Segment;
+
+impl<D: AsRef<[u8]>> Segment<D> {
+    /// The sections of the id groups and of the id records, if the segment has ids.
+    pub(crate) fn id_places(&self) -> Option<(&SectionPlace, &SectionPlace)> {
+        Some((self.header().place(Section::IdGroups)?, self.header().place(Section::IdRecords)?))
+    }
+
+    pub(crate) fn id_layout(&self) -> IdLayout {
+        IdLayout { kind: self.header().id_kind, id_len: self.header().id_len }
+    }
+
+    /// The id record of the fingerprint at `rank` of the first table.
+    pub(crate) fn record(&self, rank: Rank, pages_checked: &mut u64) -> Result<Record<'_>> {
+        let layout = self.id_layout();
+        let Some((groups, records)) = self.id_places() else {
+            return Ok(Record::empty());
+        };
+        let (entry, before) = id_records::group_of(rank);
+        let (start, end) = self.group_bounds(groups, entry, records.len, pages_checked)?;
+        let mut bytes = self.bytes(records, start, end - start, pages_checked)?;
+        let located = |fault| self.corrupt(records, start, fault);
+        for _ in 0..before {
+            let (_, len) = Record::read(bytes, layout).map_err(located)?;
+            bytes = bytes.get(len..).unwrap_or_default();
+        }
+        Record::read(bytes, layout).map(|(record, _)| record).map_err(located)
+    }
+
+    /// Where the records of a group start and end, ascending and within their section.
+    pub(crate) fn group_bounds(
+        &self,
+        groups: &SectionPlace,
+        entry: u64,
+        records_len: u64,
+        pages_checked: &mut u64,
+    ) -> Result<(u64, u64)> {
+        let pair = self.bytes(groups, entry, 2 * GROUP_ENTRY_LEN, pages_checked)?;
+        match (u64_at(pair, 0), u64_at(pair, GROUP_ENTRY_LEN as usize)) {
+            (Some(start), Some(end)) if start <= end && end <= records_len => Ok((start, end)),
+            (start, end) => {
+                let detail = format!("id group from {start:?} to {end:?} of {records_len}");
+                Err(self.corrupt(groups, entry, Fault::rule(18, detail)))
+            }
+        }
+    }
+}

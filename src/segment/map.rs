@@ -1,0 +1,33 @@
+//! Mapping a segment file into memory: the one place that needs `unsafe`.
+
+use std::fs::File;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use crate::error::{Error, Result};
+use crate::segment::Segment;
+
+/// A segment in a memory map.
+pub(crate) type Mapped = Segment<Mmap>;
+
+/// Maps the segment at `path` and checks its header and recipe.
+///
+/// # Soundness
+///
+/// A mapping is sound only while nobody shortens or rewrites the file. Stores keep that by
+/// protocol: a segment is written under a name never used before, made read-only, and never
+/// touched again. A program that breaks the protocol gets an error or SIGBUS, see README.
+#[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
+pub(crate) fn map(path: &Path) -> Result<Mapped> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    // SAFETY: `Mmap::map` asks that the file keep its length and bytes while mapped; the
+    // store protocol above promises both. Nothing else rests on it: `from_bytes` takes the
+    // bytes as hostile, so a wrong file is an error and never undefined behaviour.
+    let bytes = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
+    // A query touches single pages all over the file; reading ahead around each would read
+    // a hundred pages for one. It is advice: where it is refused, queries only get slower.
+    #[cfg(unix)]
+    let _ = bytes.advise(memmap2::Advice::Random);
+    Segment::from_bytes(bytes, path)
+}

@@ -1,0 +1,188 @@
+//! An open segment: its header, and its bytes page by page as their checksums are verified.
+
+use std::path::{Path, PathBuf};
+
+use crate::bytes::u32_at;
+use crate::checksum::{PAGE_LEN, PageIdentity};
+use crate::error::{Error, Fault, Result};
+use crate::format::directory::{SectionPlace, kind_tag, table_tag};
+use crate::format::header::{self, Header, HeaderFault};
+use crate::format::manifest::SegmentEntry;
+use crate::recipe::Recipe;
+use crate::section::{Section, TableIndex};
+use crate::segment::{CheckedPages, Table};
+
+/// A segment over any bytes; see `map` for a file.
+#[derive(Debug)]
+pub(crate) struct Segment<D> {
+    data: D,
+    path: PathBuf,
+    header: Header,
+    recipe: Recipe,
+    tables: Vec<Table>,
+    checksums: SectionPlace,
+    checked: CheckedPages,
+}
+
+impl<D: AsRef<[u8]>> Segment<D> {
+    /// Checks the header and the recipe of the segment in `data`; `path` is for messages.
+    ///
+    /// Costs the same for any number of fingerprints.
+    pub(crate) fn from_bytes(data: D, path: &Path) -> Result<Self> {
+        let header = header::read(data.as_ref()).map_err(|(offset, fault)| match fault {
+            HeaderFault::Version(found) => Error::UnsupportedVersion {
+                path: path.into(),
+                found,
+                oldest: header::VERSION_OLDEST,
+                newest: header::VERSION,
+            },
+            HeaderFault::Fault(fault) => {
+                Error::Corrupt { path: path.into(), section: Section::Header, offset, fault }
+            }
+        })?;
+        let missing = |section: Section| Error::Corrupt {
+            path: path.into(),
+            section: Section::Header,
+            offset: 0,
+            fault: Fault::rule(9, format!("no section {section}")),
+        };
+        let place = |section: Section| header.place(section).copied().ok_or(missing(section));
+        let mut tables = Vec::with_capacity(header.tables.len());
+        for (number, &descriptor) in (0..).zip(&header.tables) {
+            let index = TableIndex(number);
+            tables.push(Table::new(
+                index,
+                descriptor,
+                place(Section::PrefixIndex(index))?,
+                place(Section::WideLines(index))?,
+                place(Section::Tails(index))?,
+                place(Section::Heads(index))?,
+            ));
+        }
+        let checksums = place(Section::Checksums)?;
+        let recipe_place = place(Section::Recipe)?;
+        let checked = CheckedPages::new(header.file_len / PAGE_LEN as u64);
+        let recipe = Recipe::external();
+        let path = path.to_path_buf();
+        let mut segment = Segment { data, path, header, recipe, tables, checksums, checked };
+        segment.recipe = segment.read_recipe(&recipe_place)?;
+        Ok(segment)
+    }
+
+    fn read_recipe(&self, place: &SectionPlace) -> Result<Recipe> {
+        let bytes = self.bytes(place, 0, place.len, &mut 0)?;
+        let recipe = str::from_utf8(bytes).ok().and_then(Recipe::from_text);
+        recipe.ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(crate) fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    pub(crate) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    pub(crate) fn table(&self, index: TableIndex) -> Option<&Table> {
+        self.tables.get(usize::from(index.0))
+    }
+
+    /// The bytes of the whole file, checked or not.
+    pub(crate) fn file(&self) -> &[u8] {
+        self.data.as_ref()
+    }
+
+    /// How the manifest should name this segment under `number`.
+    pub(crate) fn entry(&self, number: u64) -> SegmentEntry {
+        SegmentEntry {
+            number,
+            file_len: self.header.file_len,
+            fingerprint_count: self.header.fingerprint_count,
+            header_crc: self.header.crc,
+        }
+    }
+
+    /// A fault at `offset` bytes into a section, with its place in the file.
+    #[cold]
+    pub(crate) fn corrupt(&self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {
+        Error::Corrupt {
+            path: self.path.clone(),
+            section: place.section,
+            offset: place.offset.saturating_add(offset),
+            fault,
+        }
+    }
+
+    /// The bytes `offset .. offset + len` of a section, from pages whose checksums are
+    /// verified, now or before. Pages verified now are added to `pages_checked`.
+    #[inline]
+    pub(crate) fn bytes(
+        &self,
+        place: &SectionPlace,
+        offset: u64,
+        len: u64,
+        pages_checked: &mut u64,
+    ) -> Result<&[u8]> {
+        let fits = offset.checked_add(len).is_some_and(|end| end <= place.len);
+        if !fits {
+            let found = place.len.saturating_sub(offset);
+            return Err(self.corrupt(place, offset, Fault::Truncated { needed: len, found }));
+        }
+        if len == 0 {
+            return Ok(&[]);
+        }
+        // The directory was checked to lie within the file, so these fit the address space.
+        let start = (place.offset + offset) as usize;
+        let end = start + len as usize;
+        for page in start / PAGE_LEN..=(end - 1) / PAGE_LEN {
+            if !self.checked.contains(page) {
+                self.check_page(place, page)?;
+                *pages_checked += 1;
+            }
+        }
+        let found = self.data.as_ref().get(start..end);
+        found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
+    }
+
+    /// Reads one byte of a section, checked or not, so that its cache line is near when it is
+    /// needed. The value means nothing; it is returned so that the read is not dropped.
+    #[inline]
+    pub(crate) fn touch(&self, place: &SectionPlace, offset: u64) -> u8 {
+        let at = place.offset.wrapping_add(offset) as usize;
+        self.data.as_ref().get(at).copied().unwrap_or(0)
+    }
+
+    /// Compares one page of a section, counted from the start of the file, with its checksum.
+    #[cold]
+    pub(crate) fn check_page(&self, place: &SectionPlace, page: usize) -> Result<()> {
+        let file = self.data.as_ref();
+        let start = page * PAGE_LEN;
+        let in_section = (start as u64).saturating_sub(place.offset);
+        let truncated = || {
+            self.corrupt(place, in_section, Fault::Truncated { needed: PAGE_LEN as u64, found: 0 })
+        };
+        let bytes = file.get(start..start + PAGE_LEN).ok_or_else(truncated)?;
+        let number = page - self.header.header_len as usize / PAGE_LEN;
+        let stored = self.checksums.offset as usize + number * 4;
+        let expected = u32_at(file, stored).ok_or_else(truncated)?;
+        let identity = PageIdentity {
+            kind: kind_tag(place.section),
+            table: table_tag(place.section),
+            page_in_section: in_section / PAGE_LEN as u64,
+        };
+        let found = identity.checksum(bytes);
+        if found != expected {
+            return Err(self.corrupt(place, in_section, Fault::Checksum { found, expected }));
+        }
+        self.checked.insert(page);
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! One table of an open segment: from a block to its heads, from a rank to its tail.
+
+use crate::bits::packing;
+use crate::bits::permutation::{Permutation, Permuted};
+use crate::error::{Fault, Result};
+use crate::format::directory::SectionPlace;
+use crate::format::header::TableDescriptor;
+use crate::format::heads::Block;
+use crate::format::prefix_index::{self, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN};
+use crate::section::{BlockIndex, Rank, TableIndex};
+use crate::segment::Segment;
+
+/// Where a table lies in its segment, and how its values are cut.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) index: TableIndex,
+    pub(crate) descriptor: TableDescriptor,
+    pub(crate) permutation: Permutation,
+    pub(crate) lines: SectionPlace,
+    pub(crate) wide_lines: SectionPlace,
+    pub(crate) tails: SectionPlace,
+    pub(crate) heads: SectionPlace,
+}
+
+impl Table {
+    pub(crate) fn new(
+        index: TableIndex,
+        descriptor: TableDescriptor,
+        lines: SectionPlace,
+        wide_lines: SectionPlace,
+        tails: SectionPlace,
+        heads: SectionPlace,
+    ) -> Self {
+        let permutation = Permutation::new(descriptor.mask);
+        Table { index, descriptor, permutation, lines, wide_lines, tails, heads }
+    }
+
+    /// The block that holds a value.
+    #[inline]
+    pub(crate) fn block_of(&self, value: Permuted) -> BlockIndex {
+        BlockIndex(value.0.checked_shr(64 - self.descriptor.block_bits).unwrap_or(0))
+    }
+
+    /// The head of a value.
+    #[inline]
+    pub(crate) fn head_of(&self, value: Permuted) -> u64 {
+        value.0 >> self.descriptor.tail_bits
+    }
+
+    /// The lowest head that belongs to a block.
+    #[inline]
+    pub(crate) fn first_head(&self, block: BlockIndex) -> u64 {
+        block.0.checked_shl(self.descriptor.inner_bits()).unwrap_or(0)
+    }
+
+    /// The highest head that belongs to a block.
+    pub(crate) fn last_head(&self, block: BlockIndex) -> u64 {
+        let inner = u64::MAX.checked_shr(64 - self.descriptor.inner_bits()).unwrap_or(0);
+        self.first_head(block) | inner
+    }
+
+    /// The value with this head and tail.
+    #[inline]
+    pub(crate) fn value(&self, head: u64, tail: u64) -> Permuted {
+        Permuted(head << self.descriptor.tail_bits | tail)
+    }
+}
+
+impl<D: AsRef<[u8]>> Segment<D> {
+    /// Where a block lies.
+    #[inline]
+    pub(crate) fn span(
+        &self,
+        table: &Table,
+        block: BlockIndex,
+        pages_checked: &mut u64,
+    ) -> Result<BlockSpan> {
+        let offset = prefix_index::line_offset(block);
+        let line = self.bytes(&table.lines, offset, LINE_LEN, pages_checked)?;
+        let lookup = prefix_index::look_up(line, block)
+            .map_err(|fault| self.corrupt(&table.lines, offset, fault))?;
+        let span = match lookup {
+            Lookup::Span(span) => span,
+            Lookup::Wide { offset, heads_base, rank_base } => {
+                let wide = self.bytes(&table.wide_lines, offset, WIDE_LINE_LEN, pages_checked)?;
+                prefix_index::look_up_wide(wide, block, heads_base, rank_base)
+                    .map_err(|fault| self.corrupt(&table.wide_lines, offset, fault))?
+            }
+        };
+        // The length of the heads section is checked when its bytes are taken.
+        if span.rank_end > self.header().fingerprint_count {
+            let fault = Fault::rule(15, "block ends beyond the last value");
+            return Err(self.corrupt(&table.lines, offset, fault));
+        }
+        Ok(span)
+    }
+
+    /// The heads of a block that lies at `span`.
+    #[inline]
+    pub(crate) fn block(
+        &self,
+        table: &Table,
+        block: BlockIndex,
+        span: &BlockSpan,
+        pages_checked: &mut u64,
+    ) -> Result<Block<'_>> {
+        let len = span.heads_end - span.heads_start;
+        let bytes = self.bytes(&table.heads, span.heads_start, len, pages_checked)?;
+        Block::new(bytes, span.value_count(), table.first_head(block))
+            .map_err(|fault| self.corrupt(&table.heads, span.heads_start, fault))
+    }
+
+    /// The tail of the value at `rank`.
+    #[inline]
+    pub(crate) fn tail(&self, table: &Table, rank: Rank, pages_checked: &mut u64) -> Result<u64> {
+        let width = table.descriptor.tail_bits;
+        if width == 0 {
+            return Ok(0);
+        }
+        let offset = packing::load_offset(rank.0, width);
+        let loaded = self.bytes(&table.tails, offset, packing::GUARD_LEN, pages_checked)?;
+        packing::unpack(loaded, rank.0, width).ok_or_else(|| {
+            let fault = Fault::Truncated { needed: packing::GUARD_LEN, found: 0 };
+            self.corrupt(&table.tails, offset, fault)
+        })
+    }
+
+    /// The rank of a value in a table, if the table has it.
+    pub(crate) fn find(
+        &self,
+        table: &Table,
+        value: Permuted,
+        pages_checked: &mut u64,
+    ) -> Result<Option<Rank>> {
+        let block_index = table.block_of(value);
+        let span = self.span(table, block_index, pages_checked)?;
+        let block = self.block(table, block_index, &span, pages_checked)?;
+        let wanted = table.head_of(value);
+        let located = |fault| self.corrupt(&table.heads, span.heads_start, fault);
+        let mut heads = block.heads_from(wanted).map_err(located)?;
+        while let Some((position, head)) = heads.next().map_err(located)? {
+            if head > wanted {
+                break;
+            }
+            let rank = Rank(span.rank_start + position);
+            if head == wanted && table.value(head, self.tail(table, rank, pages_checked)?) == value
+            {
+                return Ok(Some(rank));
+            }
+        }
+        Ok(None)
+    }
+}

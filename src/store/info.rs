@@ -1,0 +1,155 @@
+//! What a store holds, in numbers.
+
+use std::path::PathBuf;
+
+use crate::checksum::PAGE_LEN;
+use crate::id::IdKind;
+use crate::recipe::Recipe;
+use crate::section::{Section, TableIndex};
+use crate::store::{OpenSegment, Snapshot};
+
+/// What a store holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreInfo {
+    /// The directory.
+    pub path: PathBuf,
+    /// How many manifests the store has had.
+    pub generation: u64,
+    /// The live segments, oldest first.
+    pub segments: Vec<SegmentInfo>,
+}
+
+impl StoreInfo {
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        StoreInfo {
+            path: snapshot.path().into(),
+            generation: snapshot.generation(),
+            segments: snapshot.segments().iter().map(SegmentInfo::of).collect(),
+        }
+    }
+
+    /// Fingerprints over all segments; one that is in two counts twice.
+    pub fn fingerprint_count(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.fingerprint_count).sum()
+    }
+
+    /// Ids over all segments.
+    pub fn id_count(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.id_count).sum()
+    }
+
+    /// Bytes of all segment files.
+    pub fn file_len(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.file_len).sum()
+    }
+}
+
+/// What a segment holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentInfo {
+    /// The file.
+    pub path: PathBuf,
+    /// Its number, never used again in the life of the store.
+    pub number: u64,
+    /// Bytes of the file.
+    pub file_len: u64,
+    /// Distinct fingerprints.
+    pub fingerprint_count: u64,
+    /// Ids.
+    pub id_count: u64,
+    /// The kind of the ids.
+    pub id_kind: IdKind,
+    /// The distance that the scheme is meant for.
+    pub tuned_k: u32,
+    /// How the fingerprints were made.
+    pub recipe: Recipe,
+    /// The tables in order.
+    pub tables: Vec<TableInfo>,
+    /// The sections in the order of the file.
+    pub sections: Vec<SectionInfo>,
+}
+
+/// What a table looks like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableInfo {
+    /// Which one.
+    pub table: TableIndex,
+    /// The bits that lead.
+    pub mask: u64,
+    /// How many bits lead.
+    pub prefix_bits: u32,
+    /// The leading bits that name a block.
+    pub block_bits: u32,
+    /// The low bits of each value that are stored verbatim.
+    pub tail_bits: u32,
+    /// Bits for each fingerprint with everything included: whole pages and their checksums.
+    /// `None` without fingerprints.
+    pub bits_per_fingerprint: Option<f64>,
+}
+
+/// How long a section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SectionInfo {
+    /// Which one.
+    pub section: Section,
+    /// Bytes from the start of the file.
+    pub offset: u64,
+    /// Bytes in use.
+    pub len: u64,
+}
+
+impl SegmentInfo {
+    fn of(open: &OpenSegment) -> Self {
+        let header = open.segment.header();
+        let sections: Vec<SectionInfo> = header
+            .places
+            .iter()
+            .map(|place| SectionInfo {
+                section: place.section,
+                offset: place.offset,
+                len: place.len,
+            })
+            .collect();
+        let tables = (0..).map(TableIndex).zip(&header.tables).map(|(table, descriptor)| {
+            let n = header.fingerprint_count;
+            let bits = table_len(&sections, table) as f64 * 8.0 / n as f64;
+            TableInfo {
+                table,
+                mask: descriptor.mask,
+                prefix_bits: descriptor.mask.count_ones(),
+                block_bits: descriptor.block_bits,
+                tail_bits: descriptor.tail_bits,
+                bits_per_fingerprint: (n > 0).then_some(bits),
+            }
+        });
+        SegmentInfo {
+            path: open.segment.path().into(),
+            number: open.number,
+            file_len: header.file_len,
+            fingerprint_count: header.fingerprint_count,
+            id_count: header.id_count,
+            id_kind: header.id_kind,
+            tuned_k: header.tuned_k,
+            recipe: open.segment.recipe().clone(),
+            tables: tables.collect(),
+            sections,
+        }
+    }
+
+    /// The fewest bits for each fingerprint that any code for a random set of so many can take
+    /// on average: 64 - log2 n + log2 e, `None` without fingerprints.
+    pub fn information_limit(&self) -> Option<f64> {
+        let n = self.fingerprint_count;
+        (n > 0).then(|| 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E)
+    }
+}
+
+/// The bytes of a table: whole pages, and 4 bytes of checksum for each.
+fn table_len(sections: &[SectionInfo], table: TableIndex) -> u64 {
+    let pages: u64 = sections
+        .iter()
+        .filter(|info| info.section.table() == Some(table))
+        .map(|info| info.len.div_ceil(PAGE_LEN as u64))
+        .sum();
+    pages * (PAGE_LEN as u64 + 4)
+}

@@ -1,0 +1,119 @@
+//! The store: a directory with a manifest that names the live segments.
+
+mod info;
+mod open;
+
+pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
+pub(crate) use open::{OpenSegment, Snapshot, read_manifest};
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::recipe::Recipe;
+use crate::search::{Match, Plan, Searcher};
+
+/// A store, open for reading: a cheap handle that any number of threads can share.
+///
+/// It shows the state of the store at the time it was opened. Segments are mapped, not read:
+/// opening costs the same for a thousand and for a billion fingerprints, and processes that
+/// open the same store share its memory.
+///
+/// # Soundness
+///
+/// A memory map is sound only while nobody shortens or rewrites the mapped file. The store's
+/// own protocol keeps that: segments are written once under names never used again, made
+/// read-only, and only ever removed whole. A program that cuts a segment file short while it
+/// is open can end this process with SIGBUS; changed bytes are found by checksums where they
+/// are read for the first time.
+#[derive(Clone, Debug)]
+pub struct Store {
+    snapshot: Arc<Snapshot>,
+}
+
+impl Store {
+    /// Opens the store in the directory `path`.
+    ///
+    /// Takes no lock and writes nothing, so a read-only directory will do. A cold page that a
+    /// query needs blocks its thread until it is read.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoStore`], [`Error::NotAStore`] if there is nothing, or something else.
+    /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] if manifest, header or recipe of a
+    ///   segment cannot be used.
+    /// * [`Error::RecipeMismatch`] if two segments hold fingerprints made in different ways.
+    /// * [`Error::Io`] if the system refuses.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Ok(Store { snapshot: Arc::new(Snapshot::open(path.as_ref())?) })
+    }
+
+    /// Finds every stored fingerprint within `k` bits of `needle`, with ids.
+    ///
+    /// Matches come nearest first, ties by ascending fingerprint, each once. An empty vector
+    /// means there is none. A [`Searcher`] does the same without allocating for each query.
+    ///
+    /// # Errors
+    ///
+    /// As [`Searcher::search`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use fpstore::{Builder, Fingerprint};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let mut builder = Builder::new(folder.path().join("news.fps"))?;
+    /// builder.push(Fingerprint::new(0x0123_4567_89ab_cdef), "a.html")?;
+    /// let store = builder.finish()?;
+    ///
+    /// // Bits 0 and 40 differ.
+    /// let hits = store.query(Fingerprint::new(0x0123_4467_89ab_cdee), 3)?;
+    /// assert_eq!(hits[0].distance, 2);
+    /// assert_eq!(hits[0].ids[0].to_string(), "a.html");
+    /// # Ok(()) }
+    /// ```
+    pub fn query(&self, needle: Fingerprint, k: u32) -> Result<Vec<Match>> {
+        self.searcher().search(needle, k)?.to_matches()
+    }
+
+    /// A searcher for one thread.
+    pub fn searcher(&self) -> Searcher {
+        Searcher::new(Arc::clone(&self.snapshot))
+    }
+
+    /// The distance that the store is tuned for: the least of its segments', 3 without any.
+    pub fn tuned_k(&self) -> u32 {
+        let tuned = self.snapshot.segments().iter().map(|open| open.segment.header().tuned_k);
+        tuned.min().unwrap_or(3)
+    }
+
+    /// How the fingerprints were made; `None` for a store without segments.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        self.snapshot.segments().first().map(|open| open.segment.recipe())
+    }
+
+    /// How each segment answers distance `k`, in the order of the segments.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidDistance`] if `k` is above 64.
+    pub fn plans(&self, k: u32) -> Result<Vec<Plan>> {
+        if k > 64 {
+            return Err(Error::InvalidDistance { k });
+        }
+        let plan = |open: &OpenSegment| Plan::new(open.choice(k), &open.segment.header().tables);
+        Ok(self.snapshot.segments().iter().map(plan).collect())
+    }
+
+    /// Counts and lengths; reads no table data.
+    pub fn info(&self) -> StoreInfo {
+        StoreInfo::of(&self.snapshot)
+    }
+
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
