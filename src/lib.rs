@@ -10,6 +10,7 @@ mod bits;
 mod build;
 mod bytes;
 mod checksum;
+mod dump;
 mod error;
 mod fingerprint;
 mod format;
@@ -21,6 +22,7 @@ mod section;
 mod segment;
 mod store;
 mod varint;
+mod verify;
 
 #[cfg(feature = "build")]
 pub use build::{
@@ -34,4 +36,5 @@ pub use recipe::Recipe;
 pub use scheme::{FAMILY_NAMES, Radius, Scheme};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
 pub use section::{Section, TableIndex};
-pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo};
+pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};
+pub use verify::{VerifyReport, verify};

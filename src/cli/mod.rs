@@ -2,9 +2,11 @@
 
 mod build;
 mod completions;
+mod dump;
 mod info;
 mod output;
 mod query;
+mod verify;
 
 use std::io;
 use std::path::PathBuf;
@@ -34,6 +36,8 @@ enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
     Info(info::InfoArgs),
+    Verify(verify::VerifyArgs),
+    Dump(dump::DumpArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -88,6 +92,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Dump(args) => dump::run(args),
         Command::Completions(args) => completions::run(args),
     };
     match done {

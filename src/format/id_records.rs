@@ -70,11 +70,6 @@ impl<'a> Record<'a> {
         Record { layout: IdLayout { kind: IdKind::None, id_len: 0 }, left: 0, payload: &[] }
     }
 
-    /// How many ids are left.
-    pub(crate) fn left(&self) -> u64 {
-        self.left
-    }
-
     /// The next id.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         let Some(left) = self.left.checked_sub(1) else {
@@ -177,7 +172,6 @@ impl RecordWriter {
 }
 
 /// The bytes that each u64 id takes if `largest` is the largest.
-#[cfg(feature = "build")]
 pub(crate) fn id_len_for(largest: u64) -> u32 {
     (64 - largest.leading_zeros()).div_ceil(8).max(1)
 }
@@ -220,7 +214,6 @@ mod tests {
                 }
                 let (mut record, len) = Record::read(&bytes[at..], layout).unwrap();
                 at += len;
-                prop_assert_eq!(record.left(), ids.len() as u64);
                 for id in ids {
                     prop_assert_eq!(record.next().unwrap(), Some(id.as_ref()));
                 }

@@ -52,12 +52,41 @@ impl BlockSpan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
     Span(BlockSpan),
-    /// The wide line at this offset of its section says it, with these bases.
+    /// The wide line at this offset of its section says it.
     Wide {
         offset: u64,
-        heads_base: u64,
-        rank_base: u64,
+        line: Line,
     },
+}
+
+/// The bases of a line: where its first block starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) heads_base: u64,
+    pub(crate) rank_base: u64,
+    /// The number of its wide line, if it has one.
+    pub(crate) wide: Option<u64>,
+}
+
+impl Line {
+    /// Reads the bases in `line`, 64 bytes.
+    #[inline]
+    pub(crate) fn read(line: &[u8]) -> Result<Self, Fault> {
+        let word = |at: usize| u64_at(line, at).ok_or_else(|| short(LINE_LEN, line));
+        let first = word(0)?;
+        let rank_base = word(8)?;
+        if first & WIDE == 0 {
+            return Ok(Line { heads_base: first, rank_base, wide: None });
+        }
+        Ok(Line { heads_base: word(16)?, rank_base, wide: Some(first & !WIDE) })
+    }
+
+    /// Whether the end of its last block does not fit a narrow line.
+    pub(crate) fn needs_wide(&self, last: &BlockSpan) -> bool {
+        let ranks = last.rank_end.saturating_sub(self.rank_base);
+        let extra = last.heads_end.saturating_sub(self.heads_base).saturating_sub(ranks);
+        ranks.max(extra) > NARROW_MAX
+    }
 }
 
 /// The start and end of a block relative to the bases of its line.
@@ -68,7 +97,8 @@ struct Ends {
 
 impl Ends {
     /// Bytes are ranks plus extra bytes: nearly all gaps take one byte.
-    fn span(&self, heads_base: u64, rank_base: u64) -> Option<BlockSpan> {
+    fn span(&self, line: &Line) -> Option<BlockSpan> {
+        let Line { heads_base, rank_base, .. } = *line;
         let start = heads_base.checked_add(self.ranks.0)?.checked_add(self.extra.0)?;
         let end = heads_base.checked_add(self.ranks.1)?.checked_add(self.extra.1)?;
         let span = BlockSpan {
@@ -85,26 +115,26 @@ fn disorder() -> Fault {
     Fault::rule(15, "ends of blocks not ascending")
 }
 
+fn short(needed: u64, found: &[u8]) -> Fault {
+    Fault::Truncated { needed, found: found.len() as u64 }
+}
+
 /// Reads what `line`, 64 bytes, says of `block`.
 #[inline]
-pub(crate) fn look_up(line: &[u8], block: BlockIndex) -> Result<Lookup, Fault> {
-    let short = || Fault::Truncated { needed: LINE_LEN, found: line.len() as u64 };
-    let heads_base = u64_at(line, 0).ok_or_else(short)?;
-    let rank_base = u64_at(line, 8).ok_or_else(short)?;
-    if heads_base & WIDE != 0 {
-        let heads_base = u64_at(line, 16).ok_or_else(short)?;
-        let number = u64_at(line, 0).ok_or_else(short)? & !WIDE;
+pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> {
+    let line = Line::read(bytes)?;
+    if let Some(number) = line.wide {
         let offset = number.checked_mul(WIDE_LINE_LEN).ok_or_else(disorder)?;
-        return Ok(Lookup::Wide { offset, heads_base, rank_base });
+        return Ok(Lookup::Wide { offset, line });
     }
     let slot = (block.0 % BLOCKS_PER_LINE) as usize;
-    let end = narrow_end(line, slot).ok_or_else(short)?;
+    let end = narrow_end(bytes, slot).ok_or_else(|| short(LINE_LEN, bytes))?;
     let start = match slot.checked_sub(1) {
-        Some(before) => narrow_end(line, before).ok_or_else(short)?,
+        Some(before) => narrow_end(bytes, before).ok_or_else(|| short(LINE_LEN, bytes))?,
         None => (0, 0),
     };
     let ends = Ends { ranks: (start.0, end.0), extra: (start.1, end.1) };
-    ends.span(heads_base, rank_base).map(Lookup::Span).ok_or_else(disorder)
+    ends.span(&line).map(Lookup::Span).ok_or_else(disorder)
 }
 
 #[inline]
@@ -117,19 +147,17 @@ fn narrow_end(line: &[u8], slot: usize) -> Option<(u64, u64)> {
 pub(crate) fn look_up_wide(
     wide: &[u8],
     block: BlockIndex,
-    heads_base: u64,
-    rank_base: u64,
+    line: &Line,
 ) -> Result<BlockSpan, Fault> {
     let end_at = |slot: usize| Some((u64_at(wide, 16 * slot)?, u64_at(wide, 16 * slot + 8)?));
-    let short = || Fault::Truncated { needed: WIDE_LINE_LEN, found: wide.len() as u64 };
     let slot = (block.0 % BLOCKS_PER_LINE) as usize;
-    let end = end_at(slot).ok_or_else(short)?;
+    let end = end_at(slot).ok_or_else(|| short(WIDE_LINE_LEN, wide))?;
     let start = match slot.checked_sub(1) {
-        Some(before) => end_at(before).ok_or_else(short)?,
+        Some(before) => end_at(before).ok_or_else(|| short(WIDE_LINE_LEN, wide))?,
         None => (0, 0),
     };
     let ends = Ends { ranks: (start.0, end.0), extra: (start.1, end.1) };
-    ends.span(heads_base, rank_base).ok_or_else(disorder)
+    ends.span(line).ok_or_else(disorder)
 }
 
 /// Turns the ends of blocks, given in order, into lines and wide lines.
@@ -210,8 +238,8 @@ mod tests {
             .map(BlockIndex)
             .map(|block| match look_up(&lines[line_offset(block) as usize..], block).unwrap() {
                 Lookup::Span(span) => span,
-                Lookup::Wide { offset, heads_base, rank_base } => {
-                    look_up_wide(&wide[offset as usize..], block, heads_base, rank_base).unwrap()
+                Lookup::Wide { offset, line } => {
+                    look_up_wide(&wide[offset as usize..], block, &line).unwrap()
                 }
             })
             .collect()

@@ -77,7 +77,7 @@ impl<'a> Answer<'a> {
         let snapshot = self.snapshot;
         self.found
             .chunk_by(|a, b| a.fingerprint == b.fingerprint)
-            .map(move |places| Hit { snapshot, places })
+            .map(move |places| Hit::new(snapshot, places))
     }
 
     /// How many matches there are.
@@ -114,6 +114,11 @@ pub struct Hit<'a> {
 }
 
 impl<'a> Hit<'a> {
+    /// The match of one fingerprint at these places.
+    pub(crate) fn new(snapshot: &'a Snapshot, places: &'a [Found]) -> Self {
+        Hit { snapshot, places }
+    }
+
     /// The stored fingerprint.
     pub fn fingerprint(&self) -> Fingerprint {
         self.places.first().map(|found| found.fingerprint).unwrap_or_default()
@@ -130,7 +135,12 @@ impl<'a> Hit<'a> {
         Ids { snapshot: self.snapshot, places: self.places.iter(), record: None, failed: false }
     }
 
-    fn to_match(self) -> Result<Match> {
+    /// The same match, owned, with all its ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    pub fn to_match(self) -> Result<Match> {
         let ids: Result<Vec<Id>> = self.ids().map(|id| id.map(IdRef::to_id)).collect();
         Ok(Match { fingerprint: self.fingerprint(), distance: self.distance(), ids: ids? })
     }

@@ -95,6 +95,10 @@ impl<D: AsRef<[u8]>> Segment<D> {
         self.tables.get(usize::from(index.0))
     }
 
+    pub(crate) fn data(&self) -> &D {
+        &self.data
+    }
+
     /// The bytes of the whole file, checked or not.
     pub(crate) fn file(&self) -> &[u8] {
         self.data.as_ref()
@@ -108,6 +112,17 @@ impl<D: AsRef<[u8]>> Segment<D> {
             fingerprint_count: self.header.fingerprint_count,
             header_crc: self.header.crc,
         }
+    }
+
+    /// The manifest ties its entry to one file.
+    pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
+        let found = self.entry(entry.number);
+        if found == *entry {
+            return Ok(());
+        }
+        let fault = Fault::rule(23, format!("the manifest names {entry:?}, this is {found:?}"));
+        let (path, section) = (self.path.clone(), Section::Header);
+        Err(Error::Corrupt { path, section, offset: 0, fault })
     }
 
     /// A fault at `offset` bytes into a section, with its place in the file.
@@ -158,6 +173,11 @@ impl<D: AsRef<[u8]>> Segment<D> {
     pub(crate) fn touch(&self, place: &SectionPlace, offset: u64) -> u8 {
         let at = place.offset.wrapping_add(offset) as usize;
         self.data.as_ref().get(at).copied().unwrap_or(0)
+    }
+
+    /// Remembers that every page was checked.
+    pub(crate) fn mark_all_checked(&self) {
+        self.checked.insert_all();
     }
 
     /// Compares one page of a section, counted from the start of the file, with its checksum.

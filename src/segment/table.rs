@@ -81,9 +81,9 @@ impl<D: AsRef<[u8]>> Segment<D> {
             .map_err(|fault| self.corrupt(&table.lines, offset, fault))?;
         let span = match lookup {
             Lookup::Span(span) => span,
-            Lookup::Wide { offset, heads_base, rank_base } => {
+            Lookup::Wide { offset, line } => {
                 let wide = self.bytes(&table.wide_lines, offset, WIDE_LINE_LEN, pages_checked)?;
-                prefix_index::look_up_wide(wide, block, heads_base, rank_base)
+                prefix_index::look_up_wide(wide, block, &line)
                     .map_err(|fault| self.corrupt(&table.wide_lines, offset, fault))?
             }
         };

@@ -2,9 +2,11 @@
 
 mod info;
 mod open;
+mod warm;
 
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 pub(crate) use open::{OpenSegment, Snapshot, read_manifest};
+pub use warm::Warm;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault, Result};
 use crate::format::id_records::Record;
-use crate::format::manifest::{self, Manifest, ManifestFault, SegmentEntry};
+use crate::format::manifest::{self, Manifest, ManifestFault};
 use crate::scheme::Choice;
 use crate::search::{Choices, Found};
 use crate::section::{Section, TableIndex};
@@ -61,7 +61,7 @@ impl Snapshot {
         let mut segments: Vec<OpenSegment> = Vec::with_capacity(manifest.segments.len());
         for entry in &manifest.segments {
             let segment = map(&path.join(entry.file_name()))?;
-            check_entry(entry, &segment)?;
+            segment.check_entry(entry)?;
             if let Some(first) = segments.first() {
                 let (store, given) = (first.segment.recipe(), segment.recipe());
                 if store != given {
@@ -121,20 +121,6 @@ impl Snapshot {
 
 fn is_missing_file(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
-}
-
-/// The manifest ties its entry to one file.
-fn check_entry(entry: &SegmentEntry, segment: &Mapped) -> Result<()> {
-    let found = segment.entry(entry.number);
-    if found == *entry {
-        return Ok(());
-    }
-    Err(Error::Corrupt {
-        path: segment.path().into(),
-        section: Section::Header,
-        offset: 0,
-        fault: Fault::rule(23, format!("manifest names {entry:?}, the file is {found:?}")),
-    })
 }
 
 /// Reads the manifest of the store in the directory `path`.

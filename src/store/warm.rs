@@ -1,0 +1,58 @@
+//! Reading ahead of the first query what it would otherwise wait for.
+
+use crate::checksum::PAGE_LEN;
+use crate::error::Result;
+use crate::section::Section;
+use crate::segment::Mapped;
+use crate::store::Store;
+
+/// What to read and check ahead of queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warm {
+    /// The prefix indexes and heads: what every probe reads, about 9 bits a fingerprint and
+    /// table.
+    Hot,
+    /// Everything, tails and ids too.
+    All,
+}
+
+impl Store {
+    /// Reads part of the store and verifies its checksums now rather than on first touch, and
+    /// says how many pages that were.
+    ///
+    /// What is read stays in memory as long as the system has room for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first damaged page.
+    pub fn warm(&self, what: Warm) -> Result<u64> {
+        let mut pages = 0;
+        for open in self.snapshot().segments() {
+            pages += warm_segment(&open.segment, what)?;
+        }
+        Ok(pages)
+    }
+}
+
+fn warm_segment(segment: &Mapped, what: Warm) -> Result<u64> {
+    let wanted = |section: Section| match section {
+        Section::PrefixIndex(_) | Section::WideLines(_) | Section::Heads(_) => true,
+        // Checksums have none themselves; they are read as the others are checked.
+        Section::Checksums | Section::Header | Section::Manifest => false,
+        _ => what == Warm::All,
+    };
+    let mut pages = 0;
+    for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
+        segment.advise_soon(place);
+        let first = place.offset as usize / PAGE_LEN;
+        let count = (place.len as usize).div_ceil(PAGE_LEN);
+        for page in first..first + count {
+            segment.check_page(place, page)?;
+        }
+        pages += count as u64;
+    }
+    if what == Warm::All {
+        segment.mark_all_checked();
+    }
+    Ok(pages)
+}
