@@ -1,0 +1,63 @@
+//! Writes the golden stores of `tests/golden`: `cargo run --example make_golden tests/golden`.
+//!
+//! The recipes are stated in `tests/golden/README.md`; `tests/golden.rs` compares both ways.
+
+use std::path::Path;
+
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme};
+
+/// The records of format-spec.md, section 8.
+const WORKED_EXAMPLE: [(u64, &str); 6] = [
+    (0x0123_4567_89ab_cdef, "a.html"),
+    (0xfedc_ba98_7654_3210, "b.html"),
+    (0x0123_4567_89ab_cdef, "a2.html"),
+    (0x0123_4567_89ab_cdee, "c.html"),
+    (0x0000_0000_0000_0000, "\u{7a7a}.html"),
+    (0xffff_ffff_ffff_ffff, "ones.html"),
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args().nth(1).ok_or("usage: make_golden FOLDER")?;
+    Ok(make(Path::new(&folder))?)
+}
+
+/// Writes all golden stores into a folder that exists.
+pub fn make(folder: &Path) -> Result<(), Error> {
+    worked_example(&folder.join("worked.fps"))?;
+    crowded(&folder.join("crowded.fps"))?;
+    empty(&folder.join("empty.fps"))
+}
+
+fn options(scheme: &str) -> Result<BuildOptions, Error> {
+    Ok(BuildOptions::default().scheme(Scheme::named(scheme, 3)?))
+}
+
+fn worked_example(path: &Path) -> Result<(), Error> {
+    let mut builder = Builder::with_options(path, options("2")?)?;
+    for (value, id) in WORKED_EXAMPLE {
+        builder.push(Fingerprint::new(value), id)?;
+    }
+    builder.finish().map(drop)
+}
+
+/// Wide lines, restart points, long varints, several ids and none: 6 000 values of which 5 000
+/// are neighbours, in one table.
+fn crowded(path: &Path) -> Result<(), Error> {
+    let mut builder = Builder::with_options(path, options("1")?)?;
+    for i in 0..5000 {
+        let value = Fingerprint::new(0xabcd_0000_0000_0000 + i);
+        builder.push(value, i)?;
+        if i % 100 == 0 {
+            builder.push(value, 70_000 + i)?;
+        }
+    }
+    for i in 1..=1000_u64 {
+        // Multiples of 2^64 divided by the golden ratio are spread evenly.
+        builder.push_bare(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    }
+    builder.finish().map(drop)
+}
+
+fn empty(path: &Path) -> Result<(), Error> {
+    Builder::with_options(path, options("4")?)?.finish().map(drop)
+}
