@@ -2,3 +2,4 @@
 
 pub(crate) mod packing;
 pub(crate) mod permutation;
+pub(crate) mod prefetch;

@@ -37,15 +37,20 @@ pub(crate) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// The block in `bytes`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], value_count: u64, first_head: u64) -> Result<Self, Fault> {
-        let (restarts, gaps) = if value_count > LONG_BLOCK_MIN {
-            let needed = restarts_len(value_count);
-            let split = usize::try_from(needed).ok().and_then(|at| bytes.split_at_checked(at));
-            split.ok_or(Fault::Truncated { needed, found: bytes.len() as u64 })?
-        } else {
-            bytes.split_at(0)
-        };
+        if value_count > LONG_BLOCK_MIN {
+            return Block::new_long(bytes, value_count, first_head);
+        }
+        Ok(Block { restarts: &[], gaps: bytes, value_count, first_head })
+    }
+
+    #[cold]
+    fn new_long(bytes: &'a [u8], value_count: u64, first_head: u64) -> Result<Self, Fault> {
+        let needed = restarts_len(value_count);
+        let split = usize::try_from(needed).ok().and_then(|at| bytes.split_at_checked(at));
+        let (restarts, gaps) =
+            split.ok_or(Fault::Truncated { needed, found: bytes.len() as u64 })?;
         Ok(Block { restarts, gaps, value_count, first_head })
     }
 
@@ -56,17 +61,13 @@ impl<'a> Block<'a> {
     }
 
     /// The values of the block, starting at or before the first whose head is at least `low`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
-        let mut heads = self.heads();
-        if !self.restarts.is_empty() {
-            heads = self.restart_before(low)?;
-        }
-        heads.skip_below(low)?;
-        Ok(heads)
+        if self.restarts.is_empty() { Ok(self.heads()) } else { self.restart_before(low) }
     }
 
     /// The values from the last restart point whose earlier heads are all below `low`.
+    #[cold]
     fn restart_before(&self, low: u64) -> Result<Heads<'a>, Fault> {
         let count = self.restarts.len() as u64 / RESTART_LEN;
         let (mut below, mut rest) = (0, count);
@@ -150,7 +151,7 @@ pub(crate) struct Heads<'a> {
 
 impl Heads<'_> {
     /// The position in the block and the head of the next value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(u64, u64)>, Fault> {
         if self.position == self.value_count {
             return Ok(None);
@@ -162,9 +163,30 @@ impl Heads<'_> {
         Ok(Some((self.position - 1, self.head)))
     }
 
+    /// Hands the position in the block and the head of each value within `low..=high` to
+    /// `visit`, until it returns `false` or there are no more; says whether there may be more.
+    #[inline(always)]
+    pub(crate) fn visit_range(
+        &mut self,
+        low: u64,
+        high: u64,
+        mut visit: impl FnMut(u64, u64) -> bool,
+    ) -> Result<bool, Fault> {
+        self.skip_below(low)?;
+        while let Some((position, head)) = self.next()? {
+            if head > high {
+                break;
+            }
+            if head >= low && !visit(position, head) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Passes over values whose head is below `low`, eight at a time while their gaps take one
     /// byte each; some may be left.
-    #[inline]
+    #[inline(always)]
     fn skip_below(&mut self, low: u64) -> Result<(), Fault> {
         const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
         while self.position + 8 <= self.value_count {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::bits::prefetch::prefetch;
 use crate::bytes::u32_at;
 use crate::checksum::{PAGE_LEN, PageIdentity};
 use crate::error::{Error, Fault, Result};
@@ -138,7 +139,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
 
     /// The bytes `offset .. offset + len` of a section, from pages whose checksums are
     /// verified, now or before. Pages verified now are added to `pages_checked`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes(
         &self,
         place: &SectionPlace,
@@ -167,12 +168,10 @@ impl<D: AsRef<[u8]>> Segment<D> {
         found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
     }
 
-    /// Reads one byte of a section, checked or not, so that its cache line is near when it is
-    /// needed. The value means nothing; it is returned so that the read is not dropped.
+    /// Asks for a byte of a section, so that its cache line is near when it is needed.
     #[inline]
-    pub(crate) fn touch(&self, place: &SectionPlace, offset: u64) -> u8 {
-        let at = place.offset.wrapping_add(offset) as usize;
-        self.data.as_ref().get(at).copied().unwrap_or(0)
+    pub(crate) fn prefetch(&self, place: &SectionPlace, offset: u64) {
+        prefetch(self.data.as_ref(), place.offset.wrapping_add(offset) as usize);
     }
 
     /// Remembers that every page was checked.

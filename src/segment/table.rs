@@ -138,16 +138,17 @@ impl<D: AsRef<[u8]>> Segment<D> {
         let wanted = table.head_of(value);
         let located = |fault| self.corrupt(&table.heads, span.heads_start, fault);
         let mut heads = block.heads_from(wanted).map_err(located)?;
-        while let Some((position, head)) = heads.next().map_err(located)? {
-            if head > wanted {
-                break;
-            }
+        let mut found = Ok(None);
+        let visit = |position: u64, head: u64| {
             let rank = Rank(span.rank_start + position);
-            if head == wanted && table.value(head, self.tail(table, rank, pages_checked)?) == value
-            {
-                return Ok(Some(rank));
+            match self.tail(table, rank, pages_checked) {
+                Ok(tail) if table.value(head, tail) == value => found = Ok(Some(rank)),
+                Ok(_) => {}
+                Err(error) => found = Err(error),
             }
-        }
-        Ok(None)
+            matches!(found, Ok(None))
+        };
+        heads.visit_range(wanted, wanted, visit).map_err(located)?;
+        found
     }
 }
