@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_come_back_whole_and_from_any_head(gaps in gaps(), first_head in 0..1 << 50_u64, pick: u64) {
+        fn blocks_come_back_whole_and_from_any_head(gaps in gaps(), first_head in 0..1_u64 << 50, pick: u64) {
             let heads = heads_of(&gaps, first_head);
             let mut bytes = Vec::new();
             write_block(&heads, first_head, &mut bytes);

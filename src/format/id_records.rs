@@ -184,7 +184,7 @@ mod tests {
 
     fn ids(kind: IdKind) -> BoxedStrategy<Vec<Id>> {
         let id = match kind {
-            IdKind::U64 => (0..1 << 24_u64).prop_map(Id::U64).boxed(),
+            IdKind::U64 => (0..1_u64 << 24).prop_map(Id::U64).boxed(),
             _ => "[^\0\r\n]{1,9}".prop_map(|text| Id::Text(text.into())).boxed(),
         };
         prop::collection::vec(id, 0..4).boxed()

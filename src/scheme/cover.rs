@@ -1,13 +1,6 @@
 //! The exhaustive proof that radii over masks miss no pattern of at most k flips.
 
-use super::Radius;
-
-/// The bits that lie in exactly the same masks; only how many of them flip matters.
-struct Atom {
-    /// Which of the tables in play have the atom inside their mask.
-    tables: Vec<usize>,
-    bits: u32,
-}
+use super::{Radius, Scheme};
 
 /// Whether every pattern of at most `k` flips leaves some table with at most its radius of
 /// them inside its mask. `None` once `steps` are used up without an answer.
@@ -18,103 +11,172 @@ struct Atom {
 pub(super) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
     let in_play: Vec<(u64, u32)> =
         masks.iter().zip(radii).filter_map(|(&mask, &r)| Some((mask, r?))).collect();
-    let needs: Vec<u32> = in_play.iter().map(|&(_, radius)| radius.saturating_add(1)).collect();
-    let atoms = atoms_of(&in_play);
-    let free: Vec<u32> = atoms.iter().map(|atom| atom.bits).collect();
-    let mut search = Search { atoms: &atoms, steps };
-    search.counterexample(&needs, &free, k).map(|found| !found)
+    let mut search = Search::new(&in_play, steps);
+    let lacking = search.needs.iter().map(|&need| u64::from(need)).sum();
+    let every_atom = low_bits(search.atoms.len());
+    let every_table = TableSet::first(in_play.len());
+    search.counterexample(every_table, lacking, every_atom, k).map(|found| !found)
 }
 
-fn atoms_of(in_play: &[(u64, u32)]) -> Vec<Atom> {
-    let mut atoms: Vec<Atom> = Vec::new();
-    for bit in 0..64 {
-        let tables: Vec<usize> = (0..in_play.len())
-            .filter(|&t| in_play.get(t).is_some_and(|(mask, _)| mask >> bit & 1 == 1))
-            .collect();
-        match atoms.iter_mut().find(|atom| atom.tables == tables) {
-            Some(atom) => atom.bits += 1,
-            None if tables.is_empty() => {}
-            None => atoms.push(Atom { tables, bits: 1 }),
-        }
+/// A set of tables in play, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct TableSet([u64; Scheme::TABLE_COUNT_MAX / 64]);
+
+impl TableSet {
+    fn first(count: usize) -> Self {
+        let mut set = TableSet::default();
+        (0..count).for_each(|table| set.insert(table));
+        set
     }
-    atoms
+
+    fn insert(&mut self, table: usize) {
+        self.0[table / 64] |= 1 << (table % 64);
+    }
+
+    fn remove(&mut self, table: usize) {
+        self.0[table / 64] &= !(1 << (table % 64));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0 == TableSet::default().0
+    }
+
+    fn and(&self, other: &TableSet) -> TableSet {
+        TableSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    fn iter(self) -> impl Iterator<Item = usize> {
+        self.0
+            .into_iter()
+            .enumerate()
+            .flat_map(|(word, bits)| bits_of(bits).map(move |b| 64 * word + b))
+    }
 }
 
+/// The positions of the bits set in a word.
+fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(lowest)
+    })
+}
+
+fn low_bits(count: usize) -> u64 {
+    (0..count).fold(0, |bits, bit| bits | 1 << bit)
+}
+
+/// The state of a search: what each table lacks, what each atom has left.
+///
+/// An *atom* is a set of bits that lie in exactly the same masks: only how many of them flip
+/// matters. There are at most 64, so sets of atoms are words.
 struct Search<'a> {
-    atoms: &'a [Atom],
+    /// The tables that have the atom inside their mask.
+    atoms: Vec<TableSet>,
+    /// How many bits of the atom have not flipped.
+    free: Vec<u32>,
+    /// The atoms inside the mask of a table.
+    atoms_of: Vec<u64>,
+    /// How many more flips a table needs to be spoilt.
+    needs: Vec<u32>,
     steps: &'a mut u64,
 }
 
-impl Search<'_> {
-    /// Whether at most `budget` flips, on bits still free, meet all needs.
-    fn counterexample(&mut self, needs: &[u32], free: &[u32], budget: u32) -> Option<bool> {
+impl<'a> Search<'a> {
+    fn new(in_play: &[(u64, u32)], steps: &'a mut u64) -> Self {
+        let needs = in_play.iter().map(|&(_, radius)| radius.saturating_add(1)).collect();
+        let mut atoms: Vec<TableSet> = Vec::new();
+        let mut free: Vec<u32> = Vec::new();
+        for bit in 0..64 {
+            let mut tables = TableSet::default();
+            for (table, (mask, _)) in in_play.iter().enumerate() {
+                if mask >> bit & 1 == 1 {
+                    tables.insert(table);
+                }
+            }
+            match atoms.iter().position(|atom| *atom == tables) {
+                Some(atom) => free[atom] += 1,
+                None if tables.is_empty() => {}
+                None => {
+                    atoms.push(tables);
+                    free.push(1);
+                }
+            }
+        }
+        let mut atoms_of = vec![0; in_play.len()];
+        for (number, atom) in atoms.iter().enumerate() {
+            atom.iter().for_each(|table| atoms_of[table] |= 1 << number);
+        }
+        Search { atoms, free, atoms_of, needs, steps }
+    }
+
+    /// Whether at most `budget` flips on bits of the `open` atoms give the `unmet` tables all
+    /// the flips they lack, `lacking` in sum.
+    fn counterexample(
+        &mut self,
+        unmet: TableSet,
+        lacking: u64,
+        open: u64,
+        budget: u32,
+    ) -> Option<bool> {
         *self.steps = self.steps.checked_sub(1)?;
-        let Some(&most) = needs.iter().max().filter(|&&most| most > 0) else {
+        if unmet.is_empty() {
             return Some(true);
-        };
-        if most > budget {
-            return Some(false);
         }
         // One flip serves at most as many lacking tables as its atom lies in.
-        let widest = self
-            .open_atoms(free)
-            .map(|(_, atom)| atom.tables.iter().filter(|&&t| lacks(needs, t)).count() as u64)
-            .max()
-            .unwrap_or(0);
-        let lacking: u64 = needs.iter().map(|&need| u64::from(need)).sum();
+        let serves = |atom: usize| self.atoms[atom].and(&unmet).len();
+        let widest = bits_of(open).map(serves).max().unwrap_or(0);
         if lacking > u64::from(budget) * widest {
             return Some(false);
         }
-        let Some(table) = self.scarcest_table(needs, free) else {
+        let Some(table) = self.scarcest(unmet, open, budget) else {
             return Some(false);
         };
-        let mut free = free.to_vec();
-        let choices: Vec<usize> = self
-            .open_atoms(&free)
-            .filter(|(_, atom)| atom.tables.contains(&table))
-            .map(|(index, _)| index)
-            .collect();
-        for choice in choices {
-            let atom = &self.atoms[choice];
-            let mut needs = needs.to_vec();
-            for &t in &atom.tables {
-                needs[t] = needs[t].saturating_sub(1);
+        let mut open = open;
+        for atom in bits_of(self.atoms_of[table] & open) {
+            let served = self.atoms[atom].and(&unmet);
+            let mut still_unmet = unmet;
+            for table in served.iter() {
+                self.needs[table] -= 1;
+                if self.needs[table] == 0 {
+                    still_unmet.remove(table);
+                }
             }
-            free[choice] -= 1;
-            if self.counterexample(&needs, &free, budget - 1)? {
+            self.free[atom] -= 1;
+            let closed = open & !(1 << atom);
+            let rest = if self.free[atom] == 0 { closed } else { open };
+            let found = self.counterexample(still_unmet, lacking - served.len(), rest, budget - 1);
+            self.free[atom] += 1;
+            served.iter().for_each(|table| self.needs[table] += 1);
+            if found? {
                 return Some(true);
             }
-            free[choice] = 0;
+            open = closed;
         }
         Some(false)
     }
 
-    fn open_atoms<'f>(
-        &self,
-        free: &'f [u32],
-    ) -> impl Iterator<Item = (usize, &Atom)> + use<'_, 'f> {
-        self.atoms.iter().enumerate().filter(move |&(index, _)| free[index] > 0)
-    }
-
-    /// The lacking table with the fewest atoms left to try; `None` if some table cannot be met.
-    fn scarcest_table(&self, needs: &[u32], free: &[u32]) -> Option<usize> {
-        let mut atom_count = vec![0_u32; needs.len()];
-        let mut bit_count = vec![0_u32; needs.len()];
-        for (index, atom) in self.open_atoms(free) {
-            for &t in &atom.tables {
-                atom_count[t] += 1;
-                bit_count[t] += free[index];
+    /// The unmet table with the fewest atoms left to try; `None` if some table cannot be met.
+    fn scarcest(&self, unmet: TableSet, open: u64, budget: u32) -> Option<usize> {
+        let mut scarcest = None;
+        let mut fewest = u32::MAX;
+        for table in unmet.iter() {
+            let atoms = self.atoms_of[table] & open;
+            let bits: u32 = bits_of(atoms).map(|atom| self.free[atom]).sum();
+            if self.needs[table] > bits.min(budget) {
+                return None;
+            }
+            if atoms.count_ones() < fewest {
+                fewest = atoms.count_ones();
+                scarcest = Some(table);
             }
         }
-        if needs.iter().zip(&bit_count).any(|(need, bits)| need > bits) {
-            return None;
-        }
-        (0..needs.len()).filter(|&t| lacks(needs, t)).min_by_key(|&t| atom_count[t])
+        scarcest
     }
-}
-
-fn lacks(needs: &[u32], table: usize) -> bool {
-    needs[table] > 0
 }
 
 #[cfg(test)]

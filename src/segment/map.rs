@@ -5,8 +5,10 @@ use std::path::Path;
 
 use memmap2::Mmap;
 
-use crate::error::{Error, Result};
+use crate::checksum::PAGE_LEN;
+use crate::error::{Error, Fault, Result};
 use crate::format::directory::SectionPlace;
+use crate::section::Section;
 use crate::segment::Segment;
 
 /// A segment in a memory map.
@@ -36,6 +38,13 @@ impl Mapped {
 #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
 pub(crate) fn map(path: &Path) -> Result<Mapped> {
     let file = File::open(path).map_err(Error::io("open", path))?;
+    let len = file.metadata().map_err(Error::io("inspect", path))?.len();
+    if len < PAGE_LEN as u64 {
+        // No system maps nothing, and a message about that would help no one.
+        let fault = Fault::Truncated { needed: PAGE_LEN as u64, found: len };
+        let (path, section) = (path.to_path_buf(), Section::Header);
+        return Err(Error::Corrupt { path, section, offset: 0, fault });
+    }
     // SAFETY: `Mmap::map` asks that the file keep its length and bytes while mapped; the
     // store protocol above promises both. Nothing else rests on it: `from_bytes` takes the
     // bytes as hostile, so a wrong file is an error and never undefined behaviour.
