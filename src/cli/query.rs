@@ -55,6 +55,16 @@ pub(super) struct QueryArgs {
 }
 
 pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
+    let radix = args.radix.into();
+    // Every argument is read before any is asked, so that a slip of the pen costs nothing.
+    let needles = args
+        .needles
+        .iter()
+        .map(|text| match text.as_str() {
+            "-" => Ok(None),
+            text => Fingerprint::parse(text, radix).map(Some),
+        })
+        .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
     let store = args.store.open()?;
     let k = args.k.unwrap_or(store.tuned_k());
     let mut asker = Asker {
@@ -71,17 +81,7 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
     if args.explain {
         explain_plan(&store, k)?;
     }
-    let radix = args.radix.into();
-    // Every argument is read before any is asked, so that a slip of the pen costs nothing.
-    let needles: Result<Vec<Option<Fingerprint>>, _> = args
-        .needles
-        .iter()
-        .map(|text| match text.as_str() {
-            "-" => Ok(None),
-            text => Fingerprint::parse(text, radix).map(Some),
-        })
-        .collect();
-    for needle in needles? {
+    for needle in needles {
         match needle {
             Some(needle) => asker.ask(needle)?,
             None => ask_standard_input(&mut asker, radix)?,

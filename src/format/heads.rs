@@ -16,6 +16,9 @@ pub(crate) const RESTART_INTERVAL: u64 = 128;
 /// Bytes of a restart point: the head before it, and where its gaps start.
 const RESTART_LEN: u64 = 16;
 
+/// The bits of eight bytes that say that a varint goes on.
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
 /// The bytes that the restart points of a block take.
 fn restarts_len(value_count: u64) -> u64 {
     if value_count > LONG_BLOCK_MIN {
@@ -163,6 +166,30 @@ impl Heads<'_> {
         Ok(Some((self.position - 1, self.head)))
     }
 
+    /// Writes the next heads to `out`, as many as there are and fit, and says how many.
+    pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
+        let room = (self.value_count - self.position).min(out.len() as u64) as usize;
+        let mut slots = out.iter_mut();
+        let mut left = room;
+        while left > 0 {
+            let word = u64_at(self.gaps, 0).unwrap_or(HIGH_BITS);
+            // Eight gaps of a byte each, and no way past the end of the numbers.
+            if left >= 8 && word & HIGH_BITS == 0 && self.head <= u64::MAX - 8 * 0x7f {
+                for (gap, slot) in word.to_le_bytes().into_iter().zip(&mut slots) {
+                    self.head += u64::from(gap);
+                    *slot = self.head;
+                }
+                self.gaps = self.gaps.get(8..).unwrap_or_default();
+                self.position += 8;
+                left -= 8;
+            } else if let (Some((_, head)), Some(slot)) = (self.next()?, slots.next()) {
+                *slot = head;
+                left -= 1;
+            }
+        }
+        Ok(room)
+    }
+
     /// Hands the position in the block and the head of each value within `low..=high` to
     /// `visit`, until it returns `false` or there are no more; says whether there may be more.
     #[inline(always)]
@@ -188,7 +215,6 @@ impl Heads<'_> {
     /// byte each; some may be left.
     #[inline(always)]
     fn skip_below(&mut self, low: u64) -> Result<(), Fault> {
-        const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
         while self.position + 8 <= self.value_count {
             let Some(word) = u64_at(self.gaps, 0) else { break };
             if word & HIGH_BITS != 0 {
@@ -284,6 +310,13 @@ mod tests {
             let block = Block::new(&bytes, heads.len() as u64, first_head).unwrap();
             let expected: Vec<(u64, u64)> = (0..).zip(heads.iter().copied()).collect();
             prop_assert_eq!(&all(block.heads()), &expected);
+            let mut filled = vec![0; heads.len()];
+            let mut walk = block.heads();
+            for part in filled.chunks_mut(100) {
+                prop_assert_eq!(walk.fill(part), Ok(part.len()));
+            }
+            prop_assert_eq!(walk.fill(&mut [0]), Ok(0));
+            prop_assert_eq!(&filled, &heads);
             prop_assert_eq!(block.check(*heads.last().unwrap_or(&first_head)), Ok(()));
 
             let last = heads.last().map_or(0, |head| head - first_head);
@@ -297,6 +330,7 @@ mod tests {
         fn any_bytes_as_a_block_give_values_or_a_fault(bytes: Vec<u8>, value_count in 0..600_u64, low: u64) {
             if let Ok(block) = Block::new(&bytes, value_count, 1 << 40) {
                 let _ = block.check(u64::MAX);
+                let _ = block.heads().fill(&mut [0; 700]);
                 if let Ok(mut heads) = block.heads_from(low) {
                     while let Ok(Some(_)) = heads.next() {}
                 }

@@ -206,7 +206,8 @@ impl LineWriter {
                 put_u24(lines, u32::try_from(packed).expect("two numbers of 12 bits"));
             }
         } else {
-            put_u64(lines, WIDE | self.wide.len() as u64 / WIDE_LINE_LEN);
+            let number = self.wide.len() as u64 / WIDE_LINE_LEN;
+            put_u64(lines, WIDE | number);
             put_u64(lines, self.rank_base);
             put_u64(lines, self.heads_base);
             lines.resize(lines.len() + LINE_LEN as usize - 24, 0);

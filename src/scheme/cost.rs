@@ -1,13 +1,13 @@
 //! What a query is expected to cost, for choosing between radii and a scan.
 
 /// Cost of looking up one block and summing its heads, in nanoseconds with data in memory.
-const NANOS_PER_PROBE: f64 = 40.0;
+const NANOS_PER_PROBE: f64 = 65.0;
 /// Cost of decoding one head of a block in which flips are still to be forgiven.
-const NANOS_PER_HEAD: f64 = 1.0;
+const NANOS_PER_HEAD: f64 = 1.5;
 /// Cost of comparing one candidate.
-const NANOS_PER_CANDIDATE: f64 = 6.0;
+const NANOS_PER_CANDIDATE: f64 = 10.0;
 /// Cost of decoding and comparing one value in a sequential pass.
-const NANOS_PER_SCANNED: f64 = 1.5;
+const NANOS_PER_SCANNED: f64 = 4.0;
 
 /// What the cost model needs to know of a table.
 #[derive(Clone, Copy, Debug)]

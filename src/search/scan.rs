@@ -1,7 +1,9 @@
 //! Scanning: one table decoded from first to last, every value compared.
 
+use crate::bits::permutation::Permuted;
 use crate::error::Result;
 use crate::search::searcher::Collector;
+use crate::section::Rank;
 use crate::segment::{Segment, Table};
 
 /// Finds everything within `collector.k` of its needle in one table.
@@ -10,13 +12,16 @@ pub(crate) fn scan<D: AsRef<[u8]>>(
     table: &Table,
     collector: &mut Collector,
 ) -> Result<()> {
-    let needle = table.permutation.apply(collector.needle);
-    for step in segment.values(table) {
-        let (rank, value) = step?;
-        collector.work.scanned += 1;
-        if (value.0 ^ needle.0).count_ones() <= collector.k {
-            collector.push(table.permutation.invert(value), table.index, rank);
+    let needle = table.permutation.apply(collector.needle).0;
+    let mut values = segment.values(table);
+    while let Some((first, run)) = values.next_run()? {
+        for (rank, &value) in (first.0..).zip(run) {
+            if (value ^ needle).count_ones() <= collector.k {
+                let fingerprint = table.permutation.invert(Permuted(value));
+                collector.push(fingerprint, table.index, Rank(rank));
+            }
         }
+        collector.work.scanned += run.len() as u64;
         if collector.exhausted() {
             break;
         }

@@ -92,10 +92,6 @@ impl<D: AsRef<[u8]>> Segment<D> {
         &self.tables
     }
 
-    pub(crate) fn table(&self, index: TableIndex) -> Option<&Table> {
-        self.tables.get(usize::from(index.0))
-    }
-
     pub(crate) fn data(&self) -> &D {
         &self.data
     }

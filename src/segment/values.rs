@@ -1,10 +1,14 @@
 //! A table from its first value to its last, in ascending order.
 
+use crate::bits::packing;
 use crate::bits::permutation::Permuted;
 use crate::error::{Error, Fault, Result};
 use crate::format::heads::Heads;
 use crate::section::{BlockIndex, Rank};
 use crate::segment::{Segment, Table};
+
+/// Values decoded at a time.
+const RUN_MAX: usize = 256;
 
 /// A walk over all values of a table. It stops at the first error.
 ///
@@ -14,11 +18,17 @@ pub(crate) struct Values<'a, D> {
     segment: &'a Segment<D>,
     table: &'a Table,
     next_block: u64,
+    /// What is left of the block that was opened last.
     heads: Option<Heads<'a>>,
     last_head: u64,
+    /// The rank after the last value decoded.
     rank: u64,
-    before: Option<Permuted>,
+    before: Option<u64>,
     failed: bool,
+    run: [u64; RUN_MAX],
+    run_len: usize,
+    /// How many values of the run the iterator has given.
+    given: usize,
 }
 
 impl<D: AsRef<[u8]>> Segment<D> {
@@ -33,59 +43,95 @@ impl<D: AsRef<[u8]>> Segment<D> {
             rank: 0,
             before: None,
             failed: false,
+            run: [0; RUN_MAX],
+            run_len: 0,
+            given: 0,
         }
     }
 }
 
 impl<D: AsRef<[u8]>> Values<'_, D> {
-    fn step(&mut self) -> Result<Option<(Rank, Permuted)>> {
-        loop {
-            if let Some(heads) = &mut self.heads {
-                match heads.next() {
-                    Ok(Some((_, head))) if head <= self.last_head => {
-                        return self.emit(head).map(Some);
-                    }
-                    Ok(Some(_)) => return Err(self.fault(14, "head of another block")),
-                    Ok(None) => self.heads = None,
-                    Err(fault) => {
-                        let place = &self.table.heads;
-                        return Err(self.segment.corrupt(place, 0, fault));
-                    }
-                }
-            }
-            if self.next_block == self.table.descriptor.block_count() {
-                if self.rank != self.segment.header().fingerprint_count {
-                    return Err(self.fault(15, "blocks hold fewer values than the header says"));
-                }
+    /// The next values and the rank of the first; `None` at the end. For loops that must be
+    /// fast; the iterator gives the same one by one.
+    pub(crate) fn next_run(&mut self) -> Result<Option<(Rank, &[u64])>> {
+        let first = Rank(self.rank);
+        self.run_len = 0;
+        while self.run_len == 0 {
+            if self.heads.is_none() && !self.open_block()? {
                 return Ok(None);
             }
-            self.open_block()?;
+            self.decode_heads()?;
         }
+        self.join_tails(first)?;
+        self.rank += self.run_len as u64;
+        Ok(Some((first, &self.run[..self.run_len])))
     }
 
-    fn open_block(&mut self) -> Result<()> {
+    /// Opens the next block; `false` after the last one.
+    fn open_block(&mut self) -> Result<bool> {
+        if self.next_block == self.table.descriptor.block_count() {
+            if self.rank != self.segment.header().fingerprint_count {
+                return Err(self.fault(15, "blocks hold fewer values than the header says"));
+            }
+            return Ok(false);
+        }
         let block = BlockIndex(self.next_block);
         let span = self.segment.span(self.table, block, &mut 0)?;
         if span.rank_start != self.rank {
             return Err(self.fault(15, "ranks of blocks leave a gap"));
         }
         self.next_block += 1;
-        self.heads = Some(self.segment.block(self.table, block, &span, &mut 0)?.heads());
-        self.last_head = self.table.last_head(block);
+        if span.value_count() > 0 {
+            self.heads = Some(self.segment.block(self.table, block, &span, &mut 0)?.heads());
+            self.last_head = self.table.last_head(block);
+        }
+        Ok(true)
+    }
+
+    /// Fills the run with heads of the open block.
+    fn decode_heads(&mut self) -> Result<()> {
+        let Some(heads) = &mut self.heads else { return Ok(()) };
+        let filled = heads.fill(&mut self.run);
+        self.run_len = filled.map_err(|fault| self.segment.corrupt(&self.table.heads, 0, fault))?;
+        if self.run_len < RUN_MAX {
+            self.heads = None;
+        }
+        // Heads of a block ascend, so its last one of the run tells for all.
+        match self.run[..self.run_len].last() {
+            Some(&head) if head > self.last_head => Err(self.fault(14, "head of another block")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Joins the heads of the run with their tails, which lie side by side.
+    fn join_tails(&mut self, first: Rank) -> Result<()> {
+        let width = self.table.descriptor.tail_bits;
+        let end = first.0 + self.run_len as u64;
+        if width > 0 {
+            let from = packing::load_offset(first.0, width);
+            let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
+            let bytes = self.segment.bytes(&self.table.tails, from, len, &mut 0)?;
+            for (rank, value) in (first.0..end).zip(&mut self.run[..self.run_len]) {
+                let at = (packing::load_offset(rank, width) - from) as usize;
+                let loaded = bytes.get(at..).unwrap_or_default();
+                // The length above covers the last load, so there is always a tail.
+                let tail = packing::unpack(loaded, rank, width).unwrap_or(0);
+                *value = *value << width | tail;
+            }
+        }
+        let run = &self.run[..self.run_len];
+        let joined = match (self.before, run.first()) {
+            (Some(before), Some(&first)) => before < first,
+            _ => true,
+        };
+        if !joined || !run.is_sorted_by(|a, b| a < b) {
+            return Err(self.fault(12, "values not strictly ascending"));
+        }
+        self.before = run.last().copied();
         Ok(())
     }
 
-    fn emit(&mut self, head: u64) -> Result<(Rank, Permuted)> {
-        let rank = Rank(self.rank);
-        let value = self.table.value(head, self.segment.tail(self.table, rank, &mut 0)?);
-        if self.before.is_some_and(|before| before >= value) {
-            return Err(self.fault(12, "values not strictly ascending"));
-        }
-        self.before = Some(value);
-        self.rank += 1;
-        Ok((rank, value))
-    }
-
+    #[cold]
     fn fault(&self, rule: u8, detail: &str) -> Error {
         let detail = format!("{detail}, at value {}", self.rank);
         self.segment.corrupt(&self.table.heads, 0, Fault::rule(rule, detail))
@@ -99,8 +145,23 @@ impl<D: AsRef<[u8]>> Iterator for Values<'_, D> {
         if self.failed {
             return None;
         }
-        let step = self.step();
-        self.failed = step.is_err();
-        step.transpose()
+        if self.given == self.run_len {
+            self.given = 0;
+            match self.next_run() {
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    self.failed = true;
+                    return None;
+                }
+                Err(error) => {
+                    self.failed = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let rank = Rank(self.rank - (self.run_len - self.given) as u64);
+        let value = Permuted(self.run[self.given]);
+        self.given += 1;
+        Some(Ok((rank, value)))
     }
 }
