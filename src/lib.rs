@@ -1,6 +1,56 @@
-//! fpstore keeps very large sets of 64-bit SimHash fingerprints, compressed, in files that are
-//! memory-mapped, and answers exactly which of them lie within Hamming distance k of a given
+//! fpstore keeps very large sets of 64-bit fingerprints, compressed, in files that are
+//! memory-mapped, and answers exactly which of them lie within Hamming distance `k` of a given
 //! one, and whose they are.
+//!
+//! # Making a store and asking it
+//!
+//! ```
+//! use fpstore::{Builder, Fingerprint, Store};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("pages.fps");
+//!
+//! let mut builder = Builder::new(&path)?;
+//! builder.push("c0f1789bed2eb9b8".parse()?, "https://example.org/a")?;
+//! builder.push("c0f1789bed2eb9b9".parse()?, "https://example.org/b")?;
+//! builder.push("5057d88dd8f1c6ff".parse()?, "https://example.org/c")?;
+//! builder.finish()?;
+//!
+//! let store = Store::open(&path)?;
+//! let mut searcher = store.searcher();
+//! let answer = searcher.search(Fingerprint::new(0xc0f1_789b_ed2e_b9b8), 3)?;
+//! let distances: Vec<u32> = answer.hits().map(|hit| hit.distance()).collect();
+//! assert_eq!(distances, [0, 1]);
+//! # Ok(()) }
+//! ```
+//!
+//! # How it works
+//!
+//! A store has a few *tables*. Each holds the whole set, its bits permuted so that some of them,
+//! the *mask*, lead; sorted; and compressed to about `64 - log2 n + 4` bits a fingerprint. A query
+//! for distance `k` gives each table a *radius*: it looks for every stored value whose leading bits differ
+//! from the needle's in at most so many places, and keeps those within `k` in all. Radii are chosen
+//! so that every way of placing at most `k` flips leaves some table within its radius; that is proven before they are
+//! used, see [`Scheme::covers`]. Where probing would cost more than a pass over one table, the pass is made.
+//!
+//! The bytes are fixed by `format-spec.md` in the repository.
+//!
+//! # Features
+//!
+//! | feature | brings |
+//! |---|---|
+//! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
+//! | `build` | `Builder` and `read_records`: making stores |
+//! | `cli` (default) | the program `fpstore`; brings `build` |
+//!
+//! # What a caller can count on
+//!
+//! * No thread is started, nothing is logged, no global state is kept. [`Work`] counts what a search took.
+//! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and allocates
+//!   nothing once its memory has grown.
+//! * Errors are typed and say file, place and rule. After an error there is no partial answer.
+//! * A page that is not in memory blocks the calling thread; asynchronous callers should keep searches on threads of their
+//!   own, or [`Store::warm`] the store first.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]

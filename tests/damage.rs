@@ -173,7 +173,7 @@ fn sign(bytes: &mut [u8]) {
     let tables = usize::from(u16_at(bytes, 44));
     let sections = usize::from(u16_at(bytes, 46));
     let entry = |number: usize| 64 + 16 * tables + 24 * number;
-    if header_len % 4096 == 0
+    if header_len.is_multiple_of(4096)
         && (4096..=bytes.len()).contains(&header_len)
         && entry(sections) < header_len
     {

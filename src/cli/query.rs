@@ -146,8 +146,9 @@ impl Asker<'_> {
         if self.explain {
             let work = outcome.work;
             eprintln!(
-                "fpstore: {needle}: {} matches, {} probes, {} candidates, {} scanned, {} pages touched first",
+                "fpstore: {needle}: {} {}, {} probes, {} candidates, {} scanned, {} pages touched first",
                 grouped(answer.len() as u64),
+                if answer.len() == 1 { "match" } else { "matches" },
                 grouped(work.probes),
                 grouped(work.candidates),
                 grouped(work.scanned),
@@ -230,7 +231,7 @@ fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
                 );
                 for part in tables {
                     eprintln!(
-                        "fpstore:   table {}: mask {:016x}, radius {}, {:.0} prefixes",
+                        "fpstore:   table {}: mask {:016x}, radius {} ({:.0} prefixes)",
                         part.table.0, part.mask, part.radius, part.prefixes
                     );
                 }
