@@ -269,6 +269,7 @@ impl Header {
 
     /// Lays out sections with these lengths after a header of the length that they need.
     #[cfg(feature = "build")]
+    #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn len_for(table_count: usize, has_ids: bool) -> u64 {
         let table_count_u16 = u16::try_from(table_count).expect("at most 256 tables");
         let sections = directory::expected_sections(table_count_u16, has_ids);
@@ -277,6 +278,7 @@ impl Header {
 
     /// The header area, CRC included.
     #[cfg(feature = "build")]
+    #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let small = |count: usize| u16::try_from(count).expect("tables and sections are few");
         let mut out = MAGIC.to_vec();

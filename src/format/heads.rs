@@ -259,6 +259,7 @@ fn sum_of_bytes(word: u64) -> u64 {
 
 /// Appends the block of `heads`, ascending; `first_head` is the lowest that belongs to it.
 #[cfg(feature = "build")]
+#[expect(clippy::indexing_slicing, reason = "room that was just made")]
 pub(crate) fn write_block(heads: &[u64], first_head: u64, out: &mut Vec<u8>) {
     let count = heads.len() as u64;
     let restarts_at = out.len();

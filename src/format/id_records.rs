@@ -131,6 +131,7 @@ impl RecordWriter {
     }
 
     /// Appends the record of the next fingerprint, and its group's entry if it opens one.
+    #[expect(clippy::indexing_slicing, reason = "an id has at most 8 bytes")]
     pub(crate) fn push<'a>(
         &mut self,
         ids: impl Iterator<Item = IdRef<'a>>,

@@ -127,6 +127,7 @@ impl Manifest {
 
     /// The whole file.
     #[cfg(feature = "build")]
+    #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         put_u16(&mut out, VERSION);

@@ -2,6 +2,12 @@
 //!
 //! Reading takes every byte for hostile; writing is compiled with the feature `build` only.
 
+// Nothing that came from a file may be indexed or unwrapped.
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub(crate) mod directory;
 pub(crate) mod header;
 pub(crate) mod heads;

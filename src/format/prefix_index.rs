@@ -195,6 +195,7 @@ impl LineWriter {
         self.wide
     }
 
+    #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     fn flush(&mut self, lines: &mut Vec<u8>) {
         // Ends ascend, so the last ones are the largest.
         let narrow = self.ends.last().is_some_and(|&(ranks, extra)| ranks.max(extra) <= NARROW_MAX);

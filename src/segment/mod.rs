@@ -2,6 +2,12 @@
 //!
 //! Reading and writing do not know each other; what they share is the format.
 
+// Nothing that came from a file may be indexed or unwrapped.
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod ids;
 mod map;
 mod pages;

@@ -64,7 +64,11 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
         }
         self.join_tails(first)?;
         self.rank += self.run_len as u64;
-        Ok(Some((first, &self.run[..self.run_len])))
+        Ok(Some((first, self.run())))
+    }
+
+    fn run(&self) -> &[u64] {
+        self.run.get(..self.run_len).unwrap_or_default()
     }
 
     /// Opens the next block; `false` after the last one.
@@ -97,7 +101,7 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
             self.heads = None;
         }
         // Heads of a block ascend, so its last one of the run tells for all.
-        match self.run[..self.run_len].last() {
+        match self.run().last() {
             Some(&head) if head > self.last_head => Err(self.fault(14, "head of another block")),
             _ => Ok(()),
         }
@@ -111,7 +115,7 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
             let from = packing::load_offset(first.0, width);
             let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
             let bytes = self.segment.bytes(&self.table.tails, from, len, &mut 0)?;
-            for (rank, value) in (first.0..end).zip(&mut self.run[..self.run_len]) {
+            for (rank, value) in (first.0..end).zip(&mut self.run) {
                 let at = (packing::load_offset(rank, width) - from) as usize;
                 let loaded = bytes.get(at..).unwrap_or_default();
                 // The length above covers the last load, so there is always a tail.
@@ -119,7 +123,7 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
                 *value = *value << width | tail;
             }
         }
-        let run = &self.run[..self.run_len];
+        let run = self.run();
         let joined = match (self.before, run.first()) {
             (Some(before), Some(&first)) => before < first,
             _ => true,
@@ -160,7 +164,7 @@ impl<D: AsRef<[u8]>> Iterator for Values<'_, D> {
             }
         }
         let rank = Rank(self.rank - (self.run_len - self.given) as u64);
-        let value = Permuted(self.run[self.given]);
+        let value = self.run().get(self.given).copied().map(Permuted)?;
         self.given += 1;
         Some(Ok((rank, value)))
     }

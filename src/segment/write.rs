@@ -1,5 +1,14 @@
 //! Writing a segment: sorted values in, one file out, front to back within each section.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        reason = "a writer handles its own values, in range by construction"
+    )
+)]
+
 use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::bits::packing::{self, Packer};
