@@ -11,8 +11,10 @@ pub(crate) const LEN_MAX: usize = 10;
 /// Reads one varint at the start of `bytes`: the value and its length in bytes.
 #[inline]
 pub(crate) fn read(bytes: &[u8]) -> Result<(u64, usize), Fault> {
-    match bytes.first() {
-        Some(&only) if only < 0x80 => Ok((u64::from(only), 1)),
+    match *bytes {
+        [only, ..] if only < 0x80 => Ok((u64::from(only), 1)),
+        // Nearly all gaps that are longer take two bytes; a last byte of 0 is not the shortest.
+        [first, second @ 1..0x80, ..] => Ok((u64::from(first & 0x7f) | u64::from(second) << 7, 2)),
         _ => read_long(bytes),
     }
 }

@@ -199,7 +199,9 @@ impl Heads<'_> {
         high: u64,
         mut visit: impl FnMut(u64, u64) -> bool,
     ) -> Result<bool, Fault> {
-        self.skip_below(low)?;
+        if !self.skip_below(low, high)? {
+            return Ok(false);
+        }
         while let Some((position, head)) = self.next()? {
             if head > high {
                 break;
@@ -211,37 +213,66 @@ impl Heads<'_> {
         Ok(false)
     }
 
-    /// Passes over values whose head is below `low`, eight at a time while their gaps take one
-    /// byte each; some may be left.
+    /// Passes over values whose head is below `low`, eight at a time; some may be left. Says
+    /// whether there may be any within `low..=high`.
     #[inline(always)]
-    fn skip_below(&mut self, low: u64) -> Result<(), Fault> {
-        while self.position + 8 <= self.value_count {
-            let Some(word) = u64_at(self.gaps, 0) else { break };
-            if word & HIGH_BITS != 0 {
-                // Some gap takes more bytes: go on value by value past it.
-                let single = word & HIGH_BITS;
-                for _ in 0..=single.trailing_zeros() / 8 {
-                    let before = *self;
-                    match self.next()? {
-                        Some((_, head)) if head < low => {}
-                        _ => {
-                            *self = before;
-                            return Ok(());
-                        }
-                    }
+    fn skip_below(&mut self, low: u64, high: u64) -> Result<bool, Fault> {
+        let Heads { mut gaps, mut head, position, value_count } = *self;
+        let mut left = value_count - position;
+        let mut promising = true;
+        while left >= 8 {
+            let Some((eight, rest)) = gaps.split_first_chunk::<8>() else { break };
+            let word = u64::from_le_bytes(*eight);
+            let long = word & HIGH_BITS;
+            if long == 0 {
+                let after = head.saturating_add(sum_of_bytes(word));
+                if after >= low {
+                    // Most ranges are one head that no value has. Heads ascend, so if it is
+                    // not among these eight it is nowhere.
+                    let wanted = low.checked_sub(head);
+                    promising =
+                        low != high || wanted.is_some_and(|sum| any_prefix_sum_is(word, sum));
+                    break;
                 }
+                (head, gaps, left) = (after, rest, left - 8);
                 continue;
             }
-            let head = self.head.checked_add(sum_of_bytes(word)).ok_or_else(overflow)?;
-            if head >= low {
+            // A gap of several bytes after `single` ones of one byte.
+            let single = long.trailing_zeros() / 8;
+            let before = head.saturating_add(sum_of_bytes(word & ((1 << (8 * single)) - 1)));
+            if before >= low {
                 break;
             }
-            self.head = head;
-            self.position += 8;
-            self.gaps = self.gaps.get(8..).unwrap_or_default();
+            let from = gaps.get(single as usize..).unwrap_or_default();
+            let (gap, len) = varint::read(from)?;
+            (head, gaps, left) = (before, from, left - u64::from(single));
+            let after = head.saturating_add(gap);
+            if after >= low {
+                break;
+            }
+            (head, gaps, left) = (after, from.get(len..).unwrap_or_default(), left - 1);
         }
-        Ok(())
+        *self = Heads { gaps, head, position: value_count - left, value_count };
+        Ok(promising)
     }
+}
+
+/// Whether some of the first bytes of a word sum to `wanted`, all bytes being below 128.
+#[inline(always)]
+fn any_prefix_sum_is(word: u64, wanted: u64) -> bool {
+    const ONES: u64 = 0x0001_0001_0001_0001;
+    const TOPS: u64 = 0x8000_8000_8000_8000;
+    // Four bytes in lanes of 16 bits; multiplying by ones sums each with those below it.
+    let lanes = |four: u64| {
+        let pairs = (four | four << 16) & 0x0000_ffff_0000_ffff;
+        ((pairs | pairs << 8) & 0x00ff_00ff_00ff_00ff).wrapping_mul(ONES)
+    };
+    let low = lanes(word & 0xffff_ffff);
+    let high = lanes(word >> 32).wrapping_add((low >> 48).wrapping_mul(ONES));
+    // A lane of zero is the only kind that borrows into its top bit while that is clear.
+    let has_zero = |lanes: u64| lanes.wrapping_sub(ONES) & !lanes & TOPS != 0;
+    let pattern = wanted.wrapping_mul(ONES);
+    has_zero(low ^ pattern) || has_zero(high ^ pattern)
 }
 
 fn overflow() -> Fault {
@@ -336,6 +367,16 @@ mod tests {
                     while let Ok(Some(_)) = heads.next() {}
                 }
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn prefix_sums_are_found(word: u64, wanted in 0..1100_u64, pick in 0..8_usize) {
+            let word = word & !HIGH_BITS;
+            let sums: Vec<u64> = heads_of(&word.to_le_bytes().map(u64::from), 0);
+            prop_assert_eq!(any_prefix_sum_is(word, wanted), sums.contains(&wanted));
+            prop_assert!(any_prefix_sum_is(word, sums[pick]));
         }
     }
 

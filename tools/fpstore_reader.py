@@ -1,0 +1,439 @@
+#!/usr/bin/env python3
+"""A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
+
+    fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
+    fpstore_reader.py verify STORE         check rules R-1 to R-23
+    fpstore_reader.py query STORE HEX K    what is within K bits, by a pass over table 0
+
+Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
+It holds whole files in memory and is meant for small stores.
+"""
+
+import os
+import struct
+import sys
+import zlib
+
+PAGE = 4096
+WIDE = 1 << 63
+RECIPE, INDEX, TAILS, HEADS, WIDE_LINES, GROUPS, RECORDS, CHECKSUMS = range(1, 9)
+NAMES = "- recipe prefix-index tails heads wide-lines id-groups id-records checksums".split()
+NO_IDS, U64_IDS, TEXT_IDS = range(3)
+
+
+class Fault(Exception):
+    """A broken rule: the message names file, place and rule."""
+
+
+class File:
+    """The bytes of one file, and the way to say where they are wrong."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as file:
+            self.data = file.read()
+
+    def need(self, holds, rule, at, words):
+        if not holds:
+            raise Fault(f"{self.path}: byte {at:#x}: {words} (R-{rule})")
+
+    def check_start(self, magic, least_len, len_rule):
+        """What comes before the CRC can be found."""
+        self.need(self.data[:8] == magic, 1, 0, f"starts with '{self.data[:8].hex(' ')}'")
+        self.need(len(self.data) >= least_len, len_rule, len(self.data), "the file is cut short")
+        version, = struct.unpack_from("<H", self.data, 8)
+        self.need(version == 1, 2, 8, f"version {version}, this reader knows 1")
+
+    def check_crc(self, end):
+        expected, = struct.unpack_from("<I", self.data, end - 4)
+        found = zlib.crc32(self.data[:end - 4])
+        self.need(found == expected, 4, end - 4, f"checksum {found:08x}, expected {expected:08x}")
+        self.need(self.data[10:12] == b"\0\0", 5, 10, "reserved bytes are not zero")
+        return expected
+
+    def varint(self, data, at, end, start, cut_rule):
+        """The varint at `data[at:end]` and where it ends; `start` is the place of `data[0]`."""
+        value, first, byte = 0, at, 128
+        while byte > 127 and at - first < 10:
+            self.need(at < end, cut_rule, start + first, "a varint is cut short")
+            byte = data[at]
+            value |= (byte & 127) << 7 * (at - first)
+            at += 1
+        fits = byte < 128 and value < 1 << 64 and (byte > 0 or at == first + 1)
+        self.need(fits, 13, start + first, "a varint is too long or exceeds 64 bits")
+        return value, at
+
+
+class Segment(File):
+    """One segment file. Making one checks what is to be checked when a store is opened."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        data, need = self.data, self.need
+        self.check_start(b"\x89FPS\r\n\x1a\n", 64, 3)
+        (header_len, file_len, self.count, self.id_count, self.id_kind, self.id_len, tuned_k,
+         reserved, table_count, section_count) = struct.unpack_from("<IQQQBBBBHH", data, 12)
+        directory_at = 64 + 16 * table_count
+        used = directory_at + 24 * section_count
+        # The header must lie in the file before its CRC can be checked.
+        need(68 <= header_len <= len(data), 6, 12, f"a header of {header_len} bytes")
+        self.header_crc = self.check_crc(header_len)
+        need(file_len == len(data), 3, 16, f"{len(data)} bytes, the header says {file_len}")
+        need(reserved == 0, 5, 43, "reserved byte is not zero")
+        need(self.count <= 1 << 40, 6, 24, f"{self.count} fingerprints")
+        need(self.id_kind <= TEXT_IDS, 6, 40, f"id kind {self.id_kind}")
+        need(self.id_count <= (1 << 40 if self.id_kind else 0), 6, 32, f"{self.id_count} ids")
+        allowed = range(1, 9) if self.id_kind == U64_IDS else (0,)
+        need(self.id_len in allowed, 6, 41, f"ids of {self.id_len} bytes")
+        need(tuned_k <= 64, 6, 42, f"tuned for {tuned_k}")
+        need(1 <= table_count <= 256, 6, 44, f"{table_count} tables")
+        need(section_count == 2 + 4 * table_count + (2 if self.id_kind else 0), 9, 46,
+             f"{section_count} sections")
+        need(header_len == pages(used + 4) * PAGE, 6, 12, f"a header of {header_len} bytes")
+        need(not any(data[used:header_len - 4]), 5, used, "rest of the header is not zero")
+        self.tables = []
+        for at in range(64, directory_at, 16):
+            mask, codec, tail_bits, block_bits, reserved = struct.unpack_from("<QBBB5s", data, at)
+            known = [table[0] for table in self.tables]
+            need(mask and mask not in known, 7, at, f"mask {mask:016x} is zero or repeated")
+            need(codec == 1, 8, at + 8, f"head codec {codec}")
+            need(tail_bits <= 56, 8, at + 9, f"{tail_bits} tail bits")
+            need(block_bits <= min(40, 64 - tail_bits), 8, at + 10, f"{block_bits} block bits")
+            need(not any(reserved), 5, at + 11, "reserved bytes are not zero")
+            self.tables.append((mask, tail_bits, block_bits))
+        self.read_directory(directory_at, header_len)
+        recipe, start = self.section(RECIPE)
+        # The control characters are those of Unicode, category Cc.
+        plain = all(c == "\n" or c >= " " and not "\x7f" <= c <= "\x9f"
+                    for c in self.text(recipe, 21, start))
+        need(plain, 21, start, "the recipe has a control character")
+
+    def read_directory(self, at, header_len):
+        wanted = [(kind, table) for table in range(len(self.tables)) for kind in range(2, 6)]
+        wanted += [(GROUPS, 0), (RECORDS, 0)] if self.id_kind else []
+        self.directory, start = {}, header_len
+        for entry in [(RECIPE, 0)] + wanted + [(CHECKSUMS, 0)]:
+            kind, table, reserved, offset, length = struct.unpack_from("<HHIQQ", self.data, at)
+            self.need((kind, table) == entry, 9, at, f"section {kind} of table {table}")
+            self.need(reserved == 0, 5, at + 4, "reserved bytes are not zero")
+            self.need(offset == start, 9, at + 8, f"offset {offset:#x}, expected {start:#x}")
+            _, tail_bits, block_bits = self.tables[table]
+            exact = {
+                INDEX: 64 * ceil(1 << block_bits, 16),
+                TAILS: ceil(self.count * tail_bits, 8) + 8 if tail_bits else 0,
+                GROUPS: 8 * (ceil(self.count, 32) + 1),
+                CHECKSUMS: (start - header_len) // PAGE * 4,
+            }
+            right = length == exact.get(kind, length)
+            right = right and (kind != RECIPE or 1 <= length <= 65536)
+            right = right and (kind != WIDE_LINES or length % 256 == 0)
+            self.need(right, 10, at + 16, f"{NAMES[kind]} of {length} bytes")
+            self.directory[entry] = (offset, length)
+            start += pages(length) * PAGE
+            self.need(start <= len(self.data), 9, at + 16, f"{NAMES[kind]} end after the file")
+            at += 24
+        self.need(start == len(self.data), 9, at - 24, "bytes after the last section")
+
+    def section(self, kind, table=0):
+        """The bytes of a section, whose pages are checked first (R-11), and where they start."""
+        offset, length = self.directory[kind, table]
+        first_page = (offset - self.directory[RECIPE, 0][0]) // PAGE
+        for page in range(pages(length)):
+            at = offset + page * PAGE
+            sum_at = self.directory[CHECKSUMS, 0][0] + 4 * (first_page + page)
+            expected, = struct.unpack_from("<I", self.data, sum_at)
+            found = zlib.crc32(struct.pack("<HHIQ", kind, table, 0, page))
+            found = zlib.crc32(self.data[at:at + PAGE], found)
+            self.need(found == expected, 11, at,
+                      f"{NAMES[kind]}: checksum {found:08x}, expected {expected:08x}")
+        return self.data[offset:offset + length], offset
+
+    def ends(self, number):
+        """The ends of all blocks of a table, as pairs of bytes and rank (R-15)."""
+        index, start = self.section(INDEX, number)
+        wide, wide_start = self.section(WIDE_LINES, number)
+        ends, last, named = [], (0, 0), 0
+        for line in range(0, len(index), 64):
+            heads_base, rank_base = struct.unpack_from("<QQ", index, line)
+            is_wide = heads_base >= WIDE
+            if is_wide:
+                known = heads_base - WIDE == named and 256 * named < len(wide)
+                known = known and not any(index[line + 24:line + 64])
+                self.need(known, 15, start + line, f"does not name wide line {named} and no more")
+                heads_base, = struct.unpack_from("<Q", index, line + 16)
+                pairs = list(struct.iter_unpack("<QQ", wide[256 * named:256 * named + 256]))
+                named += 1
+            else:
+                u24s = [int.from_bytes(index[at:at + 3], "little")
+                        for at in range(line + 16, line + 64, 3)]
+                pairs = [(u24 & 4095, u24 >> 12) for u24 in u24s]
+            self.need((heads_base, rank_base) == last, 15, start + line,
+                      f"bases {heads_base} and {rank_base}, expected {last}")
+            self.need(is_wide == any(max(pair) > 4095 for pair in pairs), 15, start + line,
+                      "wide without need, or the reverse")
+            for ranks, extra in pairs:
+                end = (heads_base + ranks + extra, rank_base + ranks)
+                past_last = len(ends) >> self.tables[number][2] > 0
+                ascends = end[0] >= last[0] and end[1] >= last[1]
+                self.need(end == last if past_last else ascends, 15, start + line,
+                          "ends do not ascend, or not stop at the last block")
+                last = end
+                if not past_last:
+                    ends.append(end)
+        whole = (self.directory[HEADS, number][1], self.count)
+        self.need(last == whole, 15, start, f"the last end is {last}, expected {whole}")
+        self.need(256 * named == len(wide), 15, wide_start, "wide lines without a line")
+        return ends
+
+    def table(self, number):
+        """All values of a table, as fingerprints in order of rank (R-12 to R-17)."""
+        mask, tail_bits, block_bits = self.tables[number]
+        tails, tails_start = self.section(TAILS, number)
+        heads, start = self.section(HEADS, number)
+        after = int.from_bytes(tails, "little") >> self.count * tail_bits
+        self.need(after == 0, 17, tails_start, "bits after the last tail are not zero")
+        natural = natural_bits(mask)
+        block_shift = 64 - tail_bits - block_bits
+        fingerprints, previous, at, rank = [], -1, 0, 0
+        for block, (end, end_rank) in enumerate(self.ends(number)):
+            count = end_rank - rank
+            is_long = count > 256
+            points, first = at, at + (16 * (ceil(count, 128) - 1) if is_long else 0)
+            self.need(first <= end, 16, start + points, "restart points exceed their block")
+            at, head = first, block << block_shift
+            for position in range(count):
+                if is_long and position and position % 128 == 0:
+                    found = struct.unpack_from("<QQ", heads, points)
+                    self.need(found == (head, at - first), 16, start + points,
+                              f"restart point {found}, expected {(head, at - first)}")
+                    points += 16
+                gap, at = self.varint(heads, at, end, start, 15)
+                head += gap
+                self.need(head >> block_shift == block, 14, start + at, f"not of block {block}")
+                byte, bit = divmod(rank * tail_bits, 8)
+                tail = int.from_bytes(tails[byte:byte + 8], "little") >> bit & (1 << tail_bits) - 1
+                value = head << tail_bits | tail
+                self.need(value > previous, 12, start + at, "values do not ascend")
+                fingerprints.append(natural(value))
+                previous = value
+                rank += 1
+            self.need(at == end, 15, start + at, f"block {block} has bytes after its last value")
+        return fingerprints
+
+    def ids(self):
+        """The ids of each fingerprint in order of rank, as bytes to print (R-18, R-19)."""
+        if self.id_kind == NO_IDS:
+            return [()] * self.count
+        groups, groups_start = self.section(GROUPS)
+        records, start = self.section(RECORDS)
+        group_ends = struct.unpack(f"<{len(groups) // 8}Q", groups)
+        all_ids, at, end, largest = [], 0, len(records), 0
+        for rank in range(self.count + 1):
+            if rank % 32 == 0 or rank == self.count:
+                group = ceil(rank, 32)
+                self.need(group_ends[group] == at, 18, groups_start + 8 * group,
+                          f"a group starts at {group_ends[group]:#x}, expected {at:#x}")
+            if rank == self.count:
+                break
+            ids, (count, at) = [], self.varint(records, at, end, start, 18)
+            ids_len = None
+            if self.id_kind == TEXT_IDS and count > 1:
+                ids_len, at = self.varint(records, at, end, start, 18)
+            first = at
+            while len(ids) < count:
+                id_len, id_at = self.id_len, at
+                if self.id_kind == TEXT_IDS:
+                    id_len, at = self.varint(records, at, end, start, 18)
+                    self.need(1 <= id_len <= 65535, 19, start + id_at, f"id of {id_len} bytes")
+                self.need(id_len <= end - at, 18, start + id_at, "an id is cut short")
+                text, at = records[at:at + id_len], at + id_len
+                if self.id_kind == U64_IDS:
+                    largest = max(largest, int.from_bytes(text, "little"))
+                    text = b"%d" % int.from_bytes(text, "little")
+                plain = not set("\0\r\n") & set(self.text(text, 19, start + id_at))
+                self.need(plain, 19, start + id_at, "a text id has NUL, CR or LF")
+                ids.append(text)
+            self.need(ids_len in (None, at - first), 18, start + first,
+                      f"ids of {at - first} bytes, the record says {ids_len}")
+            all_ids.append(ids)
+        self.need(at == end, 18, start + at, "bytes after the last record")
+        total = sum(map(len, all_ids))
+        self.need(total == self.id_count, 18, 32, f"{self.id_count} ids, found {total}")
+        least = max(1, ceil(largest.bit_length(), 8))
+        right = self.id_kind == TEXT_IDS or self.id_len == least
+        self.need(right, 18, 41, f"ids of {self.id_len} bytes, expected {least}")
+        return all_ids
+
+    def text(self, raw, rule, at):
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            self.need(False, rule, at, "a text is not UTF-8")
+
+    def verify(self):
+        for (kind, table), (offset, length) in self.directory.items():
+            if kind != CHECKSUMS:
+                self.section(kind, table)
+            rest = self.data[offset + length:offset + pages(length) * PAGE]
+            self.need(not any(rest), 10, offset + length, f"after {NAMES[kind]}: bytes not zero")
+        fingerprints = set(self.table(0))
+        total = sum(map(sip_hash_1_3_128, fingerprints)) % (1 << 128)
+        self.need(total == int.from_bytes(self.data[48:64], "little"), 20, 48, "wrong set sum")
+        for number in range(1, len(self.tables)):
+            self.need(set(self.table(number)) == fingerprints, 20, 64 + 16 * number,
+                      f"tables 0 and {number} hold different fingerprints")
+        self.ids()
+
+
+class Manifest(File):
+    """The manifest and the segments that it names."""
+
+    def __init__(self, store):
+        super().__init__(os.path.join(store, "MANIFEST"))
+        data, need = self.data, self.need
+        self.check_start(b"\x89FPM\r\n\x1a\n", 36, 22)
+        count, self.generation, next_number = struct.unpack_from("<IQQ", data, 12)
+        need(len(data) == 32 + 32 * count + 4, 22, 12, f"{count} segments in {len(data)} bytes")
+        self.check_crc(len(data))
+        need(count <= 65536, 22, 12, f"{count} segments")
+        self.entries, last = [], -1
+        for at in range(32, 32 + 32 * count, 32):
+            number, *facts, reserved = struct.unpack_from("<QQQII", data, at)
+            need(last < number < next_number, 22, at, f"segment number {number} after {last}")
+            need(reserved == 0, 5, at + 28, "reserved bytes are not zero")
+            last = number
+            path = os.path.join(store, f"segment-{number:016x}.fps")
+            self.entries.append((at, path, tuple(facts)))
+
+    def segments(self):
+        segments = []
+        for at, path, facts in self.entries:
+            segment = Segment(path)
+            found = (len(segment.data), segment.count, segment.header_crc)
+            self.need(found == facts, 23, at, f"{path} has {found}, its entry {facts}")
+            segments.append(segment)
+            recipe, start = segment.section(RECIPE)
+            segment.need(recipe == segments[0].section(RECIPE)[0], 21, start,
+                         "not the recipe of the first segment")
+        return segments
+
+
+def pages(length):
+    return ceil(length, PAGE)
+
+
+def ceil(a, b):
+    return -(-a // b)
+
+
+def natural_bits(mask):
+    """The inverse of the permutation by `mask`, from a lookup for each byte."""
+    order = [bit for bit in range(64) if not mask >> bit & 1]
+    order += [bit for bit in range(64) if mask >> bit & 1]
+    tables = []
+    for low in range(0, 64, 8):
+        table = [0]
+        for bit in order[low:low + 8]:
+            table += [other | 1 << bit for other in table]
+        tables.append(table)
+    return lambda value: sum(map(list.__getitem__, tables, value.to_bytes(8, "little")))
+
+
+def sip_hash_1_3_128(fingerprint):
+    """SipHash-1-3 with 128-bit output of eight bytes under the zero key (R-20)."""
+    ones = (1 << 64) - 1
+
+    def rounds(times, a, b, c, d):
+        for _ in range(times):
+            a = a + b & ones
+            c = c + d & ones
+            b = (b << 13 | b >> 51) & ones ^ a
+            d = (d << 16 | d >> 48) & ones ^ c
+            a = (a << 32 | a >> 32) & ones
+            c = c + b & ones
+            a = a + d & ones
+            b = (b << 17 | b >> 47) & ones ^ c
+            d = (d << 21 | d >> 43) & ones ^ a
+            c = (c << 32 | c >> 32) & ones
+        return a, b, c, d
+
+    # The two 0xee and the 0xdd set the 128-bit output apart from the 64-bit one.
+    a, b = 0x736f6d6570736575, 0x646f72616e646f6d ^ 0xee
+    c, d = 0x6c7967656e657261, 0x7465646279746573
+    for word in (fingerprint, 8 << 56):
+        a, b, c, d = rounds(1, a, b, c, d ^ word)
+        a ^= word
+    a, b, c, d = rounds(3, a, b, c ^ 0xee, d)
+    low_half = a ^ b ^ c ^ d
+    a, b, c, d = rounds(3, a, b ^ 0xdd, c, d)
+    return low_half | (a ^ b ^ c ^ d) << 64
+
+
+def open_store(store):
+    """All segments. One that is missing may have gone because the manifest was replaced."""
+    manifest = Manifest(store)
+    while True:
+        try:
+            return manifest.segments()
+        except FileNotFoundError as error:
+            before, manifest = manifest.generation, Manifest(store)
+            if manifest.generation == before:
+                raise Fault(f"{manifest.path}: {error.filename} is missing (R-23)") from None
+
+
+def union(store):
+    """Each fingerprint once and in order, with the ids of all segments in the order of those."""
+    ids_of = {}
+    for segment in open_store(store):
+        for fingerprint, ids in zip(segment.table(0), segment.ids()):
+            ids_of.setdefault(fingerprint, []).extend(ids)
+    return sorted(ids_of.items())
+
+
+def dump(store):
+    for fingerprint, ids in union(store):
+        for end in [b"\t" + text for text in ids] or [b""]:
+            sys.stdout.buffer.write(b"%016x%s\n" % (fingerprint, end))
+    return 0
+
+
+def query(store, digits, distance):
+    needle, limit = int(digits, 16), int(distance)
+    if not (0 <= needle < 1 << 64 and 0 <= limit <= 64):
+        raise ValueError(f"'{digits}' or '{distance}' is not a fingerprint or not 0 to 64 bits")
+    found = [((x ^ needle).bit_count(), x, ids) for x, ids in union(store)]
+    found = sorted(match for match in found if match[0] <= limit)
+    for bits, match, ids in found:
+        for text in ids or [b""]:
+            sys.stdout.buffer.write(b"%016x\t%016x\t%d\t%s\n" % (needle, match, bits, text))
+    return 0 if found else 1
+
+
+def verify(store):
+    for segment in open_store(store):
+        segment.verify()
+    print("sound")
+    return 0
+
+
+def main(words):
+    act = {("dump", 2): dump, ("verify", 2): verify, ("query", 4): query}.get(
+        (words[0] if words else "", len(words)))
+    if act is None:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        status = act(*words[1:])
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The interpreter flushes once more at exit, which must not fail then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except (Fault, OSError, ValueError) as error:
+        print(f"fpstore_reader: {error}", file=sys.stderr)
+        return 1 if act is verify and isinstance(error, Fault) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
