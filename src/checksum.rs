@@ -78,6 +78,15 @@ mod tests {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
+    /// The example of format-spec.md, computed by an independent SipHash.
+    #[test]
+    fn the_hash_of_fingerprint_1_is_that_of_the_spec() {
+        let mut sum = SetSum::default();
+        sum.add(Fingerprint::new(1));
+        let expected = 0x5d0d_f78a_f04e_f22b_a6b9_2b8d_9ed2_5eb0;
+        assert_eq!(sum, SetSum(expected));
+    }
+
     #[test]
     fn sum_does_not_depend_on_order_but_on_members() {
         let sum = |values: &[u64]| {

@@ -254,6 +254,29 @@ fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
     }
 }
 
+/// Whoever reads a table whole also sees that its index leaves out a byte, though all
+/// checksums hold.
+#[test]
+fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
+    let patient = Patient::of_any(&golden("worked.fps"));
+    let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    // 16 times 5 values and 22 extra bytes: one less.
+    for end in bytes[0x2010..0x2040].chunks_mut(3) {
+        assert_eq!(end, [0x05, 0x60, 0x01]);
+        end[1] = 0x50;
+    }
+    sign(&mut bytes);
+    fit_manifest(&mut manifest, &bytes);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+    let store = Store::open(patient.folder.path()).unwrap();
+    let dumped = store.for_each(|_| Ok::<(), Error>(()));
+    assert!(matches!(dumped, Err(Error::Corrupt { .. })), "{dumped:?}");
+    assert!(store.query(Fingerprint::new(0), 64).is_err());
+    assert!(!verify(patient.folder.path(), 0).unwrap().is_sound());
+}
+
 impl Patient {
     /// As `of`, for a store that may be empty.
     fn of_any(store: &Path) -> Self {

@@ -10,7 +10,7 @@ use fpstore::{
     Store, read_records,
 };
 
-use super::output::{bytes, grouped};
+use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
@@ -146,8 +146,8 @@ fn report_skipped(file: &Path, summary: &InputSummary) {
         eprintln!("fpstore: {}: {}: {}", file.display(), bad.place, bad.reason);
     }
     if summary.skipped_count > 0 {
-        let count = grouped(summary.skipped_count);
-        eprintln!("fpstore: {}: {count} bad records skipped", file.display());
+        let count = counted(summary.skipped_count, "bad record", "bad records");
+        eprintln!("fpstore: {}: {count} skipped", file.display());
     }
 }
 
@@ -155,11 +155,11 @@ fn report(store: &Store, records: u64) {
     let info = store.info();
     let distinct = info.fingerprint_count();
     eprintln!(
-        "fpstore: {}: {} records, {} fingerprints, {} ids, {}",
+        "fpstore: {}: {}, {}, {}, {}",
         info.path.display(),
-        grouped(records),
-        grouped(distinct),
-        grouped(info.id_count()),
+        counted(records, "record", "records"),
+        counted(distinct, "fingerprint", "fingerprints"),
+        counted(info.id_count(), "id", "ids"),
         bytes(info.file_len()),
     );
     if distinct == 0 {

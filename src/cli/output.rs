@@ -65,6 +65,11 @@ pub(crate) fn grouped(count: u64) -> String {
     out
 }
 
+/// A count with its noun, in the number that it asks for.
+pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
+}
+
 /// A number of bytes in the largest unit that leaves at least one.
 pub(crate) fn bytes(len: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -10,7 +10,7 @@ use fpstore::{
 };
 use serde::Serialize;
 
-use super::output::{IdPrinter, RowFormat, grouped, stdout};
+use super::output::{IdPrinter, RowFormat, counted, grouped, stdout};
 use super::{RadixArg, StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
@@ -141,14 +141,14 @@ impl Asker<'_> {
         let outcome = answer.outcome();
         self.out.write_all(&self.line)?;
         if outcome.cut && self.format == RowFormat::Tsv {
-            eprintln!("fpstore: {needle}: cut to the nearest {} matches by --limit", answer.len());
+            let kept = counted(answer.len() as u64, "match", "matches");
+            eprintln!("fpstore: {needle}: cut to the nearest {kept} by --limit");
         }
         if self.explain {
             let work = outcome.work;
             eprintln!(
-                "fpstore: {needle}: {} {}, {} probes, {} candidates, {} scanned, {} pages touched first",
-                grouped(answer.len() as u64),
-                if answer.len() == 1 { "match" } else { "matches" },
+                "fpstore: {needle}: {}, {} probes, {} candidates, {} scanned, {} pages touched first",
+                counted(answer.len() as u64, "match", "matches"),
                 grouped(work.probes),
                 grouped(work.candidates),
                 grouped(work.scanned),

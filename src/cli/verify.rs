@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::output::grouped;
+use super::output::counted;
 use super::{StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
@@ -33,17 +33,17 @@ pub(super) fn run(args: &VerifyArgs) -> anyhow::Result<Verdict> {
     }
     let store = args.store.store.display();
     if !report.is_sound() {
-        let count = grouped(report.faults.len() as u64);
-        eprintln!("fpstore: {store} is damaged: {count} faults; build it anew or restore a copy");
+        let count = counted(report.faults.len() as u64, "fault", "faults");
+        eprintln!("fpstore: {store} is damaged: {count}; build it anew or restore a copy");
         return Ok(Verdict::No);
     }
     if !args.quiet {
         eprintln!(
-            "fpstore: {store} is sound: {} segments, {} pages, {} values, {} samples as by a scan",
-            grouped(report.segment_count),
-            grouped(report.page_count),
-            grouped(report.value_count),
-            grouped(report.sample_count),
+            "fpstore: {store} is sound: {}, {}, {}, {} answered as by a scan",
+            counted(report.segment_count, "segment", "segments"),
+            counted(report.page_count, "page", "pages"),
+            counted(report.value_count, "value", "values"),
+            counted(report.sample_count, "sample", "samples"),
         );
     }
     Ok(Verdict::Yes)

@@ -66,30 +66,28 @@ pub(crate) fn table_tag(section: Section) -> u16 {
 }
 
 /// Reads the directory at `start`: the expected sections, one after the other without gaps
-/// from `header_len` to `file_len`.
+/// from `header_len` to `file_len`. A fault comes with the offset of its entry.
 pub(crate) fn read(
     header: &[u8],
     start: usize,
     expected: &[Section],
     header_len: u64,
     file_len: u64,
-) -> Result<Vec<SectionPlace>, Fault> {
+) -> Result<Vec<SectionPlace>, (usize, Fault)> {
     let mut places = Vec::with_capacity(expected.len());
     let mut next = header_len;
     for (number, &section) in expected.iter().enumerate() {
         let at = start + number * ENTRY_LEN;
-        let place = read_entry(header, at, section, next)?;
+        let place = read_entry(header, at, section, next).map_err(|fault| (at, fault))?;
         next = match place.end() {
             Some(end) if end <= file_len => end,
-            _ => return Err(Fault::rule(9, format!("{section} reaches beyond the file"))),
+            _ => return Err((at, Fault::rule(9, format!("{section} reaches beyond the file")))),
         };
         places.push(place);
     }
     if next != file_len {
-        return Err(Fault::rule(
-            9,
-            format!("sections end at {next:#x}, the file at {file_len:#x}"),
-        ));
+        let detail = format!("sections end at {next:#x}, the file at {file_len:#x}");
+        return Err((start, Fault::rule(9, detail)));
     }
     Ok(places)
 }

@@ -116,10 +116,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
     }
     let area = usize::try_from(header_len_found).ok().and_then(|len| slice_at(bytes, 0, len));
     let Some((body, stored)) = area.and_then(|area| area.split_last_chunk::<CRC_LEN>()) else {
-        return Err(at(
-            12,
-            Fault::Truncated { needed: header_len_found.into(), found: actual_len },
-        ));
+        let detail = format!("header of {header_len_found} bytes in a file of {actual_len}");
+        return Err(at(12, Fault::rule(6, detail)));
     };
     let (found, crc) = (crc32(body), u32::from_le_bytes(*stored));
     if found != crc {
@@ -144,8 +142,10 @@ fn read_checked(
     let table_count = u16_at(body, 44).ok_or_else(short)?;
     let section_count = u16_at(body, 46).ok_or_else(short)?;
     let set_sum = SetSum::read(body, 48).ok_or_else(short)?;
-    if u16_at(body, 10) != Some(0) || reserved != 0 {
-        return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+    for (offset, clear) in [(10, u16_at(body, 10) == Some(0)), (43, reserved == 0)] {
+        if !clear {
+            return Err(at(offset, Fault::rule(5, "reserved bytes not zero")));
+        }
     }
     if fingerprint_count > FINGERPRINT_COUNT_MAX || id_count > ID_COUNT_MAX {
         let detail = format!("{fingerprint_count} fingerprints, {id_count} ids, at most 2^40 each");
@@ -176,7 +176,7 @@ fn read_checked(
     let tables = read_tables(body, table_count)?;
     let start = FIXED_LEN + tables.len() * TABLE_LEN;
     let places = directory::read(body, start, &expected, header_len_found.into(), file_len)
-        .map_err(|fault| at(start, fault))?;
+        .map_err(|(offset, fault)| at(offset, fault))?;
     let used = start + expected.len() * directory::ENTRY_LEN;
     if body.iter().skip(used).any(|&byte| byte != 0) {
         return Err(at(used, Fault::rule(5, "padding of the header not zero")));
@@ -253,7 +253,7 @@ impl Header {
                 (Section::WideLines(_), _) => {
                     Some(place.len.next_multiple_of(prefix_index::WIDE_LINE_LEN))
                 }
-                (Section::Recipe, _) if place.len > crate::Recipe::TEXT_LEN_MAX => Some(0),
+                (Section::Recipe, _) => Some(place.len.clamp(1, crate::Recipe::TEXT_LEN_MAX)),
                 _ => None,
             }?;
             let detail =

@@ -131,11 +131,8 @@ impl<'a> Block<'a> {
                     return Err(Fault::rule(14, "head of another block"));
                 }
                 Some(_) => {}
-                None if heads.gaps.is_empty() => return Ok(()),
-                None => {
-                    let left = heads.gaps.len();
-                    return Err(Fault::rule(15, format!("{left} bytes left over in a block")));
-                }
+                None if heads.ended_well() => return Ok(()),
+                None => return Err(Fault::rule(15, "bytes left over in a block")),
             }
         }
     }
@@ -164,6 +161,11 @@ impl Heads<'_> {
         self.head = self.head.checked_add(gap).ok_or_else(overflow)?;
         self.position += 1;
         Ok(Some((self.position - 1, self.head)))
+    }
+
+    /// Whether all values were read and no byte is left over.
+    pub(crate) fn ended_well(&self) -> bool {
+        self.position == self.value_count && self.gaps.is_empty()
     }
 
     /// Writes the next heads to `out`, as many as there are and fit, and says how many.

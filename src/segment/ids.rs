@@ -31,7 +31,13 @@ impl<D: AsRef<[u8]>> Segment<D> {
             let (_, len) = Record::read(bytes, layout).map_err(located)?;
             bytes = bytes.get(len..).unwrap_or_default();
         }
-        Record::read(bytes, layout).map(|(record, _)| record).map_err(located)
+        let (record, len) = Record::read(bytes, layout).map_err(located)?;
+        let is_last =
+            before + 1 == id_records::GROUP_LEN || rank.0 + 1 == self.header().fingerprint_count;
+        if is_last && len < bytes.len() {
+            return Err(located(Fault::rule(18, "bytes left over in a group")));
+        }
+        Ok(record)
     }
 
     /// Where the records of a group start and end, ascending and within their section.

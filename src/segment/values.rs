@@ -21,6 +21,8 @@ pub(crate) struct Values<'a, D> {
     /// What is left of the block that was opened last.
     heads: Option<Heads<'a>>,
     last_head: u64,
+    /// Where the blocks opened so far end in their section.
+    heads_end: u64,
     /// The rank after the last value decoded.
     rank: u64,
     before: Option<u64>,
@@ -40,6 +42,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
             next_block: 0,
             heads: None,
             last_head: 0,
+            heads_end: 0,
             rank: 0,
             before: None,
             failed: false,
@@ -74,18 +77,24 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
     /// Opens the next block; `false` after the last one.
     fn open_block(&mut self) -> Result<bool> {
         if self.next_block == self.table.descriptor.block_count() {
-            if self.rank != self.segment.header().fingerprint_count {
-                return Err(self.fault(15, "blocks hold fewer values than the header says"));
+            let ends = (self.rank, self.heads_end);
+            if ends != (self.segment.header().fingerprint_count, self.table.heads.len) {
+                return Err(self.fault(15, "blocks end before the last value or byte"));
             }
             return Ok(false);
         }
         let block = BlockIndex(self.next_block);
         let span = self.segment.span(self.table, block, &mut 0)?;
-        if span.rank_start != self.rank {
-            return Err(self.fault(15, "ranks of blocks leave a gap"));
+        if (span.rank_start, span.heads_start) != (self.rank, self.heads_end) {
+            return Err(self.fault(15, "blocks leave a gap"));
         }
+        self.heads_end = span.heads_end;
         self.next_block += 1;
-        if span.value_count() > 0 {
+        if span.value_count() == 0 {
+            if span.heads_start != span.heads_end {
+                return Err(self.fault(15, "block without values has bytes"));
+            }
+        } else {
             self.heads = Some(self.segment.block(self.table, block, &span, &mut 0)?.heads());
             self.last_head = self.table.last_head(block);
         }
@@ -98,6 +107,9 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
         let filled = heads.fill(&mut self.run);
         self.run_len = filled.map_err(|fault| self.segment.corrupt(&self.table.heads, 0, fault))?;
         if self.run_len < RUN_MAX {
+            if !heads.ended_well() {
+                return Err(self.fault(15, "bytes left over in a block"));
+            }
             self.heads = None;
         }
         // Heads of a block ascend, so its last one of the run tells for all.

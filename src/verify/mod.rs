@@ -7,7 +7,7 @@ mod segment;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault, Result};
-use crate::format::manifest::SegmentEntry;
+use crate::format::manifest::{self, SegmentEntry};
 use crate::section::Section;
 use crate::segment::{Mapped, map};
 use crate::store::{Store, read_manifest};
@@ -50,15 +50,15 @@ impl VerifyReport {
 pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport> {
     let path = path.as_ref();
     let mut report = VerifyReport::default();
-    let manifest = match read_manifest(path) {
+    let live = match read_manifest(path) {
         Err(fault @ Error::Corrupt { .. }) => {
             report.faults.push(fault);
             return Ok(report);
         }
-        manifest => manifest?,
+        read => read?,
     };
     let mut first: Option<Mapped> = None;
-    for entry in &manifest.segments {
+    for entry in &live.segments {
         report.segment_count += 1;
         match open_segment(path, entry) {
             Err(fault @ (Error::Corrupt { .. } | Error::RecipeMismatch { .. })) => {
@@ -88,9 +88,9 @@ pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport>
 fn open_segment(path: &Path, entry: &SegmentEntry) -> Result<Mapped> {
     let file: PathBuf = path.join(entry.file_name());
     if !file.exists() {
-        let detail = format!("segment {} is missing", entry.number);
-        let fault = Fault::rule(23, detail);
-        return Err(Error::Corrupt { path: file, section: Section::Manifest, offset: 0, fault });
+        let fault = Fault::rule(23, format!("it names {}, which is missing", entry.file_name()));
+        let (path, section) = (path.join(manifest::FILE_NAME), Section::Manifest);
+        return Err(Error::Corrupt { path, section, offset: 0, fault });
     }
     let segment = map(&file)?;
     segment.check_entry(entry)?;
