@@ -1,0 +1,178 @@
+//! What a build promises: the same bytes for the same records, and never a harmed store.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::cargo::CommandCargoExt;
+use common::{Random, Record, clustered, skewed, store_of, uniform};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, verify};
+
+const SEGMENT: &str = "segment-0000000000000001.fps";
+
+fn segment_of(records: &[Record], scheme: &str) -> Vec<u8> {
+    let temp = store_of(records, Scheme::named(scheme, 3).unwrap());
+    fs::read(temp.folder.path().join("store.fps").join(SEGMENT)).unwrap()
+}
+
+#[test]
+fn the_order_of_the_input_does_not_change_the_file() {
+    let mut random = Random::new(61);
+    for mut records in [clustered(5000, 62), skewed(5000, 63)] {
+        // One id a fingerprint: the order of several would be kept.
+        records.sort();
+        records.dedup_by_key(|(value, _)| *value);
+        let sorted = segment_of(&records, "4");
+        for at in (1..records.len()).rev() {
+            records.swap(at, random.below(at as u64 + 1) as usize);
+        }
+        assert!(sorted == segment_of(&records, "4"));
+        // Bare records of fingerprints that have an id add nothing.
+        let mut repeated = records.clone();
+        repeated.extend(records.iter().map(|(value, _)| (*value, None)));
+        assert!(sorted == segment_of(&repeated, "4"));
+    }
+}
+
+/// The third promise, on the smallest set for which it is made.
+#[test]
+fn ten_million_random_fingerprints_take_at_most_the_limit_and_three_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = Builder::new(folder.path().join("store.fps")).unwrap();
+    let mut random = Random::new(64);
+    for _ in 0..10_000_000 {
+        builder.push_bare(Fingerprint::new(random.next()));
+    }
+    let info = builder.finish().unwrap().info();
+    let segment = &info.segments[0];
+    let limit = segment.information_limit().unwrap();
+    for table in &segment.tables {
+        let bits = table.bits_per_fingerprint.unwrap();
+        assert!(bits <= limit + 3.0, "{bits} bits, limit {limit}");
+    }
+    let all = segment.file_len as f64 * 8.0 / segment.fingerprint_count as f64 / 2.0;
+    assert!(all <= limit + 3.0, "{all} bits with header and checksums, limit {limit}");
+}
+
+#[test]
+fn one_builder_at_a_time_replaces_a_store_and_readers_keep_theirs() {
+    let old = uniform(1000, 65);
+    let temp = store_of(&old, Scheme::named("2", 3).unwrap());
+    let path = temp.folder.path().join("store.fps");
+    let options = || BuildOptions::default().replace(true);
+    let mut first = Builder::with_options(&path, options()).unwrap();
+    assert!(matches!(Builder::with_options(&path, options()), Err(Error::Locked { .. })));
+    assert!(matches!(Builder::new(&path), Err(Error::StoreExists { .. })));
+    first.push(Fingerprint::new(7), "new").unwrap();
+    let new = first.finish().unwrap();
+    assert_eq!(new.info().generation, 2);
+    assert_eq!(new.query(Fingerprint::new(7), 0).unwrap().len(), 1);
+    // The reader that was there before still answers from the old store.
+    let stored = Fingerprint::new(old[3].0);
+    assert_eq!(temp.store.query(stored, 0).unwrap().len(), 1);
+    assert!(temp.store.query(stored, 64).unwrap().len() > 900);
+    assert!(Store::open(&path).unwrap().query(stored, 0).unwrap().is_empty());
+    drop(Builder::with_options(&path, options()).unwrap());
+}
+
+#[test]
+fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
+    let temp = store_of(&uniform(100, 66), Scheme::named("2", 3).unwrap());
+    let path = temp.folder.path().join("store.fps");
+    fs::write(path.join("MANIFEST"), "rubbish").unwrap();
+    let mut builder = Builder::with_options(&path, BuildOptions::default().replace(true)).unwrap();
+    builder.push_bare(Fingerprint::new(9));
+    builder.finish().unwrap();
+    assert!(verify(&path, 10).unwrap().is_sound());
+    // A number that was used is never used again.
+    assert!(path.join("segment-0000000000000002.fps").exists());
+}
+
+/// Lines of a build that takes some tenths of a second.
+fn many_lines(path: &Path) {
+    let mut random = Random::new(67);
+    let lines: String = (0..300_000).map(|id| format!("{:016x}\t{id}\n", random.next())).collect();
+    fs::write(path, lines).unwrap();
+}
+
+fn fpstore(args: &[&str], folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("fpstore").unwrap();
+    command.args(args).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn a_killed_build_leaves_the_old_store_or_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    many_lines(&folder.join("many.tsv"));
+    fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
+    assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
+    let mut random = Random::new(68);
+    for _ in 0..30 {
+        for args in [&["build", "many.tsv", "--force"][..], &["build", "many.tsv", "-s", "new.fps"]]
+        {
+            let mut child = fpstore(args, folder).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(random.below(250)));
+            // On Unix this is kill -9.
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        for store in ["store.fps", "new.fps"] {
+            if folder.join(store).exists() {
+                let count = Store::open(folder.join(store)).unwrap().info().fingerprint_count();
+                assert!(count == 1 || count == 300_000, "{store} has {count}");
+                assert!(verify(folder.join(store), 0).unwrap().is_sound());
+            }
+        }
+        let _ = fs::remove_dir_all(folder.join("new.fps"));
+    }
+    // The next builds tidy up after all that died.
+    assert!(fpstore(&["build", "few.tsv", "--force"], folder).status().unwrap().success());
+    assert!(fpstore(&["build", "few.tsv", "-s", "new.fps"], folder).status().unwrap().success());
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .chain(fs::read_dir(folder.join("store.fps")).unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("segment-"))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["LOCK", "MANIFEST", "few.tsv", "many.tsv", "new.fps", "store.fps"]);
+}
+
+/// A limit on the length of files stands in for a full disk: writes fail in the middle.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    many_lines(&folder.join("many.tsv"));
+    fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
+    assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
+    let program = Command::cargo_bin("fpstore").unwrap().get_program().to_owned();
+    for target in ["store.fps", "new.fps"] {
+        let script = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" build many.tsv --force -s \"$1\"";
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .arg(&program)
+            .arg(target)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains("cannot write") && err.contains(target), "{err}");
+    }
+    let store = Store::open(folder.join("store.fps")).unwrap();
+    assert_eq!(store.query(Fingerprint::new(0xff), 0).unwrap().len(), 1);
+    assert!(!folder.join("new.fps").exists());
+    let left: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("tmp"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,144 @@
+//! A store of several segments answers as one, whatever their schemes.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Record, TempStore, assert_exact, clustered, needles, scan, store_of};
+use fpstore::{Error, Fingerprint, Scheme, Store, verify};
+
+const SEGMENT: &str = "segment-0000000000000001.fps";
+
+/// The manifest entry of the only segment of a store, under another number (format-spec.md, 3).
+fn entry(store: &Path, number: u64) -> Vec<u8> {
+    let manifest = fs::read(store.join("MANIFEST")).unwrap();
+    [&number.to_le_bytes()[..], &manifest[40..64]].concat()
+}
+
+/// Puts the segments of several stores into one, numbered from 1.
+fn join(stores: &[TempStore]) -> TempStore {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    fs::create_dir(&path).unwrap();
+    let count = stores.len() as u64;
+    let mut manifest = b"\x89FPM\r\n\x1a\n\x01\0\0\0".to_vec();
+    manifest.extend((count as u32).to_le_bytes());
+    manifest.extend([1_u64, count + 1].map(u64::to_le_bytes).concat());
+    for (store, number) in stores.iter().zip(1..) {
+        let from = store.folder.path().join("store.fps");
+        fs::copy(from.join(SEGMENT), path.join(format!("segment-{number:016x}.fps"))).unwrap();
+        manifest.extend(entry(&from, number));
+    }
+    let crc = crc32fast::hash(&manifest).to_le_bytes();
+    manifest.extend(crc);
+    fs::write(path.join("MANIFEST"), manifest).unwrap();
+    TempStore { store: Store::open(&path).unwrap(), folder }
+}
+
+/// Three parts that share fingerprints, so that a match can be in all of them.
+fn parts() -> Vec<Vec<Record>> {
+    let all = clustered(9000, 51);
+    vec![all[..4000].to_vec(), all[2000..6000].to_vec(), all[5000..].to_vec()]
+}
+
+#[test]
+fn a_match_in_several_segments_is_one_match_with_all_ids() {
+    let parts = parts();
+    let schemes = ["2", "14", "4"].map(|name| Scheme::named(name, 3).unwrap());
+    let stores: Vec<TempStore> =
+        parts.iter().zip(schemes).map(|(part, scheme)| store_of(part, scheme)).collect();
+    let joined = join(&stores);
+    // The oracle sees the records segment after segment, so ids come in that order.
+    let records: Vec<Record> = parts.concat();
+    for k in [0, 3, 5, 20] {
+        let needles = needles(&records, 60, k, 52);
+        assert_exact(&joined.store, &records, &needles, k, "three segments");
+    }
+    let report = verify(joined.folder.path().join("store.fps"), 60).unwrap();
+    assert!(report.is_sound(), "{:?}", report.faults);
+    assert_eq!((report.segment_count, report.sample_count), (3, 60));
+}
+
+#[test]
+fn everything_is_visited_once_in_order() {
+    let parts = parts();
+    let schemes = ["14", "2", "20"].map(|name| Scheme::named(name, 3).unwrap());
+    let stores: Vec<TempStore> =
+        parts.iter().zip(schemes).map(|(part, scheme)| store_of(part, scheme)).collect();
+    let joined = join(&stores);
+    let records: Vec<Record> = parts.concat();
+    let mut expected: Vec<u64> = records.iter().map(|(value, _)| *value).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let mut visited = Vec::new();
+    let visit = |entry: fpstore::Hit<'_>| {
+        let value = entry.fingerprint().value();
+        if visited.len() % 50 == 0 {
+            assert_eq!([entry.to_match()?], scan(&records, value, 0)[..]);
+        }
+        visited.push(value);
+        Ok::<(), Error>(())
+    };
+    joined.store.for_each(visit).unwrap();
+    assert_eq!(visited, expected);
+}
+
+#[test]
+fn a_store_without_segments_finds_nothing() {
+    let empty = join(&[]);
+    assert_eq!(empty.store.query(Fingerprint::new(0), 64).unwrap(), []);
+    assert_eq!(empty.store.info().fingerprint_count(), 0);
+    assert_eq!(empty.store.recipe(), None);
+    assert!(verify(empty.folder.path().join("store.fps"), 5).unwrap().is_sound());
+}
+
+#[test]
+fn a_segment_that_is_missing_or_another_one_is_refused() {
+    let stores: Vec<TempStore> =
+        parts().iter().map(|part| store_of(part, Scheme::named("2", 3).unwrap())).collect();
+    let joined = join(&stores);
+    let path = joined.folder.path().join("store.fps");
+    let second = path.join("segment-0000000000000002.fps");
+    fs::remove_file(&second).unwrap();
+    assert!(matches!(Store::open(&path), Err(Error::Io { .. })));
+    assert_eq!(verify(&path, 0).unwrap().faults.len(), 1);
+    fs::copy(path.join(SEGMENT), &second).unwrap();
+    assert!(matches!(Store::open(&path), Err(Error::Corrupt { .. })));
+    assert_eq!(verify(&path, 0).unwrap().faults.len(), 1);
+}
+
+#[test]
+fn segments_of_different_recipes_do_not_mix() {
+    let stores: Vec<TempStore> =
+        parts().iter().map(|part| store_of(part, Scheme::named("2", 3).unwrap())).collect();
+    let from = stores[1].folder.path().join("store.fps");
+    let mut bytes = fs::read(from.join(SEGMENT)).unwrap();
+    // Another recipe of the same length, with the checksum of its page made right.
+    assert_eq!(&bytes[4096..4104], b"external");
+    bytes[4096..4104].copy_from_slice(b"internal");
+    let checksums = u64::from_le_bytes(bytes[64 + 32 + 9 * 24 + 8 + 48..][..8].try_into().unwrap());
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    crc.update(&bytes[4096..8192]);
+    let at = checksums as usize;
+    bytes[at..at + 4].copy_from_slice(&crc.finalize().to_le_bytes());
+    fs::remove_file(from.join(SEGMENT)).unwrap();
+    fs::write(from.join(SEGMENT), bytes).unwrap();
+    assert_eq!(Store::open(&from).unwrap().recipe().unwrap().text(), "internal");
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut manifest = b"\x89FPM\r\n\x1a\n\x01\0\0\0\x02\0\0\0".to_vec();
+    manifest.extend([1_u64, 3].map(u64::to_le_bytes).concat());
+    for (store, number) in stores.iter().zip(1..=2) {
+        let from = store.folder.path().join("store.fps");
+        fs::copy(from.join(SEGMENT), path.join(format!("segment-{number:016x}.fps"))).unwrap();
+        manifest.extend(entry(&from, number));
+    }
+    manifest.extend(crc32fast::hash(&manifest.clone()).to_le_bytes());
+    fs::write(path.join("MANIFEST"), manifest).unwrap();
+    let error = Store::open(path).unwrap_err();
+    assert!(matches!(error, Error::RecipeMismatch { .. }));
+    assert!(error.to_string().contains("'internal'") && error.to_string().contains("'external'"));
+}
