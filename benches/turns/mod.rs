@@ -1,0 +1,98 @@
+//! Contenders that take turns over the same queries, and the table of their medians.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Odd, so that the median is one of them.
+const ROUNDS: usize = 21;
+
+/// Answers queries and folds the matches into one number.
+pub type Run<'a> = Box<dyn FnMut(&[u64]) -> u64 + 'a>;
+
+/// One way to answer the queries of a case.
+pub struct Contender<'a> {
+    pub name: &'static str,
+    pub bits_per_fingerprint: f64,
+    pub queries: &'a [u64],
+    pub run: Run<'a>,
+}
+
+/// The times of all contenders of one case.
+pub struct Turns {
+    case: String,
+    rows: Vec<Times>,
+}
+
+struct Times {
+    name: &'static str,
+    bits_per_fingerprint: f64,
+    /// Nanoseconds a query, by round.
+    nanos: Vec<f64>,
+}
+
+/// Lets the contenders take turns. All that get the same queries must tell the same sum.
+pub fn take(case: String, mut contenders: Vec<Contender<'_>>) -> Turns {
+    let mut rows: Vec<Times> = contenders
+        .iter()
+        .map(|c| Times {
+            name: c.name,
+            bits_per_fingerprint: c.bits_per_fingerprint,
+            nanos: Vec::with_capacity(ROUNDS),
+        })
+        .collect();
+    let mut told: Option<(usize, u64)> = None;
+    for round in 0..ROUNDS {
+        for place in 0..contenders.len() {
+            // Another one goes first each time, so none always finds the cache as one other
+            // left it.
+            let number = (round + place) % contenders.len();
+            let contender = &mut contenders[number];
+            let start = Instant::now();
+            let sum = black_box((contender.run)(black_box(contender.queries)));
+            let nanos = start.elapsed().as_nanos() as f64 / contender.queries.len() as f64;
+            rows[number].nanos.push(nanos);
+            match told {
+                Some((count, expected)) if count == contender.queries.len() => {
+                    assert_eq!(sum, expected, "{case}: {} tells other matches", contender.name);
+                }
+                None => told = Some((contender.queries.len(), sum)),
+                Some(_) => {}
+            }
+        }
+    }
+    Turns { case, rows }
+}
+
+/// Prints medians with quartiles, and ratios to the first contender of each case.
+///
+/// The ratio is the median of the ratios of single rounds, whose two times were taken within
+/// the same second.
+pub fn print(cases: &[Turns]) {
+    if cases.is_empty() {
+        return;
+    }
+    println!("\nNanoseconds a query, {ROUNDS} rounds in turn; times fpstore: above 1 is slower.\n");
+    println!("| case | contender | median | quartiles | times fpstore | bits a fingerprint |");
+    println!("|---|---|---:|---:|---:|---:|");
+    for turns in cases {
+        let first = &turns.rows[0].nanos;
+        for row in &turns.rows {
+            let [low, median, high] = [1, 2, 3].map(|quarter| quartile(&row.nanos, quarter));
+            let ratios: Vec<f64> = row.nanos.iter().zip(first).map(|(a, b)| a / b).collect();
+            let ratio = quartile(&ratios, 2);
+            let bits = row.bits_per_fingerprint;
+            println!(
+                "| {} | {} | {median:.0} | {low:.0} to {high:.0} | {ratio:.2} | {bits:.1} |",
+                turns.case, row.name
+            );
+        }
+    }
+    println!();
+}
+
+/// The value below which `quarter` quarters of the others lie.
+fn quartile(values: &[f64], quarter: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[(sorted.len() - 1) * quarter / 4]
+}
