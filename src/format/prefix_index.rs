@@ -3,7 +3,7 @@
 
 #[cfg(feature = "build")]
 use crate::bytes::{put_u24, put_u64};
-use crate::bytes::{u24_at, u64_at};
+use crate::bytes::{u24_at, u32_at, u64_at};
 use crate::error::Fault;
 use crate::section::BlockIndex;
 
@@ -141,6 +141,34 @@ pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> 
 fn narrow_end(line: &[u8], slot: usize) -> Option<(u64, u64)> {
     let packed = u64::from(u24_at(line, 16 + 3 * slot)?);
     Some((packed & NARROW_MAX, packed >> NARROW_BITS))
+}
+
+/// What a narrow line says of `block`; `None` if the line is wide or out of order, for
+/// [`look_up`] to say which.
+#[inline(always)]
+pub(crate) fn look_up_narrow(
+    line: &[u8; LINE_LEN as usize],
+    block: BlockIndex,
+) -> Option<BlockSpan> {
+    let [h0, h1, h2, h3, h4, h5, h6, h7, r0, r1, r2, r3, r4, r5, r6, r7, ..] = *line;
+    let heads_base = u64::from_le_bytes([h0, h1, h2, h3, h4, h5, h6, h7]);
+    let rank_base = u64::from_le_bytes([r0, r1, r2, r3, r4, r5, r6, r7]);
+    let slot = (block.0 % BLOCKS_PER_LINE) as usize;
+    // One load of four bytes each, of which the upper three are the end.
+    let end = u64::from(u32_at(line, 15 + 3 * slot)? >> 8);
+    let before = u64::from(u32_at(line, 12 + 3 * slot)? >> 8);
+    let start = if slot == 0 { 0 } else { before };
+    let (ranks, extra) = (end & NARROW_MAX, end >> NARROW_BITS);
+    let (ranks_before, extra_before) = (start & NARROW_MAX, start >> NARROW_BITS);
+    if heads_base & WIDE != 0 || ranks < ranks_before || extra < extra_before {
+        return None;
+    }
+    Some(BlockSpan {
+        heads_start: heads_base + ranks_before + extra_before,
+        heads_end: heads_base + ranks + extra,
+        rank_start: rank_base.checked_add(ranks_before)?,
+        rank_end: rank_base.checked_add(ranks)?,
+    })
 }
 
 /// Reads what a wide line, 256 bytes, says of `block`.

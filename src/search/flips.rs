@@ -2,54 +2,52 @@
 
 /// The words below `2^bits` with at most `radius` bits set, by weight, then ascending; each
 /// with its weight.
+///
+/// # Source
+///
+/// The next word of equal weight: Gosper, HAKMEM (MIT AI Memo 239, 1972), item 175.
 #[derive(Clone, Debug)]
 pub(crate) struct Flips {
-    bits: u32,
+    largest: u64,
     radius: u32,
     weight: u32,
-    next: Option<u64>,
+    word: u64,
+    ended: bool,
 }
 
 impl Flips {
     pub(crate) fn new(bits: u32, radius: u32) -> Self {
-        debug_assert!(bits <= 64);
-        Flips { bits, radius: radius.min(bits), weight: 0, next: Some(0) }
-    }
-
-    /// The smallest word of the next weight.
-    fn next_weight(&mut self) -> Option<u64> {
-        (self.weight < self.radius).then(|| {
-            self.weight += 1;
-            u64::MAX >> (64 - self.weight)
-        })
+        let largest = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
+        Flips { largest, radius: radius.min(bits), weight: 0, word: 0, ended: false }
     }
 }
 
 impl Iterator for Flips {
     type Item = (u64, u32);
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<(u64, u32)> {
-        let current = self.next?;
-        let weight = self.weight;
-        self.next = following(current)
-            .filter(|&word| self.bits == 64 || word >> self.bits == 0)
-            .or_else(|| self.next_weight());
-        Some((current, weight))
+        if self.ended {
+            return None;
+        }
+        let (word, weight) = (self.word, self.weight);
+        let lowest = word & word.wrapping_neg();
+        let ripple = word.wrapping_add(lowest);
+        let next = match word {
+            0 => 0,
+            _ => ripple | (word ^ ripple) >> lowest.trailing_zeros() >> 2,
+        };
+        // A ripple past bit 63 leaves a smaller word.
+        if next > word && next <= self.largest {
+            self.word = next;
+        } else if weight < self.radius {
+            self.weight = weight + 1;
+            self.word = u64::MAX >> (63 - weight);
+        } else {
+            self.ended = true;
+        }
+        Some((word, weight))
     }
-}
-
-/// The next larger word with as many bits set, if there is one.
-///
-/// # Source
-///
-/// Gosper, HAKMEM (MIT AI Memo 239, 1972), item 175.
-#[inline]
-fn following(word: u64) -> Option<u64> {
-    let lowest = word & word.wrapping_neg();
-    let ripple = word.checked_add(lowest).filter(|_| word != 0)?;
-    let moved_down = (word ^ ripple).checked_shr(lowest.trailing_zeros() + 2).unwrap_or(0);
-    Some(ripple | moved_down)
 }
 
 #[cfg(test)]

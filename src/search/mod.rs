@@ -1,6 +1,7 @@
 //! Asking: probes, scans, and the searcher that joins the answers of all segments.
 
 mod answer;
+mod entry;
 mod flips;
 mod plan;
 mod probe;

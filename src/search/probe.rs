@@ -3,14 +3,11 @@
 //! A query waits for memory, not for arithmetic. So each pass asks for the bytes that the next
 //! one needs before any of them is used: index lines, then heads, then tails.
 
-use crate::bits::packing;
-use crate::bits::permutation::Permuted;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::format::header::TableDescriptor;
-use crate::format::heads::Heads;
+use crate::format::heads::Block;
 use crate::format::prefix_index::{self, BlockSpan};
 use crate::scheme::{Radius, combinations_up_to};
+use crate::search::entry::Entry;
 use crate::search::flips::Flips;
 use crate::search::searcher::Collector;
 use crate::section::{BlockIndex, Rank};
@@ -31,58 +28,10 @@ pub(crate) struct ProbeScratch {
     candidates: Vec<Candidate>,
 }
 
-/// How the needle enters one table.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    /// The position of the table in the segment.
-    table: usize,
-    mask: u64,
-    radius: u32,
-    needle: Permuted,
-    needle_head: u64,
-    /// Masked bits among those that name a block.
-    leading: u32,
-    /// Masked bits among the bits of a head.
-    prefix_mask: u64,
-    /// Masked bits of a head below those that name its block.
-    inner_masked: u32,
-    /// Bits of a head below the mask.
-    inner_free: u32,
-}
-
-impl Entry {
-    fn new(number: usize, table: &Table, radius: u32, needle: Fingerprint) -> Self {
-        let TableDescriptor { mask, tail_bits, block_bits } = table.descriptor;
-        let prefix_bits = table.permutation.prefix_bits();
-        let head_bits = table.descriptor.head_bits();
-        let masked_in_head = prefix_bits.min(head_bits);
-        let permuted = table.permutation.apply(needle);
-        Entry {
-            table: number,
-            mask,
-            radius,
-            needle: permuted,
-            needle_head: table.head_of(permuted),
-            leading: prefix_bits.min(block_bits),
-            // A mask has at least one bit, so the shift is below 64.
-            prefix_mask: u64::MAX << (64 - prefix_bits) >> tail_bits,
-            inner_masked: masked_in_head.saturating_sub(block_bits),
-            inner_free: head_bits - masked_in_head.max(block_bits),
-        }
-    }
-
-    /// Whether a value with this head can be a match that this table finds.
-    #[inline(always)]
-    fn passes(&self, head: u64, k: u32) -> bool {
-        let diff = head ^ self.needle_head;
-        at_most_bits(diff & self.prefix_mask, self.radius) && at_most_bits(diff, k)
-    }
-}
-
 /// One block to look into.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    entry: u32,
+    entry: usize,
     /// Flips that may still be forgiven below the bits that name the block.
     spare: u32,
     block: BlockIndex,
@@ -92,7 +41,7 @@ struct Probe {
 /// A value whose head passed: its tail decides.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    entry: u32,
+    entry: usize,
     rank: Rank,
     head: u64,
 }
@@ -106,16 +55,18 @@ pub(crate) fn probe<D: AsRef<[u8]>>(
     scratch: &mut ProbeScratch,
     collector: &mut Collector,
 ) -> Result<()> {
-    scratch.entries.clear();
-    scratch.probes.clear();
-    scratch.candidates.clear();
+    let ProbeScratch { entries, probes, candidates } = scratch;
+    entries.clear();
+    probes.clear();
+    candidates.clear();
     for (number, (table, radius)) in segment.tables().iter().zip(radii).enumerate() {
         if let Some(radius) = *radius {
-            scratch.entries.push(Entry::new(number, table, radius, collector.needle));
+            entries.push(Entry::new(number, table, radius, collector.needle));
         }
     }
-    let mut pass = Pass { segment, tables: segment.tables(), scratch, collector };
-    for number in 0..pass.scratch.entries.len() {
+    let tables = segment.tables();
+    let mut pass = Pass { segment, tables, entries, probes, candidates, collector };
+    for number in 0..pass.entries.len() {
         pass.enter(number)?;
     }
     pass.run()
@@ -125,26 +76,27 @@ pub(crate) fn probe<D: AsRef<[u8]>>(
 struct Pass<'a, D> {
     segment: &'a Segment<D>,
     tables: &'a [Table],
-    scratch: &'a mut ProbeScratch,
+    entries: &'a [Entry],
+    probes: &'a mut Vec<Probe>,
+    candidates: &'a mut Vec<Candidate>,
     collector: &'a mut Collector,
 }
 
-impl<D: AsRef<[u8]>> Pass<'_, D> {
+impl<'a, D: AsRef<[u8]>> Pass<'a, D> {
     /// Lists the blocks of all prefixes within the radius of one table.
     fn enter(&mut self, number: usize) -> Result<()> {
-        let entry = self.scratch.entries[number];
-        let table = &self.tables[entry.table];
+        let (entry, table) = self.entry(number);
         // Where the mask is shorter than the name of a block, a prefix has many blocks.
-        let free = table.descriptor.block_bits - entry.leading;
+        let free = entry.free_leading;
         let home = table.block_of(entry.needle).0 >> free;
         for (flips, weight) in Flips::new(entry.leading, entry.radius) {
             let first = (home ^ flips) << free;
+            let spare = entry.radius - weight;
             for block in (first..first + (1 << free)).map(BlockIndex) {
                 self.segment.prefetch(&table.lines, prefix_index::line_offset(block));
-                let spare = entry.radius - weight;
                 let span = BlockSpan::default();
-                self.scratch.probes.push(Probe { entry: number as u32, block, spare, span });
-                if self.scratch.probes.len() == PROBES_PER_PASS {
+                self.probes.push(Probe { entry: number, spare, block, span });
+                if self.probes.len() == PROBES_PER_PASS {
                     self.run()?;
                 }
             }
@@ -155,97 +107,98 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
         Ok(())
     }
 
+    #[inline(always)]
+    fn entry(&self, number: usize) -> (&'a Entry, &'a Table) {
+        let entry = &self.entries[number];
+        (entry, &self.tables[entry.table])
+    }
+
     fn run(&mut self) -> Result<()> {
         self.find_blocks()?;
-        self.walk_blocks()?;
+        // Taken so that candidates can be compared while they are walked; its memory comes back.
+        let mut probes = std::mem::take(self.probes);
+        let walked = self.walk_blocks(&probes);
+        probes.clear();
+        *self.probes = probes;
+        walked?;
         self.compare_candidates()
     }
 
     /// Looks the blocks up; empty ones need no further visit.
     fn find_blocks(&mut self) -> Result<()> {
-        let ProbeScratch { entries, probes, .. } = &mut *self.scratch;
         let work = &mut self.collector.work;
-        work.probes += probes.len() as u64;
-        let mut kept = 0;
-        for number in 0..probes.len() {
-            let Probe { entry, spare, block, .. } = probes[number];
-            let table = &self.tables[entries[entry as usize].table];
-            let span = self.segment.span(table, block, &mut work.pages_checked)?;
-            if span.value_count() > 0 {
-                self.segment.prefetch(&table.heads, span.heads_start);
-                self.segment.prefetch(&table.heads, span.heads_end.saturating_sub(1));
-                probes[kept] = Probe { entry, spare, block, span };
-                kept += 1;
+        work.probes += self.probes.len() as u64;
+        let mut failed = None;
+        self.probes.retain_mut(|probe| {
+            let table = &self.tables[self.entries[probe.entry].table];
+            match self.segment.span(table, probe.block, &mut work.pages_checked) {
+                Ok(span) if span.value_count() > 0 => {
+                    self.segment.prefetch(&table.heads, span.heads_start);
+                    self.segment.prefetch(&table.heads, span.heads_end.saturating_sub(1));
+                    probe.span = span;
+                    true
+                }
+                Ok(_) => false,
+                Err(error) => {
+                    failed = Some(error);
+                    false
+                }
             }
-        }
-        probes.truncate(kept);
-        Ok(())
+        });
+        failed.map_or(Ok(()), Err)
     }
 
     /// Decodes heads and collects the values whose head is near enough.
-    fn walk_blocks(&mut self) -> Result<()> {
-        for number in 0..self.scratch.probes.len() {
-            let probe = &self.scratch.probes[number];
-            let entry = &self.scratch.entries[probe.entry as usize];
-            let table = &self.tables[entry.table];
-            let (block, span, spare, number) = (probe.block, probe.span, probe.spare, probe.entry);
-            let pages_checked = &mut self.collector.work.pages_checked;
-            let heads = self.segment.block(table, block, &span, pages_checked)?;
-            let base = table.first_head(block);
-            let inner = entry.needle_head
-                & low_bits(table.descriptor.inner_bits())
-                & !low_bits(entry.inner_free);
-            let free = low_bits(entry.inner_free);
-            if spare == 0 {
-                // Nearly all probes end here: one range of heads.
-                let low = base | inner;
-                let located = |fault| self.segment.corrupt(&table.heads, span.heads_start, fault);
-                let from = heads.heads_from(low).map_err(located)?;
-                self.collect(number, &span, from, low, low | free)?;
-                continue;
-            }
-            let (inner_masked, inner_free) = (entry.inner_masked, entry.inner_free);
-            let ranges = combinations_up_to(inner_masked, spare);
-            if span.value_count() as f64 <= ranges * VALUES_PER_RANGE {
-                self.collect(number, &span, heads.heads(), 0, u64::MAX)?;
-                continue;
-            }
-            for (flips, _) in Flips::new(inner_masked, spare) {
-                let low = base | (inner ^ flips << inner_free);
-                let located = |fault| self.segment.corrupt(&table.heads, span.heads_start, fault);
-                let from = heads.heads_from(low).map_err(located)?;
-                self.collect(number, &span, from, low, low | free)?;
+    fn walk_blocks(&mut self, probes: &[Probe]) -> Result<()> {
+        // The probes of one table lie side by side.
+        for probes in probes.chunk_by(|a, b| a.entry == b.entry) {
+            let Some(first) = probes.first() else { continue };
+            let (entry, table) = self.entry(first.entry);
+            for probe in probes {
+                let pages_checked = &mut self.collector.work.pages_checked;
+                let block = self.segment.block(table, probe.block, &probe.span, pages_checked)?;
+                if probe.spare == 0 {
+                    // Nearly all probes end here: one range of heads.
+                    self.collect(probe, entry, table, &block, 0)?;
+                    continue;
+                }
+                let ranges = combinations_up_to(entry.inner_masked, probe.spare);
+                if probe.span.value_count() as f64 <= ranges * VALUES_PER_RANGE {
+                    self.collect_all(probe, entry, table, &block)?;
+                    continue;
+                }
+                for (flips, _) in Flips::new(entry.inner_masked, probe.spare) {
+                    self.collect(probe, entry, table, &block, flips)?;
+                }
             }
         }
-        self.scratch.probes.clear();
         Ok(())
     }
 
-    /// Collects the candidates whose heads are within `low..=high`.
+    /// Collects the candidates in the range of heads that the needle has with these flips.
     #[inline(always)]
     fn collect(
         &mut self,
-        number: u32,
-        span: &BlockSpan,
-        mut heads: Heads<'_>,
-        low: u64,
-        high: u64,
+        probe: &Probe,
+        entry: &Entry,
+        table: &Table,
+        block: &Block<'_>,
+        flips: u64,
     ) -> Result<()> {
+        let (low, high) = entry.range(probe.block, flips);
+        let k = self.collector.k;
+        let located = |fault| self.segment.corrupt(&table.heads, probe.span.heads_start, fault);
+        let mut heads = block.heads_from(low).map_err(located)?;
         loop {
-            let ProbeScratch { entries, candidates, .. } = &mut *self.scratch;
-            let entry = &entries[number as usize];
-            let table = &self.tables[entry.table];
-            let k = self.collector.k;
             let visited = heads.visit_range(low, high, |position, head| {
                 if entry.passes(head, k) {
-                    let rank = Rank(span.rank_start + position);
-                    let offset = packing::load_offset(rank.0, table.descriptor.tail_bits);
-                    self.segment.prefetch(&table.tails, offset);
-                    candidates.push(Candidate { entry: number, rank, head });
+                    let rank = Rank(probe.span.rank_start + position);
+                    self.segment.prefetch_tail(table, rank);
+                    self.candidates.push(Candidate { entry: probe.entry, rank, head });
                 }
-                candidates.len() < CANDIDATES_PER_PASS
+                self.candidates.len() < CANDIDATES_PER_PASS
             });
-            let located = |fault| self.segment.corrupt(&table.heads, span.heads_start, fault);
+            let located = |fault| self.segment.corrupt(&table.heads, probe.span.heads_start, fault);
             if !visited.map_err(located)? {
                 return Ok(());
             }
@@ -257,52 +210,65 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
         }
     }
 
+    /// Collects the candidates among all heads of a block.
+    fn collect_all(
+        &mut self,
+        probe: &Probe,
+        entry: &Entry,
+        table: &Table,
+        block: &Block<'_>,
+    ) -> Result<()> {
+        let k = self.collector.k;
+        let mut heads = block.heads();
+        let mut rank = probe.span.rank_start;
+        let mut run = [0; 64];
+        loop {
+            let located = |fault| self.segment.corrupt(&table.heads, probe.span.heads_start, fault);
+            let filled = heads.fill(&mut run).map_err(located)?;
+            for (rank, &head) in (rank..).map(Rank).zip(&run[..filled]) {
+                if entry.passes(head, k) {
+                    self.segment.prefetch_tail(table, rank);
+                    self.candidates.push(Candidate { entry: probe.entry, rank, head });
+                }
+            }
+            if filled < run.len() {
+                return Ok(());
+            }
+            rank += filled as u64;
+            if self.candidates.len() >= CANDIDATES_PER_PASS {
+                self.compare_candidates()?;
+                if self.collector.exhausted() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
     /// Fetches the tails of the candidates and keeps the matches.
     fn compare_candidates(&mut self) -> Result<()> {
-        let ProbeScratch { entries, candidates, .. } = &mut *self.scratch;
-        let collector = &mut *self.collector;
-        for candidate in candidates.iter() {
-            if collector.exhausted() {
+        for at in 0..self.candidates.len() {
+            if self.collector.exhausted() {
                 break;
             }
-            let entry = &entries[candidate.entry as usize];
-            let table = &self.tables[entry.table];
+            let Candidate { entry: number, rank, head } = self.candidates[at];
+            let (entry, table) = self.entry(number);
+            let collector = &mut *self.collector;
             collector.work.candidates += 1;
-            let pages_checked = &mut collector.work.pages_checked;
-            let tail = self.segment.tail(table, candidate.rank, pages_checked)?;
-            let value = table.value(candidate.head, tail);
+            let tail = self.segment.tail(table, rank, &mut collector.work.pages_checked)?;
+            let value = table.value(head, tail);
             if (value.0 ^ entry.needle.0).count_ones() > collector.k {
                 continue;
             }
             let fingerprint = table.permutation.invert(value);
             let diff = fingerprint.value() ^ collector.needle.value();
-            let earlier = &entries[..candidate.entry as usize];
+            let earlier = &self.entries[..number];
             let reported = earlier.iter().any(|e| (diff & e.mask).count_ones() <= e.radius);
             let in_reach = (diff & entry.mask).count_ones() <= entry.radius;
             if in_reach && !reported {
-                collector.push(fingerprint, table.index, candidate.rank);
+                collector.push(fingerprint, table.index, rank);
             }
         }
-        candidates.clear();
+        self.candidates.clear();
         Ok(())
     }
-}
-
-/// Whether at most `count` bits are set. Few are asked for as a rule, and clearing them one by
-/// one is faster than counting on processors without an instruction for it.
-#[inline(always)]
-fn at_most_bits(mut word: u64, count: u32) -> bool {
-    if count > 4 {
-        return word.count_ones() <= count;
-    }
-    for _ in 0..count {
-        word &= word.wrapping_sub(1);
-    }
-    word == 0
-}
-
-/// A word with the low `count` bits set.
-#[inline]
-fn low_bits(count: u32) -> u64 {
-    u64::MAX.checked_shr(64 - count).unwrap_or(0)
 }

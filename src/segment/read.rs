@@ -9,6 +9,7 @@ use crate::error::{Error, Fault, Result};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::format::header::{self, Header, HeaderFault};
 use crate::format::manifest::SegmentEntry;
+use crate::format::prefix_index::LINE_LEN;
 use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
 use crate::segment::{CheckedPages, Table};
@@ -154,14 +155,30 @@ impl<D: AsRef<[u8]>> Segment<D> {
         // The directory was checked to lie within the file, so these fit the address space.
         let start = (place.offset + offset) as usize;
         let end = start + len as usize;
-        for page in start / PAGE_LEN..=(end - 1) / PAGE_LEN {
-            if !self.checked.contains(page) {
-                self.check_page(place, page)?;
-                *pages_checked += 1;
+        let (first, last) = (start / PAGE_LEN, (end - 1) / PAGE_LEN);
+        if first != last || !self.checked.contains(first) {
+            for page in first..=last {
+                if !self.checked.contains(page) {
+                    self.check_page(place, page)?;
+                    *pages_checked += 1;
+                }
             }
         }
         let found = self.data.as_ref().get(start..end);
         found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
+    }
+
+    /// The line of a prefix index at `offset` of its section, if its page was checked before.
+    #[inline(always)]
+    pub(crate) fn line_if_checked(
+        &self,
+        place: &SectionPlace,
+        offset: u64,
+    ) -> Option<&[u8; LINE_LEN as usize]> {
+        let start = (place.offset + offset) as usize;
+        // Lines are aligned, so none lies on two pages.
+        let checked = offset < place.len && self.checked.contains(start / PAGE_LEN);
+        if checked { self.data.as_ref().get(start..)?.first_chunk() } else { None }
     }
 
     /// Asks for a byte of a section, so that its cache line is near when it is needed.

@@ -68,8 +68,26 @@ impl Table {
 
 impl<D: AsRef<[u8]>> Segment<D> {
     /// Where a block lies.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn span(
+        &self,
+        table: &Table,
+        block: BlockIndex,
+        pages_checked: &mut u64,
+    ) -> Result<BlockSpan> {
+        let offset = prefix_index::line_offset(block);
+        // Nearly all lines are narrow, in order, and on a page that was checked before.
+        if let Some(line) = self.line_if_checked(&table.lines, offset)
+            && let Some(span) = prefix_index::look_up_narrow(line, block)
+            && span.rank_end <= self.header().fingerprint_count
+        {
+            return Ok(span);
+        }
+        self.span_with_care(table, block, pages_checked)
+    }
+
+    #[cold]
+    fn span_with_care(
         &self,
         table: &Table,
         block: BlockIndex,
@@ -96,7 +114,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
     }
 
     /// The heads of a block that lies at `span`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block(
         &self,
         table: &Table,
@@ -108,6 +126,13 @@ impl<D: AsRef<[u8]>> Segment<D> {
         let bytes = self.bytes(&table.heads, span.heads_start, len, pages_checked)?;
         Block::new(bytes, span.value_count(), table.first_head(block))
             .map_err(|fault| self.corrupt(&table.heads, span.heads_start, fault))
+    }
+
+    /// Asks for the tail of the value at `rank`.
+    #[inline(always)]
+    pub(crate) fn prefetch_tail(&self, table: &Table, rank: Rank) {
+        let offset = packing::load_offset(rank.0, table.descriptor.tail_bits);
+        self.prefetch(&table.tails, offset);
     }
 
     /// The tail of the value at `rank`.
