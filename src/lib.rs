@@ -81,6 +81,7 @@ pub use build::{
 };
 pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
+pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
 pub use recipe::Recipe;
 pub use scheme::{FAMILY_NAMES, Radius, Scheme};

@@ -23,9 +23,13 @@ Examples:
 
 Exit status: 0 found or done, 1 nothing within k (query) or damaged (verify), 2 could not answer.";
 
+/// What a report of a problem should say.
+const LONG_VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), "\nreads format versions 1 to 1, writes 1");
+
 /// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
 #[derive(Debug, Parser)]
-#[command(name = "fpstore", version, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(name = "fpstore", version, long_version = LONG_VERSION, after_help = AFTER_HELP, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -133,5 +137,17 @@ fn hint(error: &Error) -> Option<String> {
         Error::BadInput { .. } => Some("--skip-bad counts bad records and goes on".into()),
         Error::Locked { .. } => Some("try again when it is done".into()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_version_names_the_format_versions() {
+        let (oldest, newest) = fpstore::FORMAT_VERSIONS;
+        let expected = format!("\nreads format versions {oldest} to {newest}, writes {newest}");
+        assert!(LONG_VERSION.ends_with(&expected), "{LONG_VERSION}");
     }
 }

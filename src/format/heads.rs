@@ -4,6 +4,7 @@
 use crate::bytes::put_u64;
 use crate::bytes::u64_at;
 use crate::error::Fault;
+use crate::format::gap_words::{HIGH_BITS, any_prefix_sum_is, sum_of_bytes};
 use crate::varint;
 
 /// The tag of the head codec in table descriptors.
@@ -15,9 +16,6 @@ pub(crate) const LONG_BLOCK_MIN: u64 = 256;
 pub(crate) const RESTART_INTERVAL: u64 = 128;
 /// Bytes of a restart point: the head before it, and where its gaps start.
 const RESTART_LEN: u64 = 16;
-
-/// The bits of eight bytes that say that a varint goes on.
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// The bytes that the restart points of a block take.
 fn restarts_len(value_count: u64) -> u64 {
@@ -259,35 +257,8 @@ impl Heads<'_> {
     }
 }
 
-/// Whether some of the first bytes of a word sum to `wanted`, all bytes being below 128.
-#[inline(always)]
-fn any_prefix_sum_is(word: u64, wanted: u64) -> bool {
-    const ONES: u64 = 0x0001_0001_0001_0001;
-    const TOPS: u64 = 0x8000_8000_8000_8000;
-    // Four bytes in lanes of 16 bits; multiplying by ones sums each with those below it.
-    let lanes = |four: u64| {
-        let pairs = (four | four << 16) & 0x0000_ffff_0000_ffff;
-        ((pairs | pairs << 8) & 0x00ff_00ff_00ff_00ff).wrapping_mul(ONES)
-    };
-    let low = lanes(word & 0xffff_ffff);
-    let high = lanes(word >> 32).wrapping_add((low >> 48).wrapping_mul(ONES));
-    // A lane of zero is the only kind that borrows into its top bit while that is clear.
-    let has_zero = |lanes: u64| lanes.wrapping_sub(ONES) & !lanes & TOPS != 0;
-    let pattern = wanted.wrapping_mul(ONES);
-    has_zero(low ^ pattern) || has_zero(high ^ pattern)
-}
-
 fn overflow() -> Fault {
     Fault::rule(14, "gap carries past 2^64 - 1")
-}
-
-/// The sum of the eight bytes of a word.
-#[inline]
-fn sum_of_bytes(word: u64) -> u64 {
-    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    const ONES: u64 = 0x0001_0001_0001_0001;
-    let pairs = (word & EVEN) + (word >> 8 & EVEN);
-    pairs.wrapping_mul(ONES) >> 48
 }
 
 /// Appends the block of `heads`, ascending; `first_head` is the lowest that belongs to it.
@@ -370,21 +341,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    proptest! {
-        #[test]
-        fn prefix_sums_are_found(word: u64, wanted in 0..1100_u64, pick in 0..8_usize) {
-            let word = word & !HIGH_BITS;
-            let sums: Vec<u64> = heads_of(&word.to_le_bytes().map(u64::from), 0);
-            prop_assert_eq!(any_prefix_sum_is(word, wanted), sums.contains(&wanted));
-            prop_assert!(any_prefix_sum_is(word, sums[pick]));
-        }
-    }
-
-    #[test]
-    fn bytes_are_summed() {
-        assert_eq!(sum_of_bytes(0x7f7f_7f7f_7f7f_7f7f), 8 * 127);
-        assert_eq!(sum_of_bytes(0x0102_0304_0506_0708), 36);
     }
 }

@@ -9,8 +9,12 @@
 )]
 
 pub(crate) mod directory;
+mod gap_words;
 pub(crate) mod header;
 pub(crate) mod heads;
 pub(crate) mod id_records;
 pub(crate) mod manifest;
 pub(crate) mod prefix_index;
+
+/// The format versions that this release reads, oldest and newest; it writes the newest.
+pub const FORMAT_VERSIONS: (u16, u16) = (header::VERSION_OLDEST, header::VERSION);
