@@ -161,23 +161,22 @@ impl Case {
         let mut matches = Matches::new();
         let mut also_matches = Matches::new();
         let info = self.touched.info();
-        let bits = |bytes: u64| bytes as f64 * 8.0 / info.fingerprint_count() as f64;
         let contenders = vec![
             Contender {
                 name: "fpstore",
-                bits_per_fingerprint: bits(info.file_len()),
+                len: info.file_len(),
                 queries: &self.queries,
                 run: Box::new(|queries| ask_all(&mut touched, queries).sum),
             },
             Contender {
                 name: "fpstore, warmed",
-                bits_per_fingerprint: bits(info.file_len()),
+                len: info.file_len(),
                 queries: &self.queries,
                 run: Box::new(|queries| ask_all(&mut warmed, queries).sum),
             },
             Contender {
                 name: "raw bucketed",
-                bits_per_fingerprint: bits(self.bucketed.memory_len() as u64),
+                len: self.bucketed.memory_len() as u64,
                 queries: &self.queries,
                 run: Box::new(|queries| {
                     fold_all(queries, &mut matches, |needle, m| self.bucketed.search(needle, m))
@@ -185,7 +184,7 @@ impl Case {
             },
             Contender {
                 name: "linear scan",
-                bits_per_fingerprint: 64.0,
+                len: 8 * info.fingerprint_count(),
                 queries: self.scanned(),
                 run: Box::new(|queries| {
                     fold_all(queries, &mut also_matches, |needle, m| self.linear.search(needle, m))
@@ -193,7 +192,7 @@ impl Case {
             },
         ];
         let case = format!("{}, {}", count_name(self.count), self.spread.name());
-        turns::take(case, contenders)
+        turns::take(case, info.fingerprint_count(), contenders)
     }
 }
 

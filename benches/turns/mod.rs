@@ -12,7 +12,8 @@ pub type Run<'a> = Box<dyn FnMut(&[u64]) -> u64 + 'a>;
 /// One way to answer the queries of a case.
 pub struct Contender<'a> {
     pub name: &'static str,
-    pub bits_per_fingerprint: f64,
+    /// The length of the file, or of the tables in memory.
+    pub len: u64,
     pub queries: &'a [u64],
     pub run: Run<'a>,
 }
@@ -20,25 +21,22 @@ pub struct Contender<'a> {
 /// The times of all contenders of one case.
 pub struct Turns {
     case: String,
+    fingerprint_count: u64,
     rows: Vec<Times>,
 }
 
 struct Times {
     name: &'static str,
-    bits_per_fingerprint: f64,
+    len: u64,
     /// Nanoseconds a query, by round.
     nanos: Vec<f64>,
 }
 
 /// Lets the contenders take turns. All that get the same queries must tell the same sum.
-pub fn take(case: String, mut contenders: Vec<Contender<'_>>) -> Turns {
+pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<'_>>) -> Turns {
     let mut rows: Vec<Times> = contenders
         .iter()
-        .map(|c| Times {
-            name: c.name,
-            bits_per_fingerprint: c.bits_per_fingerprint,
-            nanos: Vec::with_capacity(ROUNDS),
-        })
+        .map(|c| Times { name: c.name, len: c.len, nanos: Vec::with_capacity(ROUNDS) })
         .collect();
     let mut told: Option<(usize, u64)> = None;
     for round in 0..ROUNDS {
@@ -60,7 +58,7 @@ pub fn take(case: String, mut contenders: Vec<Contender<'_>>) -> Turns {
             }
         }
     }
-    Turns { case, rows }
+    Turns { case, fingerprint_count, rows }
 }
 
 /// Prints medians with quartiles, and ratios to the first contender of each case.
@@ -72,18 +70,20 @@ pub fn print(cases: &[Turns]) {
         return;
     }
     println!("\nNanoseconds a query, {ROUNDS} rounds in turn; times fpstore: above 1 is slower.\n");
-    println!("| case | contender | median | quartiles | times fpstore | bits a fingerprint |");
-    println!("|---|---|---:|---:|---:|---:|");
+    println!(
+        "| case | contender | median | quartiles | times fpstore | bytes | bits a fingerprint |"
+    );
+    println!("|---|---|---:|---:|---:|---:|---:|");
     for turns in cases {
         let first = &turns.rows[0].nanos;
         for row in &turns.rows {
             let [low, median, high] = [1, 2, 3].map(|quarter| quartile(&row.nanos, quarter));
             let ratios: Vec<f64> = row.nanos.iter().zip(first).map(|(a, b)| a / b).collect();
             let ratio = quartile(&ratios, 2);
-            let bits = row.bits_per_fingerprint;
+            let bits = row.len as f64 * 8.0 / turns.fingerprint_count as f64;
             println!(
-                "| {} | {} | {median:.0} | {low:.0} to {high:.0} | {ratio:.2} | {bits:.1} |",
-                turns.case, row.name
+                "| {} | {} | {median:.0} | {low:.0} to {high:.0} | {ratio:.2} | {} | {bits:.1} |",
+                turns.case, row.name, row.len
             );
         }
     }
