@@ -4,6 +4,7 @@
 //! replaced gets a new segment beside the old ones, and a manifest that names only the new
 //! one; the rename of the manifest is the instant at which the store changes.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, Result};
-use crate::format::manifest::{self, Manifest, segment_file_name, segment_number};
+use crate::format::manifest::{self, Manifest, NUMBER_MAX, segment_file_name, segment_number};
 use crate::segment::map;
 use crate::store::{Store, read_manifest};
 
@@ -20,6 +21,8 @@ use crate::store::{Store, read_manifest};
 const LOCK_NAME: &str = "LOCK";
 /// Names of files that a writer has not finished start with this.
 const TEMPORARY_PREFIX: &str = ".tmp-";
+/// How often to begin with another folder when one is taken away before it is locked.
+const LOCK_TRIES: u32 = 5;
 /// A temporary directory without a lock file may just have been made; past this age it is a
 /// leftover.
 const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
@@ -27,41 +30,51 @@ const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
 /// Where a store will be published.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// There is none yet.
-    New { path: PathBuf },
-    /// There is one, and it is ours to replace while the lock is held.
-    Replace { path: PathBuf, _lock: File },
+    /// Nothing is there yet.
+    New { path: PathBuf, replace: bool },
+    /// A directory is there, empty or with a store that may be replaced, and it is ours while
+    /// the lock is held.
+    Present { path: PathBuf, _lock: File },
 }
 
 impl Target {
-    /// Finds out what is at `path` and takes the writer lock if it is a store.
+    /// Finds out what is at `path` and takes the writer lock if it is a directory to write to.
     pub(super) fn claim(path: PathBuf, replace: bool) -> Result<Self> {
-        match fs::read_dir(&path) {
-            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(Target::New { path }),
-            Err(source) if source.kind() == io::ErrorKind::NotADirectory => {
-                Err(Error::NotAStore { path, found: "a file, not a directory" })
-            }
-            Err(source) => Err(Error::Io { doing: "read directory", path, source }),
-            Ok(mut entries) => {
-                if entries.next().is_none() {
-                    Ok(Target::New { path })
-                } else if !path.join(manifest::FILE_NAME).is_file() {
-                    Err(Error::NotAStore { path, found: "a directory with other files in it" })
-                } else if !replace {
-                    Err(Error::StoreExists { path })
-                } else {
-                    let _lock = lock(&path)?;
-                    Ok(Target::Replace { path, _lock })
+        let names = match names_in(&path) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    return Err(Error::NotAStore { path, found: "a symbolic link to nothing" });
                 }
+                return Ok(Target::New { path, replace });
             }
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+                return Err(Error::NotAStore { path, found: "a file, not a directory" });
+            }
+            names => names?,
+        };
+        let is_ours = |name: &String| name == LOCK_NAME || name.starts_with(TEMPORARY_PREFIX);
+        if path.join(manifest::FILE_NAME).is_file() {
+            if !replace {
+                return Err(Error::StoreExists { path });
+            }
+        } else if !names.iter().all(is_ours) {
+            return Err(Error::NotAStore { path, found: "a directory with other files in it" });
         }
+        let _lock = lock(&path)?;
+        Ok(Target::Present { path, _lock })
     }
 
     /// Has `write` write a segment file, publishes it as the only one, and opens the store.
-    pub(super) fn publish(self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<Store> {
+    pub(super) fn publish(self, write: impl Fn(&mut File) -> io::Result<()>) -> Result<Store> {
         match self {
-            Target::New { path } => publish_new(&path, write),
-            Target::Replace { path, _lock } => publish_over(&path, write),
+            Target::Present { path, _lock } => publish_over(&path, &write),
+            Target::New { path, replace } => match publish_new(&path, &write) {
+                // Someone else was faster, and what they made may be replaced.
+                Err(Error::StoreExists { path }) if replace => {
+                    Target::claim(path, replace)?.publish(write)
+                }
+                published => published,
+            },
         }
     }
 }
@@ -80,15 +93,15 @@ fn lock(path: &Path) -> Result<File> {
     }
 }
 
-fn publish_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<Store> {
+type WriteSegment<'a> = &'a dyn Fn(&mut File) -> io::Result<()>;
+
+fn publish_new(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     let parent = parent_of(path);
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let prefix = format!(".{name}.tmp-");
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(TEMPORARY_PREFIX);
     remove_leftovers(parent, &prefix);
-    let folder = with_usual_mode(tempfile::Builder::new().prefix(&prefix), 0o777)
-        .tempdir_in(parent)
-        .map_err(Error::io("create a directory in", parent))?;
-    let _lock = lock(folder.path())?;
+    let (folder, _lock) = locked_folder(parent, &prefix)?;
     let manifest = Manifest { generation: 0, next_segment: 1, segments: Vec::new() };
     add_segment(folder.path(), manifest, write)?;
     fs::rename(folder.path(), path).map_err(|source| match source.kind() {
@@ -102,36 +115,57 @@ fn publish_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
     Store::open(path)
 }
 
-fn publish_over(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<Store> {
+/// A temporary directory whose lock we hold. Another builder that tidies up may take a folder
+/// for abandoned in the instant before it is locked; then there is another try.
+fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, File)> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let folder = with_usual_mode(tempfile::Builder::new().prefix(prefix), 0o777)
+            .tempdir_in(parent)
+            .map_err(without_path("create a directory in", parent))?;
+        match lock(folder.path()) {
+            Ok(lock) if folder.path().join(LOCK_NAME).exists() => return Ok((folder, lock)),
+            Err(error) if tries == LOCK_TRIES => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+/// Publishes in a directory whose lock is held: an empty one, or one with a store.
+fn publish_over(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     let names = names_in(path)?;
     // The lock is ours, so whoever began these files is gone.
     for name in names.iter().filter(|name| name.starts_with(TEMPORARY_PREFIX)) {
         let _ = fs::remove_file(path.join(name));
     }
-    let after_last =
-        names.iter().filter_map(|name| segment_number(name)).max().map_or(1, |n| n + 1);
+    let numbers = names.iter().filter_map(|name| segment_number(name));
+    let after_last = numbers.filter(|&n| n < NUMBER_MAX).max().map_or(1, |n| n + 1);
     // A manifest that cannot be read is what one may well want to replace.
     let (generation, next) =
-        read_manifest(path).map_or((after_last, 1), |old| (old.generation, old.next_segment));
+        read_manifest(path).map_or((after_last - 1, 1), |old| (old.generation, old.next_segment));
     let manifest =
         Manifest { generation, next_segment: next.max(after_last), segments: Vec::new() };
     let number = manifest.next_segment;
     add_segment(path, manifest, write)?;
+    let store = Store::open(path)?;
     // Readers that opened them before keep them until they close.
     for name in names.iter().filter(|name| segment_number(name).is_some_and(|n| n < number)) {
         let _ = fs::remove_file(path.join(name));
     }
-    Store::open(path)
+    Ok(store)
 }
 
 /// Writes a segment under the next number and then the manifest that names it after those in
 /// `manifest`; each is on the disk before its name is.
-fn add_segment(
-    path: &Path,
-    mut manifest: Manifest,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> Result<()> {
+fn add_segment(path: &Path, mut manifest: Manifest, write: WriteSegment<'_>) -> Result<()> {
     let number = manifest.next_segment;
+    if number >= NUMBER_MAX || manifest.generation >= NUMBER_MAX {
+        let reason = format!("{} has used up its numbers, make a new one", path.display());
+        return Err(Error::TooLarge { reason });
+    }
+    manifest.next_segment += 1;
+    manifest.generation += 1;
     let segment_path = path.join(segment_file_name(number));
     let mut temporary = temporary_in(path)?;
     write(temporary.as_file_mut()).map_err(Error::io("write", &segment_path))?;
@@ -148,13 +182,20 @@ fn add_segment(
         path: segment_path.clone(),
         source: failed.error,
     })?;
-    manifest.segments.push(map(&segment_path)?.entry(number));
-    manifest.next_segment += 1;
-    manifest.generation += 1;
-    write_manifest(path, &manifest)
+    let named = map(&segment_path).and_then(|segment| {
+        manifest.segments.push(segment.entry(number));
+        replace_manifest(path, &manifest)
+    });
+    if named.is_err() {
+        // No manifest names it, so it is only in the way.
+        let _ = fs::remove_file(&segment_path);
+    }
+    named?;
+    sync_directory(path)
 }
 
-fn write_manifest(path: &Path, manifest: &Manifest) -> Result<()> {
+/// Puts a manifest in the place of the one before, if there is one, in one step.
+fn replace_manifest(path: &Path, manifest: &Manifest) -> Result<()> {
     let manifest_path = path.join(manifest::FILE_NAME);
     let mut temporary = temporary_in(path)?;
     temporary.write_all(&manifest.encode()).map_err(Error::io("write", &manifest_path))?;
@@ -166,14 +207,14 @@ fn write_manifest(path: &Path, manifest: &Manifest) -> Result<()> {
         path: manifest_path.clone(),
         source: failed.error,
     })?;
-    sync_directory(path)
+    Ok(())
 }
 
 fn temporary_in(path: &Path) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     with_usual_mode(builder.prefix(TEMPORARY_PREFIX), 0o666)
         .tempfile_in(path)
-        .map_err(Error::io("create a file in", path))
+        .map_err(without_path("create a file in", path))
 }
 
 /// Temporary names are for their owner alone unless told otherwise; what is renamed to its
@@ -194,10 +235,20 @@ fn with_usual_mode<'a, 'b>(
     }
 }
 
+/// The names of temporary files are no help to anyone; the folder is.
+fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |failed| Error::Io { doing, path, source: failed.kind().into() }
+}
+
 /// Makes renames in a directory durable.
 fn sync_directory(path: &Path) -> Result<()> {
     #[cfg(unix)]
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))?;
+    match File::open(path) {
+        // One may write to a directory that one may not read; the system syncs it in time.
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => {}
+        opened => opened.and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))?,
+    }
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
@@ -207,7 +258,7 @@ fn names_in(path: &Path) -> Result<Vec<String>> {
     let listed: io::Result<Vec<_>> =
         fs::read_dir(path).and_then(|entries| entries.map(|e| Ok(e?.file_name())).collect());
     let names = listed.map_err(Error::io("read directory", path))?;
-    Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    Ok(names.iter().map(|name| name.to_string_lossy().into_owned()).collect())
 }
 
 fn parent_of(path: &Path) -> &Path {
@@ -224,24 +275,30 @@ fn forget(folder: TempDir) {
 
 /// Removes what builders of the same store left behind when they died, and nothing that a
 /// living one still holds.
-fn remove_leftovers(parent: &Path, prefix: &str) {
-    let Ok(names) = names_in(parent) else { return };
-    for name in names.iter().filter(|name| name.starts_with(prefix)) {
+fn remove_leftovers(parent: &Path, prefix: &OsStr) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    for name in names.filter(|name| starts_with(name, prefix)) {
         let folder = parent.join(name);
-        if is_abandoned(&folder) {
+        // The lock is held while the folder goes, so that no one begins to use it.
+        let lock = File::open(folder.join(LOCK_NAME));
+        let abandoned = match &lock {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(_) => is_old(&folder),
+        };
+        if abandoned {
             // Failing to tidy up must not stop a build.
             let _ = fs::remove_dir_all(&folder);
         }
     }
 }
 
-fn is_abandoned(folder: &Path) -> bool {
-    match File::open(folder.join(LOCK_NAME)) {
-        Ok(file) => file.try_lock().is_ok(),
-        Err(_) => {
-            let modified = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
-            let age = modified.and_then(|at| at.elapsed().ok());
-            age.is_some_and(|age| age > UNLOCKED_GRACE)
-        }
-    }
+fn starts_with(name: &OsStr, prefix: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
+}
+
+fn is_old(folder: &Path) -> bool {
+    let modified = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
+    let age = modified.and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > UNLOCKED_GRACE)
 }

@@ -16,6 +16,8 @@ const ENTRY_LEN: usize = 32;
 const CRC_LEN: usize = 4;
 /// The most live segments.
 const SEGMENT_COUNT_MAX: usize = 65_536;
+/// Segment numbers and generations stay below this, so that there is always a next one.
+pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 /// The longest manifest in bytes, so that a reader knows what to refuse before reading.
 pub(crate) const LEN_MAX: u64 = (FIXED_LEN + SEGMENT_COUNT_MAX * ENTRY_LEN + CRC_LEN) as u64;
 
@@ -105,6 +107,9 @@ impl Manifest {
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(body_len));
         let mut manifest =
             Manifest { generation: field(16)?, next_segment: field(24)?, segments: Vec::new() };
+        if manifest.generation > NUMBER_MAX || manifest.next_segment > NUMBER_MAX {
+            return Err(at(16, Fault::rule(22, "generation or next segment above 2^62")));
+        }
         for start in (FIXED_LEN..body_len).step_by(ENTRY_LEN) {
             let entry = SegmentEntry {
                 number: field(start)?,
