@@ -1,6 +1,7 @@
 //! The `fpstore` program.
 
 #![deny(unsafe_code)]
+#![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod cli;
 

@@ -101,7 +101,8 @@ fn a_segment_that_is_missing_or_another_one_is_refused() {
     let path = joined.folder.path().join("store.fps");
     let second = path.join("segment-0000000000000002.fps");
     fs::remove_file(&second).unwrap();
-    assert!(matches!(Store::open(&path), Err(Error::Io { .. })));
+    let error = Store::open(&path).unwrap_err();
+    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     assert_eq!(verify(&path, 0).unwrap().faults.len(), 1);
     fs::copy(path.join(SEGMENT), &second).unwrap();
     assert!(matches!(Store::open(&path), Err(Error::Corrupt { .. })));

@@ -143,18 +143,18 @@ fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 
 fn report_skipped(file: &Path, summary: &InputSummary) {
     for bad in &summary.skipped {
-        eprintln!("fpstore: {}: {}: {}", file.display(), bad.place, bad.reason);
+        say!("fpstore: {}: {}: {}", file.display(), bad.place, bad.reason);
     }
     if summary.skipped_count > 0 {
         let count = counted(summary.skipped_count, "bad record", "bad records");
-        eprintln!("fpstore: {}: {count} skipped", file.display());
+        say!("fpstore: {}: {count} skipped", file.display());
     }
 }
 
 fn report(store: &Store, records: u64) {
     let info = store.info();
     let distinct = info.fingerprint_count();
-    eprintln!(
+    say!(
         "fpstore: {}: {}, {}, {}, {}",
         info.path.display(),
         counted(records, "record", "records"),
@@ -163,6 +163,6 @@ fn report(store: &Store, records: u64) {
         bytes(info.file_len()),
     );
     if distinct == 0 {
-        eprintln!("fpstore: the input holds no fingerprints, so the store is empty");
+        say!("fpstore: the input holds no fingerprints, so the store is empty");
     }
 }

@@ -2,15 +2,26 @@
 
 use std::io::Write;
 
+use anyhow::bail;
 use clap::Args;
 
 use super::output::{IdPrinter, stdout};
 use super::{StoreArg, Verdict};
 
+const LONG_ABOUT: &str = "\
+Print every fingerprint and id, in fingerprint order.
+
+Each line is one that 'build' reads. The store made from them is the same if 'build' is given the \
+same -k and --scheme, and --ids text if the ids are texts that are all numbers.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore dump -s pages.fps | zstd > pages.tsv.zst
+  fpstore dump -s pages.fps | fpstore build - -s larger.fps --scheme 4";
+
 /// Print every fingerprint and id, in fingerprint order
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  fpstore dump -s pages.fps | zstd > pages.tsv.zst\n  \
-                  fpstore dump -s pages.fps | fpstore build - -s larger.fps --scheme 4")]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct DumpArgs {
     #[command(flatten)]
     store: StoreArg,
@@ -40,6 +51,14 @@ pub(super) fn run(args: &DumpArgs) -> anyhow::Result<Verdict> {
         for id in entry.ids() {
             bare = false;
             let id = id?.to_string();
+            if id.starts_with(' ') && args.separator != '\t' {
+                bail!(
+                    "the id '{}' of {fingerprint} begins with a space, which 'build' passes over \
+                     after '{}'; use --separator tab",
+                    id.escape_debug(),
+                    args.separator
+                );
+            }
             writeln!(out, "{fingerprint}{}{}", args.separator, printer.show(&id))?;
         }
         if bare {

@@ -1,10 +1,12 @@
 //! The command line: one file a command, on nothing but the public face of the library.
 
+#[macro_use]
+mod output;
+
 mod build;
 mod completions;
 mod dump;
 mod info;
-mod output;
 mod query;
 mod verify;
 
@@ -105,9 +107,13 @@ pub(crate) fn run() -> ExitCode {
         Ok(Verdict::No) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fpstore: {error:#}");
-            if let Some(hint) = error.downcast_ref::<Error>().and_then(hint) {
-                eprintln!("fpstore: {hint}");
+            say!("fpstore: {error:#}");
+            let cause = error.downcast_ref::<Error>();
+            if matches!((&cli.command, cause), (Command::Build(_), Some(Error::BadInput { .. }))) {
+                say!("fpstore: --skip-bad counts bad records and goes on");
+            }
+            if let Some(hint) = cause.and_then(hint) {
+                say!("fpstore: {hint}");
             }
             ExitCode::from(2)
         }
@@ -134,7 +140,6 @@ fn hint(error: &Error) -> Option<String> {
             let store = path.parent()?.display();
             Some(format!("run 'fpstore verify -s {store}' for a full report"))
         }
-        Error::BadInput { .. } => Some("--skip-bad counts bad records and goes on".into()),
         Error::Locked { .. } => Some("try again when it is done".into()),
         _ => None,
     }

@@ -1,7 +1,8 @@
 //! Printing for scripts and for people.
 
 use std::borrow::Cow;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock};
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
 
@@ -21,6 +22,19 @@ pub(crate) enum ReportFormat {
     Text,
     /// One JSON object
     Json,
+}
+
+/// Writes a line to standard error, for people. If no one listens there, that is no reason to
+/// stop: `eprintln!` would panic.
+macro_rules! say {
+    ($($arguments:tt)*) => {
+        $crate::cli::output::say(format_args!($($arguments)*))
+    };
+}
+
+/// See the macro of the same name.
+pub(crate) fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Standard output, buffered.

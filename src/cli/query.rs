@@ -40,9 +40,9 @@ pub(super) struct QueryArgs {
     /// The distance in bits, inclusive; default: the one the store was built for
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
-    /// Keep only the N nearest matches of each query, and say where that cut
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    /// Keep only the N nearest matches of each query, all their ids, and say where that cut
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
     /// How to print
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
@@ -70,7 +70,12 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
     let mut asker = Asker {
         searcher: store.searcher(),
         k,
-        limits: args.limit.map_or(Limits::default(), |most| Limits::default().max_matches(most)),
+        limits: match args.limit {
+            Some(most) => {
+                Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX))
+            }
+            None => Limits::default(),
+        },
         format: args.format,
         explain: args.explain,
         printer: IdPrinter::for_stdout(),
@@ -142,11 +147,11 @@ impl Asker<'_> {
         self.out.write_all(&self.line)?;
         if outcome.cut && self.format == RowFormat::Tsv {
             let kept = counted(answer.len() as u64, "match", "matches");
-            eprintln!("fpstore: {needle}: cut to the nearest {kept} by --limit");
+            say!("fpstore: {needle}: cut to the nearest {kept} by --limit");
         }
         if self.explain {
             let work = outcome.work;
-            eprintln!(
+            say!(
                 "fpstore: {needle}: {}, {} probes, {} candidates, {} scanned, {} pages touched first",
                 counted(answer.len() as u64, "match", "matches"),
                 grouped(work.probes),
@@ -216,23 +221,26 @@ fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
     for (segment, plan) in store.info().segments.iter().zip(store.plans(k)?) {
         let number = segment.number;
         match plan {
-            Plan::Scan { table, expected_nanos } => eprintln!(
+            Plan::Scan { table, expected_nanos } => say!(
                 "fpstore: segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
                  probing would cost more",
                 table.0,
                 expected_nanos / 1000.0
             ),
             Plan::Probe { tables, expected_nanos } => {
-                eprintln!(
+                say!(
                     "fpstore: segment {number}, k={k}: probes of {} of {} tables, about {:.1} us expected",
                     tables.len(),
                     segment.tables.len(),
                     expected_nanos / 1000.0
                 );
                 for part in tables {
-                    eprintln!(
+                    say!(
                         "fpstore:   table {}: mask {:016x}, radius {} ({:.0} prefixes)",
-                        part.table.0, part.mask, part.radius, part.prefixes
+                        part.table.0,
+                        part.mask,
+                        part.radius,
+                        part.prefixes
                     );
                 }
             }

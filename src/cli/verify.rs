@@ -19,7 +19,8 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     store: StoreArg,
     /// How many stored, flipped and random fingerprints to query and compare with a scan
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     sample: u64,
     /// Say nothing of a sound store
     #[arg(short, long)]
@@ -29,16 +30,16 @@ pub(super) struct VerifyArgs {
 pub(super) fn run(args: &VerifyArgs) -> anyhow::Result<Verdict> {
     let report = fpstore::verify(&args.store.store, args.sample)?;
     for fault in &report.faults {
-        eprintln!("fpstore: {fault}");
+        say!("fpstore: {fault}");
     }
     let store = args.store.store.display();
     if !report.is_sound() {
         let count = counted(report.faults.len() as u64, "fault", "faults");
-        eprintln!("fpstore: {store} is damaged: {count}; build it anew or restore a copy");
+        say!("fpstore: {store} is damaged: {count}; build it anew or restore a copy");
         return Ok(Verdict::No);
     }
     if !args.quiet {
-        eprintln!(
+        say!(
             "fpstore: {store} is sound: {}, {}, {}, {} answered as by a scan",
             counted(report.segment_count, "segment", "segments"),
             counted(report.page_count, "page", "pages"),

@@ -12,6 +12,9 @@ pub(crate) const GROUP_LEN: u64 = 32;
 /// Bytes of an entry: where the records of the group start.
 pub(crate) const GROUP_ENTRY_LEN: u64 = 8;
 
+/// Two varints: no more is needed to know how long a record is.
+pub(crate) const PREFIX_LEN_MAX: u64 = 2 * varint::LEN_MAX as u64;
+
 /// The bytes of the id groups section: one entry a group, and one for the end.
 pub(crate) fn groups_len(fingerprint_count: u64) -> u64 {
     (fingerprint_count.div_ceil(GROUP_LEN) + 1) * GROUP_ENTRY_LEN
@@ -31,23 +34,23 @@ pub(crate) struct IdLayout {
     pub(crate) id_len: u32,
 }
 
-/// The ids of one fingerprint, still encoded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Record<'a> {
-    layout: IdLayout,
-    left: u64,
-    payload: &'a [u8],
+/// How a record begins: what says how long it is.
+struct Parts {
+    id_count: u64,
+    /// The bytes before the ids.
+    prefix_len: usize,
+    /// The bytes of the ids.
+    payload_len: u64,
 }
 
-impl<'a> Record<'a> {
-    /// Reads the record at the start of `bytes`: the record and its length.
-    pub(crate) fn read(bytes: &'a [u8], layout: IdLayout) -> Result<(Self, usize), Fault> {
-        let (count, count_len) = varint::read(bytes)?;
+impl Parts {
+    fn read(bytes: &[u8], layout: IdLayout) -> Result<Self, Fault> {
+        let (id_count, count_len) = varint::read(bytes)?;
         let rest = bytes.get(count_len..).unwrap_or_default();
-        let (payload_len, prefix_len) = match (layout.kind, count) {
+        let (payload_len, len_len) = match (layout.kind, id_count) {
             (_, 0) | (IdKind::None, _) => (0, 0),
             (IdKind::U64, _) => {
-                let len = count.checked_mul(layout.id_len.into());
+                let len = id_count.checked_mul(layout.id_len.into());
                 (len.ok_or_else(|| too_long(rest))?, 0)
             }
             // A single text brings its own length.
@@ -57,12 +60,35 @@ impl<'a> Record<'a> {
             }
             (IdKind::Text, _) => varint::read(rest)?,
         };
-        let payload = usize::try_from(payload_len)
+        Ok(Parts { id_count, prefix_len: count_len + len_len, payload_len })
+    }
+}
+
+/// The ids of one fingerprint, still encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    layout: IdLayout,
+    left: u64,
+    payload: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// The length of the record that starts with `prefix`, of which [`PREFIX_LEN_MAX`] bytes are
+    /// always enough.
+    pub(crate) fn len(prefix: &[u8], layout: IdLayout) -> Result<u64, Fault> {
+        let parts = Parts::read(prefix, layout)?;
+        (parts.prefix_len as u64).checked_add(parts.payload_len).ok_or_else(|| too_long(prefix))
+    }
+
+    /// Reads the record at the start of `bytes`: the record and its length.
+    pub(crate) fn read(bytes: &'a [u8], layout: IdLayout) -> Result<(Self, usize), Fault> {
+        let parts = Parts::read(bytes, layout)?;
+        let payload = usize::try_from(parts.payload_len)
             .ok()
-            .and_then(|len| rest.get(prefix_len..)?.get(..len))
-            .ok_or_else(|| too_long(rest))?;
-        let record = Record { layout, left: count, payload };
-        Ok((record, count_len + prefix_len + payload.len()))
+            .and_then(|len| bytes.get(parts.prefix_len..)?.get(..len))
+            .ok_or_else(|| too_long(bytes))?;
+        let len = parts.prefix_len + payload.len();
+        Ok((Record { layout, left: parts.id_count, payload }, len))
     }
 
     /// The record of a fingerprint in a segment without ids.

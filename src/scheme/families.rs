@@ -21,7 +21,7 @@ pub const FAMILY_NAMES: &[(&str, &str)] = &[
     ("20", "choose-6 for k = 3: triples of 6 blocks"),
     ("blocks-M", "M disjoint blocks, M from 1 to 64"),
     ("choose-R", "every choice of R-k of R blocks, R from k+1 to 64"),
-    ("hyperplanes", "2^(k+1)-2 halves of 2^k blocks, k from 1 to 6"),
+    ("hyperplanes", "2^(k+1)-2 halves of 2^k blocks, k from 1 to 5"),
 ];
 
 /// The masks of the family called `name`, for distance `k` where the family depends on it.
@@ -131,6 +131,9 @@ fn unions(blocks: &[u64], designs: &[&[usize]]) -> Vec<u64> {
 ///
 /// Manku, Jain and Das Sarma, WWW 2007, section 3.1 (5 choose 2 for k = 3).
 fn choices(count: u32, k: u32) -> Result<Vec<u64>> {
+    if k > 63 {
+        return refuse(format!("choose-{count}: there is none for k = {k}, blocks-M takes any k"));
+    }
     if count <= k || count > 64 {
         return refuse(format!("choose-{count}: the number must be {} to 64 for k = {k}", k + 1));
     }
@@ -193,8 +196,9 @@ fn nested_16() -> Vec<u64> {
 /// The affine hyperplanes of AG(k,2) over 2^k blocks: k points always miss one of them,
 /// since they lie in the other half of some pair.
 fn hyperplanes(k: u32) -> Result<Vec<u64>> {
-    if !(1..=6).contains(&k) {
-        return refuse(format!("hyperplanes: k must be 1 to 6, not {k}"));
+    // With 6 there would be 126 tables, which no one would store.
+    if !(1..=5).contains(&k) {
+        return refuse(format!("hyperplanes: k must be 1 to 5, not {k}"));
     }
     let blocks = even_blocks(1 << k);
     let half = |normal: u32, side: u32| {
@@ -247,7 +251,7 @@ mod tests {
             ("7", 3, "expected one of 1, 2, 3, 4"),
             ("choose-3", 3, "4 to 64"),
             ("choose-64", 32, "more than 256"),
-            ("hyperplanes", 7, "1 to 6"),
+            ("hyperplanes", 6, "1 to 5"),
             ("blocks-65", 3, "expected one of"),
         ] {
             let error = masks_of(name, k).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use super::cost::TableShape;
 use super::cover::covers;
 
 /// Steps of proof that one choice may take; masks from a file may be made to be hard.
-const PROOF_STEPS: u64 = 3_000_000;
+const PROOF_STEPS: u64 = 200_000;
 /// Steps of proof that lowering one radius may take.
 const LOWERING_STEPS: u64 = 2_000;
 /// How many tables the search tries as the start of a family of disjoint masks.

@@ -4,14 +4,17 @@ use crate::bits::permutation::Permuted;
 use crate::error::Result;
 use crate::search::searcher::Collector;
 use crate::section::Rank;
-use crate::segment::{Segment, Table};
+use crate::segment::{Mapped, Table};
 
 /// Finds everything within `collector.k` of its needle in one table.
-pub(crate) fn scan<D: AsRef<[u8]>>(
-    segment: &Segment<D>,
-    table: &Table,
-    collector: &mut Collector,
-) -> Result<()> {
+pub(crate) fn scan(segment: &Mapped, table: &Table, collector: &mut Collector) -> Result<()> {
+    segment.expect_pass(table);
+    let scanned = compare_all(segment, table, collector);
+    segment.expect_probes(table);
+    scanned
+}
+
+fn compare_all(segment: &Mapped, table: &Table, collector: &mut Collector) -> Result<()> {
     let needle = table.permutation.apply(collector.needle).0;
     let mut values = segment.values(table);
     while let Some((first, run)) = values.next_run()? {
@@ -26,5 +29,6 @@ pub(crate) fn scan<D: AsRef<[u8]>>(
             break;
         }
     }
+    collector.work.pages_checked += values.pages_checked;
     Ok(())
 }

@@ -24,20 +24,43 @@ impl<D: AsRef<[u8]>> Segment<D> {
             return Ok(Record::empty());
         };
         let (entry, before) = id_records::group_of(rank);
-        let (start, end) = self.group_bounds(groups, entry, records.len, pages_checked)?;
-        let mut bytes = self.bytes(records, start, end - start, pages_checked)?;
-        let located = |fault| self.corrupt(records, start, fault);
+        let (mut start, end) = self.group_bounds(groups, entry, records.len, pages_checked)?;
+        // Only the beginnings of the records before are read: one of them may be very long.
         for _ in 0..before {
-            let (_, len) = Record::read(bytes, layout).map_err(located)?;
-            bytes = bytes.get(len..).unwrap_or_default();
+            start += self.record_len(records, start, end, layout, pages_checked)?;
         }
-        let (record, len) = Record::read(bytes, layout).map_err(located)?;
+        let len = self.record_len(records, start, end, layout, pages_checked)?;
         let is_last =
             before + 1 == id_records::GROUP_LEN || rank.0 + 1 == self.header().fingerprint_count;
-        if is_last && len < bytes.len() {
-            return Err(located(Fault::rule(18, "bytes left over in a group")));
+        if is_last && len < end - start {
+            let fault = Fault::rule(18, "bytes left over in a group");
+            return Err(self.corrupt(records, start, fault));
         }
-        Ok(record)
+        let bytes = self.bytes(records, start, len, pages_checked)?;
+        let read = Record::read(bytes, layout);
+        read.map(|(record, _)| record).map_err(|fault| self.corrupt(records, start, fault))
+    }
+
+    /// The length of the record at `start`, which ends at `end` or before.
+    fn record_len(
+        &self,
+        records: &SectionPlace,
+        start: u64,
+        end: u64,
+        layout: IdLayout,
+        pages_checked: &mut u64,
+    ) -> Result<u64> {
+        let left = end - start;
+        let prefix =
+            self.bytes(records, start, left.min(id_records::PREFIX_LEN_MAX), pages_checked)?;
+        match Record::len(prefix, layout) {
+            Ok(len) if len <= left => Ok(len),
+            Ok(_) => {
+                let fault = Fault::rule(18, "id record reaches beyond its group");
+                Err(self.corrupt(records, start, fault))
+            }
+            Err(fault) => Err(self.corrupt(records, start, fault)),
+        }
     }
 
     /// Where the records of a group start and end, ascending and within their section.

@@ -9,12 +9,38 @@ use crate::checksum::PAGE_LEN;
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::section::Section;
-use crate::segment::Segment;
+use crate::segment::{Segment, Table};
 
 /// A segment in a memory map.
 pub(crate) type Mapped = Segment<Mmap>;
 
 impl Mapped {
+    /// Tells the system that a table is about to be read from first to last, so that it reads
+    /// ahead.
+    pub(crate) fn expect_pass(&self, table: &Table) {
+        #[cfg(unix)]
+        self.advise_table(table, memmap2::Advice::Sequential);
+        #[cfg(not(unix))]
+        let _ = table;
+    }
+
+    /// Tells the system that single pages of a table will be read again.
+    pub(crate) fn expect_probes(&self, table: &Table) {
+        #[cfg(unix)]
+        self.advise_table(table, memmap2::Advice::Random);
+        #[cfg(not(unix))]
+        let _ = table;
+    }
+
+    #[cfg(unix)]
+    fn advise_table(&self, table: &Table, advice: memmap2::Advice) {
+        for place in [&table.lines, &table.tails, &table.heads, &table.wide_lines] {
+            let (offset, len) = (place.offset as usize, place.len as usize);
+            // It is advice: where it is refused, reading only takes longer.
+            let _ = self.data().advise_range(advice, offset, len);
+        }
+    }
+
     /// Asks the system to read a section ahead; where it refuses, reading only takes longer.
     pub(crate) fn advise_soon(&self, place: &SectionPlace) {
         #[cfg(unix)]
@@ -37,8 +63,15 @@ impl Mapped {
 /// touched again. A program that breaks the protocol gets an error or SIGBUS, see README.
 #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
 pub(crate) fn map(path: &Path) -> Result<Mapped> {
+    // Opening a pipe or a device could wait for ever.
+    let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+    if !metadata.is_file() {
+        let fault = Fault::rule(23, "it is not a plain file");
+        let (path, section) = (path.to_path_buf(), Section::Header);
+        return Err(Error::Corrupt { path, section, offset: 0, fault });
+    }
     let file = File::open(path).map_err(Error::io("open", path))?;
-    let len = file.metadata().map_err(Error::io("inspect", path))?.len();
+    let len = metadata.len();
     if len < PAGE_LEN as u64 {
         // No system maps nothing, and a message about that would help no one.
         let fault = Fault::Truncated { needed: PAGE_LEN as u64, found: len };

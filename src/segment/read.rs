@@ -118,8 +118,17 @@ impl<D: AsRef<[u8]>> Segment<D> {
         if found == *entry {
             return Ok(());
         }
-        let fault = Fault::rule(23, format!("the manifest names {entry:?}, this is {found:?}"));
-        let (path, section) = (self.path.clone(), Section::Header);
+        let detail = format!(
+            "it has {} bytes, {} fingerprints and header checksum {:08x}, \
+             the manifest names one with {}, {} and {:08x}",
+            found.file_len,
+            found.fingerprint_count,
+            found.header_crc,
+            entry.file_len,
+            entry.fingerprint_count,
+            entry.header_crc,
+        );
+        let (path, section, fault) = (self.path.clone(), Section::Header, Fault::rule(23, detail));
         Err(Error::Corrupt { path, section, offset: 0, fault })
     }
 

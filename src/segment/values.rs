@@ -27,6 +27,8 @@ pub(crate) struct Values<'a, D> {
     rank: u64,
     before: Option<u64>,
     failed: bool,
+    /// Pages whose checksum this walk verified.
+    pub(crate) pages_checked: u64,
     run: [u64; RUN_MAX],
     run_len: usize,
     /// How many values of the run the iterator has given.
@@ -46,6 +48,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
             rank: 0,
             before: None,
             failed: false,
+            pages_checked: 0,
             run: [0; RUN_MAX],
             run_len: 0,
             given: 0,
@@ -84,7 +87,7 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
             return Ok(false);
         }
         let block = BlockIndex(self.next_block);
-        let span = self.segment.span(self.table, block, &mut 0)?;
+        let span = self.segment.span(self.table, block, &mut self.pages_checked)?;
         if (span.rank_start, span.heads_start) != (self.rank, self.heads_end) {
             return Err(self.fault(15, "blocks leave a gap"));
         }
@@ -95,7 +98,8 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
                 return Err(self.fault(15, "block without values has bytes"));
             }
         } else {
-            self.heads = Some(self.segment.block(self.table, block, &span, &mut 0)?.heads());
+            let opened = self.segment.block(self.table, block, &span, &mut self.pages_checked)?;
+            self.heads = Some(opened.heads());
             self.last_head = self.table.last_head(block);
         }
         Ok(true)
@@ -126,7 +130,8 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
         if width > 0 {
             let from = packing::load_offset(first.0, width);
             let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
-            let bytes = self.segment.bytes(&self.table.tails, from, len, &mut 0)?;
+            let bytes =
+                self.segment.bytes(&self.table.tails, from, len, &mut self.pages_checked)?;
             for (rank, value) in (first.0..end).zip(&mut self.run) {
                 let at = (packing::load_offset(rank, width) - from) as usize;
                 let loaded = bytes.get(at..).unwrap_or_default();

@@ -5,7 +5,7 @@ mod open;
 mod warm;
 
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
-pub(crate) use open::{OpenSegment, Snapshot, read_manifest};
+pub(crate) use open::{OpenSegment, Snapshot, map_live, read_manifest};
 pub use warm::Warm;
 
 use std::path::Path;
@@ -48,7 +48,11 @@ impl Store {
     /// * [`Error::RecipeMismatch`] if two segments hold fingerprints made in different ways.
     /// * [`Error::Io`] if the system refuses.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Store { snapshot: Arc::new(Snapshot::open(path.as_ref())?) })
+        Ok(Store::of(Snapshot::open(path.as_ref())?))
+    }
+
+    pub(crate) fn of(snapshot: Snapshot) -> Self {
+        Store { snapshot: Arc::new(snapshot) }
     }
 
     /// Finds every stored fingerprint within `k` bits of `needle`, with ids.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault, Result};
 use crate::format::id_records::Record;
-use crate::format::manifest::{self, Manifest, ManifestFault};
+use crate::format::manifest::{self, Manifest, ManifestFault, SegmentEntry};
 use crate::scheme::Choice;
 use crate::search::{Choices, Found};
 use crate::section::{Section, TableIndex};
@@ -45,10 +45,10 @@ impl Snapshot {
         for _ in 1..OPEN_TRIES {
             let opened = Snapshot::open_segments(path, &manifest);
             // A writer may publish a new manifest and remove old segments in between.
-            if !opened.as_ref().is_err_and(is_missing_file) {
-                return opened;
-            }
-            let newer = read_manifest(path)?;
+            let newer = match &opened {
+                Err(Error::Corrupt { .. }) => read_manifest(path)?,
+                _ => return opened,
+            };
             if newer.generation == manifest.generation {
                 return opened;
             }
@@ -58,12 +58,12 @@ impl Snapshot {
     }
 
     fn open_segments(path: &Path, manifest: &Manifest) -> Result<Self> {
-        let mut segments: Vec<OpenSegment> = Vec::with_capacity(manifest.segments.len());
+        let mut segments: Vec<(u64, Mapped)> = Vec::with_capacity(manifest.segments.len());
         for entry in &manifest.segments {
-            let segment = map(&path.join(entry.file_name()))?;
+            let segment = map_live(path, entry)?;
             segment.check_entry(entry)?;
-            if let Some(first) = segments.first() {
-                let (store, given) = (first.segment.recipe(), segment.recipe());
+            if let Some((_, first)) = segments.first() {
+                let (store, given) = (first.recipe(), segment.recipe());
                 if store != given {
                     return Err(Error::RecipeMismatch {
                         store: store.clone(),
@@ -71,10 +71,16 @@ impl Snapshot {
                     });
                 }
             }
-            let number = entry.number;
-            segments.push(OpenSegment { number, segment, choices: Choices::new() });
+            segments.push((entry.number, segment));
         }
-        Ok(Snapshot { path: path.into(), generation: manifest.generation, segments })
+        Ok(Snapshot::new(path, manifest.generation, segments))
+    }
+
+    /// These segments, with their numbers, as the store at `path`.
+    pub(crate) fn new(path: &Path, generation: u64, segments: Vec<(u64, Mapped)>) -> Self {
+        let open = |(number, segment)| OpenSegment { number, segment, choices: Choices::new() };
+        let segments = segments.into_iter().map(open).collect();
+        Snapshot { path: path.into(), generation, segments }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -119,8 +125,17 @@ impl Snapshot {
     }
 }
 
-fn is_missing_file(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+/// Maps a segment that a manifest names; one that is missing is damage to the store.
+pub(crate) fn map_live(path: &Path, entry: &SegmentEntry) -> Result<Mapped> {
+    map(&path.join(entry.file_name())).map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Error::Corrupt {
+            path: path.join(manifest::FILE_NAME),
+            section: Section::Manifest,
+            offset: 0,
+            fault: Fault::rule(23, format!("it names {}, which is missing", entry.file_name())),
+        },
+        error => error,
+    })
 }
 
 /// Reads the manifest of the store in the directory `path`.

@@ -4,16 +4,19 @@ mod index;
 mod sample;
 mod segment;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::error::{Error, Fault, Result};
-use crate::format::manifest::{self, SegmentEntry};
-use crate::section::Section;
-use crate::segment::{Mapped, map};
-use crate::store::{Store, read_manifest};
+use crate::error::{Error, Result};
+use crate::segment::Mapped;
+use crate::store::{Snapshot, Store, map_live, read_manifest};
+
+/// How often to begin anew when a writer replaces segments under way.
+const TRIES: u32 = 5;
 
 /// What [`verify`] found.
 #[derive(Debug, Default)]
+#[non_exhaustive]
+#[must_use = "damage is reported here, not as an error"]
 pub struct VerifyReport {
     /// Segments looked at.
     pub segment_count: u64,
@@ -45,54 +48,73 @@ impl VerifyReport {
 ///
 /// # Errors
 ///
-/// What keeps it from looking at all: [`Error::NoStore`], [`Error::NotAStore`],
-/// [`Error::UnsupportedVersion`], [`Error::Io`]. Damage is not an error but in the report.
+/// What keeps it from looking at all: [`Error::NoStore`], [`Error::NotAStore`], a manifest of
+/// another version ([`Error::UnsupportedVersion`]), [`Error::Io`]. Damage is not an error but in
+/// the report; so is a segment of a version that is not known, since a damaged one looks so.
+///
+/// # Examples
+///
+/// ```no_run
+/// let report = fpstore::verify("pages.fps", 100)?;
+/// for fault in &report.faults {
+///     eprintln!("{fault}");
+/// }
+/// # Ok::<(), fpstore::Error>(())
+/// ```
 pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport> {
     let path = path.as_ref();
+    for _ in 1..TRIES {
+        if let Some(report) = try_verify(path, sample_count)? {
+            return Ok(report);
+        }
+    }
+    try_verify(path, sample_count)?.ok_or_else(|| Error::Locked { path: path.into() })
+}
+
+/// `None` if a writer replaced the segments that were about to be looked at.
+fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
     let mut report = VerifyReport::default();
     let live = match read_manifest(path) {
         Err(fault @ Error::Corrupt { .. }) => {
             report.faults.push(fault);
-            return Ok(report);
+            return Ok(Some(report));
         }
         read => read?,
     };
-    let mut first: Option<Mapped> = None;
+    // All are opened before any is looked at: what is open stays, whatever a writer removes.
+    let mut opened: Vec<(u64, Mapped)> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
-        match open_segment(path, entry) {
-            Err(fault @ (Error::Corrupt { .. } | Error::RecipeMismatch { .. })) => {
-                report.faults.push(fault);
+        let segment = map_live(path, entry);
+        let segment = segment.and_then(|segment| segment.check_entry(entry).map(|()| segment));
+        match segment {
+            Ok(segment) => opened.push((entry.number, segment)),
+            Err(Error::Io { path, source, doing }) => {
+                return Err(Error::Io { doing, path, source });
             }
-            opened => {
-                let opened = opened?;
-                segment::verify(&opened, &mut report);
-                match &first {
-                    Some(first) if first.recipe() != opened.recipe() => {
-                        let (store, given) = (first.recipe().clone(), opened.recipe().clone());
-                        report.faults.push(Error::RecipeMismatch { store, given });
-                    }
-                    Some(_) => {}
-                    None => first = Some(opened),
-                }
-            }
+            Err(fault) => report.faults.push(fault),
+        }
+    }
+    if !report.is_sound() && read_manifest(path).is_ok_and(|now| now.generation != live.generation)
+    {
+        return Ok(None);
+    }
+    for (_, segment) in &opened {
+        segment::verify(segment, &mut report);
+    }
+    for pair in opened.windows(2) {
+        if let [(_, one), (_, next)] = pair
+            && one.recipe() != next.recipe()
+        {
+            let (store, given) = (one.recipe().clone(), next.recipe().clone());
+            report.faults.push(Error::RecipeMismatch { store, given });
         }
     }
     if report.is_sound() && sample_count > 0 {
-        sample::verify(&Store::open(path)?, sample_count, &mut report)?;
+        let store = Store::of(Snapshot::new(path, live.generation, opened));
+        if let Err(fault) = sample::verify(&store, sample_count, &mut report) {
+            report.faults.push(fault);
+        }
     }
-    Ok(report)
-}
-
-/// Opens a segment; one that is missing is damage to the store.
-fn open_segment(path: &Path, entry: &SegmentEntry) -> Result<Mapped> {
-    let file: PathBuf = path.join(entry.file_name());
-    if !file.exists() {
-        let fault = Fault::rule(23, format!("it names {}, which is missing", entry.file_name()));
-        let (path, section) = (path.join(manifest::FILE_NAME), Section::Manifest);
-        return Err(Error::Corrupt { path, section, offset: 0, fault });
-    }
-    let segment = map(&file)?;
-    segment.check_entry(entry)?;
-    Ok(segment)
+    Ok(Some(report))
 }

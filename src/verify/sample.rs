@@ -4,33 +4,69 @@ use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-use crate::error::{Fault, Result};
+use crate::checksum::SetSum;
+use crate::error::{Error, Fault, Result};
 use crate::fingerprint::Fingerprint;
-use crate::search::{Found, Hit, Match};
+use crate::search::Hit;
+use crate::section::Section;
 use crate::store::Store;
 use crate::verify::VerifyReport;
 
+/// Ids of a match that are counted; one fingerprint may have millions.
+const IDS_COMPARED_MAX: usize = 16;
 /// The samples are the same every time, so that a fault can be looked into.
 const SEED: u64 = 20_261_121;
+
+/// Needles that share a pass over the store.
+const NEEDLES_PER_PASS: usize = 256;
+
+/// An answer, boiled down: however many matches it has, it takes a few words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Digest {
+    match_count: u64,
+    matches: SetSum,
+    id_count: u64,
+}
 
 /// Asks `sample_count` queries and adds those whose answer differs from a scan's.
 pub(super) fn verify(store: &Store, sample_count: u64, report: &mut VerifyReport) -> Result<()> {
     let needles = needles(store, sample_count)?;
-    let expected = scan(store, &needles)?;
     let mut searcher = store.searcher();
-    for (&needle, mut expected) in needles.iter().zip(expected) {
-        report.sample_count += 1;
-        expected.sort_unstable_by_key(Found::key);
-        let found = searcher.search(needle, store.tuned_k())?.to_matches()?;
-        if found != matches_of(store, &expected)? {
-            let Some(segment) = store.snapshot().segments().first() else { return Ok(()) };
-            let detail = format!("query {needle} is answered otherwise than by a scan");
-            let Some(table) = segment.segment.tables().first() else { return Ok(()) };
-            let fault = Fault::rule(20, detail);
-            report.faults.push(segment.segment.corrupt(&table.heads, 0, fault));
+    for needles in needles.chunks(NEEDLES_PER_PASS) {
+        for (&needle, expected) in needles.iter().zip(scan(store, needles)?) {
+            report.sample_count += 1;
+            let mut found = Digest::default();
+            for hit in searcher.search(needle, store.tuned_k())?.hits() {
+                found.add(&hit)?;
+            }
+            if found != expected {
+                report.faults.push(differs(store, needle));
+            }
         }
     }
     Ok(())
+}
+
+impl Digest {
+    fn add(&mut self, hit: &Hit<'_>) -> Result<()> {
+        self.match_count += 1;
+        self.matches.add(hit.fingerprint());
+        for id in hit.ids().take(IDS_COMPARED_MAX) {
+            id?;
+            self.id_count += 1;
+        }
+        Ok(())
+    }
+}
+
+fn differs(store: &Store, needle: Fingerprint) -> Error {
+    let detail = format!("query {needle} is answered otherwise than by a scan");
+    Error::Corrupt {
+        path: store.info().path,
+        section: Section::Manifest,
+        offset: 0,
+        fault: Fault::rule(20, detail),
+    }
 }
 
 /// A number that depends on the seed and on `of` alone.
@@ -76,26 +112,16 @@ fn pick(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
 }
 
 /// What lies within the tuned distance of each needle, by comparing everything with everything.
-fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Vec<Found>>> {
+fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Digest>> {
     let k = store.tuned_k();
-    let mut found = vec![Vec::new(); needles.len()];
-    for (segment, open) in store.snapshot().segments().iter().enumerate() {
-        let Some(table) = open.segment.tables().first() else { continue };
-        for step in open.segment.values(table) {
-            let (rank, value) = step?;
-            let fingerprint = table.permutation.invert(value);
-            for (needle, found) in needles.iter().zip(&mut found) {
-                let distance = fingerprint.distance(*needle);
-                if distance <= k {
-                    found.push(Found { distance, fingerprint, segment, table: table.index, rank });
-                }
+    let mut digests = vec![Digest::default(); needles.len()];
+    store.for_each(|entry| {
+        for (needle, digest) in needles.iter().zip(&mut digests) {
+            if entry.fingerprint().distance(*needle) <= k {
+                digest.add(&entry)?;
             }
         }
-    }
-    Ok(found)
-}
-
-fn matches_of(store: &Store, found: &[Found]) -> Result<Vec<Match>> {
-    let hits = found.chunk_by(|a, b| a.fingerprint == b.fingerprint);
-    hits.map(|places| Hit::new(store.snapshot(), places).to_match()).collect()
+        Ok::<(), Error>(())
+    })?;
+    Ok(digests)
 }
