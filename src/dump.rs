@@ -17,7 +17,7 @@ impl Store {
     /// for it; the distance of each [`Hit`] is 0.
     ///
     /// Where the first table of a segment does not begin with the leading bits, its values are
-    /// sorted anew, in as many passes over the table as a fixed amount of memory asks for.
+    /// sorted anew, in as many passes over the table as 256 MiB for each such segment ask for.
     ///
     /// # Errors
     ///
@@ -26,7 +26,8 @@ impl Store {
     ///
     /// # Examples
     ///
-    /// ```
+    #[cfg_attr(feature = "build", doc = "```")]
+    #[cfg_attr(not(feature = "build"), doc = "```ignore")]
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
     /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;

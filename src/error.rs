@@ -113,6 +113,7 @@ pub enum Error {
 
 /// Where in an input a bad record stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InputPlace {
     /// The line, counted from 1.
     Line(u64),

@@ -60,6 +60,7 @@ impl Fingerprint {
 
 /// How a fingerprint is written as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Radix {
     /// 1 to 16 hex digits, upper or lower case, with or without `0x`.
     #[default]

@@ -101,6 +101,7 @@ impl<'a> From<&'a String> for IdRef<'a> {
 
 /// What kind of ids a segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IdKind {
     /// None at all.
     None,

@@ -4,7 +4,8 @@
 //!
 //! # Making a store and asking it
 //!
-//! ```
+#![cfg_attr(feature = "build", doc = "```")]
+#![cfg_attr(not(feature = "build"), doc = "```ignore")]
 //! use fpstore::{Builder, Fingerprint, Store};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;

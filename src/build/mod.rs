@@ -23,6 +23,7 @@ use crate::store::Store;
 
 /// What ids a store gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IdPolicy {
     /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if any is
     /// not, none if there is none.
@@ -83,7 +84,8 @@ impl BuildOptions {
 /// Makes a store from fingerprints in any order.
 ///
 /// The same records give the same segment file, byte for byte, whatever their order; only the
-/// ids of one fingerprint keep the order in which they came. All records are held in memory.
+/// ids of one fingerprint keep the order in which they came. All records are held in memory:
+/// about 25 bytes each, and their ids.
 ///
 /// # Examples
 ///
@@ -102,6 +104,7 @@ impl BuildOptions {
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
+#[must_use = "nothing is written before finish"]
 pub struct Builder {
     target: Target,
     options: BuildOptions,

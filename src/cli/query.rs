@@ -244,6 +244,7 @@ fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
                     );
                 }
             }
+            other => say!("fpstore: segment {number}, k={k}: {other:?}"),
         }
     }
     Ok(())

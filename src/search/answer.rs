@@ -22,6 +22,7 @@ pub struct Match {
 
 /// What it took to answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Work {
     /// Blocks looked up.
     pub probes: u64,
@@ -29,12 +30,14 @@ pub struct Work {
     pub candidates: u64,
     /// Values compared in sequential passes.
     pub scanned: u64,
-    /// Pages whose checksum was verified, because this process had not touched them before.
+    /// Pages of tables whose checksum was verified, because this process had not touched them
+    /// before. Pages of ids, which are read when they are asked for, do not count.
     pub pages_checked: u64,
 }
 
 /// How an answer came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Whether a limit cut the answer: there may be, or are, more matches.
     pub cut: bool,
@@ -64,6 +67,7 @@ impl Found {
 ///
 /// It borrows the [`Searcher`](crate::Searcher) and ends with its next search.
 #[derive(Clone, Copy, Debug)]
+#[must_use = "a limit may have cut it, and it holds the matches"]
 pub struct Answer<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) found: &'a [Found],
@@ -129,8 +133,8 @@ impl<'a> Hit<'a> {
         self.places.first().map(|found| found.distance).unwrap_or_default()
     }
 
-    /// Its ids in the order they were stored in, older segments first. They are read from the
-    /// store as the iterator goes, so asking for a few of very many is cheap.
+    /// Its ids in the order they were stored in, older segments first; the first one costs a look
+    /// at the records of up to 31 neighbours, and at the pages that this fingerprint's ids take.
     pub fn ids(&self) -> Ids<'a> {
         Ids { snapshot: self.snapshot, places: self.places.iter(), record: None, failed: false }
     }

@@ -42,6 +42,7 @@ fn shapes(tables: &[TableDescriptor], value_count: u64) -> Vec<TableShape> {
 
 /// How a segment answers a distance, for people who ask.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Plan {
     /// Some tables are probed, each within its radius.
     Probe {
@@ -61,6 +62,7 @@ pub enum Plan {
 
 /// The part of one table in a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TablePlan {
     /// The table.
     pub table: TableIndex,

@@ -39,6 +39,9 @@ impl Limits {
 
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
+/// What all searchers of a store share grows too, once: the plan of each distance that is asked
+/// for, and 4 KiB of memory of checked pages for each 128 MiB of file.
+///
 /// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
 /// It keeps asking the state of the store that it was made from.
 #[derive(Debug)]
@@ -66,7 +69,8 @@ impl Searcher {
     ///
     /// # Examples
     ///
-    /// ```
+    #[cfg_attr(feature = "build", doc = "```")]
+    #[cfg_attr(not(feature = "build"), doc = "```ignore")]
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
     /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
@@ -93,11 +97,26 @@ impl Searcher {
         self.search_within(needle, k, &Limits::default())
     }
 
-    /// As [`Searcher::search`], within limits.
+    /// As [`Searcher::search`], within limits. A cut answer says so.
     ///
     /// # Errors
     ///
     /// As [`Searcher::search`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use fpstore::{Fingerprint, Limits, Store};
+    ///
+    /// let store = Store::open("pages.fps")?;
+    /// let limits = Limits::default().max_matches(10).max_compared(100_000);
+    /// let mut searcher = store.searcher();
+    /// let answer = searcher.search_within(Fingerprint::new(0), 3, &limits)?;
+    /// if answer.outcome().cut {
+    ///     eprintln!("there are, or may be, more than these {}", answer.len());
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
     pub fn search_within(
         &mut self,
         needle: Fingerprint,

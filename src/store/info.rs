@@ -10,6 +10,7 @@ use crate::store::{OpenSegment, Snapshot};
 
 /// What a store holds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StoreInfo {
     /// The directory.
     pub path: PathBuf,
@@ -46,6 +47,7 @@ impl StoreInfo {
 
 /// What a segment holds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SegmentInfo {
     /// The file.
     pub path: PathBuf,
@@ -71,6 +73,7 @@ pub struct SegmentInfo {
 
 /// What a table looks like.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TableInfo {
     /// Which one.
     pub table: TableIndex,
@@ -89,6 +92,7 @@ pub struct TableInfo {
 
 /// How long a section is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SectionInfo {
     /// Which one.
     pub section: Section,

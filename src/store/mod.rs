@@ -66,7 +66,8 @@ impl Store {
     ///
     /// # Examples
     ///
-    /// ```
+    #[cfg_attr(feature = "build", doc = "```")]
+    #[cfg_attr(not(feature = "build"), doc = "```ignore")]
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use fpstore::{Builder, Fingerprint};
     ///
@@ -106,6 +107,20 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::InvalidDistance`] if `k` is above 64.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use fpstore::{Plan, Store};
+    ///
+    /// for plan in Store::open("pages.fps")?.plans(9)? {
+    ///     match plan {
+    ///         Plan::Probe { tables, .. } => println!("probes {} tables", tables.len()),
+    ///         other => println!("{other:?}"),
+    ///     }
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
     pub fn plans(&self, k: u32) -> Result<Vec<Plan>> {
         if k > 64 {
             return Err(Error::InvalidDistance { k });
@@ -115,6 +130,14 @@ impl Store {
     }
 
     /// Counts and lengths; reads no table data.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let info = fpstore::Store::open("pages.fps")?.info();
+    /// println!("{} fingerprints in {} bytes", info.fingerprint_count(), info.file_len());
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
     pub fn info(&self) -> StoreInfo {
         StoreInfo::of(&self.snapshot)
     }

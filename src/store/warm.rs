@@ -8,6 +8,7 @@ use crate::store::Store;
 
 /// What to read and check ahead of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Warm {
     /// The prefix indexes and heads: what every probe reads, about 9 bits a fingerprint and
     /// table.
@@ -25,6 +26,15 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) for the first damaged page.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let pages = store.warm(fpstore::Warm::Hot)?;
+    /// println!("{pages} pages are in memory and sound");
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
     pub fn warm(&self, what: Warm) -> Result<u64> {
         let mut pages = 0;
         for open in self.snapshot().segments() {

@@ -15,6 +15,7 @@ const SHOWN_MAX: usize = 10;
 
 /// How records are laid out in an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InputFormat {
     /// A line each: a fingerprint, then optionally a tab, comma, colon or spaces and the id.
     /// Blank lines and lines that start with `#` do not count; CR LF ends a line as LF does.
@@ -72,6 +73,7 @@ pub struct Record<'a> {
 
 /// A bad record that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkippedRecord {
     /// Where it stands.
     pub place: InputPlace,
@@ -81,6 +83,7 @@ pub struct SkippedRecord {
 
 /// What came out of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InputSummary {
     /// Good records.
     pub record_count: u64,
@@ -99,6 +102,22 @@ pub struct InputSummary {
 ///   over. An [`Error::InvalidId`] from `take` makes its record a bad one.
 /// * [`Error::Io`] if the input cannot be read or decompressed.
 /// * Any other error from `take`.
+///
+/// # Examples
+///
+/// ```no_run
+/// use fpstore::{Builder, InputOptions, Record, read_records};
+/// use std::path::Path;
+///
+/// let mut builder = Builder::new("pages.fps")?;
+/// let options = InputOptions::default();
+/// read_records(Path::new("pages.tsv.gz"), &options, |record: Record<'_>| match record.id {
+///     Some(id) => builder.push(record.fingerprint, id),
+///     None => Ok(builder.push_bare(record.fingerprint)),
+/// })?;
+/// builder.finish()?;
+/// # Ok::<(), fpstore::Error>(())
+/// ```
 pub fn read_records(
     path: &Path,
     options: &InputOptions,
