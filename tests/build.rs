@@ -91,6 +91,34 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     assert!(path.join("segment-0000000000000002.fps").exists());
 }
 
+/// The greatest numbers a manifest can have leave no next one; the store stays as it is.
+#[test]
+fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
+    let records = uniform(100, 69);
+    let temp = store_of(&records, Scheme::named("2", 3).unwrap());
+    let path = temp.folder.path().join("store.fps");
+    for (number, opens) in [(1_u64 << 62, true), (u64::MAX, false)] {
+        let mut manifest = fs::read(path.join("MANIFEST")).unwrap();
+        manifest[24..32].copy_from_slice(&number.to_le_bytes());
+        let crc = crc32fast::hash(&manifest[..64]).to_le_bytes();
+        manifest[64..].copy_from_slice(&crc);
+        fs::write(path.join("MANIFEST"), &manifest).unwrap();
+        assert_eq!(Store::open(&path).is_ok(), opens);
+        let options = BuildOptions::default().replace(true);
+        let mut builder = Builder::with_options(&path, options).unwrap();
+        builder.push_bare(Fingerprint::new(1));
+        let built = builder.finish();
+        if opens {
+            assert!(matches!(built, Err(Error::TooLarge { .. })), "{built:?}");
+            let found = Store::open(&path).unwrap().query(Fingerprint::new(records[0].0), 0);
+            assert_eq!(found.unwrap().len(), 1);
+        } else {
+            // What cannot be read may be replaced.
+            assert!(built.is_ok(), "{built:?}");
+        }
+    }
+}
+
 /// Lines of a build that takes some tenths of a second.
 fn many_lines(path: &Path) {
     let mut random = Random::new(67);

@@ -5,7 +5,9 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::{Random, assert_exact, clustered, needles, scan, skewed, store_of, uniform};
+use common::{
+    Random, Record, assert_exact, clustered, needles, number, scan, skewed, store_of, uniform,
+};
 use fpstore::{Error, Fingerprint, Limits, Scheme, Searcher, Store, Warm};
 
 /// Counts the allocations of the thread that asks.
@@ -130,6 +132,18 @@ fn a_warm_store_has_no_page_left_to_check() {
     for (value, _) in &records[..100] {
         let outcome = searcher.search(Fingerprint::new(*value), 3).unwrap().outcome();
         assert_eq!(outcome.work.pages_checked, 0);
+    }
+}
+
+/// One fingerprint with very many ids does not slow those beside it.
+#[test]
+fn the_ids_of_a_neighbour_of_many_ids_are_found() {
+    let mut records: Vec<Record> = (0..40_000).map(|id| (500, number(id))).collect();
+    records.extend((0..1000).map(|value| (value, number(1_000_000 + value))));
+    let temp = store_of(&records, Scheme::named("2", 3).unwrap());
+    for value in [499, 500, 501, 0, 999] {
+        let expected = scan(&records, value, 0);
+        assert_eq!(temp.store.query(Fingerprint::new(value), 0).unwrap(), expected);
     }
 }
 

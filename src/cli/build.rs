@@ -21,16 +21,18 @@ document. Ids are optional, and several may share a fingerprint. Blank lines and
 start with # do not count. Files that end in .gz or .zst are decompressed; - is standard input.
 
 The store is written beside its place under a temporary name and renamed once it is whole. All \
-records are held in memory: about 16 bytes each, and their ids.";
+records are held in memory: about 25 bytes each, and their ids.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore build pages.tsv.zst -s pages.fps
   psql -Atc 'select simhash, id from page' -F , | fpstore build - --radix sdec -s pages.fps
 
-Schemes (--scheme): 1 archive, smallest and slowest; 2 two halves; 3, 4, 6, 8, 10, 11, 14, 15, 16, 20
-tables, larger and mostly faster; blocks-M, choose-R, hyperplanes for any k; or a file with one mask
-a line in hex. Any store answers any k exactly; -k and --scheme decide which is fast.";
+Schemes (--scheme): 1 (archive), smallest and slowest; 2 (two halves); 3, 4, 6, 8, 10, 11, 14, 15,
+16 or 20 tables, larger and mostly faster; blocks-M, choose-R, hyperplanes for other k; or a file
+with one mask a line in hex. Any store answers any k exactly; these decide which k is fast.
+
+Exit status: 0 done, 2 could not.";
 
 /// Make a store from fingerprints and ids
 #[derive(Args, Debug)]

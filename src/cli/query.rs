@@ -21,7 +21,9 @@ far above it becomes a pass over the whole store, and --explain says so.
 
 TSV has one line for each match and id: query, match, distance, id, nearest match first. JSON has one \
 object for each query, with fingerprints as 16 hex digits and ids as strings. A match without ids \
-has one line with an empty id.";
+has one line with an empty id.
+
+Exit status: 0 if anything was found, 1 if nothing was, 2 if it could not answer.";
 
 const AFTER_HELP: &str = "\
 Examples:
