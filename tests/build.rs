@@ -91,6 +91,48 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     assert!(path.join("segment-0000000000000002.fps").exists());
 }
 
+/// Readers and verify, opening anew all the time, see the store before or after each build.
+#[test]
+fn readers_beside_a_writer_never_see_half_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let build = |round: u64| {
+        let mut builder =
+            Builder::with_options(&path, BuildOptions::default().replace(true)).unwrap();
+        for value in 0..200 {
+            builder.push(Fingerprint::new(value << 40 | round), round).unwrap();
+        }
+        builder.finish().unwrap();
+    };
+    build(0);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (path, done) = (&path, &done);
+            scope.spawn(move || {
+                let mut last = 0;
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    if reader == 0 {
+                        let report = verify(path, 3).unwrap();
+                        assert!(report.is_sound(), "{:?}", report.faults);
+                        continue;
+                    }
+                    let store = Store::open(path).unwrap();
+                    let hits = store.query(Fingerprint::new(7 << 40), 8).unwrap();
+                    let round = hits[0].fingerprint.value() & 0xff;
+                    assert!(
+                        round >= last
+                            && hits.iter().all(|hit| hit.fingerprint.value() & 0xff == round)
+                    );
+                    last = round;
+                }
+            });
+        }
+        (1..=100).for_each(build);
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
 /// The greatest numbers a manifest can have leave no next one; the store stays as it is.
 #[test]
 fn a_store_that_has_used_up_its_numbers_is_not_harmed() {

@@ -417,3 +417,18 @@ fn usage_errors_exit_with_2_and_help_with_0() {
         assert!(desk.run(&["completions", shell], 0).0.contains("fpstore"));
     }
 }
+
+#[test]
+fn compressed_input_that_is_damaged_says_so() {
+    let desk = Desk::new();
+    for name in ["fake.zst", "fake.GZ"] {
+        fs::write(desk.path(name), "no frame").unwrap();
+        let (_, err) = desk.run(&["build", name], 2);
+        assert!(err.contains(&format!("cannot decompress {name}")), "{err}");
+    }
+    let whole = zstd::encode_all(INPUT.as_bytes(), 3).unwrap();
+    fs::write(desk.path("cut.zst"), &whole[..whole.len() - 5]).unwrap();
+    let (_, err) = desk.run(&["build", "cut.zst"], 2);
+    assert!(err.contains("cannot decompress cut.zst"), "{err}");
+    assert!(!desk.path("store.fps").exists());
+}

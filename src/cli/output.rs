@@ -34,7 +34,13 @@ macro_rules! say {
 
 /// See the macro of the same name.
 pub(crate) fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let mut line = line.to_string();
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        // Names of files are other people's text, too.
+        line = without_controls(&line).into_owned();
+    }
+    let _ = writeln!(stderr, "{line}");
 }
 
 /// Standard output, buffered.
@@ -55,15 +61,20 @@ impl IdPrinter {
     }
 
     pub(crate) fn show<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.escape || !text.chars().any(char::is_control) {
-            return Cow::Borrowed(text);
-        }
-        let escaped = text.chars().map(|c| match c.is_control() {
-            true => c.escape_default().to_string(),
-            false => c.to_string(),
-        });
-        Cow::Owned(escaped.collect())
+        if self.escape { without_controls(text) } else { Cow::Borrowed(text) }
     }
+}
+
+/// The text with its control characters spelled out.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.chars().map(|c| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    Cow::Owned(escaped.collect())
 }
 
 /// A count with its digits in groups, as people read it.

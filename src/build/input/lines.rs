@@ -116,7 +116,8 @@ mod tests {
             Ok(())
         };
         let summary = InputSummary::default();
-        let mut intake = Intake { name: "test".into(), skip_bad, summary, take: &mut take };
+        let mut intake =
+            Intake { name: "test".into(), doing: "read", skip_bad, summary, take: &mut take };
         let done = read(Box::new(std::io::Cursor::new(bytes.to_vec())), Radix::Hex, &mut intake);
         let summary = intake.summary;
         (done, values, summary)

@@ -125,6 +125,7 @@ pub fn read_records(
 ) -> Result<InputSummary> {
     let mut intake = Intake {
         name: source::name_of(path),
+        doing: source::doing(path),
         skip_bad: options.skip_bad,
         summary: InputSummary::default(),
         take: &mut take,
@@ -141,6 +142,8 @@ pub fn read_records(
 /// Takes records and faults on their way from an input, and knows what to do with each.
 struct Intake<'a> {
     name: String,
+    /// Completes the words "cannot ... it".
+    doing: &'static str,
     skip_bad: bool,
     summary: InputSummary,
     take: &'a mut dyn FnMut(Record<'_>) -> Result<()>,
@@ -170,6 +173,6 @@ impl Intake<'_> {
     }
 
     fn unreadable(&self, source: std::io::Error) -> Error {
-        Error::Io { doing: "read", path: self.name.clone().into(), source }
+        Error::Io { doing: self.doing, path: self.name.clone().into(), source }
     }
 }

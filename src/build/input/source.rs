@@ -25,16 +25,40 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
         let source = io::Error::from(io::ErrorKind::IsADirectory);
         return Err(Error::Io { doing: "read", path: path.into(), source });
     }
-    Ok(match path.extension().and_then(|extension| extension.to_str()) {
-        Some("gz") => {
+    Ok(match Compression::of(path) {
+        Some(Compression::Gzip) => {
             let decoder = flate2::read::MultiGzDecoder::new(BufReader::new(file));
             Box::new(BufReader::with_capacity(BUFFER_LEN, decoder))
         }
-        Some("zst") => {
+        Some(Compression::Zstandard) => {
             let mut decoder = zstd::Decoder::new(file).map_err(Error::io("decompress", path))?;
             decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(Error::io("decompress", path))?;
             Box::new(BufReader::with_capacity(BUFFER_LEN, decoder))
         }
-        _ => Box::new(BufReader::with_capacity(BUFFER_LEN, file)),
+        None => Box::new(BufReader::with_capacity(BUFFER_LEN, file)),
     })
+}
+
+/// What is done to the bytes of an input, for messages.
+pub(super) fn doing(path: &Path) -> &'static str {
+    if Compression::of(path).is_some() { "decompress" } else { "read" }
+}
+
+enum Compression {
+    Gzip,
+    Zstandard,
+}
+
+impl Compression {
+    /// By the end of the name, in capitals or not.
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        if extension.eq_ignore_ascii_case("gz") {
+            Some(Compression::Gzip)
+        } else if extension.eq_ignore_ascii_case("zst") {
+            Some(Compression::Zstandard)
+        } else {
+            None
+        }
+    }
 }
