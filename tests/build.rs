@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assert_cmd::cargo::CommandCargoExt;
@@ -105,13 +106,21 @@ fn readers_beside_a_writer_never_see_half_a_store() {
         builder.finish().unwrap();
     };
     build(0);
-    let done = std::sync::atomic::AtomicBool::new(false);
+    let done = AtomicBool::new(false);
+    /// Readers end with the writer, also when it fails.
+    struct Ends<'a>(&'a AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
     std::thread::scope(|scope| {
+        let ends = Ends(&done);
         for reader in 0..2 {
             let (path, done) = (&path, &done);
             scope.spawn(move || {
                 let mut last = 0;
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                while !done.load(Ordering::Relaxed) {
                     if reader == 0 {
                         let report = verify(path, 3).unwrap();
                         assert!(report.is_sound(), "{:?}", report.faults);
@@ -129,7 +138,7 @@ fn readers_beside_a_writer_never_see_half_a_store() {
             });
         }
         (1..=100).for_each(build);
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(ends);
     });
 }
 

@@ -34,7 +34,7 @@ pub(super) enum Target {
     New { path: PathBuf, replace: bool },
     /// A directory is there, empty or with a store that may be replaced, and it is ours while
     /// the lock is held.
-    Present { path: PathBuf, _lock: File },
+    Present { path: PathBuf, _lock: WriterLock },
 }
 
 impl Target {
@@ -79,13 +79,24 @@ impl Target {
     }
 }
 
-/// Takes the writer lock of the store at `path`; the system lets go of it when the process
-/// ends, however it ends.
-fn lock(path: &Path) -> Result<File> {
+/// The writer lock of a store. The system lets go of it when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct WriterLock(File);
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        // Closing would do, were there no copy of the file in a process that another thread is
+        // just starting. What is unlocked is unlocked for all copies.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes the writer lock of the store at `path`.
+fn lock(path: &Path) -> Result<WriterLock> {
     let lock_path = path.join(LOCK_NAME);
     let file = File::create(&lock_path).map_err(Error::io("create", &lock_path))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(WriterLock(file)),
         Err(TryLockError::WouldBlock) => Err(Error::Locked { path: path.into() }),
         Err(TryLockError::Error(source)) => {
             Err(Error::Io { doing: "lock", path: lock_path, source })
@@ -117,7 +128,7 @@ fn publish_new(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
 
 /// A temporary directory whose lock we hold. Another builder that tidies up may take a folder
 /// for abandoned in the instant before it is locked; then there is another try.
-fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, File)> {
+fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, WriterLock)> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -281,9 +292,9 @@ fn remove_leftovers(parent: &Path, prefix: &OsStr) {
     for name in names.filter(|name| starts_with(name, prefix)) {
         let folder = parent.join(name);
         // The lock is held while the folder goes, so that no one begins to use it.
-        let lock = File::open(folder.join(LOCK_NAME));
+        let lock = File::open(folder.join(LOCK_NAME)).map(WriterLock);
         let abandoned = match &lock {
-            Ok(lock) => lock.try_lock().is_ok(),
+            Ok(lock) => lock.0.try_lock().is_ok(),
             Err(_) => is_old(&folder),
         };
         if abandoned {
