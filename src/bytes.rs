@@ -11,11 +11,6 @@ pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     slice_at(bytes, offset, 2).map(LittleEndian::read_u16)
 }
 
-/// Three bytes: the prefix index packs two 12-bit numbers into them.
-pub(crate) fn u24_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    slice_at(bytes, offset, 3).map(LittleEndian::read_u24)
-}
-
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     slice_at(bytes, offset, 4).map(LittleEndian::read_u32)
 }
@@ -39,6 +34,7 @@ mod put {
         out.write_u16::<LittleEndian>(value).expect(INFALLIBLE);
     }
 
+    /// Three bytes: the prefix index packs two 12-bit numbers into them.
     pub(crate) fn put_u24(out: &mut Vec<u8>, value: u32) {
         out.write_u24::<LittleEndian>(value).expect(INFALLIBLE);
     }

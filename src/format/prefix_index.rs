@@ -3,7 +3,7 @@
 
 #[cfg(feature = "build")]
 use crate::bytes::{put_u24, put_u64};
-use crate::bytes::{u24_at, u32_at, u64_at};
+use crate::bytes::{u32_at, u64_at};
 use crate::error::Fault;
 use crate::section::BlockIndex;
 
@@ -127,20 +127,8 @@ pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> 
         let offset = number.checked_mul(WIDE_LINE_LEN).ok_or_else(disorder)?;
         return Ok(Lookup::Wide { offset, line });
     }
-    let slot = (block.0 % BLOCKS_PER_LINE) as usize;
-    let end = narrow_end(bytes, slot).ok_or_else(|| short(LINE_LEN, bytes))?;
-    let start = match slot.checked_sub(1) {
-        Some(before) => narrow_end(bytes, before).ok_or_else(|| short(LINE_LEN, bytes))?,
-        None => (0, 0),
-    };
-    let ends = Ends { ranks: (start.0, end.0), extra: (start.1, end.1) };
-    ends.span(&line).map(Lookup::Span).ok_or_else(disorder)
-}
-
-#[inline]
-fn narrow_end(line: &[u8], slot: usize) -> Option<(u64, u64)> {
-    let packed = u64::from(u24_at(line, 16 + 3 * slot)?);
-    Some((packed & NARROW_MAX, packed >> NARROW_BITS))
+    let narrow = bytes.first_chunk().ok_or_else(|| short(LINE_LEN, bytes))?;
+    look_up_narrow(narrow, block).map(Lookup::Span).ok_or_else(disorder)
 }
 
 /// What a narrow line says of `block`; `None` if the line is wide or out of order, for

@@ -132,6 +132,14 @@ impl<D: AsRef<[u8]>> Segment<D> {
         Err(Error::Corrupt { path, section, offset: 0, fault })
     }
 
+    /// Fingerprints of two recipes cannot be compared.
+    pub(crate) fn check_recipe(&self, of_store: &Recipe) -> Result<()> {
+        if self.recipe == *of_store {
+            return Ok(());
+        }
+        Err(Error::RecipeMismatch { store: of_store.clone(), given: self.recipe.clone() })
+    }
+
     /// A fault at `offset` bytes into a section, with its place in the file.
     #[cold]
     pub(crate) fn corrupt(&self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {

@@ -63,13 +63,7 @@ impl Snapshot {
             let segment = map_live(path, entry)?;
             segment.check_entry(entry)?;
             if let Some((_, first)) = segments.first() {
-                let (store, given) = (first.recipe(), segment.recipe());
-                if store != given {
-                    return Err(Error::RecipeMismatch {
-                        store: store.clone(),
-                        given: given.clone(),
-                    });
-                }
+                segment.check_recipe(first.recipe())?;
             }
             segments.push((entry.number, segment));
         }

@@ -89,9 +89,7 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
         let segment = segment.and_then(|segment| segment.check_entry(entry).map(|()| segment));
         match segment {
             Ok(segment) => opened.push((entry.number, segment)),
-            Err(Error::Io { path, source, doing }) => {
-                return Err(Error::Io { doing, path, source });
-            }
+            Err(refused @ Error::Io { .. }) => return Err(refused),
             Err(fault) => report.faults.push(fault),
         }
     }
@@ -103,11 +101,8 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
         segment::verify(segment, &mut report);
     }
     for pair in opened.windows(2) {
-        if let [(_, one), (_, next)] = pair
-            && one.recipe() != next.recipe()
-        {
-            let (store, given) = (one.recipe().clone(), next.recipe().clone());
-            report.faults.push(Error::RecipeMismatch { store, given });
+        if let [(_, one), (_, next)] = pair {
+            report.faults.extend(next.check_recipe(one.recipe()).err());
         }
     }
     if report.is_sound() && sample_count > 0 {

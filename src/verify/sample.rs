@@ -1,6 +1,6 @@
 //! Sample queries, compared with a scan.
 
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
 
@@ -12,7 +12,7 @@ use crate::section::Section;
 use crate::store::Store;
 use crate::verify::VerifyReport;
 
-/// Ids of a match that are counted; one fingerprint may have millions.
+/// Ids of a match that are compared; one fingerprint may have millions.
 const IDS_COMPARED_MAX: usize = 16;
 /// The samples are the same every time, so that a fault can be looked into.
 const SEED: u64 = 20_261_121;
@@ -26,6 +26,8 @@ struct Digest {
     match_count: u64,
     matches: SetSum,
     id_count: u64,
+    /// The sum of the hashes of the ids, each with its fingerprint.
+    ids: u64,
 }
 
 /// Asks `sample_count` queries and adds those whose answer differs from a scan's.
@@ -52,7 +54,9 @@ impl Digest {
         self.match_count += 1;
         self.matches.add(hit.fingerprint());
         for id in hit.ids().take(IDS_COMPARED_MAX) {
-            id?;
+            let mut hasher = SipHasher13::new_with_keys(SEED, hit.fingerprint().value());
+            id?.hash(&mut hasher);
+            self.ids = self.ids.wrapping_add(hasher.finish());
             self.id_count += 1;
         }
         Ok(())
