@@ -45,6 +45,8 @@ pub struct BuildOptions {
     pub scheme: Scheme,
     /// What ids it gets.
     pub ids: IdPolicy,
+    /// How the fingerprints were made.
+    pub recipe: Recipe,
     /// Whether a store that is there already may be replaced. It stays as it is until the new
     /// one is whole.
     pub replace: bool,
@@ -54,7 +56,7 @@ impl Default for BuildOptions {
     /// Two halves for distance 3, ids as they come, nothing replaced.
     fn default() -> Self {
         let scheme = Scheme::named("2", 3).expect("two halves are a family");
-        BuildOptions { scheme, ids: IdPolicy::Auto, replace: false }
+        BuildOptions { scheme, ids: IdPolicy::Auto, recipe: Recipe::external(), replace: false }
     }
 }
 
@@ -70,6 +72,13 @@ impl BuildOptions {
     #[must_use]
     pub fn ids(mut self, ids: IdPolicy) -> Self {
         self.ids = ids;
+        self
+    }
+
+    /// Sets how the fingerprints were made; ready-made ones have [`Recipe::external`].
+    #[must_use]
+    pub fn recipe(mut self, recipe: Recipe) -> Self {
+        self.recipe = recipe;
         self
     }
 
@@ -166,7 +175,7 @@ impl Builder {
             let reason = format!("{fingerprint_count} fingerprints, a segment holds 2^40 at most");
             return Err(Error::TooLarge { reason });
         }
-        target.publish(|file| write_segment(file, &options.scheme, &first, &sorted))
+        target.publish(|file| write_segment(file, &options, &first, &sorted))
     }
 }
 
@@ -176,16 +185,17 @@ fn first_mask(scheme: &Scheme) -> u64 {
 
 fn write_segment(
     file: &mut std::fs::File,
-    scheme: &Scheme,
+    options: &BuildOptions,
     first: &Permutation,
     sorted: &SortedRecords,
 ) -> std::io::Result<()> {
+    let scheme = &options.scheme;
     let spec = SegmentSpec {
         fingerprint_count: sorted.fingerprint_count(),
         table_count: scheme.masks().len(),
         tuned_k: scheme.tuned_k(),
         ids: sorted.id_layout(),
-        recipe: Recipe::external(),
+        recipe: options.recipe.clone(),
     };
     let has_ids = spec.ids.kind != crate::IdKind::None;
     let mut writer = SegmentWriter::new(file, spec)?;
