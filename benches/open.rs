@@ -36,7 +36,7 @@ fn make(path: &Path, count: usize) -> Vec<u64> {
     let fingerprints = Spread::Uniform.fingerprints(count);
     let queries = query_mix(&fingerprints, 3_000);
     let mut builder = Builder::new(path).expect("the directory is new");
-    fingerprints.into_iter().for_each(|value| builder.push_bare(Fingerprint::new(value)));
+    fingerprints.into_iter().for_each(|value| builder.push_bare(Fingerprint::new(value)).unwrap());
     builder.finish().expect("the store fits the disk");
     queries
 }

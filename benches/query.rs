@@ -85,7 +85,9 @@ impl Case {
         let scheme = Scheme::named("2", K).expect("two halves are a family");
         let options = BuildOptions::default().scheme(scheme);
         let mut builder = Builder::with_options(&path, options).expect("the directory is new");
-        fingerprints.into_iter().for_each(|value| builder.push_bare(Fingerprint::new(value)));
+        fingerprints
+            .into_iter()
+            .for_each(|value| builder.push_bare(Fingerprint::new(value)).unwrap());
         let touched = builder.finish().expect("the store fits the disk");
         let warmed = Store::open(&path).expect("the store was just made");
         warmed.warm(Warm::All).expect("the store is whole");

@@ -150,7 +150,7 @@ mod tests {
         let mut builder = Builder::with_options(folder.path().join("store.fps"), options).unwrap();
         let values = (1..1000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut expected: Vec<u64> = values.chain([0, u64::MAX]).collect();
-        expected.iter().for_each(|&value| builder.push_bare(value.into()));
+        expected.iter().for_each(|&value| builder.push_bare(value.into()).unwrap());
         expected.sort_unstable();
         let store = builder.finish().unwrap();
         let segment = &store.snapshot().segments()[0].segment;

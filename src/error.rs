@@ -93,6 +93,22 @@ pub enum Error {
         /// What is wrong and what would work.
         reason: String,
     },
+    /// Options that cannot be used, with the reason.
+    InvalidOptions {
+        /// What is wrong and what would work.
+        reason: String,
+    },
+    /// A disk has less free space than the work needs.
+    NoSpace {
+        /// A directory on that disk.
+        path: PathBuf,
+        /// Bytes needed there.
+        needed: u64,
+        /// Bytes free there.
+        free: u64,
+    },
+    /// The observer of the work asked for its end.
+    Interrupted,
     /// A text that is not a fingerprint.
     InvalidFingerprint(ParseFingerprintError),
     /// A limit of the format would be passed.
@@ -214,6 +230,11 @@ impl fmt::Display for Error {
             Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
+            Error::InvalidOptions { reason } => f.write_str(reason),
+            Error::NoSpace { path, needed, free } => {
+                write!(f, "about {needed} bytes are needed in {}, {free} are free", path.display())
+            }
+            Error::Interrupted => f.write_str("interrupted"),
             Error::InvalidFingerprint(fault) => fault.fmt(f),
             Error::TooLarge { reason } => f.write_str(reason),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),

@@ -61,6 +61,8 @@ mod bits;
 mod build;
 mod bytes;
 mod checksum;
+#[cfg(feature = "build")]
+mod disk;
 mod dump;
 mod error;
 mod fingerprint;
@@ -71,14 +73,18 @@ mod scheme;
 mod search;
 mod section;
 mod segment;
+#[cfg(feature = "build")]
+mod sort;
 mod store;
 mod varint;
 mod verify;
+#[cfg(feature = "build")]
+mod watch;
 
 #[cfg(feature = "build")]
 pub use build::{
-    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record,
-    SkippedRecord, read_records,
+    BuildOptions, BuildReport, Builder, IdPolicy, InputEstimate, InputFormat, InputOptions,
+    InputSummary, Record, SkippedRecord, estimate_input, read_records,
 };
 pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
@@ -90,3 +96,5 @@ pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, Table
 pub use section::{Section, TableIndex};
 pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};
 pub use verify::{VerifyReport, verify};
+#[cfg(feature = "build")]
+pub use watch::{Observer, Phase, Progress};

@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +46,7 @@ fn ten_million_random_fingerprints_take_at_most_the_limit_and_three_bits() {
     let mut builder = Builder::new(folder.path().join("store.fps")).unwrap();
     let mut random = Random::new(64);
     for _ in 0..10_000_000 {
-        builder.push_bare(Fingerprint::new(random.next()));
+        builder.push_bare(Fingerprint::new(random.next())).unwrap();
     }
     let info = builder.finish().unwrap().info();
     let segment = &info.segments[0];
@@ -85,7 +86,7 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     let path = temp.folder.path().join("store.fps");
     fs::write(path.join("MANIFEST"), "rubbish").unwrap();
     let mut builder = Builder::with_options(&path, BuildOptions::default().replace(true)).unwrap();
-    builder.push_bare(Fingerprint::new(9));
+    builder.push_bare(Fingerprint::new(9)).unwrap();
     builder.finish().unwrap();
     assert!(verify(&path, 10).unwrap().is_sound());
     // A number that was used is never used again.
@@ -157,7 +158,7 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
         assert_eq!(Store::open(&path).is_ok(), opens);
         let options = BuildOptions::default().replace(true);
         let mut builder = Builder::with_options(&path, options).unwrap();
-        builder.push_bare(Fingerprint::new(1));
+        builder.push_bare(Fingerprint::new(1)).unwrap();
         let built = builder.finish();
         if opens {
             assert!(matches!(built, Err(Error::TooLarge { .. })), "{built:?}");
@@ -170,10 +171,14 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
     }
 }
 
+/// Enough to need temporary files with the least memory.
+const LINE_COUNT: u64 = 500_000;
+
 /// Lines of a build that takes some tenths of a second.
 fn many_lines(path: &Path) {
     let mut random = Random::new(67);
-    let lines: String = (0..300_000).map(|id| format!("{:016x}\t{id}\n", random.next())).collect();
+    let lines: String =
+        (0..LINE_COUNT).map(|id| format!("{:016x}\t{id}\n", random.next())).collect();
     fs::write(path, lines).unwrap();
 }
 
@@ -191,11 +196,13 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
     assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
     let mut random = Random::new(68);
-    for _ in 0..30 {
-        for args in [&["build", "many.tsv", "--force"][..], &["build", "many.tsv", "-s", "new.fps"]]
-        {
+    let spills = ["--threads", "1", "--memory", "48MiB"];
+    let replacing = [&["build", "many.tsv", "--force"][..], &spills].concat();
+    let new = [&["build", "many.tsv", "-s", "new.fps"][..], &spills].concat();
+    for _ in 0..100 {
+        for args in [&replacing, &new] {
             let mut child = fpstore(args, folder).spawn().unwrap();
-            std::thread::sleep(Duration::from_millis(random.below(250)));
+            std::thread::sleep(Duration::from_millis(random.below(400)));
             // On Unix this is kill -9.
             child.kill().unwrap();
             child.wait().unwrap();
@@ -203,7 +210,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
         for store in ["store.fps", "new.fps"] {
             if folder.join(store).exists() {
                 let count = Store::open(folder.join(store)).unwrap().info().fingerprint_count();
-                assert!(count == 1 || count == 300_000, "{store} has {count}");
+                assert!(count == 1 || count == LINE_COUNT, "{store} has {count}");
                 assert!(verify(folder.join(store), 0).unwrap().is_sound());
             }
         }
@@ -220,6 +227,41 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
         .collect();
     names.sort();
     assert_eq!(names, ["LOCK", "MANIFEST", "few.tsv", "many.tsv", "new.fps", "store.fps"]);
+}
+
+/// Signals that ask a process to end are obeyed at once and leave nothing behind.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_build_tidies_up_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
+    assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
+    let before = fs::read(folder.join("store.fps/MANIFEST")).unwrap();
+    for signal in ["INT", "TERM", "HUP"] {
+        // It waits for an input that never ends.
+        let mut build = fpstore(&["build", "-", "--force"], folder);
+        let mut child = build.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"1\n2\n").unwrap();
+        while !folder.join("store.fps/LOCK").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        let signalled =
+            Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        assert!(signalled.success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{signal}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            err,
+            "fpstore: 2 records were read before this; nothing was written\nfpstore: interrupted; nothing was changed\n"
+        );
+        drop(input);
+        assert_eq!(fs::read(folder.join("store.fps/MANIFEST")).unwrap(), before);
+        assert_eq!(fs::read_dir(folder.join("store.fps")).unwrap().count(), 3);
+    }
 }
 
 /// A limit on the length of files stands in for a full disk: writes fail in the middle.

@@ -53,7 +53,7 @@ fn crowded(path: &Path) -> Result<(), Error> {
     }
     for i in 1..=1000_u64 {
         // Multiples of 2^64 divided by the golden ratio are spread evenly.
-        builder.push_bare(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        builder.push_bare(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
     }
     builder.finish().map(drop)
 }

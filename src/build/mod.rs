@@ -1,100 +1,41 @@
 //! Making stores: fingerprints and ids in any order go in, a published store comes out.
 
+mod budget;
 mod input;
+mod options;
 mod publish;
-mod records;
+mod report;
 mod shape;
+mod space;
+mod tables;
+#[cfg(test)]
+mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-pub use input::{InputFormat, InputOptions, InputSummary, Record, SkippedRecord, read_records};
+pub use input::{
+    InputFormat, InputOptions, InputSummary, Record, SkippedRecord, estimate_input, read_records,
+};
+pub use options::{BuildOptions, IdPolicy};
+pub use report::BuildReport;
+pub use space::InputEstimate;
 
-use crate::bits::permutation::{Permutation, Permuted};
 use crate::build::publish::Target;
-use crate::build::records::{Records, SortedRecords};
+use crate::build::report::Clock;
+use crate::build::tables::Contents;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::header::{FINGERPRINT_COUNT_MAX, TableDescriptor};
+use crate::format::header::FINGERPRINT_COUNT_MAX;
 use crate::id::IdRef;
-use crate::recipe::Recipe;
-use crate::scheme::Scheme;
-use crate::segment::write::{SegmentSpec, SegmentWriter};
+use crate::sort::{RecordSorter, Resources};
 use crate::store::Store;
-
-/// What ids a store gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum IdPolicy {
-    /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if any is
-    /// not, none if there is none.
-    #[default]
-    Auto,
-    /// None: ids that are given are left out.
-    None,
-    /// Numbers; any other id is refused.
-    U64,
-    /// Texts; numbers are written in decimal.
-    Text,
-}
-
-/// How to make a store.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct BuildOptions {
-    /// The tables, and the distance they are meant for.
-    pub scheme: Scheme,
-    /// What ids it gets.
-    pub ids: IdPolicy,
-    /// How the fingerprints were made.
-    pub recipe: Recipe,
-    /// Whether a store that is there already may be replaced. It stays as it is until the new
-    /// one is whole.
-    pub replace: bool,
-}
-
-impl Default for BuildOptions {
-    /// Two halves for distance 3, ids as they come, nothing replaced.
-    fn default() -> Self {
-        let scheme = Scheme::named("2", 3).expect("two halves are a family");
-        BuildOptions { scheme, ids: IdPolicy::Auto, recipe: Recipe::external(), replace: false }
-    }
-}
-
-impl BuildOptions {
-    /// Sets the scheme.
-    #[must_use]
-    pub fn scheme(mut self, scheme: Scheme) -> Self {
-        self.scheme = scheme;
-        self
-    }
-
-    /// Sets what ids the store gets.
-    #[must_use]
-    pub fn ids(mut self, ids: IdPolicy) -> Self {
-        self.ids = ids;
-        self
-    }
-
-    /// Sets how the fingerprints were made; ready-made ones have [`Recipe::external`].
-    #[must_use]
-    pub fn recipe(mut self, recipe: Recipe) -> Self {
-        self.recipe = recipe;
-        self
-    }
-
-    /// Sets whether a store that is there already may be replaced.
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
-}
+use crate::watch::{Phase, Watch};
 
 /// Makes a store from fingerprints in any order.
 ///
-/// The same records give the same segment file, byte for byte, whatever their order; only the
-/// ids of one fingerprint keep the order in which they came. All records are held in memory:
-/// about 25 bytes each, and their ids.
+/// The same records give the same segment file, byte for byte, whatever their order, the memory
+/// and the threads; only the ids of one fingerprint keep the order in which they came. What does not
+/// fit into [`BuildOptions::memory`] is sorted in temporary files that vanish with the process.
 ///
 /// # Examples
 ///
@@ -117,7 +58,10 @@ impl BuildOptions {
 pub struct Builder {
     target: Target,
     options: BuildOptions,
-    records: Records,
+    resources: Resources,
+    sorter: RecordSorter,
+    watch: Watch,
+    clock: Clock,
 }
 
 impl Builder {
@@ -137,26 +81,88 @@ impl Builder {
     /// * [`Error::StoreExists`] if there is a store and it may not be replaced.
     /// * [`Error::NotAStore`] if there is something else; that is never replaced.
     /// * [`Error::Locked`] if another process is writing to the store.
-    /// * [`Error::Io`] if the system refuses.
+    /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
+    /// * [`Error::Io`] if the system refuses, or there is no such directory for temporary files.
     pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let target = Target::claim(path.into(), options.replace)?;
-        let records = Records::new(options.ids);
-        Ok(Builder { target, options, records })
+        let folder = match &options.temp_dir {
+            Some(folder) => folder.clone(),
+            None => target.temporary_folder().to_path_buf(),
+        };
+        std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
+        let resources = options.resources(folder)?;
+        let sorter = RecordSorter::new(resources.clone(), options.ids == IdPolicy::Text);
+        let watch = Watch::new(options.observer.clone(), Phase::Read, None);
+        Ok(Builder { target, options, resources, sorter, watch, clock: Clock::start() })
     }
 
     /// Takes a fingerprint with an id. The same id may come again and is then kept again.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than
-    /// 65 535 bytes or holds NUL, CR or LF; or no number where numbers were asked for.
+    /// * [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than
+    ///   65 535 bytes or holds NUL, CR or LF; or no number where numbers were asked for.
+    /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
+    /// * [`Error::Interrupted`] if the observer says so.
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
-        self.records.push(fingerprint, id.into())
+        match self.options.ids.admit(id.into())? {
+            Some(id) => self.sorter.push(fingerprint.value(), id)?,
+            None => self.sorter.push_bare(fingerprint.value())?,
+        }
+        self.watch.tick(1)
     }
 
     /// Takes a fingerprint without an id.
-    pub fn push_bare(&mut self, fingerprint: Fingerprint) {
-        self.records.push_bare(fingerprint);
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push`], except that there is no id to refuse.
+    pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.sorter.push_bare(fingerprint.value())?;
+        self.watch.tick(1)
+    }
+
+    /// Takes all records of the file at `path`, or of standard input if it is `-`, read and
+    /// parsed on all threads. Names that end in `.gz` or `.zst` are decompressed.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::BadInput`] with name and place for the first bad record, unless they are passed
+    ///   over.
+    /// * [`Error::Io`] if the input cannot be read or decompressed, or a temporary file cannot
+    ///   be written.
+    /// * [`Error::Interrupted`] if the observer says so.
+    pub fn read(&mut self, path: &Path, options: &InputOptions) -> Result<InputSummary> {
+        let (sorter, watch) = (&mut self.sorter, &self.watch);
+        input::read_batches(path, options, self.options.ids, self.resources.threads, |batch| {
+            match batch {
+                Some(batch) => {
+                    sorter.push_batch(batch)?;
+                    watch.tick(batch.count())
+                }
+                None => watch.report(),
+            }
+        })
+    }
+
+    /// Records taken so far.
+    pub fn record_count(&self) -> u64 {
+        self.sorter.count()
+    }
+
+    /// Says what will come, so that progress has a total, and checks that the disks have room
+    /// for about as much.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSpace`] if a disk is too full.
+    pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
+        self.watch =
+            Watch::new(self.options.observer.clone(), Phase::Read, Some(input.record_count));
+        if check_space {
+            space::check(input, &self.options, &self.resources, self.target.temporary_folder())?;
+        }
+        Ok(())
     }
 
     /// Sorts, writes and publishes the store, and opens it.
@@ -166,54 +172,73 @@ impl Builder {
     /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
     /// * [`Error::StoreExists`] if someone else made a store at the path in the meantime.
     /// * [`Error::Io`] if the system refuses. A store that was there before is unharmed.
+    /// * [`Error::Interrupted`] if the observer says so.
     pub fn finish(self) -> Result<Store> {
-        let Builder { target, options, records } = self;
-        let first = Permutation::new(first_mask(&options.scheme));
-        let sorted = records.sort(|fingerprint| first.apply(fingerprint));
-        let fingerprint_count = sorted.fingerprint_count();
-        if fingerprint_count > FINGERPRINT_COUNT_MAX {
-            let reason = format!("{fingerprint_count} fingerprints, a segment holds 2^40 at most");
+        self.finish_and_report().map(|(store, _)| store)
+    }
+
+    /// As [`Builder::finish`], and says what was done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::finish`].
+    pub fn finish_and_report(self) -> Result<(Store, BuildReport)> {
+        let Builder { target, options, resources, sorter, watch, mut clock } = self;
+        let record_count = sorter.count();
+        clock.ended(Phase::Read);
+        let watch = watch.next(Phase::Sort, Some(record_count));
+        watch.report()?;
+        let mut records = sorter.finish()?;
+        let distinct = records.distinct(|count| watch.tick(count))?;
+        if distinct.count > FINGERPRINT_COUNT_MAX {
+            let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
             return Err(Error::TooLarge { reason });
         }
-        target.publish(|file| write_segment(file, &options, &first, &sorted))
+        clock.ended(Phase::Sort);
+        let contents = Contents {
+            options: &options,
+            resources: &resources,
+            records: &records,
+            distinct: &distinct,
+        };
+        let store = target.publish(|file| {
+            contents.write(file, &mut clock, &watch)?;
+            watch.next(Phase::Publish, None).report()
+        })?;
+        clock.ended(Phase::Publish);
+        let mut report = clock.report;
+        report.record_count = record_count;
+        report.fingerprint_count = distinct.count;
+        report.temporary_len = resources.folder.most_held();
+        Ok((store, report))
     }
 }
 
-fn first_mask(scheme: &Scheme) -> u64 {
-    *scheme.masks().first().expect("a scheme has at least one mask")
-}
-
-fn write_segment(
-    file: &mut std::fs::File,
-    options: &BuildOptions,
-    first: &Permutation,
-    sorted: &SortedRecords,
-) -> std::io::Result<()> {
-    let scheme = &options.scheme;
-    let spec = SegmentSpec {
-        fingerprint_count: sorted.fingerprint_count(),
-        table_count: scheme.masks().len(),
-        tuned_k: scheme.tuned_k(),
-        ids: sorted.id_layout(),
-        recipe: options.recipe.clone(),
-    };
-    let has_ids = spec.ids.kind != crate::IdKind::None;
-    let mut writer = SegmentWriter::new(file, spec)?;
-    let mut values: Vec<Permuted> = sorted.values().collect();
-    for (number, &mask) in scheme.masks().iter().enumerate() {
-        if number > 0 {
-            let permutation = Permutation::new(mask);
-            values.clear();
-            values.extend(sorted.values().map(|value| permutation.apply(first.invert(value))));
-            values.sort_unstable();
+impl IdPolicy {
+    /// The id as it is kept, if it is.
+    fn admit(self, id: IdRef<'_>) -> Result<Option<IdRef<'_>>> {
+        let IdRef::Text(text) = id else {
+            return Ok((self != IdPolicy::None).then_some(id));
+        };
+        if self == IdPolicy::None {
+            return Ok(None);
         }
-        let (tail_bits, block_bits) = shape::choose(&values);
-        let descriptor = TableDescriptor { mask, tail_bits, block_bits };
-        writer.table(descriptor, values.iter().copied())?;
+        if let Some(fault) = IdRef::fault_of_text(text) {
+            let reason = format!("{fault}, expected 1 to 65535 bytes without NUL, CR or LF");
+            return Err(Error::InvalidId { reason });
+        }
+        let number = match self {
+            IdPolicy::Text => None,
+            _ => IdRef::canonical_number(text),
+        };
+        match number {
+            None if self == IdPolicy::U64 => {
+                let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+                let reason = format!("'{shown}' is no canonical decimal number of 64 bits");
+                Err(Error::InvalidId { reason })
+            }
+            None => Ok(Some(id)),
+            Some(number) => Ok(Some(IdRef::U64(number))),
+        }
     }
-    if has_ids {
-        writer.ids(sorted.id_lists())?;
-    }
-    writer.finish()?;
-    Ok(())
 }

@@ -6,12 +6,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::disk::{self, Step};
 use crate::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, NUMBER_MAX, segment_file_name, segment_number};
 use crate::segment::map;
@@ -64,11 +65,22 @@ impl Target {
         Ok(Target::Present { path, _lock })
     }
 
-    /// Has `write` write a segment file, publishes it as the only one, and opens the store.
-    pub(super) fn publish(self, write: impl Fn(&mut File) -> io::Result<()>) -> Result<Store> {
+    /// A directory on the disk that will hold the store, in which one may make files.
+    pub(super) fn temporary_folder(&self) -> &Path {
         match self {
-            Target::Present { path, _lock } => publish_over(&path, &write),
-            Target::New { path, replace } => match publish_new(&path, &write) {
+            Target::New { path, .. } => parent_of(path),
+            Target::Present { path, .. } => path,
+        }
+    }
+
+    /// Has `write` write a segment file, publishes it as the only one, and opens the store.
+    pub(super) fn publish(
+        self,
+        mut write: impl FnMut(&mut SegmentFile) -> Result<()>,
+    ) -> Result<Store> {
+        match self {
+            Target::Present { path, _lock } => publish_over(&path, &mut write),
+            Target::New { path, replace } => match publish_new(&path, &mut write) {
                 // Someone else was faster, and what they made may be replaced.
                 Err(Error::StoreExists { path }) if replace => {
                     Target::claim(path, replace)?.publish(write)
@@ -94,7 +106,8 @@ impl Drop for WriterLock {
 /// Takes the writer lock of the store at `path`.
 fn lock(path: &Path) -> Result<WriterLock> {
     let lock_path = path.join(LOCK_NAME);
-    let file = File::create(&lock_path).map_err(Error::io("create", &lock_path))?;
+    let created = disk::step(&lock_path, Step::Lock).and_then(|()| File::create(&lock_path));
+    let file = created.map_err(Error::io("create", &lock_path))?;
     match file.try_lock() {
         Ok(()) => Ok(WriterLock(file)),
         Err(TryLockError::WouldBlock) => Err(Error::Locked { path: path.into() }),
@@ -104,7 +117,39 @@ fn lock(path: &Path) -> Result<WriterLock> {
     }
 }
 
-type WriteSegment<'a> = &'a dyn Fn(&mut File) -> io::Result<()>;
+type WriteSegment<'a> = &'a mut dyn FnMut(&mut SegmentFile) -> Result<()>;
+
+/// A segment file under its temporary name.
+#[derive(Debug)]
+pub(super) struct SegmentFile {
+    file: NamedTempFile,
+    /// The name that it will have.
+    path: PathBuf,
+}
+
+impl SegmentFile {
+    /// The name that the file will have.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Write for SegmentFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        disk::step(&self.path, Step::Write)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for SegmentFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
 
 fn publish_new(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     let parent = parent_of(path);
@@ -115,7 +160,8 @@ fn publish_new(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     let (folder, _lock) = locked_folder(parent, &prefix)?;
     let manifest = Manifest { generation: 0, next_segment: 1, segments: Vec::new() };
     add_segment(folder.path(), manifest, write)?;
-    fs::rename(folder.path(), path).map_err(|source| match source.kind() {
+    let renamed = disk::step(path, Step::Rename).and_then(|()| fs::rename(folder.path(), path));
+    renamed.map_err(|source| match source.kind() {
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
             Error::StoreExists { path: path.into() }
         }
@@ -132,8 +178,10 @@ fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, WriterLock)>
     let mut tries = 0;
     loop {
         tries += 1;
-        let folder = with_usual_mode(tempfile::Builder::new().prefix(prefix), 0o777)
-            .tempdir_in(parent)
+        let folder = disk::step(parent, Step::Create)
+            .and_then(|()| {
+                with_usual_mode(tempfile::Builder::new().prefix(prefix), 0o777).tempdir_in(parent)
+            })
             .map_err(without_path("create a directory in", parent))?;
         match lock(folder.path()) {
             Ok(lock) if folder.path().join(LOCK_NAME).exists() => return Ok((folder, lock)),
@@ -148,7 +196,7 @@ fn publish_over(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     let names = names_in(path)?;
     // The lock is ours, so whoever began these files is gone.
     for name in names.iter().filter(|name| name.starts_with(TEMPORARY_PREFIX)) {
-        let _ = fs::remove_file(path.join(name));
+        let _ = remove_file(&path.join(name));
     }
     let numbers = names.iter().filter_map(|name| segment_number(name));
     let after_last = numbers.filter(|&n| n < NUMBER_MAX).max().map_or(1, |n| n + 1);
@@ -162,7 +210,7 @@ fn publish_over(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     let store = Store::open(path)?;
     // Readers that opened them before keep them until they close.
     for name in names.iter().filter(|name| segment_number(name).is_some_and(|n| n < number)) {
-        let _ = fs::remove_file(path.join(name));
+        let _ = remove_file(&path.join(name));
     }
     Ok(store)
 }
@@ -178,53 +226,67 @@ fn add_segment(path: &Path, mut manifest: Manifest, write: WriteSegment<'_>) -> 
     manifest.next_segment += 1;
     manifest.generation += 1;
     let segment_path = path.join(segment_file_name(number));
-    let mut temporary = temporary_in(path)?;
-    write(temporary.as_file_mut()).map_err(Error::io("write", &segment_path))?;
-    let mut permissions =
-        temporary.as_file().metadata().map_err(Error::io("inspect", &segment_path))?.permissions();
-    permissions.set_readonly(true);
-    temporary
-        .as_file()
-        .set_permissions(permissions)
-        .map_err(Error::io("protect", &segment_path))?;
-    temporary.as_file().sync_all().map_err(Error::io("sync", &segment_path))?;
-    temporary.persist_noclobber(&segment_path).map_err(|failed| Error::Io {
-        doing: "move the new segment to",
-        path: segment_path.clone(),
-        source: failed.error,
-    })?;
+    let mut segment = SegmentFile { file: temporary_in(path)?, path: segment_path.clone() };
+    write(&mut segment)?;
+    persist_segment(segment)?;
     let named = map(&segment_path).and_then(|segment| {
         manifest.segments.push(segment.entry(number));
         replace_manifest(path, &manifest)
     });
     if named.is_err() {
         // No manifest names it, so it is only in the way.
-        let _ = fs::remove_file(&segment_path);
+        let _ = remove_file(&segment_path);
     }
     named?;
     sync_directory(path)
+}
+
+/// Gives a written segment its name, once its bytes are on the disk.
+fn persist_segment(segment: SegmentFile) -> Result<()> {
+    let SegmentFile { file, path } = segment;
+    let protect = || {
+        disk::step(&path, Step::Protect)?;
+        let mut permissions = file.as_file().metadata()?.permissions();
+        permissions.set_readonly(true);
+        file.as_file().set_permissions(permissions)
+    };
+    protect().map_err(Error::io("protect", &path))?;
+    sync_file(file.as_file(), &path)?;
+    disk::step(&path, Step::Rename)
+        .and_then(|()| file.persist_noclobber(&path).map_err(|failed| failed.error))
+        .map_err(Error::io("move the new segment to", &path))?;
+    Ok(())
+}
+
+fn sync_file(file: &File, path: &Path) -> Result<()> {
+    disk::step(path, Step::Sync).and_then(|()| file.sync_all()).map_err(Error::io("sync", path))
+}
+
+fn remove_file(path: &Path) -> io::Result<()> {
+    disk::step(path, Step::Remove)?;
+    fs::remove_file(path)
 }
 
 /// Puts a manifest in the place of the one before, if there is one, in one step.
 fn replace_manifest(path: &Path, manifest: &Manifest) -> Result<()> {
     let manifest_path = path.join(manifest::FILE_NAME);
     let mut temporary = temporary_in(path)?;
-    temporary.write_all(&manifest.encode()).map_err(Error::io("write", &manifest_path))?;
-    temporary.as_file().sync_all().map_err(Error::io("sync", &manifest_path))?;
+    disk::step(&manifest_path, Step::Write)
+        .and_then(|()| temporary.write_all(&manifest.encode()))
+        .map_err(Error::io("write", &manifest_path))?;
+    sync_file(temporary.as_file(), &manifest_path)?;
     // The segment's own name must be on the disk before a manifest that uses it.
     sync_directory(path)?;
-    temporary.persist(&manifest_path).map_err(|failed| Error::Io {
-        doing: "replace",
-        path: manifest_path.clone(),
-        source: failed.error,
-    })?;
+    disk::step(&manifest_path, Step::Rename)
+        .and_then(|()| temporary.persist(&manifest_path).map_err(|failed| failed.error))
+        .map_err(Error::io("replace", &manifest_path))?;
     Ok(())
 }
 
 fn temporary_in(path: &Path) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    with_usual_mode(builder.prefix(TEMPORARY_PREFIX), 0o666)
-        .tempfile_in(path)
+    disk::step(path, Step::Create)
+        .and_then(|()| with_usual_mode(builder.prefix(TEMPORARY_PREFIX), 0o666).tempfile_in(path))
         .map_err(without_path("create a file in", path))
 }
 
@@ -249,7 +311,7 @@ fn with_usual_mode<'a, 'b>(
 /// The names of temporary files are no help to anyone; the folder is.
 fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_path_buf();
-    move |failed| Error::Io { doing, path, source: failed.kind().into() }
+    move |failed| Error::Io { doing, path, source: disk::bare(failed) }
 }
 
 /// Makes renames in a directory durable.
@@ -258,7 +320,9 @@ fn sync_directory(path: &Path) -> Result<()> {
     match File::open(path) {
         // One may write to a directory that one may not read; the system syncs it in time.
         Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => {}
-        opened => opened.and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))?,
+        opened => disk::step(path, Step::SyncDirectory)
+            .and_then(|()| opened?.sync_all())
+            .map_err(Error::io("sync", path))?,
     }
     #[cfg(not(unix))]
     let _ = path;
@@ -297,9 +361,14 @@ fn remove_leftovers(parent: &Path, prefix: &OsStr) {
             Ok(lock) => lock.0.try_lock().is_ok(),
             Err(_) => is_old(&folder),
         };
+        if lock.is_err() {
+            // Locked folders hold their lock file. An empty one is either a leftover or just made,
+            // and then its maker makes another; it goes only if it is still empty.
+            let _ = disk::step(&folder, Step::Remove).and_then(|()| fs::remove_dir(&folder));
+        }
         if abandoned {
             // Failing to tidy up must not stop a build.
-            let _ = fs::remove_dir_all(&folder);
+            let _ = disk::step(&folder, Step::Remove).and_then(|()| fs::remove_dir_all(&folder));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Choosing how a table is cut: how many tail bits, how many bits name a block.
 
 use crate::bits::packing::WIDTH_MAX;
-use crate::bits::permutation::Permuted;
 
 /// Values that a block holds at least on average, empty blocks counted. At 4 bytes of index a
 /// block, this keeps the index within one bit a value however the values crowd together.
@@ -13,10 +12,11 @@ const VALUES_PER_BLOCK_MIN: u64 = 32;
 /// real digests: 3 times faster for a fifth more bytes at 16).
 const BITS_PER_LONG_GAP: f64 = 16.0;
 
-/// The tail bits and block bits for these distinct ascending values.
-pub(super) fn choose(values: &[Permuted]) -> (u32, u32) {
-    let tail_bits = choose_tail_bits(values);
-    let block_bits = (values.len() as u64 / VALUES_PER_BLOCK_MIN).max(1).ilog2();
+/// The tail bits and block bits for so many distinct values, whose gaps have so many
+/// significant bits.
+pub(super) fn choose(value_count: u64, gaps_of_bits: &[u64; 65]) -> (u32, u32) {
+    let tail_bits = choose_tail_bits(value_count, gaps_of_bits);
+    let block_bits = (value_count / VALUES_PER_BLOCK_MIN).max(1).ilog2();
     (tail_bits, block_bits.min(64 - tail_bits))
 }
 
@@ -24,20 +24,14 @@ pub(super) fn choose(values: &[Permuted]) -> (u32, u32) {
 ///
 /// A gap of L bits between values leaves about L - t bits between heads, so a histogram of
 /// the bit lengths of gaps tells the weight for every t.
-fn choose_tail_bits(values: &[Permuted]) -> u32 {
-    let mut gaps_of_bits = [0_u64; 65];
-    let mut before = 0;
-    for value in values {
-        gaps_of_bits[(64 - (value.0 - before).leading_zeros()) as usize] += 1;
-        before = value.0;
-    }
+fn choose_tail_bits(value_count: u64, gaps_of_bits: &[u64; 65]) -> u32 {
     let weight = |tail_bits: u32| -> f64 {
-        let heads = (0..).zip(&gaps_of_bits).map(|(bits, &count): (u32, _)| {
+        let heads = (0..).zip(gaps_of_bits).map(|(bits, &count): (u32, _)| {
             let bytes = bits.saturating_sub(tail_bits).div_ceil(7).max(1);
             let long = if bytes > 1 { BITS_PER_LONG_GAP } else { 0.0 };
             (f64::from(8 * bytes) + long) * count as f64
         });
-        heads.sum::<f64>() + f64::from(tail_bits) * values.len() as f64
+        heads.sum::<f64>() + f64::from(tail_bits) * value_count as f64
     };
     let by_weight = |a: &u32, b: &u32| weight(*a).total_cmp(&weight(*b));
     (0..=WIDTH_MAX).rev().min_by(by_weight).unwrap_or(0)
@@ -46,19 +40,23 @@ fn choose_tail_bits(values: &[Permuted]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sort::SortedValues;
 
-    fn spread(n: u64) -> Vec<Permuted> {
-        // A Weyl sequence: as even as random values, without repeats.
-        let mut values: Vec<Permuted> =
-            (0..n).map(|i| Permuted(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    fn shape_of(mut values: Vec<u64>) -> (u32, u32) {
         values.sort_unstable();
-        values
+        let sorted = SortedValues::in_memory(values);
+        choose(sorted.count, &sorted.gaps_of_bits)
+    }
+
+    fn spread(n: u64) -> Vec<u64> {
+        // A Weyl sequence: as even as random values, without repeats.
+        (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
     }
 
     #[test]
     fn spread_values_get_about_five_head_bits_more_than_they_need() {
         for n in [1000, 100_000] {
-            let (tail_bits, block_bits) = choose(&spread(n));
+            let (tail_bits, block_bits) = shape_of(spread(n));
             let head_bits = f64::from(64 - tail_bits);
             let extra = head_bits - (n as f64).log2();
             assert!((3.5..=6.5).contains(&extra), "n={n}: {extra}");
@@ -68,10 +66,9 @@ mod tests {
 
     #[test]
     fn neighbours_get_no_tail_and_few_values_still_get_a_shape() {
-        let run: Vec<Permuted> = (0..10_000).map(Permuted).collect();
-        assert_eq!(choose(&run).0, 0);
-        assert_eq!(choose(&[]), (WIDTH_MAX, 0));
-        let (tail_bits, block_bits) = choose(&[Permuted(u64::MAX)]);
+        assert_eq!(shape_of((0..10_000).collect()).0, 0);
+        assert_eq!(shape_of(Vec::new()), (WIDTH_MAX, 0));
+        let (tail_bits, block_bits) = shape_of(vec![u64::MAX]);
         assert!(tail_bits <= WIDTH_MAX && block_bits == 0);
     }
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fpstore::{
-    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record, Scheme,
-    Store, read_records,
+    BuildOptions, BuildReport, Builder, IdPolicy, InputEstimate, InputFormat, InputOptions,
+    InputSummary, Scheme, Store, estimate_input,
 };
 
+use super::effort::{EffortArgs, Work};
 use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
 
@@ -20,8 +21,9 @@ Each line of a FILE holds a fingerprint and, after a tab, comma, colon or spaces
 document. Ids are optional, and several may share a fingerprint. Blank lines and lines that \
 start with # do not count. Files that end in .gz or .zst are decompressed; - is standard input.
 
-The store is written beside its place under a temporary name and renamed once it is whole. All \
-records are held in memory: about 25 bytes each, and their ids.";
+The store is written beside its place under a temporary name and renamed once it is whole. What \
+does not fit into --memory is sorted in temporary files, which need about three times the bytes of \
+one table and twice those of the ids. The store is the same for any memory and any number of threads.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -63,6 +65,8 @@ pub(super) struct BuildArgs {
     /// Replace a store that is there already
     #[arg(short, long)]
     force: bool,
+    #[command(flatten)]
+    effort: EffortArgs,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -87,39 +91,62 @@ enum FormatArg {
 }
 
 pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
-    let scheme = scheme_of(&args.scheme, args.k)?;
+    let files = inputs(&args.files)?;
+    let work = Work::start(&args.effort, args.quiet)?;
+    let mut builder = Builder::with_options(&args.store.store, options(args, &work)?)?;
+    let input = input_options(args);
+    if let Some(expected) = estimate(&files, &input)? {
+        builder.expect(&expected, !args.effort.skip_space_check)?;
+    }
+    let mut read_len = 0;
+    for file in &files {
+        let read = builder.read(file, &input);
+        let summary = read.inspect_err(|_| work.lost(builder.record_count()))?;
+        read_len += summary.byte_len;
+        work.aside(|| report_skipped(file, &summary));
+    }
+    let (store, report) = builder.finish_and_report()?;
+    work.done();
+    if !args.quiet {
+        print_report(&store, &report, read_len);
+    }
+    Ok(Verdict::Yes)
+}
+
+fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
     let ids = match args.ids {
         IdsArg::Auto => IdPolicy::Auto,
         IdsArg::None => IdPolicy::None,
         IdsArg::U64 => IdPolicy::U64,
         IdsArg::Text => IdPolicy::Text,
     };
-    let options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
-    let mut builder = Builder::with_options(&args.store.store, options)?;
+    let scheme = scheme_of(&args.scheme, args.k)?;
+    let mut options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
+    options.memory = args.effort.memory.map(|memory| memory.as_u64());
+    options.threads = args.effort.threads.map(usize::from);
+    options.temp_dir.clone_from(&args.effort.temp_dir);
+    Ok(options.observer(work.observer()))
+}
+
+fn input_options(args: &BuildArgs) -> InputOptions {
     let format = match args.input_format {
         FormatArg::Lines => InputFormat::Lines,
         FormatArg::U64le => InputFormat::U64Le,
         FormatArg::U64leId => InputFormat::U64LeId,
     };
-    let input =
-        InputOptions::default().format(format).radix(args.radix.into()).skip_bad(args.skip_bad);
-    let mut records = 0;
-    for file in inputs(&args.files)? {
-        let summary = read_records(&file, &input, |record: Record<'_>| match record.id {
-            Some(id) => builder.push(record.fingerprint, id),
-            None => {
-                builder.push_bare(record.fingerprint);
-                Ok(())
-            }
-        })?;
-        records += summary.record_count;
-        report_skipped(&file, &summary);
+    InputOptions::default().format(format).radix(args.radix.into()).skip_bad(args.skip_bad)
+}
+
+/// About how much all files hold, unless one does not tell.
+fn estimate(files: &[PathBuf], options: &InputOptions) -> anyhow::Result<Option<InputEstimate>> {
+    let mut all = InputEstimate::default();
+    for file in files {
+        match estimate_input(file, options)? {
+            Some(estimate) => all = all.plus(estimate),
+            None => return Ok(None),
+        }
     }
-    let store = builder.finish()?;
-    if !args.quiet {
-        report(&store, records);
-    }
-    Ok(Verdict::Yes)
+    Ok(Some(all))
 }
 
 /// A scheme by name, else a file of masks.
@@ -153,18 +180,51 @@ fn report_skipped(file: &Path, summary: &InputSummary) {
     }
 }
 
-fn report(store: &Store, records: u64) {
+fn print_report(store: &Store, report: &BuildReport, read_len: u64) {
     let info = store.info();
-    let distinct = info.fingerprint_count();
+    let distinct = report.fingerprint_count;
     say!(
         "fpstore: {}: {}, {}, {}, {}",
         info.path.display(),
-        counted(records, "record", "records"),
+        counted(report.record_count, "record", "records"),
         counted(distinct, "fingerprint", "fingerprints"),
         counted(info.id_count(), "id", "ids"),
         bytes(info.file_len()),
     );
     if distinct == 0 {
         say!("fpstore: the input holds no fingerprints, so the store is empty");
+        return;
     }
+    let tables: Vec<f64> = info
+        .segments
+        .iter()
+        .flat_map(|segment| &segment.tables)
+        .filter_map(|table| table.bits_per_fingerprint)
+        .collect();
+    let seconds: f64 = report.phases.iter().map(|(_, time)| time.as_secs_f64()).sum();
+    let phases: Vec<String> = report
+        .phases
+        .iter()
+        .map(|(phase, time)| format!("{} {:.2}", phase.name(), time.as_secs_f64()))
+        .collect();
+    say!(
+        "fpstore:   {}, {} read, {:.1} bits a fingerprint and table",
+        counted(report.record_count - distinct, "duplicate", "duplicates"),
+        bytes(read_len),
+        tables.iter().sum::<f64>() / tables.len() as f64,
+    );
+    let memory = peak_memory().map_or(String::new(), |len| format!(", {} of memory", bytes(len)));
+    let temporary = match report.temporary_len {
+        0 => String::new(),
+        len => format!(", {} of temporary files", bytes(len)),
+    };
+    say!("fpstore:   {seconds:.2} s ({}){memory}{temporary}", phases.join(", "));
+}
+
+/// The most memory that this process has held, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
 }

@@ -6,6 +6,7 @@ mod output;
 mod build;
 mod completions;
 mod dump;
+mod effort;
 mod info;
 mod query;
 mod verify;
@@ -106,6 +107,10 @@ pub(crate) fn run() -> ExitCode {
         Ok(Verdict::Yes) => ExitCode::SUCCESS,
         Ok(Verdict::No) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Interrupted)) => {
+            say!("fpstore: interrupted; nothing was changed");
+            ExitCode::from(effort::INTERRUPTED)
+        }
         Err(error) => {
             say!("fpstore: {error:#}");
             let cause = error.downcast_ref::<Error>();
@@ -140,6 +145,11 @@ fn hint(error: &Error) -> Option<String> {
             let store = path.parent()?.display();
             Some(format!("run 'fpstore verify -s {store}' for a full report"))
         }
+        Error::NoSpace { .. } => Some(
+            "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check begins \
+             all the same"
+                .into(),
+        ),
         Error::Locked { .. } => Some("try again when it is done".into()),
         _ => None,
     }

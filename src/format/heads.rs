@@ -1,7 +1,5 @@
 //! Blocks of heads: varint gaps, with restart points where a block is long.
 
-#[cfg(feature = "build")]
-use crate::bytes::put_u64;
 use crate::bytes::u64_at;
 use crate::error::Fault;
 use crate::format::gap_words::{HIGH_BITS, any_prefix_sum_is, sum_of_bytes};
@@ -261,31 +259,11 @@ fn overflow() -> Fault {
     Fault::rule(14, "gap carries past 2^64 - 1")
 }
 
-/// Appends the block of `heads`, ascending; `first_head` is the lowest that belongs to it.
-#[cfg(feature = "build")]
-#[expect(clippy::indexing_slicing, reason = "room that was just made")]
-pub(crate) fn write_block(heads: &[u64], first_head: u64, out: &mut Vec<u8>) {
-    let count = heads.len() as u64;
-    let restarts_at = out.len();
-    let restarts_len = restarts_len(count) as usize;
-    out.resize(restarts_at + restarts_len, 0);
-    let gaps_at = out.len();
-    let mut restarts = Vec::with_capacity(restarts_len);
-    let mut before = first_head;
-    for (position, &head) in (0_u64..).zip(heads) {
-        if restarts_len > 0 && position > 0 && position.is_multiple_of(RESTART_INTERVAL) {
-            put_u64(&mut restarts, before);
-            put_u64(&mut restarts, (out.len() - gaps_at) as u64);
-        }
-        varint::write(head - before, out);
-        before = head;
-    }
-    out[restarts_at..gaps_at].copy_from_slice(&restarts);
-}
-
 #[cfg(all(test, feature = "build"))]
 mod tests {
     use super::*;
+    use crate::disk::ScratchFolder;
+    use crate::format::block_writer::BlockWriter;
     use proptest::prelude::*;
 
     fn heads_of(gaps: &[u64], first_head: u64) -> Vec<u64> {
@@ -311,7 +289,12 @@ mod tests {
         fn blocks_come_back_whole_and_from_any_head(gaps in gaps(), first_head in 0..1_u64 << 50, pick: u64) {
             let heads = heads_of(&gaps, first_head);
             let mut bytes = Vec::new();
-            write_block(&heads, first_head, &mut bytes);
+            let mut writer = BlockWriter::new(first_head, &ScratchFolder::new("".into()));
+            heads.iter().for_each(|&head| writer.push(head).unwrap());
+            writer.close(0, |part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            }).unwrap();
             let block = Block::new(&bytes, heads.len() as u64, first_head).unwrap();
             let expected: Vec<(u64, u64)> = (0..).zip(heads.iter().copied()).collect();
             prop_assert_eq!(&all(block.heads()), &expected);

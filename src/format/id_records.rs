@@ -2,6 +2,8 @@
 
 #[cfg(feature = "build")]
 use crate::bytes::put_u64;
+#[cfg(feature = "build")]
+use crate::disk::{ScratchFolder, Spool};
 use crate::error::Fault;
 use crate::id::{IdKind, IdRef};
 use crate::section::Rank;
@@ -147,55 +149,65 @@ pub(crate) struct RecordWriter {
     layout: IdLayout,
     fingerprints: u64,
     records_len: u64,
-    payload: Vec<u8>,
+    /// The ids of the record that is being made.
+    payload: Spool,
+    count: u64,
 }
 
 #[cfg(feature = "build")]
 impl RecordWriter {
-    pub(crate) fn new(layout: IdLayout) -> Self {
-        RecordWriter { layout, fingerprints: 0, records_len: 0, payload: Vec::new() }
+    pub(crate) fn new(layout: IdLayout, folder: &ScratchFolder) -> Self {
+        let payload = Spool::new(folder);
+        RecordWriter { layout, fingerprints: 0, records_len: 0, payload, count: 0 }
     }
 
-    /// Appends the record of the next fingerprint, and its group's entry if it opens one.
+    /// Adds an id to the record of the fingerprint at hand. Where ids are texts, a number is
+    /// stored as the text that spells it.
     #[expect(clippy::indexing_slicing, reason = "an id has at most 8 bytes")]
-    pub(crate) fn push<'a>(
+    pub(crate) fn push(&mut self, id: IdRef<'_>) -> crate::error::Result<()> {
+        self.count += 1;
+        match (self.layout.kind, id) {
+            (IdKind::U64, IdRef::U64(number)) => {
+                let len = self.layout.id_len as usize;
+                self.payload.tail().extend_from_slice(&number.to_le_bytes()[..len]);
+            }
+            (_, IdRef::U64(number)) => put_text(&number.to_string(), self.payload.tail()),
+            (_, IdRef::Text(text)) => put_text(text, self.payload.tail()),
+        }
+        self.payload.settle()
+    }
+
+    /// Ends the record of a fingerprint: its group's entry if it opens one, and its bytes.
+    pub(crate) fn close(
         &mut self,
-        ids: impl Iterator<Item = IdRef<'a>>,
         groups: &mut Vec<u8>,
-        records: &mut Vec<u8>,
-    ) {
+        mut records: impl FnMut(&[u8]) -> crate::error::Result<()>,
+    ) -> crate::error::Result<()> {
         if self.fingerprints.is_multiple_of(GROUP_LEN) {
             put_u64(groups, self.records_len);
         }
         self.fingerprints += 1;
-        let before = records.len();
-        self.payload.clear();
-        let mut count = 0;
-        for id in ids {
-            count += 1;
-            match id {
-                IdRef::U64(number) => {
-                    let len = self.layout.id_len as usize;
-                    self.payload.extend_from_slice(&number.to_le_bytes()[..len]);
-                }
-                IdRef::Text(text) => {
-                    varint::write(text.len() as u64, &mut self.payload);
-                    self.payload.extend_from_slice(text.as_bytes());
-                }
-            }
+        let mut prefix = Vec::new();
+        varint::write(self.count, &mut prefix);
+        if self.layout.kind == IdKind::Text && self.count > 1 {
+            varint::write(self.payload.len(), &mut prefix);
         }
-        varint::write(count, records);
-        if self.layout.kind == IdKind::Text && count > 1 {
-            varint::write(self.payload.len() as u64, records);
-        }
-        records.extend_from_slice(&self.payload);
-        self.records_len += (records.len() - before) as u64;
+        self.records_len += prefix.len() as u64 + self.payload.len();
+        self.count = 0;
+        records(&prefix)?;
+        self.payload.drain(records)
     }
 
     /// Appends the entry that tells where the records end.
     pub(crate) fn finish(self, groups: &mut Vec<u8>) {
         put_u64(groups, self.records_len);
     }
+}
+
+#[cfg(feature = "build")]
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    varint::write(text.len() as u64, out);
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// The bytes that each u64 id takes if `largest` is the largest.
@@ -227,9 +239,13 @@ mod tests {
         fn records_come_back_in_order((kind, records) in records()) {
             let layout = IdLayout { kind, id_len: if kind == IdKind::U64 { 3 } else { 0 } };
             let (mut groups, mut bytes) = (Vec::new(), Vec::new());
-            let mut writer = RecordWriter::new(layout);
+            let mut writer = RecordWriter::new(layout, &ScratchFolder::new("".into()));
             for ids in &records {
-                writer.push(ids.iter().map(Id::as_ref), &mut groups, &mut bytes);
+                ids.iter().for_each(|id| writer.push(id.as_ref()).unwrap());
+                writer.close(&mut groups, |part| {
+                    bytes.extend_from_slice(part);
+                    Ok(())
+                }).unwrap();
             }
             writer.finish(&mut groups);
             prop_assert_eq!(groups.len() as u64, groups_len(records.len() as u64));

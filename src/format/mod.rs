@@ -8,6 +8,8 @@
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+#[cfg(feature = "build")]
+pub(crate) mod block_writer;
 pub(crate) mod directory;
 mod gap_words;
 pub(crate) mod header;

@@ -90,7 +90,7 @@ pub fn store_of(records: &[Record], scheme: Scheme) -> TempStore {
     for (value, id) in records {
         match id {
             Some(id) => builder.push(Fingerprint::new(*value), id.as_ref()).unwrap(),
-            None => builder.push_bare(Fingerprint::new(*value)),
+            None => builder.push_bare(Fingerprint::new(*value)).unwrap(),
         }
     }
     TempStore { store: builder.finish().unwrap(), folder }

@@ -1,33 +1,25 @@
 //! Records of a fixed number of bytes.
 
-use std::io::{BufRead, Read};
-
-use crate::build::input::{Intake, Record};
+use super::chunk::Chunk;
+use super::{Place, Sink};
 use crate::bytes::u64_at;
-use crate::error::{InputPlace, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::IdRef;
 
-/// Reads records of `LEN` bytes: a fingerprint, and an id if there is room for one.
-pub(super) fn read<const LEN: usize>(
-    mut reader: Box<dyn BufRead>,
-    intake: &mut Intake<'_>,
-) -> Result<()> {
-    let mut offset = 0;
-    loop {
-        let mut bytes = Vec::with_capacity(LEN);
-        let taken = reader.by_ref().take(LEN as u64).read_to_end(&mut bytes);
-        let len = taken.map_err(|source| intake.unreadable(source))?;
-        let place = InputPlace::Byte(offset);
-        match u64_at(&bytes, 0) {
-            _ if len == 0 => return Ok(()),
-            Some(value) if len == LEN => {
-                let fingerprint = Fingerprint::new(value);
-                let id = u64_at(&bytes, 8).map(IdRef::U64);
-                intake.record(place, Record { fingerprint, id })?;
-            }
-            _ => return intake.bad(place, format!("{len} bytes left over, expected {LEN}")),
+/// Reads the records of `LEN` bytes in a chunk: a fingerprint, and an id if there is room for one.
+/// Says whether to go on.
+pub(super) fn parse<const LEN: usize>(chunk: &Chunk, sink: &mut impl Sink) -> bool {
+    let (records, rest) = chunk.bytes.as_chunks::<LEN>();
+    for (place, record) in (chunk.offset..).step_by(LEN).zip(records) {
+        let fingerprint = Fingerprint::new(u64_at(record, 0).unwrap_or_default());
+        let id = u64_at(record, 8).map(IdRef::U64);
+        if !sink.record(Place::Byte(place), fingerprint, id) {
+            return false;
         }
-        offset += LEN as u64;
     }
+    if rest.is_empty() {
+        return true;
+    }
+    let place = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
+    sink.bad(Place::Byte(place), format!("{} bytes left over, expected {LEN}", rest.len()))
 }

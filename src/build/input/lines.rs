@@ -1,57 +1,47 @@
 //! Records as lines of text.
 
-use std::io::{BufRead, Read};
-
-use crate::build::input::{Intake, Record};
-use crate::error::{InputPlace, Result};
+use super::chunk::{Chunk, LINE_LEN_MAX};
+use super::{Place, Sink};
 use crate::fingerprint::{Fingerprint, Radix};
 use crate::id::IdRef;
 
-/// A longer line is no record: it shows a file of another kind, and must not fill the memory.
-const LINE_LEN_MAX: usize = 1 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads all lines of an input.
-pub(super) fn read(
-    mut reader: Box<dyn BufRead>,
-    radix: Radix,
-    intake: &mut Intake<'_>,
-) -> Result<()> {
-    let mut line = Vec::new();
-    for number in 1.. {
-        let place = InputPlace::Line(number);
-        line.clear();
-        let limit = LINE_LEN_MAX as u64 + 1;
-        let taken = reader.by_ref().take(limit).read_until(b'\n', &mut line);
-        if taken.map_err(|source| intake.unreadable(source))? == 0 {
-            break;
-        }
-        if line.len() > LINE_LEN_MAX {
-            intake
-                .bad(place, "line is longer than 1 MiB, expected a fingerprint and an id".into())?;
-            skip_line(&mut reader, &line).map_err(|source| intake.unreadable(source))?;
-            continue;
-        }
-        let content = trim_end(&line);
-        let content = match number {
-            1 => content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content),
-            _ => content,
-        };
-        match parse(content, radix) {
-            Ok(Some(record)) => intake.record(place, record)?,
-            Ok(None) => {}
-            Err(reason) => intake.bad(place, reason)?,
-        }
-    }
-    Ok(())
-}
+type Parsed<'a> = (Fingerprint, Option<IdRef<'a>>);
 
-/// Passes over the rest of a line that was cut.
-fn skip_line(reader: &mut dyn BufRead, begun: &[u8]) -> std::io::Result<()> {
-    if !begun.ends_with(b"\n") {
-        reader.skip_until(b'\n')?;
+/// Reads the lines of a chunk; says whether to go on, and how many lines there were.
+pub(super) fn parse(chunk: &Chunk, radix: Radix, sink: &mut impl Sink) -> (bool, u64) {
+    let too_long = || "line is longer than 1 MiB, expected a fingerprint and an id".to_string();
+    if chunk.is_long_line {
+        return (sink.bad(Place::Line(1), too_long()), 1);
     }
-    Ok(())
+    let mut rest = chunk.bytes.as_slice();
+    let mut number = 0;
+    while !rest.is_empty() {
+        number += 1;
+        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        let place = Place::Line(number);
+        let go_on = if line.len() > LINE_LEN_MAX {
+            sink.bad(place, too_long())
+        } else {
+            let content = trim_end(line);
+            let content = match chunk.offset == 0 && number == 1 {
+                true => content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content),
+                false => content,
+            };
+            match parse_line(content, radix) {
+                Ok(Some((fingerprint, id))) => sink.record(place, fingerprint, id),
+                Ok(None) => true,
+                Err(reason) => sink.bad(place, reason),
+            }
+        };
+        if !go_on {
+            return (false, number);
+        }
+    }
+    (true, number)
 }
 
 fn trim_end(line: &[u8]) -> &[u8] {
@@ -60,7 +50,12 @@ fn trim_end(line: &[u8]) -> &[u8] {
 }
 
 /// The record of a line, or `None` for a blank line or a comment.
-fn parse(line: &[u8], radix: Radix) -> Result<Option<Record<'_>>, String> {
+fn parse_line(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_>>, String> {
+    if radix == Radix::Hex
+        && let Some(record) = parse_plain(line)
+    {
+        return Ok(Some(record));
+    }
     let text = str::from_utf8(line).map_err(|fault| {
         format!("byte {} of the line is not UTF-8, expected text", fault.valid_up_to() + 1)
     })?;
@@ -77,21 +72,56 @@ fn parse(line: &[u8], radix: Radix) -> Result<Option<Record<'_>>, String> {
         None => rest.strip_prefix([',', ':', ' ']).unwrap_or(rest).trim_start_matches(' '),
     };
     let id = (!id.is_empty()).then_some(IdRef::Text(id));
-    Ok(Some(Record { fingerprint, id }))
+    Ok(Some((fingerprint, id)))
 }
+
+/// The record of a line of 16 hex digits, and an id after a tab if there is more: what most lines
+/// are. Anything else is for [`parse_line`] to read or refuse.
+fn parse_plain(line: &[u8]) -> Option<Parsed<'_>> {
+    let (digits, rest) = line.split_first_chunk::<16>()?;
+    let mut value = 0;
+    let mut all = 0;
+    for digit in digits {
+        let nibble = HEX_VALUES[usize::from(*digit)];
+        all |= nibble;
+        value = value << 4 | u64::from(nibble);
+    }
+    if all > 15 {
+        return None;
+    }
+    let id = match rest.split_first() {
+        None | Some((b'\t', [])) => None,
+        Some((b'\t', id)) => Some(IdRef::Text(str::from_utf8(id).ok()?)),
+        Some(_) => return None,
+    };
+    Some((Fingerprint::new(value), id))
+}
+
+/// The value of each hex digit; 255 for other bytes.
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u8;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::input::InputSummary;
+    use crate::build::input::tests::read_all;
+    use crate::error::InputPlace;
 
     fn parsed(line: &str) -> Option<(u64, Option<&str>)> {
-        let record = parse(line.as_bytes(), Radix::Hex).unwrap()?;
-        let id = record.id.map(|id| match id {
+        let (fingerprint, id) = parse_line(line.as_bytes(), Radix::Hex).unwrap()?;
+        let id = id.map(|id| match id {
             IdRef::Text(text) => text,
-            IdRef::U64(_) => unreachable!("lines give texts"),
+            IdRef::U64(_) => panic!("lines hold texts"),
         });
-        Some((record.fingerprint.value(), id))
+        Some((fingerprint.value(), id))
     }
 
     #[test]
@@ -109,18 +139,21 @@ mod tests {
         assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
     }
 
-    fn read_all(bytes: &[u8], skip_bad: bool) -> (Result<()>, Vec<u64>, InputSummary) {
-        let mut values = Vec::new();
-        let mut take = |record: Record<'_>| {
-            values.push(record.fingerprint.value());
-            Ok(())
-        };
-        let summary = InputSummary::default();
-        let mut intake =
-            Intake { name: "test".into(), doing: "read", skip_bad, summary, take: &mut take };
-        let done = read(Box::new(std::io::Cursor::new(bytes.to_vec())), Radix::Hex, &mut intake);
-        let summary = intake.summary;
-        (done, values, summary)
+    #[test]
+    fn plain_lines_mean_the_same_both_ways() {
+        for (line, id) in [
+            ("0123456789abcdef", None),
+            ("0123456789ABCDEF", None),
+            ("0123456789abcdef\t", None),
+            ("0123456789abcdef\t 7 ", Some(" 7 ")),
+            ("0123456789abcdef, 7", Some("7")),
+        ] {
+            assert_eq!(parsed(line), Some((0x0123_4567_89ab_cdef, id)), "{line}");
+        }
+        for line in ["0123456789abcdefg", "0123456789abcdef0", "0123456789abcde/"] {
+            assert!(parse_line(line.as_bytes(), Radix::Hex).is_err(), "{line}");
+        }
+        assert!(parse_line(b"0123456789abcdef\t\xff", Radix::Hex).is_err());
     }
 
     #[test]
@@ -137,7 +170,7 @@ mod tests {
         let (done, values, _) = read_all(&input, false);
         assert_eq!(values, [1]);
         let message = done.unwrap_err().to_string();
-        assert!(message.starts_with("test: line 2: 'xyz' is not a fingerprint"), "{message}");
+        assert!(message.contains(": line 2: 'xyz' is not a fingerprint"), "{message}");
 
         let (done, values, summary) = read_all(&input, true);
         done.unwrap();

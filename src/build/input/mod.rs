@@ -1,6 +1,9 @@
 //! Reading fingerprints and ids from files in the spellings that people have.
 
+mod batches;
 mod binary;
+mod chunk;
+mod estimate;
 mod lines;
 mod source;
 
@@ -9,6 +12,11 @@ use std::path::Path;
 use crate::error::{Error, InputPlace, Result};
 use crate::fingerprint::{Fingerprint, Radix};
 use crate::id::IdRef;
+use chunk::{Chunk, Chunker};
+use source::Source;
+
+pub(super) use batches::read_batches;
+pub use estimate::estimate_input;
 
 /// How many bad records a summary shows.
 const SHOWN_MAX: usize = 10;
@@ -85,6 +93,8 @@ pub struct SkippedRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputSummary {
+    /// Bytes read, after decompression.
+    pub byte_len: u64,
     /// Good records.
     pub record_count: u64,
     /// Bad records that were passed over.
@@ -123,45 +133,81 @@ pub fn read_records(
     options: &InputOptions,
     mut take: impl FnMut(Record<'_>) -> Result<()>,
 ) -> Result<InputSummary> {
-    let mut intake = Intake {
-        name: source::name_of(path),
-        doing: source::doing(path),
-        skip_bad: options.skip_bad,
-        summary: InputSummary::default(),
-        take: &mut take,
-    };
-    let reader = source::open(path)?;
-    match options.format {
-        InputFormat::Lines => lines::read(reader, options.radix, &mut intake)?,
-        InputFormat::U64Le => binary::read::<8>(reader, &mut intake)?,
-        InputFormat::U64LeId => binary::read::<16>(reader, &mut intake)?,
+    let source = Source::open(path)?;
+    let mut chunker = Chunker::new(source.reader, options.format);
+    let mut intake = Intake::new(source.name, source.doing, options.skip_bad);
+    while let Some(chunk) = chunker.next().map_err(|fault| intake.unreadable(fault))? {
+        let mut sink = RecordSink { intake: &mut intake, take: &mut take, failed: None };
+        let lines = parse(&chunk, options, &mut sink);
+        if let Some(error) = sink.failed {
+            return Err(error);
+        }
+        intake.lines += lines;
+        intake.summary.byte_len = chunker.offset();
     }
     Ok(intake.summary)
 }
 
-/// Takes records and faults on their way from an input, and knows what to do with each.
-struct Intake<'a> {
+/// Parses a chunk into a sink: how many lines it had.
+fn parse(chunk: &Chunk, options: &InputOptions, sink: &mut impl Sink) -> u64 {
+    match options.format {
+        InputFormat::Lines => lines::parse(chunk, options.radix, sink).1,
+        InputFormat::U64Le => {
+            binary::parse::<8>(chunk, sink);
+            0
+        }
+        InputFormat::U64LeId => {
+            binary::parse::<16>(chunk, sink);
+            0
+        }
+    }
+}
+
+/// Where in a chunk a record stands.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// The line of the chunk, counted from 1.
+    Line(u64),
+    /// The byte of the input.
+    Byte(u64),
+}
+
+impl Place {
+    /// The place in the input, if so many lines come before the chunk.
+    fn after(self, lines: u64) -> InputPlace {
+        match self {
+            Place::Line(line) => InputPlace::Line(lines + line),
+            Place::Byte(offset) => InputPlace::Byte(offset),
+        }
+    }
+}
+
+/// Takes what a parser finds; each call says whether to go on.
+trait Sink {
+    fn record(&mut self, place: Place, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool;
+
+    fn bad(&mut self, place: Place, reason: String) -> bool;
+}
+
+/// Keeps the summary of an input, and knows what to do with bad records.
+#[derive(Debug)]
+struct Intake {
     name: String,
     /// Completes the words "cannot ... it".
     doing: &'static str,
     skip_bad: bool,
     summary: InputSummary,
-    take: &'a mut dyn FnMut(Record<'_>) -> Result<()>,
+    /// The lines before the chunk at hand.
+    lines: u64,
 }
 
-impl Intake<'_> {
-    fn record(&mut self, place: InputPlace, record: Record<'_>) -> Result<()> {
-        match (self.take)(record) {
-            Ok(()) => {
-                self.summary.record_count += 1;
-                Ok(())
-            }
-            Err(Error::InvalidId { reason }) => self.bad(place, format!("bad id: {reason}")),
-            Err(error) => Err(error),
-        }
+impl Intake {
+    fn new(name: String, doing: &'static str, skip_bad: bool) -> Self {
+        Intake { name, doing, skip_bad, summary: InputSummary::default(), lines: 0 }
     }
 
-    fn bad(&mut self, place: InputPlace, reason: String) -> Result<()> {
+    fn bad(&mut self, place: Place, reason: String) -> Result<()> {
+        let place = place.after(self.lines);
         if !self.skip_bad {
             return Err(Error::BadInput { name: self.name.clone(), place, reason });
         }
@@ -174,5 +220,51 @@ impl Intake<'_> {
 
     fn unreadable(&self, source: std::io::Error) -> Error {
         Error::Io { doing: self.doing, path: self.name.clone().into(), source }
+    }
+}
+
+/// Hands records on as they are found.
+struct RecordSink<'a, F> {
+    intake: &'a mut Intake,
+    take: &'a mut F,
+    failed: Option<Error>,
+}
+
+impl<F: FnMut(Record<'_>) -> Result<()>> Sink for RecordSink<'_, F> {
+    fn record(&mut self, place: Place, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
+        match (self.take)(Record { fingerprint, id }) {
+            Ok(()) => {
+                self.intake.summary.record_count += 1;
+                true
+            }
+            Err(Error::InvalidId { reason }) => self.bad(place, format!("bad id: {reason}")),
+            Err(error) => {
+                self.failed = Some(error);
+                false
+            }
+        }
+    }
+
+    fn bad(&mut self, place: Place, reason: String) -> bool {
+        self.failed = self.intake.bad(place, reason).err();
+        self.failed.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn read_all(bytes: &[u8], skip_bad: bool) -> (Result<()>, Vec<u64>, InputSummary) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let options = InputOptions::default().skip_bad(skip_bad);
+        let mut values = Vec::new();
+        let read = read_records(file.path(), &options, |record| {
+            values.push(record.fingerprint.value());
+            Ok(())
+        });
+        let summary = read.as_ref().map(Clone::clone).unwrap_or_default();
+        (read.map(|_| ()), values, summary)
     }
 }

@@ -1,47 +1,77 @@
 //! Opening an input: a file, a compressed file, or standard input.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
 /// Files made with `zstd --long=31` need a window of this many bits.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
-const BUFFER_LEN: usize = 1 << 18;
 
-/// The name of an input in messages.
-pub(super) fn name_of(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
+/// The bytes of an input, decompressed.
+pub(super) struct Source {
+    pub(super) reader: Box<dyn Read + Send>,
+    /// Its name in messages.
+    pub(super) name: String,
+    /// What is done to its bytes: completes the words "cannot ... it".
+    pub(super) doing: &'static str,
+    /// The bytes of the file, if it is one.
+    pub(super) file_len: Option<u64>,
+    /// How many of them were read so far.
+    pub(super) taken: Arc<AtomicU64>,
 }
 
-/// The decompressed bytes of an input.
-pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(BufReader::with_capacity(BUFFER_LEN, io::stdin())));
-    }
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(Error::Io { doing: "read", path: path.into(), source });
-    }
-    Ok(match Compression::of(path) {
-        Some(Compression::Gzip) => {
-            let decoder = flate2::read::MultiGzDecoder::new(BufReader::new(file));
-            Box::new(BufReader::with_capacity(BUFFER_LEN, decoder))
+impl Source {
+    /// Opens the file at `path`, or standard input if it is `-`.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let taken = Arc::<AtomicU64>::default();
+        if path == Path::new("-") {
+            let name = "standard input".into();
+            let reader = Box::new(io::stdin());
+            return Ok(Source { reader, name, doing: "read", file_len: None, taken });
         }
-        Some(Compression::Zstandard) => {
-            let mut decoder = zstd::Decoder::new(file).map_err(Error::io("decompress", path))?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(Error::io("decompress", path))?;
-            Box::new(BufReader::with_capacity(BUFFER_LEN, decoder))
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let metadata = file.metadata().map_err(Error::io("inspect", path))?;
+        if metadata.is_dir() {
+            let source = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(Error::Io { doing: "read", path: path.into(), source });
         }
-        None => Box::new(BufReader::with_capacity(BUFFER_LEN, file)),
-    })
+        let compression = Compression::of(path);
+        let doing = if compression.is_some() { "decompress" } else { "read" };
+        let counted = Counted { file, taken: taken.clone() };
+        let reader: Box<dyn Read + Send> = match compression {
+            Some(Compression::Gzip) => {
+                Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(counted)))
+            }
+            Some(Compression::Zstandard) => {
+                let decoder = zstd::Decoder::new(counted).and_then(|mut decoder| {
+                    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                    Ok(decoder)
+                });
+                Box::new(decoder.map_err(Error::io("decompress", path))?)
+            }
+            None => Box::new(counted),
+        };
+        let file_len = metadata.is_file().then_some(metadata.len());
+        Ok(Source { reader, name: path.display().to_string(), doing, file_len, taken })
+    }
 }
 
-/// What is done to the bytes of an input, for messages.
-pub(super) fn doing(path: &Path) -> &'static str {
-    if Compression::of(path).is_some() { "decompress" } else { "read" }
+/// A file that counts the bytes read from it.
+struct Counted {
+    file: File,
+    taken: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.file.read(buffer)?;
+        self.taken.fetch_add(len as u64, Ordering::Relaxed);
+        Ok(len)
+    }
 }
 
 enum Compression {

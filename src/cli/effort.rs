@@ -1,0 +1,153 @@
+//! Long work on the command line: what it may take, how far it is, and how it is interrupted.
+
+use std::io::{self, IsTerminal};
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum};
+use fpstore::{Observer, Phase, Progress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output::counted;
+
+/// The status of a program that was interrupted, as shells count it: 128 and the signal.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// What a long command may take.
+#[derive(Args, Debug)]
+pub(super) struct EffortArgs {
+    /// Memory for all of it, such as 512MiB or 4GB; a quarter of the machine's if not given
+    #[arg(long, value_name = "SIZE")]
+    pub(super) memory: Option<ByteSize>,
+    /// Threads; one for each core if not given
+    #[arg(long, value_name = "N", env = "FPSTORE_THREADS")]
+    pub(super) threads: Option<NonZeroUsize>,
+    /// Directory for temporary files; beside the store if not given
+    #[arg(long, value_name = "DIR")]
+    pub(super) temp_dir: Option<PathBuf>,
+    /// Begin even if the disk seems too small
+    #[arg(long)]
+    pub(super) skip_space_check: bool,
+    /// When to show progress on standard error; auto is on a terminal
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    progress: ProgressArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProgressArg {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Long work under way.
+pub(super) struct Work {
+    interrupted: Arc<AtomicBool>,
+    bar: Arc<Bar>,
+}
+
+impl Work {
+    /// Begins to listen to signals and to show progress.
+    pub(super) fn start(args: &EffortArgs, quiet: bool) -> anyhow::Result<Self> {
+        let interrupted = Arc::<AtomicBool>::default();
+        let asked = interrupted.clone();
+        // The first signal lets the work tidy up; whoever asks again does not want to wait.
+        ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED.into());
+            }
+        })
+        .context("cannot listen to signals")?;
+        let shown = match args.progress {
+            ProgressArg::Auto => io::stderr().is_terminal() && !quiet,
+            ProgressArg::Always => true,
+            ProgressArg::Never => false,
+        };
+        Ok(Work { interrupted, bar: Arc::new(Bar::new(shown)) })
+    }
+
+    /// Who is to be told of the progress.
+    pub(super) fn observer(&self) -> Observer {
+        let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
+        Observer::new(move |progress| {
+            bar.show(progress);
+            match interrupted.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })
+    }
+
+    /// Prints lines without disturbing the bar.
+    pub(super) fn aside(&self, print: impl FnOnce()) {
+        self.bar.bar.suspend(print);
+    }
+
+    /// Says how far reading came before it failed.
+    pub(super) fn lost(&self, record_count: u64) {
+        self.done();
+        if record_count > 0 {
+            say!(
+                "fpstore: {} read before this; nothing was written",
+                counted(record_count, "record was", "records were"),
+            );
+        }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn done(&self) {
+        self.bar.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.done();
+    }
+}
+
+/// A progress bar that begins anew with each phase.
+struct Bar {
+    bar: ProgressBar,
+    phase: Mutex<Option<Phase>>,
+}
+
+impl Bar {
+    fn new(shown: bool) -> Self {
+        let target = match shown {
+            true => ProgressDrawTarget::stderr_with_hz(10),
+            false => ProgressDrawTarget::hidden(),
+        };
+        Bar { bar: ProgressBar::with_draw_target(None, target), phase: Mutex::new(None) }
+    }
+
+    fn show(&self, progress: Progress) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if *phase != Some(progress.phase) {
+            *phase = Some(progress.phase);
+            self.bar.reset();
+            self.bar.set_style(style(progress.total.is_some()));
+            self.bar.set_message(progress.phase.name());
+            match progress.total {
+                Some(total) => self.bar.set_length(total),
+                None => self.bar.unset_length(),
+            }
+        }
+        drop(phase);
+        self.bar.set_position(progress.done);
+    }
+}
+
+fn style(has_total: bool) -> ProgressStyle {
+    let template = match has_total {
+        true => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {per_sec}  {eta} left",
+        false => "{msg:8} {spinner} {human_pos}  {per_sec}  {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    style.progress_chars("=> ").tick_chars("-\\|/-")
+}

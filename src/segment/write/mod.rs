@@ -1,0 +1,214 @@
+//! Writing a segment: sorted values in, one file out, front to back within each section.
+
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        reason = "a writer handles its own values, in range by construction"
+    )
+)]
+
+mod section;
+mod table;
+
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::bits::packing;
+use crate::bits::permutation::{Permutation, Permuted};
+use crate::checksum::SetSum;
+use crate::disk::ScratchFolder;
+use crate::error::{Error, Result};
+use crate::format::directory::SectionPlace;
+use crate::format::header::{Header, TableDescriptor};
+use crate::format::id_records::{IdLayout, RecordWriter, groups_len};
+use crate::format::prefix_index;
+use crate::id::{IdKind, IdRef};
+use crate::recipe::Recipe;
+use crate::section::{Section, TableIndex};
+use section::SectionWriter;
+use table::TableEncoder;
+
+/// What must be known of a segment before its first byte is written.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentSpec {
+    pub(crate) fingerprint_count: u64,
+    pub(crate) table_count: usize,
+    pub(crate) tuned_k: u32,
+    pub(crate) ids: IdLayout,
+    pub(crate) recipe: Recipe,
+    /// Where bytes go that cannot be written yet and are too many for memory.
+    pub(crate) scratch: ScratchFolder,
+}
+
+/// A file that knows its name for messages.
+struct Output<W> {
+    file: W,
+    path: PathBuf,
+}
+
+impl<W: Write + Seek> Output<W> {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let done = self.file.seek(SeekFrom::Start(offset)).and_then(|_| self.file.write_all(bytes));
+        done.map_err(Error::io("write", &self.path))
+    }
+}
+
+/// A segment being written: tables in their order, then the ids, then `finish`.
+pub(crate) struct SegmentWriter<W> {
+    out: Output<W>,
+    spec: SegmentSpec,
+    header_len: u64,
+    places: Vec<SectionPlace>,
+    tables: Vec<TableDescriptor>,
+    set_sum: SetSum,
+    id_count: u64,
+    checksums: Vec<u8>,
+}
+
+impl<W: Write + Seek> SegmentWriter<W> {
+    /// Begins a segment in `file`; `path` is its name in messages.
+    pub(crate) fn new(file: W, path: &Path, spec: SegmentSpec) -> Result<Self> {
+        let header_len = Header::len_for(spec.table_count, spec.ids.kind != IdKind::None);
+        let mut writer = SegmentWriter {
+            out: Output { file, path: path.into() },
+            header_len,
+            places: Vec::new(),
+            tables: Vec::new(),
+            set_sum: SetSum::default(),
+            id_count: 0,
+            checksums: Vec::new(),
+            spec,
+        };
+        let text = writer.spec.recipe.text().as_bytes().to_vec();
+        writer.whole_section(Section::Recipe, text)?;
+        Ok(writer)
+    }
+
+    /// Writes the next table from its permuted values, distinct and ascending, which `values`
+    /// hands over some at a time.
+    ///
+    /// One pass: the lengths of index and tails follow from the counts, so all three sections
+    /// are written side by side.
+    pub(crate) fn table(
+        &mut self,
+        descriptor: TableDescriptor,
+        values: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let number = u16::try_from(self.tables.len()).expect("at most 256 tables");
+        let table = TableIndex(number);
+        let lines_len = prefix_index::section_len(descriptor.block_bits);
+        let tails_len = packing::packed_len(self.spec.fingerprint_count, descriptor.tail_bits)
+            .expect("at most 2^40 values of 56 bits");
+        let lines = SectionWriter::new(Section::PrefixIndex(table), self.next_offset());
+        let tails = SectionWriter::new(Section::Tails(table), lines.offset_after(lines_len));
+        let heads = SectionWriter::new(Section::Heads(table), tails.offset_after(tails_len));
+        let mut encoder = TableEncoder::new(descriptor, [lines, tails, heads], &self.spec.scratch);
+        let permutation = Permutation::new(descriptor.mask);
+        values(&mut |values| {
+            if number == 0 {
+                for &value in values {
+                    self.set_sum.add(permutation.invert(Permuted(value)));
+                }
+            }
+            encoder.push_all(values, &mut self.out)
+        })?;
+        debug_assert_eq!(encoder.value_count(), self.spec.fingerprint_count);
+        let (sections, wide) = encoder.finish(&mut self.out)?;
+        for section in sections {
+            self.close(section)?;
+        }
+        self.whole_section(Section::WideLines(table), wide)?;
+        self.tables.push(descriptor);
+        Ok(())
+    }
+
+    /// Writes the ids, which `lists` hands over: one list for each fingerprint, in the order of
+    /// the first table.
+    pub(crate) fn ids(
+        &mut self,
+        lists: impl FnOnce(&mut IdSections<'_, W>) -> Result<()>,
+    ) -> Result<()> {
+        let groups = SectionWriter::new(Section::IdGroups, self.next_offset());
+        let groups_len = groups_len(self.spec.fingerprint_count);
+        let records = SectionWriter::new(Section::IdRecords, groups.offset_after(groups_len));
+        let writer = RecordWriter::new(self.spec.ids, &self.spec.scratch);
+        let out = &mut self.out;
+        let mut sections = IdSections { groups, records, writer, out, id_count: 0 };
+        lists(&mut sections)?;
+        let IdSections { mut groups, records, writer, id_count, .. } = sections;
+        writer.finish(&mut groups.pending);
+        self.id_count = id_count;
+        self.close(groups)?;
+        self.close(records)
+    }
+
+    /// Writes checksums and header: the segment is whole, though not yet synced.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let checksums = std::mem::take(&mut self.checksums);
+        self.whole_section(Section::Checksums, checksums)?;
+        let header = Header {
+            header_len: self.header_len,
+            file_len: self.next_offset(),
+            fingerprint_count: self.spec.fingerprint_count,
+            id_count: self.id_count,
+            id_kind: self.spec.ids.kind,
+            id_len: self.spec.ids.id_len,
+            tuned_k: self.spec.tuned_k,
+            set_sum: self.set_sum,
+            tables: self.tables,
+            places: self.places,
+            crc: 0,
+        };
+        self.out.write_at(0, &header.encode())?;
+        let flushed: io::Result<()> = self.out.file.flush();
+        flushed.map_err(Error::io("write", &self.out.path))
+    }
+
+    fn next_offset(&self) -> u64 {
+        let end = self.places.last().map(|place| place.end().expect("a file fits 64 bits"));
+        end.unwrap_or(self.header_len)
+    }
+
+    fn whole_section(&mut self, section: Section, bytes: Vec<u8>) -> Result<()> {
+        let mut writer = SectionWriter::new(section, self.next_offset());
+        writer.pending = bytes;
+        self.close(writer)
+    }
+
+    fn close(&mut self, section: SectionWriter) -> Result<()> {
+        debug_assert_eq!(section.offset, self.next_offset());
+        let (place, checksums) = section.finish(&mut self.out)?;
+        self.places.push(place);
+        self.checksums.extend(checksums);
+        Ok(())
+    }
+}
+
+/// The sections of ids while they are written.
+pub(crate) struct IdSections<'a, W> {
+    groups: SectionWriter,
+    records: SectionWriter,
+    writer: RecordWriter,
+    out: &'a mut Output<W>,
+    id_count: u64,
+}
+
+impl<W: Write + Seek> IdSections<'_, W> {
+    /// Adds an id to the list of the fingerprint at hand.
+    pub(crate) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
+        self.id_count += 1;
+        self.writer.push(id)
+    }
+
+    /// Ends the list of a fingerprint.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        let (records, out) = (&mut self.records, &mut *self.out);
+        self.writer.close(&mut self.groups.pending, |bytes| {
+            records.pending.extend_from_slice(bytes);
+            records.spill(out)
+        })?;
+        self.groups.spill(self.out)
+    }
+}

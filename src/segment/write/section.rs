@@ -1,0 +1,77 @@
+//! One section on its way to the file, with the checksums of its pages.
+
+use std::io::{Seek, Write};
+
+use super::Output;
+use crate::checksum::{PAGE_LEN, PageIdentity};
+use crate::error::Result;
+use crate::format::directory::{SectionPlace, kind_tag, table_tag};
+use crate::section::Section;
+
+/// Whole pages are handed to the file once so many bytes wait.
+const SPILL_LEN: usize = 1 << 20;
+
+pub(super) struct SectionWriter {
+    section: Section,
+    pub(super) offset: u64,
+    written_len: u64,
+    /// Bytes that wait for their page to fill.
+    pub(super) pending: Vec<u8>,
+    checksums: Vec<u8>,
+}
+
+impl SectionWriter {
+    pub(super) fn new(section: Section, offset: u64) -> Self {
+        let (pending, checksums) = (Vec::new(), Vec::new());
+        SectionWriter { section, offset, written_len: 0, pending, checksums }
+    }
+
+    /// Where the section after this one starts, if this one has `len` bytes.
+    pub(super) fn offset_after(&self, len: u64) -> u64 {
+        self.offset + len.next_multiple_of(PAGE_LEN as u64)
+    }
+
+    /// The bytes of the section so far.
+    pub(super) fn len(&self) -> u64 {
+        self.written_len + self.pending.len() as u64
+    }
+
+    /// Hands whole pages to the file if many wait.
+    #[inline]
+    pub(super) fn spill(&mut self, out: &mut Output<impl Write + Seek>) -> Result<()> {
+        if self.pending.len() >= SPILL_LEN {
+            let whole = self.pending.len() / PAGE_LEN * PAGE_LEN;
+            self.write_pages(whole, out)?;
+        }
+        Ok(())
+    }
+
+    fn write_pages(&mut self, len: usize, out: &mut Output<impl Write + Seek>) -> Result<()> {
+        let (pages, _) = self.pending[..len].as_chunks::<PAGE_LEN>();
+        for (number, page) in (self.written_len / PAGE_LEN as u64..).zip(pages) {
+            let identity = PageIdentity {
+                kind: kind_tag(self.section),
+                table: table_tag(self.section),
+                page_in_section: number,
+            };
+            self.checksums.extend(identity.checksum(page).to_le_bytes());
+        }
+        out.write_at(self.offset + self.written_len, &self.pending[..len])?;
+        self.pending.drain(..len);
+        self.written_len += len as u64;
+        Ok(())
+    }
+
+    /// Writes the rest, filled up with zeros. The checksums section has none of its own.
+    pub(super) fn finish(
+        mut self,
+        out: &mut Output<impl Write + Seek>,
+    ) -> Result<(SectionPlace, Vec<u8>)> {
+        let len = self.len();
+        self.pending.resize(self.pending.len().next_multiple_of(PAGE_LEN), 0);
+        self.write_pages(self.pending.len(), out)?;
+        let place = SectionPlace { section: self.section, offset: self.offset, len };
+        let own = if self.section == Section::Checksums { Vec::new() } else { self.checksums };
+        Ok((place, own))
+    }
+}

@@ -1,0 +1,141 @@
+//! Merging sorted sources into one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use crate::error::Result;
+use crate::id::IdRef;
+use crate::sort::block::{BLOCK_COUNT, Block};
+use crate::sort::run::RunReader;
+
+/// Something sorted that is read block by block.
+pub(super) enum Source<'a> {
+    Run(RunReader<'a>),
+    Keys(&'a [u64]),
+    Numbers(&'a [(u64, u64)]),
+    /// Keys, and where in the arena their texts are.
+    Texts(&'a [(u64, u64)], &'a Arena),
+}
+
+impl Source<'_> {
+    pub(super) fn next_block(&mut self, block: &mut Block) -> Result<bool> {
+        if let Source::Run(reader) = self {
+            return reader.next_block(block);
+        }
+        block.clear();
+        match self {
+            Source::Run(_) => {}
+            Source::Keys(keys) => block.keys.extend_from_slice(take(keys)),
+            Source::Numbers(entries) => {
+                take(entries).iter().for_each(|&(key, number)| block.push_number(key, number));
+            }
+            Source::Texts(entries, arena) => {
+                while let Some((&(key, place), rest)) = entries.split_first()
+                    && !block.is_full()
+                {
+                    block.push_text(key, arena.text(place));
+                    *entries = rest;
+                }
+            }
+        }
+        Ok(!block.keys.is_empty())
+    }
+}
+
+/// The next entries of a block, which `rest` then no longer has.
+fn take<'a, T>(rest: &mut &'a [T]) -> &'a [T] {
+    let (taken, left) = rest.split_at(rest.len().min(BLOCK_COUNT));
+    *rest = left;
+    taken
+}
+
+/// Texts one after the other, each with its length before it.
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    bytes: Vec<u8>,
+}
+
+impl Arena {
+    /// Appends a text of at most 65 535 bytes: its place.
+    pub(super) fn push(&mut self, text: &[u8]) -> u64 {
+        let place = self.bytes.len() as u64;
+        crate::bytes::put_u16(&mut self.bytes, text.len() as u16);
+        self.bytes.extend_from_slice(text);
+        place
+    }
+
+    /// Appends all texts of another arena: what to add to their places.
+    pub(super) fn append(&mut self, other: &Arena) -> u64 {
+        let base = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(&other.bytes);
+        base
+    }
+
+    fn text(&self, place: u64) -> &[u8] {
+        let place = place as usize;
+        let len = usize::from(self.bytes[place]) | usize::from(self.bytes[place + 1]) << 8;
+        &self.bytes[place + 2..place + 2 + len]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Hands all entries of the sources to `each` by ascending key, equal keys in the order of the
+/// sources and within one in its own order.
+pub(super) fn merge(
+    sources: Vec<Source<'_>>,
+    mut each: impl FnMut(u64, Option<IdRef<'_>>) -> Result<()>,
+) -> Result<()> {
+    let mut cursors = Vec::with_capacity(sources.len());
+    for source in sources {
+        let mut cursor = Cursor { source, block: Block::default(), at: 0 };
+        if cursor.source.next_block(&mut cursor.block)? {
+            cursors.push(cursor);
+        }
+    }
+    if let [only] = cursors.as_mut_slice() {
+        loop {
+            for (at, &key) in only.block.keys.iter().enumerate() {
+                each(key, only.block.id(at))?;
+            }
+            if !only.source.next_block(&mut only.block)? {
+                return Ok(());
+            }
+        }
+    }
+    let mut heap: BinaryHeap<Reverse<(u64, usize)>> = cursors
+        .iter()
+        .enumerate()
+        .map(|(number, cursor)| Reverse((cursor.key(), number)))
+        .collect();
+    while let Some(mut top) = heap.peek_mut() {
+        let Reverse((key, number)) = *top;
+        let cursor = &mut cursors[number];
+        each(key, cursor.block.id(cursor.at))?;
+        cursor.at += 1;
+        if cursor.at == cursor.block.keys.len() {
+            cursor.at = 0;
+            if !cursor.source.next_block(&mut cursor.block)? {
+                PeekMut::pop(top);
+                continue;
+            }
+        }
+        *top = Reverse((cursor.key(), number));
+    }
+    Ok(())
+}
+
+struct Cursor<'a> {
+    source: Source<'a>,
+    block: Block,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn key(&self) -> u64 {
+        self.block.keys[self.at]
+    }
+}

@@ -1,0 +1,107 @@
+//! Watching long work: how far it is, and whether it should go on.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// The observer is called each time so much more is done.
+const STEP: u64 = 1 << 16;
+
+/// What a build is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Taking records; they are counted.
+    Read,
+    /// Sorting them and finding the distinct fingerprints; records are counted.
+    Sort,
+    /// Sorting and encoding the tables; fingerprints are counted, twice for each table.
+    Tables,
+    /// Writing the ids; records are counted.
+    Ids,
+    /// Syncing and publishing.
+    Publish,
+}
+
+impl Phase {
+    /// The word for it: `read`, `sort`, `tables`, `ids` or `publish`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Read => "read",
+            Phase::Sort => "sort",
+            Phase::Tables => "tables",
+            Phase::Ids => "ids",
+            Phase::Publish => "publish",
+        }
+    }
+}
+
+/// How far a build is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub phase: Phase,
+    /// How much of it is done, in the units of the phase.
+    pub done: u64,
+    /// How much there is to do, where that is known.
+    pub total: Option<u64>,
+}
+
+/// Is told now and then how far a build is, from any of its threads. If it breaks, the build
+/// ends with [`Error::Interrupted`], and what was there before stays as it was.
+#[derive(Clone)]
+pub struct Observer(Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>);
+
+impl Observer {
+    /// An observer that is this function.
+    pub fn new(watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Observer(Arc::new(watch))
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
+/// Counts the work of one phase.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    observer: Option<Observer>,
+    phase: Phase,
+    total: Option<u64>,
+    done: Arc<AtomicU64>,
+}
+
+impl Watch {
+    pub(crate) fn new(observer: Option<Observer>, phase: Phase, total: Option<u64>) -> Self {
+        Watch { observer, phase, total, done: Arc::default() }
+    }
+
+    /// The same watcher for another phase.
+    pub(crate) fn next(&self, phase: Phase, total: Option<u64>) -> Self {
+        Watch::new(self.observer.clone(), phase, total)
+    }
+
+    /// Says that so much more is done, and asks whether to go on.
+    #[inline]
+    pub(crate) fn tick(&self, count: u64) -> Result<()> {
+        let before = self.done.fetch_add(count, Ordering::Relaxed);
+        if before / STEP == (before + count) / STEP { Ok(()) } else { self.report() }
+    }
+
+    /// Tells the observer how far it is, and asks whether to go on.
+    pub(crate) fn report(&self) -> Result<()> {
+        let Some(observer) = &self.observer else { return Ok(()) };
+        let done = self.done.load(Ordering::Relaxed);
+        match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Interrupted),
+        }
+    }
+}
