@@ -18,7 +18,8 @@ pub enum Phase {
     Read,
     /// Sorting them and finding the distinct fingerprints; records are counted.
     Sort,
-    /// Sorting and encoding the tables; fingerprints are counted, twice for each table.
+    /// Sorting and encoding the tables; fingerprints are counted, once when sorted for a table and once
+    /// when encoded.
     Tables,
     /// Writing the ids; records are counted.
     Ids,

@@ -38,13 +38,19 @@ impl BuildOptions {
             self.memory.unwrap_or_else(|| (usable_memory() / 4).max(DEFAULT_MIN).max(least));
         if memory < least {
             let reason = format!(
-                "{memory} bytes of memory are too few for {threads} threads, {least} are the least"
+                "{:.1} MiB of memory are too few for {threads} threads, {:.1} MiB are the least",
+                mib(memory),
+                mib(least)
             );
             return Err(Error::InvalidOptions { reason });
         }
         let fixed = FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64;
         Ok(Resources { memory: memory - fixed, threads, folder: ScratchFolder::new(folder) })
     }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB as f64
 }
 
 /// The memory of the machine, or of the control group that the process may not leave.

@@ -137,7 +137,7 @@ impl SegmentFile {
 impl Write for SegmentFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         disk::step(&self.path, Step::Write)?;
-        self.file.write(bytes)
+        self.file.write(bytes).map_err(disk::bare)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -85,10 +85,11 @@ fn needs(input: &InputEstimate, table_count: u64, memory: u64) -> Needs {
     if in_memory(input, memory) {
         return Needs { store, temporary: 0 };
     }
-    // Runs of all records; their distinct values; then two tables, one of them in two copies
-    // while it is merged. Runs without ids are gone by then.
+    // Runs of all records; their distinct values; then a table in two copies while it is merged
+    // beside the one before, if that is not the distinct values themselves. Runs without ids
+    // are gone by then.
     let records = values_len + input.id_len + 2 * input.id_count;
-    let tables = if table_count > 1 { 3 * values_len } else { 0 };
+    let tables = values_len * [0, 0, 2, 3][table_count.min(3) as usize];
     let kept = if input.id_count > 0 { records } else { 0 };
     Needs { store, temporary: (records + values_len).max(kept + values_len + tables) }
 }

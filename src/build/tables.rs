@@ -45,7 +45,9 @@ impl Contents<'_> {
             scratch: self.resources.folder.clone(),
         };
         let mut writer = SegmentWriter::new(file, &path, spec)?;
-        let steps = 2 * self.distinct.count * scheme.masks().len() as u64;
+        let sorted = scheme.masks().iter().filter(|&&mask| !Permutation::new(mask).is_identity());
+        let passes = (scheme.masks().len() + sorted.count()) as u64;
+        let steps = self.distinct.count * passes;
         self.tables(&mut writer, &watch.next(Phase::Tables, Some(steps)))?;
         clock.ended(Phase::Tables);
         if self.records.ids != IdColumn::None {
@@ -94,7 +96,6 @@ impl Contents<'_> {
     fn prepare(&self, mask: u64, held: u64, watch: &Watch) -> Result<Option<SortedValues>> {
         let permutation = Permutation::new(mask);
         if permutation.is_identity() {
-            watch.tick(self.distinct.count)?;
             return Ok(None);
         }
         let held = held + self.records.memory_len() + self.distinct.memory_len();

@@ -1,5 +1,6 @@
 //! Long work on the command line: what it may take, how far it is, and how it is interrupted.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -11,7 +12,7 @@ use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use fpstore::{Observer, Phase, Progress};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::output::counted;
 
@@ -123,7 +124,8 @@ impl Bar {
             true => ProgressDrawTarget::stderr_with_hz(10),
             false => ProgressDrawTarget::hidden(),
         };
-        Bar { bar: ProgressBar::with_draw_target(None, target), phase: Mutex::new(None) }
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(false));
+        Bar { bar, phase: Mutex::new(None) }
     }
 
     fn show(&self, progress: Progress) {
@@ -145,9 +147,12 @@ impl Bar {
 
 fn style(has_total: bool) -> ProgressStyle {
     let template = match has_total {
-        true => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {per_sec}  {eta} left",
-        false => "{msg:8} {spinner} {human_pos}  {per_sec}  {elapsed}",
+        true => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
+        false => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
     };
     let style = ProgressStyle::with_template(template).expect("the template is valid");
-    style.progress_chars("=> ").tick_chars("-\\|/-")
+    let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{:.2} million/s", state.per_sec() / 1e6);
+    };
+    style.with_key("rate", rate).progress_chars("=> ").tick_chars("-\\|/-")
 }

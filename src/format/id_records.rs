@@ -152,13 +152,22 @@ pub(crate) struct RecordWriter {
     /// The ids of the record that is being made.
     payload: Spool,
     count: u64,
+    /// What comes before them; kept for its memory.
+    prefix: Vec<u8>,
 }
 
 #[cfg(feature = "build")]
 impl RecordWriter {
     pub(crate) fn new(layout: IdLayout, folder: &ScratchFolder) -> Self {
         let payload = Spool::new(folder);
-        RecordWriter { layout, fingerprints: 0, records_len: 0, payload, count: 0 }
+        RecordWriter {
+            layout,
+            fingerprints: 0,
+            records_len: 0,
+            payload,
+            count: 0,
+            prefix: Vec::new(),
+        }
     }
 
     /// Adds an id to the record of the fingerprint at hand. Where ids are texts, a number is
@@ -187,14 +196,14 @@ impl RecordWriter {
             put_u64(groups, self.records_len);
         }
         self.fingerprints += 1;
-        let mut prefix = Vec::new();
-        varint::write(self.count, &mut prefix);
+        self.prefix.clear();
+        varint::write(self.count, &mut self.prefix);
         if self.layout.kind == IdKind::Text && self.count > 1 {
-            varint::write(self.payload.len(), &mut prefix);
+            varint::write(self.payload.len(), &mut self.prefix);
         }
-        self.records_len += prefix.len() as u64 + self.payload.len();
+        self.records_len += self.prefix.len() as u64 + self.payload.len();
         self.count = 0;
-        records(&prefix)?;
+        records(&self.prefix)?;
         self.payload.drain(records)
     }
 
