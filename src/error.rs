@@ -233,9 +233,13 @@ impl fmt::Display for Error {
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
             Error::InvalidOptions { reason } => f.write_str(reason),
-            Error::NoSpace { path, needed, free } => {
-                write!(f, "about {needed} bytes are needed in {}, {free} are free", path.display())
-            }
+            Error::NoSpace { path, needed, free } => write!(
+                f,
+                "about {:.1} MiB are needed in {}, {:.1} MiB are free",
+                *needed as f64 / MIB,
+                path.display(),
+                *free as f64 / MIB
+            ),
             Error::Interrupted => f.write_str("interrupted"),
             Error::InvalidFingerprint(fault) => fault.fmt(f),
             Error::TooLarge { reason } => f.write_str(reason),
