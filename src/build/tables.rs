@@ -119,7 +119,7 @@ impl Contents<'_> {
         let mut sorter = RecordSorter::new(self.resources.beside(held), texts_only);
         self.records.pass(|key, id| {
             let key = first.apply(Fingerprint::new(key)).0;
-            match id {
+            match id.get() {
                 Some(id) => sorter.push(key, id),
                 None => sorter.push_bare(key),
             }
@@ -148,7 +148,7 @@ fn lists(writer: &mut Writer<'_>, records: &SortedRecords, watch: &Watch) -> Res
                 sections.close()?;
             }
             open = Some(key);
-            id.map_or(Ok(()), |id| sections.push(id))?;
+            id.get().map_or(Ok(()), |id| sections.push(id))?;
             watch.tick(1)
         })?;
         if open.is_some() { sections.close() } else { Ok(()) }

@@ -76,6 +76,19 @@ impl Block {
         self.keys.push(key);
     }
 
+    /// Puts entries with numbers in the place of what was here.
+    pub(super) fn set_numbers(&mut self, entries: &[(u64, u64)]) {
+        let mut numbers = match std::mem::take(&mut self.ids) {
+            BlockIds::Numbers(numbers) => numbers,
+            _ => Vec::new(),
+        };
+        numbers.clear();
+        numbers.extend(entries.iter().map(|entry| entry.1));
+        self.ids = BlockIds::Numbers(numbers);
+        self.keys.clear();
+        self.keys.extend(entries.iter().map(|entry| entry.0));
+    }
+
     /// The id of the entry at `at`.
     pub(super) fn id(&self, at: usize) -> Option<IdRef<'_>> {
         match &self.ids {

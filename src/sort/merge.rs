@@ -27,9 +27,7 @@ impl Source<'_> {
         match self {
             Source::Run(_) => {}
             Source::Keys(keys) => block.keys.extend_from_slice(take(keys)),
-            Source::Numbers(entries) => {
-                take(entries).iter().for_each(|&(key, number)| block.push_number(key, number));
-            }
+            Source::Numbers(entries) => block.set_numbers(take(entries)),
             Source::Texts(entries, arena) => {
                 while let Some((&(key, place), rest)) = entries.split_first()
                     && !block.is_full()
@@ -83,11 +81,24 @@ impl Arena {
     }
 }
 
+/// The id of an entry, if it has one; to be looked up only by who wants it.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryId<'a> {
+    block: &'a Block,
+    at: usize,
+}
+
+impl<'a> EntryId<'a> {
+    pub(crate) fn get(self) -> Option<IdRef<'a>> {
+        self.block.id(self.at)
+    }
+}
+
 /// Hands all entries of the sources to `each` by ascending key, equal keys in the order of the
 /// sources and within one in its own order.
 pub(super) fn merge(
     sources: Vec<Source<'_>>,
-    mut each: impl FnMut(u64, Option<IdRef<'_>>) -> Result<()>,
+    mut each: impl FnMut(u64, EntryId<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut cursors = Vec::with_capacity(sources.len());
     for source in sources {
@@ -99,7 +110,7 @@ pub(super) fn merge(
     if let [only] = cursors.as_mut_slice() {
         loop {
             for (at, &key) in only.block.keys.iter().enumerate() {
-                each(key, only.block.id(at))?;
+                each(key, EntryId { block: &only.block, at })?;
             }
             if !only.source.next_block(&mut only.block)? {
                 return Ok(());
@@ -114,7 +125,7 @@ pub(super) fn merge(
     while let Some(mut top) = heap.peek_mut() {
         let Reverse((key, number)) = *top;
         let cursor = &mut cursors[number];
-        each(key, cursor.block.id(cursor.at))?;
+        each(key, EntryId { block: &cursor.block, at: cursor.at })?;
         cursor.at += 1;
         if cursor.at == cursor.block.keys.len() {
             cursor.at = 0;

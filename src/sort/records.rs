@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::id::IdRef;
 use crate::sort::Resources;
-use crate::sort::merge::{Arena, Source, merge};
+use crate::sort::merge::{Arena, EntryId, Source, merge};
 use crate::sort::partition;
 use crate::sort::run::RunWriter;
 use crate::sort::values::{Keeper, Levels, SortedValues, write_source};
@@ -237,10 +237,7 @@ pub(crate) struct SortedRecords {
 impl SortedRecords {
     /// Hands all records to `each` by ascending key, those of one key in the order they came in,
     /// except that bare ones come first. Bare ones may be fewer than came.
-    pub(crate) fn pass(
-        &self,
-        each: impl FnMut(u64, Option<IdRef<'_>>) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
         let all = self.bare.count() + self.numbers.count() + self.texts.count();
         let [bare, numbers, texts] = self.batch.sources();
         let mut sources = self.bare.sources(&self.resources, all);

@@ -244,7 +244,7 @@ impl Levels {
             let mut writer = RunWriter::create(resources)?;
             let mut block = Block::default();
             merge(sources, |key, id| {
-                match id {
+                match id.get() {
                     None => block.keys.push(key),
                     Some(IdRef::U64(number)) => block.push_number(key, number),
                     Some(IdRef::Text(text)) => block.push_text(key, text.as_bytes()),
