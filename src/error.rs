@@ -50,6 +50,8 @@ pub enum Error {
     Locked {
         /// The store.
         path: PathBuf,
+        /// The number of that process, where it is known.
+        process: Option<u32>,
     },
     /// The format version is outside the range that this release reads.
     UnsupportedVersion {
@@ -215,7 +217,10 @@ impl fmt::Display for Error {
             Error::StoreExists { path } => {
                 write!(f, "there is a store at {} already", path.display())
             }
-            Error::Locked { path } => {
+            Error::Locked { path, process: Some(process) } => {
+                write!(f, "process {process} is writing to {}", path.display())
+            }
+            Error::Locked { path, process: None } => {
                 write!(f, "another process is writing to {}", path.display())
             }
             Error::UnsupportedVersion { path, found, oldest, newest } => write!(

@@ -2,7 +2,7 @@
 """A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
 
     fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
-    fpstore_reader.py verify STORE         check rules R-1 to R-23
+    fpstore_reader.py verify STORE         check rules R-1 to R-24
     fpstore_reader.py query STORE HEX K    what is within K bits, by a pass over table 0
 
 Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
@@ -36,6 +36,12 @@ class File:
     def need(self, holds, rule, at, words):
         if not holds:
             raise Fault(f"{self.path}: byte {at:#x}: {words} (R-{rule})")
+
+    def text(self, raw, rule, at):
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            self.need(False, rule, at, "a text is not UTF-8")
 
     def check_start(self, magic, least_len, len_rule):
         """What comes before the CRC can be found."""
@@ -264,12 +270,6 @@ class Segment(File):
         self.need(right, 18, 41, f"ids of {self.id_len} bytes, expected {least}")
         return all_ids
 
-    def text(self, raw, rule, at):
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            self.need(False, rule, at, "a text is not UTF-8")
-
     def verify(self):
         for (kind, table), (offset, length) in self.directory.items():
             if kind != CHECKSUMS:
@@ -293,17 +293,25 @@ class Manifest(File):
         data, need = self.data, self.need
         self.check_start(b"\x89FPM\r\n\x1a\n", 36, 22)
         count, self.generation, next_number = struct.unpack_from("<IQQ", data, 12)
-        need(len(data) == 32 + 32 * count + 4, 22, 12, f"{count} segments in {len(data)} bytes")
-        self.check_crc(len(data))
         need(count <= 65536, 22, 12, f"{count} segments")
-        self.entries, last = [], -1
+        label_at = 32 + 32 * count
+        need(label_at + 4 <= len(data), 22, 12, f"{count} segments in {len(data)} bytes")
+        self.check_crc(len(data))
+        self.entries, numbers = [], set()
         for at in range(32, 32 + 32 * count, 32):
-            number, *facts, reserved = struct.unpack_from("<QQQII", data, at)
-            need(last < number < next_number, 22, at, f"segment number {number} after {last}")
-            need(reserved == 0, 5, at + 28, "reserved bytes are not zero")
-            last = number
+            number, *facts, label_len = struct.unpack_from("<QQQII", data, at)
+            need(number < next_number, 22, at, f"segment number {number}, next is {next_number}")
+            need(number not in numbers, 22, at, f"segment number {number} twice")
+            numbers.add(number)
+            label_end = label_at + label_len
+            need(label_len <= 255 and label_end + 4 <= len(data), 24, at + 28, "label too long")
+            label = self.text(data[label_at:label_end], 24, label_at)
+            plain = all(c >= " " and not "\x7f" <= c <= "\x9f" for c in label)
+            need(plain, 24, label_at, "the label has a control character")
+            label_at = label_end
             path = os.path.join(store, f"segment-{number:016x}.fps")
             self.entries.append((at, path, tuple(facts)))
+        need(label_at + 4 == len(data), 24, label_at, "bytes after the last label")
 
     def segments(self):
         segments = []

@@ -20,12 +20,13 @@ pub use options::{BuildOptions, IdPolicy};
 pub use report::BuildReport;
 pub use space::InputEstimate;
 
-use crate::build::publish::Target;
+use crate::build::publish::{Purpose, Target};
 use crate::build::report::Clock;
 use crate::build::tables::Contents;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::header::FINGERPRINT_COUNT_MAX;
+use crate::format::manifest::fault_of_label;
 use crate::id::IdRef;
 use crate::sort::{RecordSorter, Resources};
 use crate::store::Store;
@@ -84,7 +85,50 @@ impl Builder {
     /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
     /// * [`Error::Io`] if the system refuses, or there is no such directory for temporary files.
     pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
-        let target = Target::claim(path.into(), options.replace)?;
+        let purpose = if options.replace { Purpose::Replace } else { Purpose::Create };
+        Builder::start(Target::claim(path.into(), purpose)?, options)
+    }
+
+    /// A builder of one more segment of the store in the directory `path`, which answers as before
+    /// until the segment is whole. [`BuildOptions::replace`] does not matter here.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
+    /// * [`Error::RecipeMismatch`] if its fingerprints were made in another way.
+    /// * Otherwise as [`Builder::with_options`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), fpstore::Error> {
+    /// use fpstore::{BuildOptions, Builder};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("pages.fps");
+    /// # Builder::new(&path)?.finish()?;
+    ///
+    /// let mut builder = Builder::append(&path, BuildOptions::default().label("2026-11"))?;
+    /// builder.push(0xc0f1_789b_ed2e_b9b8.into(), 17)?;
+    /// let store = builder.finish()?;
+    /// assert_eq!(store.info().segments.last().unwrap().label, "2026-11");
+    /// # Ok(()) }
+    /// ```
+    pub fn append(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
+        let path = path.into();
+        let target = Target::claim(path.clone(), Purpose::Append)?;
+        if let Some(recipe) = Store::open(path)?.recipe()
+            && *recipe != options.recipe
+        {
+            let (store, given) = (recipe.clone(), options.recipe);
+            return Err(Error::RecipeMismatch { store, given });
+        }
+        Builder::start(target, options)
+    }
+
+    fn start(target: Target, options: BuildOptions) -> Result<Self> {
+        if let Some(reason) = fault_of_label(&options.label) {
+            return Err(Error::InvalidOptions { reason });
+        }
         let folder = match &options.temp_dir {
             Some(folder) => folder.clone(),
             None => target.temporary_folder().to_path_buf(),
@@ -201,7 +245,7 @@ impl Builder {
             records: &records,
             distinct: &distinct,
         };
-        let store = target.publish(|file| {
+        let store = target.publish(&options.label, |file| {
             contents.write(file, &mut clock, &watch)?;
             watch.next(Phase::Publish, None).report()
         })?;

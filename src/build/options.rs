@@ -44,6 +44,8 @@ pub struct BuildOptions {
     /// Whether a store that is there already may be replaced. It stays as it is until the new
     /// one is whole.
     pub replace: bool,
+    /// What the segment is called, such as `2026-11`; empty if nothing.
+    pub label: String,
     /// Bytes of memory that the build may take, at least [`BuildOptions::memory_min`]; `None` is
     /// a quarter of what the machine or its control group has. What does not fit goes to
     /// temporary files. The store is the same for any.
@@ -65,6 +67,7 @@ impl Default for BuildOptions {
             ids: IdPolicy::Auto,
             recipe: Recipe::external(),
             replace: false,
+            label: String::new(),
             memory: None,
             threads: None,
             temp_dir: None,
@@ -99,6 +102,13 @@ impl BuildOptions {
     #[must_use]
     pub fn replace(mut self, replace: bool) -> Self {
         self.replace = replace;
+        self
+    }
+
+    /// Sets what the segment is called: at most 255 bytes without control characters.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
         self
     }
 

@@ -1,12 +1,12 @@
 //! Publishing: a store appears under its name whole, or not at all.
 //!
-//! A new store is made in a directory beside its final place and renamed. A store that is
-//! replaced gets a new segment beside the old ones, and a manifest that names only the new
-//! one; the rename of the manifest is the instant at which the store changes.
+//! A new store is made in a directory beside its final place and renamed. A store that is there
+//! gets a new segment beside the old ones, and a manifest that names it after them, or alone
+//! where they are replaced; the rename of the manifest is the instant at which the store changes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,25 +28,38 @@ const LOCK_TRIES: u32 = 5;
 /// leftover.
 const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
 
+/// What becomes of a store that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// There must be none.
+    Create,
+    /// It stays as it is until it is replaced.
+    Replace,
+    /// There must be one, and it gets one more segment.
+    Append,
+}
+
 /// Where a store will be published.
 #[derive(Debug)]
 pub(super) enum Target {
     /// Nothing is there yet.
-    New { path: PathBuf, replace: bool },
-    /// A directory is there, empty or with a store that may be replaced, and it is ours while
-    /// the lock is held.
-    Present { path: PathBuf, _lock: WriterLock },
+    New { path: PathBuf, purpose: Purpose },
+    /// A directory is there, empty or with a store, and it is ours while the lock is held.
+    Present { path: PathBuf, purpose: Purpose, _lock: WriterLock },
 }
 
 impl Target {
     /// Finds out what is at `path` and takes the writer lock if it is a directory to write to.
-    pub(super) fn claim(path: PathBuf, replace: bool) -> Result<Self> {
+    pub(super) fn claim(path: PathBuf, purpose: Purpose) -> Result<Self> {
         let names = match names_in(&path) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 if path.is_symlink() {
                     return Err(Error::NotAStore { path, found: "a symbolic link to nothing" });
                 }
-                return Ok(Target::New { path, replace });
+                return match purpose {
+                    Purpose::Append => Err(Error::NoStore { path }),
+                    _ => Ok(Target::New { path, purpose }),
+                };
             }
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
                 return Err(Error::NotAStore { path, found: "a file, not a directory" });
@@ -55,14 +68,16 @@ impl Target {
         };
         let is_ours = |name: &String| name == LOCK_NAME || name.starts_with(TEMPORARY_PREFIX);
         if path.join(manifest::FILE_NAME).is_file() {
-            if !replace {
+            if purpose == Purpose::Create {
                 return Err(Error::StoreExists { path });
             }
+        } else if purpose == Purpose::Append {
+            return Err(Error::NotAStore { path, found: "a directory without a manifest" });
         } else if !names.iter().all(is_ours) {
             return Err(Error::NotAStore { path, found: "a directory with other files in it" });
         }
         let _lock = lock(&path)?;
-        Ok(Target::Present { path, _lock })
+        Ok(Target::Present { path, purpose, _lock })
     }
 
     /// A directory on the disk that will hold the store, in which one may make files.
@@ -73,22 +88,30 @@ impl Target {
         }
     }
 
-    /// Has `write` write a segment file, publishes it as the only one, and opens the store.
+    /// Has `write` write a segment file, publishes it under `label`, and opens the store.
     pub(super) fn publish(
         self,
+        label: &str,
         mut write: impl FnMut(&mut SegmentFile) -> Result<()>,
     ) -> Result<Store> {
+        let mut new = NewSegment { label, write: &mut write };
         match self {
-            Target::Present { path, _lock } => publish_over(&path, &mut write),
-            Target::New { path, replace } => match publish_new(&path, &mut write) {
+            Target::Present { path, purpose, _lock } => publish_into(&path, purpose, &mut new),
+            Target::New { path, purpose } => match publish_new(&path, &mut new) {
                 // Someone else was faster, and what they made may be replaced.
-                Err(Error::StoreExists { path }) if replace => {
-                    Target::claim(path, replace)?.publish(write)
+                Err(Error::StoreExists { path }) if purpose == Purpose::Replace => {
+                    Target::claim(path, purpose)?.publish(label, write)
                 }
                 published => published,
             },
         }
     }
+}
+
+/// A segment to be published.
+struct NewSegment<'a> {
+    label: &'a str,
+    write: &'a mut dyn FnMut(&mut SegmentFile) -> Result<()>,
 }
 
 /// The writer lock of a store. The system lets go of it when the process ends, however it ends.
@@ -103,21 +126,29 @@ impl Drop for WriterLock {
     }
 }
 
-/// Takes the writer lock of the store at `path`.
+/// Takes the writer lock of the store at `path`, and notes in it who has it.
 fn lock(path: &Path) -> Result<WriterLock> {
     let lock_path = path.join(LOCK_NAME);
-    let created = disk::step(&lock_path, Step::Lock).and_then(|()| File::create(&lock_path));
-    let file = created.map_err(Error::io("create", &lock_path))?;
+    let mut open = File::options();
+    open.read(true).write(true).create(true).truncate(false);
+    let opened = disk::step(&lock_path, Step::Lock).and_then(|()| open.open(&lock_path));
+    let mut file = opened.map_err(Error::io("create", &lock_path))?;
     match file.try_lock() {
-        Ok(()) => Ok(WriterLock(file)),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked { path: path.into() }),
+        Ok(()) => {
+            // For messages only, so it may fail.
+            let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+            Ok(WriterLock(file))
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.take(20).read_to_string(&mut holder);
+            Err(Error::Locked { path: path.into(), process: holder.trim().parse().ok() })
+        }
         Err(TryLockError::Error(source)) => {
             Err(Error::Io { doing: "lock", path: lock_path, source })
         }
     }
 }
-
-type WriteSegment<'a> = &'a mut dyn FnMut(&mut SegmentFile) -> Result<()>;
 
 /// A segment file under its temporary name.
 #[derive(Debug)]
@@ -151,7 +182,7 @@ impl Seek for SegmentFile {
     }
 }
 
-fn publish_new(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
+fn publish_new(path: &Path, new: &mut NewSegment<'_>) -> Result<Store> {
     let parent = parent_of(path);
     let mut prefix = OsString::from(".");
     prefix.push(path.file_name().unwrap_or_default());
@@ -159,7 +190,7 @@ fn publish_new(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     remove_leftovers(parent, &prefix);
     let (folder, _lock) = locked_folder(parent, &prefix)?;
     let manifest = Manifest { generation: 0, next_segment: 1, segments: Vec::new() };
-    add_segment(folder.path(), manifest, write)?;
+    add_segment(folder.path(), manifest, new)?;
     let renamed = disk::step(path, Step::Rename).and_then(|()| fs::rename(folder.path(), path));
     renamed.map_err(|source| match source.kind() {
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
@@ -192,7 +223,7 @@ fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, WriterLock)>
 }
 
 /// Publishes in a directory whose lock is held: an empty one, or one with a store.
-fn publish_over(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
+fn publish_into(path: &Path, purpose: Purpose, new: &mut NewSegment<'_>) -> Result<Store> {
     let names = names_in(path)?;
     // The lock is ours, so whoever began these files is gone.
     for name in names.iter().filter(|name| name.starts_with(TEMPORARY_PREFIX)) {
@@ -200,24 +231,31 @@ fn publish_over(path: &Path, write: WriteSegment<'_>) -> Result<Store> {
     }
     let numbers = names.iter().filter_map(|name| segment_number(name));
     let after_last = numbers.filter(|&n| n < NUMBER_MAX).max().map_or(1, |n| n + 1);
-    // A manifest that cannot be read is what one may well want to replace.
-    let (generation, next) =
-        read_manifest(path).map_or((after_last - 1, 1), |old| (old.generation, old.next_segment));
-    let manifest =
-        Manifest { generation, next_segment: next.max(after_last), segments: Vec::new() };
-    let number = manifest.next_segment;
-    add_segment(path, manifest, write)?;
+    let mut manifest = match read_manifest(path) {
+        Ok(manifest) => manifest,
+        Err(fault) if purpose == Purpose::Append => return Err(fault),
+        // A manifest that cannot be read is what one may well want to replace.
+        Err(_) => Manifest { generation: after_last - 1, next_segment: 1, segments: Vec::new() },
+    };
+    manifest.next_segment = manifest.next_segment.max(after_last);
+    if purpose != Purpose::Append {
+        manifest.segments.clear();
+    }
+    let manifest = add_segment(path, manifest, new)?;
     let store = Store::open(path)?;
     // Readers that opened them before keep them until they close.
-    for name in names.iter().filter(|name| segment_number(name).is_some_and(|n| n < number)) {
-        let _ = remove_file(&path.join(name));
+    let is_live = |number: u64| manifest.segments.iter().any(|entry| entry.number == number);
+    for name in &names {
+        if segment_number(name).is_some_and(|number| !is_live(number)) {
+            let _ = remove_file(&path.join(name));
+        }
     }
     Ok(store)
 }
 
 /// Writes a segment under the next number and then the manifest that names it after those in
-/// `manifest`; each is on the disk before its name is.
-fn add_segment(path: &Path, mut manifest: Manifest, write: WriteSegment<'_>) -> Result<()> {
+/// `manifest`; each is on the disk before its name is. Says what the manifest became.
+fn add_segment(path: &Path, mut manifest: Manifest, new: &mut NewSegment<'_>) -> Result<Manifest> {
     let number = manifest.next_segment;
     if number >= NUMBER_MAX || manifest.generation >= NUMBER_MAX {
         let reason = format!("{} has used up its numbers, make a new one", path.display());
@@ -227,10 +265,10 @@ fn add_segment(path: &Path, mut manifest: Manifest, write: WriteSegment<'_>) -> 
     manifest.generation += 1;
     let segment_path = path.join(segment_file_name(number));
     let mut segment = SegmentFile { file: temporary_in(path)?, path: segment_path.clone() };
-    write(&mut segment)?;
+    (new.write)(&mut segment)?;
     persist_segment(segment)?;
     let named = map(&segment_path).and_then(|segment| {
-        manifest.segments.push(segment.entry(number));
+        manifest.segments.push(segment.entry(number, new.label));
         replace_manifest(path, &manifest)
     });
     if named.is_err() {
@@ -238,7 +276,8 @@ fn add_segment(path: &Path, mut manifest: Manifest, write: WriteSegment<'_>) -> 
         let _ = remove_file(&segment_path);
     }
     named?;
-    sync_directory(path)
+    sync_directory(path)?;
+    Ok(manifest)
 }
 
 /// Gives a written segment its name, once its bytes are on the disk.

@@ -1,5 +1,7 @@
 //! The manifest: which segments of a store are live.
 
+use std::collections::BTreeSet;
+
 #[cfg(feature = "build")]
 use crate::bytes::{put_u16, put_u32, put_u64};
 use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
@@ -18,11 +20,14 @@ const CRC_LEN: usize = 4;
 const SEGMENT_COUNT_MAX: usize = 65_536;
 /// Segment numbers and generations stay below this, so that there is always a next one.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
+/// The longest label in bytes.
+pub(crate) const LABEL_LEN_MAX: usize = 255;
 /// The longest manifest in bytes, so that a reader knows what to refuse before reading.
-pub(crate) const LEN_MAX: u64 = (FIXED_LEN + SEGMENT_COUNT_MAX * ENTRY_LEN + CRC_LEN) as u64;
+pub(crate) const LEN_MAX: u64 =
+    (FIXED_LEN + SEGMENT_COUNT_MAX * (ENTRY_LEN + LABEL_LEN_MAX) + CRC_LEN) as u64;
 
 /// A live segment, as the manifest names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentEntry {
     /// Never used again in the life of the store.
     pub(crate) number: u64,
@@ -30,6 +35,8 @@ pub(crate) struct SegmentEntry {
     pub(crate) fingerprint_count: u64,
     /// Ties the entry to one file: the CRC-32 at the end of its header.
     pub(crate) header_crc: u32,
+    /// What the user calls the segment; empty if nothing.
+    pub(crate) label: String,
 }
 
 impl SegmentEntry {
@@ -58,7 +65,17 @@ pub(crate) struct Manifest {
     pub(crate) generation: u64,
     /// The number that the next segment gets.
     pub(crate) next_segment: u64,
+    /// In the order of their ids in answers: the oldest first.
     pub(crate) segments: Vec<SegmentEntry>,
+}
+
+/// Says why a text cannot be a label, if it cannot.
+pub(crate) fn fault_of_label(label: &str) -> Option<String> {
+    if label.len() > LABEL_LEN_MAX {
+        return Some(format!("a label of {} bytes, at most {LABEL_LEN_MAX}", label.len()));
+    }
+    let control = label.chars().find(|c| c.is_control())?;
+    Some(format!("a label with the control character {}", control.escape_default()))
 }
 
 /// Why a manifest was refused.
@@ -90,8 +107,9 @@ impl Manifest {
             let detail = format!("{count} segments, at most {SEGMENT_COUNT_MAX}");
             return Err(at(12, Fault::rule(22, detail)));
         }
-        let body_len = FIXED_LEN + count * ENTRY_LEN;
-        if bytes.len() != body_len + CRC_LEN {
+        let labels_at = FIXED_LEN + count * ENTRY_LEN;
+        let body_len = bytes.len().saturating_sub(CRC_LEN);
+        if body_len < labels_at {
             let detail = format!("{} bytes for {count} segments", bytes.len());
             return Err(at(12, Fault::rule(22, detail)));
         }
@@ -110,22 +128,33 @@ impl Manifest {
         if manifest.generation > NUMBER_MAX || manifest.next_segment > NUMBER_MAX {
             return Err(at(16, Fault::rule(22, "generation or next segment above 2^62")));
         }
-        for start in (FIXED_LEN..body_len).step_by(ENTRY_LEN) {
+        let mut numbers = BTreeSet::new();
+        let mut labels = slice_at(body, labels_at, body_len - labels_at).unwrap_or_default();
+        for start in (FIXED_LEN..labels_at).step_by(ENTRY_LEN) {
+            let label_len = u32_at(body, start + 28).ok_or_else(|| short(body_len))? as usize;
+            let bad_label = |detail: String| at(start + 28, Fault::rule(24, detail));
+            let (label, after) = labels
+                .split_at_checked(label_len)
+                .ok_or_else(|| bad_label(format!("a label of {label_len} bytes is cut")))?;
+            labels = after;
+            let label = str::from_utf8(label).map_err(|_| bad_label("not UTF-8".into()))?;
+            fault_of_label(label).map_or(Ok(()), |detail| Err(bad_label(detail)))?;
             let entry = SegmentEntry {
                 number: field(start)?,
                 file_len: field(start + 8)?,
                 fingerprint_count: field(start + 16)?,
                 header_crc: u32_at(body, start + 24).ok_or_else(|| short(body_len))?,
+                label: label.into(),
             };
-            if u32_at(body, start + 28) != Some(0) {
-                return Err(at(start + 28, Fault::rule(5, "reserved bytes not zero")));
-            }
-            let above_last = manifest.segments.last().is_none_or(|last| last.number < entry.number);
-            if !above_last || entry.number >= manifest.next_segment {
-                let detail = format!("segment number {} out of order", entry.number);
+            if entry.number >= manifest.next_segment || !numbers.insert(entry.number) {
+                let detail = format!("segment number {} not below the next or twice", entry.number);
                 return Err(at(start, Fault::rule(22, detail)));
             }
             manifest.segments.push(entry);
+        }
+        if !labels.is_empty() {
+            let detail = format!("{} bytes after the last label", labels.len());
+            return Err(at(body_len - labels.len(), Fault::rule(24, detail)));
         }
         Ok(manifest)
     }
@@ -145,8 +174,9 @@ impl Manifest {
             put_u64(&mut out, entry.file_len);
             put_u64(&mut out, entry.fingerprint_count);
             put_u32(&mut out, entry.header_crc);
-            put_u32(&mut out, 0);
+            put_u32(&mut out, u32::try_from(entry.label.len()).expect("at most 255 bytes"));
         }
+        self.segments.iter().for_each(|entry| out.extend_from_slice(entry.label.as_bytes()));
         let crc = crc32(&out);
         put_u32(&mut out, crc);
         out
@@ -158,13 +188,15 @@ mod tests {
     use super::*;
 
     fn sample() -> Manifest {
-        let entry = |number| SegmentEntry {
+        let entry = |number, label: &str| SegmentEntry {
             number,
             file_len: 28_672,
             fingerprint_count: 5,
             header_crc: 0x1234_5678,
+            label: label.into(),
         };
-        Manifest { generation: 7, next_segment: 4, segments: vec![entry(1), entry(3)] }
+        let segments = vec![entry(3, "2026-10"), entry(1, ""), entry(2, "2026-11")];
+        Manifest { generation: 7, next_segment: 4, segments }
     }
 
     #[test]
@@ -187,13 +219,25 @@ mod tests {
     }
 
     #[test]
-    fn segment_numbers_must_ascend_below_the_next() {
+    fn segment_numbers_must_be_distinct_and_below_the_next() {
         let mut manifest = sample();
-        manifest.segments.reverse();
-        assert!(Manifest::read(&manifest.encode()).is_err());
-        manifest = sample();
         manifest.next_segment = 3;
         assert!(Manifest::read(&manifest.encode()).is_err());
+        manifest = sample();
+        manifest.segments[1].number = 3;
+        assert!(Manifest::read(&manifest.encode()).is_err());
+    }
+
+    #[test]
+    fn labels_are_short_texts_without_control_characters() {
+        for (label, good) in [("", true), ("a\u{e4}", true), ("a\tb", false), ("a\n", false)] {
+            assert_eq!(fault_of_label(label).is_none(), good, "{label:?}");
+            let mut manifest = sample();
+            manifest.segments[0].label = label.into();
+            assert_eq!(Manifest::read(&manifest.encode()).is_ok(), good, "{label:?}");
+        }
+        assert!(fault_of_label(&"x".repeat(255)).is_none());
+        assert!(fault_of_label(&"x".repeat(256)).is_some());
     }
 
     #[test]

@@ -102,19 +102,20 @@ impl<D: AsRef<[u8]>> Segment<D> {
         self.data.as_ref()
     }
 
-    /// How the manifest should name this segment under `number`.
-    pub(crate) fn entry(&self, number: u64) -> SegmentEntry {
+    /// How the manifest should name this segment under `number` and `label`.
+    pub(crate) fn entry(&self, number: u64, label: &str) -> SegmentEntry {
         SegmentEntry {
             number,
             file_len: self.header.file_len,
             fingerprint_count: self.header.fingerprint_count,
             header_crc: self.header.crc,
+            label: label.into(),
         }
     }
 
     /// The manifest ties its entry to one file.
     pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
-        let found = self.entry(entry.number);
+        let found = self.entry(entry.number, &entry.label);
         if found == *entry {
             return Ok(());
         }

@@ -53,6 +53,8 @@ pub struct SegmentInfo {
     pub path: PathBuf,
     /// Its number, never used again in the life of the store.
     pub number: u64,
+    /// What the user calls it; empty if nothing.
+    pub label: String,
     /// Bytes of the file.
     pub file_len: u64,
     /// Distinct fingerprints.
@@ -129,6 +131,7 @@ impl SegmentInfo {
         SegmentInfo {
             path: open.segment.path().into(),
             number: open.number,
+            label: open.label.clone(),
             file_len: header.file_len,
             fingerprint_count: header.fingerprint_count,
             id_count: header.id_count,

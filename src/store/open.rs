@@ -19,6 +19,7 @@ const OPEN_TRIES: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct OpenSegment {
     pub(crate) number: u64,
+    pub(crate) label: String,
     pub(crate) segment: Mapped,
     choices: Choices,
 }
@@ -58,21 +59,26 @@ impl Snapshot {
     }
 
     fn open_segments(path: &Path, manifest: &Manifest) -> Result<Self> {
-        let mut segments: Vec<(u64, Mapped)> = Vec::with_capacity(manifest.segments.len());
+        let mut segments: Vec<(SegmentEntry, Mapped)> = Vec::with_capacity(manifest.segments.len());
         for entry in &manifest.segments {
             let segment = map_live(path, entry)?;
             segment.check_entry(entry)?;
             if let Some((_, first)) = segments.first() {
                 segment.check_recipe(first.recipe())?;
             }
-            segments.push((entry.number, segment));
+            segments.push((entry.clone(), segment));
         }
         Ok(Snapshot::new(path, manifest.generation, segments))
     }
 
-    /// These segments, with their numbers, as the store at `path`.
-    pub(crate) fn new(path: &Path, generation: u64, segments: Vec<(u64, Mapped)>) -> Self {
-        let open = |(number, segment)| OpenSegment { number, segment, choices: Choices::new() };
+    /// These segments, with their entries, as the store at `path`.
+    pub(crate) fn new(path: &Path, generation: u64, segments: Vec<(SegmentEntry, Mapped)>) -> Self {
+        let open = |(entry, segment): (SegmentEntry, Mapped)| OpenSegment {
+            number: entry.number,
+            label: entry.label,
+            segment,
+            choices: Choices::new(),
+        };
         let segments = segments.into_iter().map(open).collect();
         Snapshot { path: path.into(), generation, segments }
     }

@@ -7,6 +7,7 @@ mod segment;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::format::manifest::SegmentEntry;
 use crate::segment::Mapped;
 use crate::store::{Snapshot, Store, map_live, read_manifest};
 
@@ -68,7 +69,8 @@ pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport>
             return Ok(report);
         }
     }
-    try_verify(path, sample_count)?.ok_or_else(|| Error::Locked { path: path.into() })
+    try_verify(path, sample_count)?
+        .ok_or_else(|| Error::Locked { path: path.into(), process: None })
 }
 
 /// `None` if a writer replaced the segments that were about to be looked at.
@@ -82,13 +84,13 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
         read => read?,
     };
     // All are opened before any is looked at: what is open stays, whatever a writer removes.
-    let mut opened: Vec<(u64, Mapped)> = Vec::new();
+    let mut opened: Vec<(SegmentEntry, Mapped)> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
         let segment = map_live(path, entry);
         let segment = segment.and_then(|segment| segment.check_entry(entry).map(|()| segment));
         match segment {
-            Ok(segment) => opened.push((entry.number, segment)),
+            Ok(segment) => opened.push((entry.clone(), segment)),
             Err(refused @ Error::Io { .. }) => return Err(refused),
             Err(fault) => report.faults.push(fault),
         }
