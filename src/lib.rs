@@ -71,6 +71,8 @@ mod scheme;
 mod search;
 mod section;
 mod segment;
+#[cfg(feature = "build")]
+mod source;
 mod store;
 mod varint;
 mod verify;

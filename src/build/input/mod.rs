@@ -2,13 +2,13 @@
 
 mod binary;
 mod lines;
-mod source;
 
 use std::path::Path;
 
 use crate::error::{Error, InputPlace, Result};
 use crate::fingerprint::{Fingerprint, Radix};
 use crate::id::IdRef;
+use crate::source;
 
 /// How many bad records a summary shows.
 const SHOWN_MAX: usize = 10;

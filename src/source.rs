@@ -11,12 +11,12 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 const BUFFER_LEN: usize = 1 << 18;
 
 /// The name of an input in messages.
-pub(super) fn name_of(path: &Path) -> String {
+pub(crate) fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
 /// The decompressed bytes of an input.
-pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::with_capacity(BUFFER_LEN, io::stdin())));
     }
@@ -40,7 +40,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
 }
 
 /// What is done to the bytes of an input, for messages.
-pub(super) fn doing(path: &Path) -> &'static str {
+pub(crate) fn doing(path: &Path) -> &'static str {
     if Compression::of(path).is_some() { "decompress" } else { "read" }
 }
 
