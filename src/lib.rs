@@ -42,7 +42,8 @@
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
 //! | `build` | `Builder` and `read_records`: making stores |
-//! | `cli` (default) | the program `fpstore`; brings `build` |
+//! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
+//! | `cli` (default) | the program `fpstore`; brings all others |
 //!
 //! # What a caller can count on
 //!
@@ -74,6 +75,8 @@ mod segment;
 #[cfg(feature = "build")]
 mod source;
 mod store;
+#[cfg(feature = "text")]
+mod text;
 mod varint;
 mod verify;
 
@@ -91,4 +94,10 @@ pub use scheme::{FAMILY_NAMES, Radius, Scheme};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
 pub use section::{Section, TableIndex};
 pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};
+#[cfg(feature = "text")]
+pub use text::{
+    CountWeight, DfBuilder, DfTable, DictionaryMethod, Factor, FeatureHash, GivenWeights, HashKey,
+    InvalidWeight, Mark, Segment, SimHasher, StopWords, TextRecipe, TextResources, TieRule, Weight,
+    simhash,
+};
 pub use verify::{VerifyReport, verify};
