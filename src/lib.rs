@@ -43,6 +43,7 @@
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
 //! | `build` | `Builder` and `read_records`: making stores |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
+//! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
 //! | `cli` (default) | the program `fpstore`; brings all others |
 //!
 //! # What a caller can count on
@@ -62,6 +63,8 @@ mod bits;
 mod build;
 mod bytes;
 mod checksum;
+#[cfg(feature = "documents")]
+mod documents;
 mod dump;
 mod error;
 mod fingerprint;
@@ -84,6 +87,11 @@ mod verify;
 pub use build::{
     BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record,
     SkippedRecord, read_records,
+};
+#[cfg(feature = "documents")]
+pub use documents::{
+    DocumentFormat, DocumentOptions, DocumentSummary, HashedDocument, TextEncoding,
+    count_document_frequencies, hash_documents,
 };
 pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};

@@ -16,7 +16,7 @@ pub(crate) fn name_of(path: &Path) -> String {
 }
 
 /// The decompressed bytes of an input.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::with_capacity(BUFFER_LEN, io::stdin())));
     }

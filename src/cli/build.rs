@@ -10,6 +10,7 @@ use fpstore::{
     Store, read_records,
 };
 
+use super::documents::DocumentArgs;
 use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
 
@@ -48,6 +49,8 @@ pub(super) struct BuildArgs {
     /// The tables: a name or a file of masks
     #[arg(long, value_name = "SCHEME", default_value = "2")]
     scheme: String,
+    #[command(flatten)]
+    documents: DocumentArgs,
     /// What ids to keep; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
@@ -94,7 +97,11 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
         IdsArg::U64 => IdPolicy::U64,
         IdsArg::Text => IdPolicy::Text,
     };
-    let options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
+    let documents = args.documents.prepare(args.skip_bad)?;
+    let mut options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
+    if let Some(documents) = &documents {
+        options = options.recipe(documents.recipe());
+    }
     let mut builder = Builder::with_options(&args.store.store, options)?;
     let format = match args.input_format {
         FormatArg::Lines => InputFormat::Lines,
@@ -104,7 +111,14 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     let input =
         InputOptions::default().format(format).radix(args.radix.into()).skip_bad(args.skip_bad);
     let mut records = 0;
-    for file in inputs(&args.files)? {
+    let mut files = inputs(&args.files)?;
+    if let Some(documents) = &documents
+        && let Some(count) = documents.push_all(&files, &mut builder, args.quiet)?
+    {
+        records = count;
+        files.clear();
+    }
+    for file in files {
         let summary = read_records(&file, &input, |record: Record<'_>| match record.id {
             Some(id) => builder.push(record.fingerprint, id),
             None => {

@@ -214,6 +214,28 @@ impl TextRecipe {
         }
     }
 
+    /// The recipe for texts in a language, by its code (`en`, `zh`, `zh-TW`, `ja`), or `auto`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidRecipe`] if that is no code.
+    pub fn for_language(code: &str) -> Result<Self> {
+        let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+        match language.as_str() {
+            "auto" | "en" => TextRecipe::named("auto"),
+            "zh" | "ja" | "yue" => TextRecipe::named("zh"),
+            other
+                if matches!(other.len(), 2 | 3)
+                    && other.bytes().all(|b| b.is_ascii_lowercase()) =>
+            {
+                TextRecipe::named("auto")
+            }
+            _ => {
+                Err(invalid(format!("'{code}' is no code of a language, expected one as en or zh")))
+            }
+        }
+    }
+
     /// The recipe of features and weights that were given ready-made.
     pub fn of_given_features() -> Self {
         TextRecipe { segment: Segment::Given, ..TextRecipe::default() }
