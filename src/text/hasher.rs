@@ -14,7 +14,7 @@ use crate::text::resources::{StopWords, TextResources};
 use crate::text::votes::{BitCounts, Votes};
 use crate::text::weight::{CountWeight, Weight};
 use crate::text::windows::Windows;
-use crate::text::words::{Token, python_word_characters, word_characters, words};
+use crate::text::words::{Token, letters, python_word_characters, word_characters, words};
 
 /// Texts are worked on in pieces of about this many bytes, so that what is read is still in the
 /// cache and the memory stays small.
@@ -144,7 +144,11 @@ impl SimHasher {
             folded: String::new(),
             scratch: String::new(),
             pending: String::new(),
-            windows: Windows::new(recipe.shingle as usize, recipe.ngram as usize),
+            windows: Windows::new(
+                recipe.shingle as usize,
+                recipe.ngram as usize,
+                recipe.segment != Segment::Letters,
+            ),
             features: Features {
                 hash: recipe.hash,
                 counts: FeatureCounts::default(),
@@ -372,6 +376,7 @@ impl SimHasher {
 fn cut<'a>(text: &'a str, segment: Segment, take: &mut impl FnMut(Token<'a>)) {
     match segment {
         Segment::Words => words(text, take),
+        Segment::Letters => letters(text, take),
         Segment::Characters => word_characters(text, take),
         Segment::PythonCharacters => python_word_characters(text, take),
         Segment::Dictionary(method) => dictionary_words(text, method, take),

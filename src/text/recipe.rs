@@ -19,6 +19,9 @@ pub enum Segment {
     /// Words by UAX #29; the characters of scripts that put no spaces between words one by one.
     #[default]
     Words,
+    /// Letters, marks and numbers one by one, whatever stands between them. The letters of scripts
+    /// that put spaces between words are as words: as many as [`TextRecipe::shingle`] says make a feature.
+    Letters,
     /// Letters, marks and numbers one by one, whatever stands between them.
     Characters,
     /// Letters, numbers and underscores one by one: what `\w` means in Python.
@@ -77,7 +80,8 @@ pub struct TextRecipe {
     pub lower: bool,
     /// How texts are cut into tokens.
     pub segment: Segment,
-    /// How many tokens make a feature that starts at a word, at least 1.
+    /// How many tokens make a feature that starts at a word, or at a letter of a script with spaces
+    /// between words; at least 1.
     pub shingle: u32,
     /// How many tokens make a feature that starts at a single character, at least 1.
     pub ngram: u32,
@@ -104,10 +108,10 @@ impl Default for TextRecipe {
             nfkc: true,
             lower: true,
             segment: Segment::Words,
-            shingle: 1,
+            shingle: 2,
             ngram: 2,
             stop_words: None,
-            count: CountWeight::Log,
+            count: CountWeight::Once,
             factor: Factor::None,
             top: None,
             hash: FeatureHash::default(),
@@ -120,6 +124,7 @@ impl Default for TextRecipe {
 /// Segments and their names in recipes.
 const SEGMENTS: &[(Segment, &str)] = &[
     (Segment::Words, "words"),
+    (Segment::Letters, "letters"),
     (Segment::Characters, "characters"),
     (Segment::PythonCharacters, "python-characters"),
     (Segment::Dictionary(DictionaryMethod::Jieba), "jieba"),
@@ -145,12 +150,15 @@ fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
 impl Segment {
     /// Whether some tokens are words.
     fn has_words(self) -> bool {
-        matches!(self, Segment::Words | Segment::Dictionary(_))
+        matches!(self, Segment::Words | Segment::Letters | Segment::Dictionary(_))
     }
 
     /// Whether some tokens are single characters.
     fn has_characters(self) -> bool {
-        matches!(self, Segment::Words | Segment::Characters | Segment::PythonCharacters)
+        matches!(
+            self,
+            Segment::Words | Segment::Letters | Segment::Characters | Segment::PythonCharacters
+        )
     }
 
     /// The segment with this name.
@@ -314,7 +322,7 @@ impl TextRecipe {
                 let (major, minor, _) = unicode_segmentation::UNICODE_VERSION;
                 versions.push(format!("words {major}.{minor}"));
             }
-            Segment::Characters | Segment::PythonCharacters => {
+            Segment::Letters | Segment::Characters | Segment::PythonCharacters => {
                 let (major, minor, _) = unicode_properties::UNICODE_VERSION;
                 versions.push(format!("categories {major}.{minor}"));
             }
@@ -403,9 +411,9 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn number(&self, name: &str) -> Result<u32> {
+    fn number(&self, name: &str, missing: u32) -> Result<u32> {
         match self.get(name) {
-            None => Ok(1),
+            None => Ok(missing),
             Some(value) => value
                 .parse()
                 .ok()
@@ -426,19 +434,20 @@ impl<'a> Lines<'a> {
     fn read(&mut self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
         const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
+        let default = TextRecipe::default();
         let factor = self.get("factor").unwrap_or("none");
         let hash = self.get("hash").unwrap_or_default();
         Ok(TextRecipe {
             nfkc: self.named("nfkc", YES_NO, true)?,
             lower: self.named("lower", YES_NO, true)?,
             segment: Segment::named(self.get("segment").unwrap_or_default())?,
-            shingle: self.number("shingle")?,
-            ngram: self.number("ngram")?,
+            shingle: self.number("shingle", default.shingle)?,
+            ngram: self.number("ngram", default.ngram)?,
             stop_words: match self.get("stop") {
                 None | Some("none") => None,
                 Some(value) => Some(self.mark("stop", value)?),
             },
-            count: self.named("count", COUNTS, CountWeight::Log)?,
+            count: self.named("count", COUNTS, default.count)?,
             factor: match factor.split_once(' ') {
                 Some(("idf", mark)) => Factor::Idf(self.mark("factor", mark)?),
                 Some(("given", mark)) => Factor::Given(self.mark("factor", mark)?),

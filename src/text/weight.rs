@@ -108,9 +108,9 @@ fn log2_steps(number: u64) -> u64 {
 #[non_exhaustive]
 pub enum CountWeight {
     /// 1, however often it occurs.
+    #[default]
     Once,
     /// 1 + log2 of the count.
-    #[default]
     Log,
     /// The count.
     Count,

@@ -5,12 +5,14 @@ use crate::text::words::Token;
 /// Makes features of tokens that arrive one after the other.
 ///
 /// The feature that starts at a token spans as many tokens as the kind of that token says. Its text is
-/// theirs, with one space between two of which one is a word. Where the text ends before a feature
+/// theirs, with one space between two of which one is a word, if so wanted. Where the text ends before a feature
 /// does, that feature is left out; if that leaves none at all, the whole text is one.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     word_len: usize,
     character_len: usize,
+    /// Whether a space stands next to words.
+    spaced: bool,
     text: String,
     tokens: Vec<Span>,
     /// The first token whose feature is not made yet.
@@ -29,11 +31,12 @@ struct Span {
 const KEPT_TOKEN_COUNT: usize = 4096;
 
 impl Windows {
-    /// Windows of these lengths, each at least 1.
-    pub(crate) fn new(word_len: usize, character_len: usize) -> Self {
+    /// Windows of these lengths, each at least 1, with or without spaces next to words.
+    pub(crate) fn new(word_len: usize, character_len: usize, spaced: bool) -> Self {
         Windows {
             word_len,
             character_len,
+            spaced,
             text: String::new(),
             tokens: Vec::new(),
             first: 0,
@@ -53,7 +56,9 @@ impl Windows {
             make(text);
             return;
         }
-        if self.tokens.last().is_some_and(|last| !(last.is_character && is_character)) {
+        if self.spaced
+            && self.tokens.last().is_some_and(|last| !(last.is_character && is_character))
+        {
             self.text.push(' ');
         }
         let start = self.text.len();
@@ -117,7 +122,7 @@ mod tests {
     use super::*;
 
     fn features(tokens: &[Token<'_>], word_len: usize, character_len: usize) -> Vec<String> {
-        let mut windows = Windows::new(word_len, character_len);
+        let mut windows = Windows::new(word_len, character_len, true);
         let mut made = Vec::new();
         for _ in 0..2 {
             made.clear();
@@ -162,7 +167,7 @@ mod tests {
     #[test]
     fn long_texts_lose_nothing() {
         let letters: Vec<String> = (0..26).map(|n| char::from(b'a' + n).to_string()).collect();
-        let mut windows = Windows::new(3, 2);
+        let mut windows = Windows::new(3, 2, true);
         let mut made = Vec::new();
         let tokens: Vec<Token<'_>> = (0..20_000)
             .map(|n| match n % 7 {

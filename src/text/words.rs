@@ -87,6 +87,17 @@ pub(crate) fn word_characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>
     kept_characters(text, is_word_character, take);
 }
 
+/// The letters, marks and numbers one by one, told apart by whether their script puts spaces between
+/// words: `Word` where it does.
+pub(crate) fn letters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
+    for (start, c) in text.char_indices() {
+        if is_word_character(c) {
+            let letter = &text[start..start + c.len_utf8()];
+            take(if is_dense(c) { Token::Character(letter) } else { Token::Word(letter) });
+        }
+    }
+}
+
 /// What the expression `\w` of Python matches, one by one: letters, numbers and the underscore.
 pub(crate) fn python_word_characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     kept_characters(text, is_python_word_character, take);
