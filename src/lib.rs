@@ -101,6 +101,8 @@ pub use recipe::Recipe;
 pub use scheme::{FAMILY_NAMES, Radius, Scheme};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
 pub use section::{Section, TableIndex};
+#[cfg(feature = "build")]
+pub use source::open as open_input;
 pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};
 #[cfg(feature = "text")]
 pub use text::{

@@ -15,8 +15,13 @@ pub(crate) fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
-/// The decompressed bytes of an input.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+/// Opens an input: the file at `path`, decompressed if its name ends in `.gz` or `.zst`, or standard
+/// input if it is `-`.
+///
+/// # Errors
+///
+/// [`Error::Io`] if there is no such file, it is a folder, or the system refuses.
+pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::with_capacity(BUFFER_LEN, io::stdin())));
     }

@@ -6,10 +6,13 @@ mod output;
 mod build;
 mod compare;
 mod completions;
+mod curve;
 mod df;
 mod documents;
 mod dump;
+mod evaluate;
 mod info;
+mod plot;
 mod query;
 mod simhash;
 mod verify;
@@ -51,6 +54,7 @@ enum Command {
     Simhash(simhash::SimhashArgs),
     Df(df::DfArgs),
     Compare(compare::CompareArgs),
+    Evaluate(evaluate::EvaluateArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -110,6 +114,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Simhash(args) => simhash::run(args),
         Command::Df(args) => df::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Evaluate(args) => evaluate::run(args),
         Command::Completions(args) => completions::run(args),
     };
     match done {
