@@ -82,6 +82,11 @@ pub enum Error {
         /// The other recipe.
         given: Recipe,
     },
+    /// A recipe that cannot be followed, with the reason.
+    InvalidRecipe {
+        /// What is wrong and what would work.
+        reason: String,
+    },
     /// A distance above 64 was asked for.
     InvalidDistance {
         /// The distance.
@@ -232,8 +237,9 @@ impl fmt::Display for Error {
                 write!(f, "{}: {section} is corrupt at byte {offset:#x}: {fault}", path.display())
             }
             Error::RecipeMismatch { store, given } => {
-                write!(f, "fingerprints made by recipe '{given}', the store holds recipe '{store}'")
+                write!(f, "recipes differ: {}", store.difference(given))
             }
+            Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
             Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),

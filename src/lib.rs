@@ -42,7 +42,9 @@
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
 //! | `build` | `Builder` and `read_records`: making stores |
-//! | `cli` (default) | the program `fpstore`; brings `build` |
+//! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
+//! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
+//! | `cli` (default) | the program `fpstore`; brings all others |
 //!
 //! # What a caller can count on
 //!
@@ -63,6 +65,8 @@ mod bytes;
 mod checksum;
 #[cfg(feature = "build")]
 mod disk;
+#[cfg(feature = "documents")]
+mod documents;
 mod dump;
 mod error;
 mod fingerprint;
@@ -75,7 +79,11 @@ mod section;
 mod segment;
 #[cfg(feature = "build")]
 mod sort;
+#[cfg(feature = "build")]
+mod source;
 mod store;
+#[cfg(feature = "text")]
+mod text;
 mod varint;
 mod verify;
 #[cfg(feature = "build")]
@@ -86,6 +94,11 @@ pub use build::{
     BuildOptions, BuildReport, Builder, IdPolicy, InputEstimate, InputFormat, InputOptions,
     InputSummary, Record, SkippedRecord, estimate_input, read_records,
 };
+#[cfg(feature = "documents")]
+pub use documents::{
+    DocumentFormat, DocumentOptions, DocumentSummary, HashedDocument, TextEncoding,
+    count_document_frequencies, hash_documents,
+};
 pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
@@ -94,7 +107,15 @@ pub use recipe::Recipe;
 pub use scheme::{FAMILY_NAMES, Radius, Scheme};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
 pub use section::{Section, TableIndex};
+#[cfg(feature = "build")]
+pub use source::open as open_input;
 pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};
+#[cfg(feature = "text")]
+pub use text::{
+    CountWeight, DfBuilder, DfTable, DictionaryMethod, Factor, FeatureHash, GivenWeights, HashKey,
+    InvalidWeight, Mark, Segment, SimHasher, StopWords, TextRecipe, TextResources, TieRule, Weight,
+    simhash,
+};
 pub use verify::{VerifyReport, verify};
 #[cfg(feature = "build")]
 pub use watch::{Observer, Phase, Progress};

@@ -29,6 +29,17 @@ impl Recipe {
         allowed.then(|| Recipe { text: text.into() })
     }
 
+    /// Says in one line what differs between this recipe, the one of the store, and another.
+    pub fn difference(&self, given: &Recipe) -> String {
+        let only = |ours: &Recipe, others: &Recipe| {
+            let lines = ours.text.lines().filter(|line| !others.text.lines().any(|l| l == *line));
+            let lines: Vec<&str> = lines.collect();
+            if lines.is_empty() { "nothing else".to_string() } else { lines.join(", ") }
+        };
+        let (store, given) = (only(self, given), only(given, self));
+        format!("the store has {store}; the given one has {given}")
+    }
+
     /// The canonical text.
     pub fn text(&self) -> &str {
         &self.text

@@ -10,6 +10,7 @@ use fpstore::{
     InputSummary, Scheme, Store, estimate_input,
 };
 
+use super::documents::{self, DocumentArgs, Documents};
 use super::effort::{EffortArgs, Work};
 use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
@@ -50,6 +51,8 @@ pub(super) struct BuildArgs {
     /// The tables: a name or a file of masks
     #[arg(long, value_name = "SCHEME", default_value = "2")]
     scheme: String,
+    #[command(flatten)]
+    documents: DocumentArgs,
     /// What ids to keep; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
@@ -92,25 +95,47 @@ enum FormatArg {
 
 pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     let files = inputs(&args.files)?;
+    let documents = args.documents.prepare(args.skip_bad)?;
     let work = Work::start(&args.effort, args.quiet)?;
-    let mut builder = Builder::with_options(&args.store.store, options(args, &work)?)?;
-    let input = input_options(args);
-    if let Some(expected) = estimate(&files, &input)? {
-        builder.expect(&expected, !args.effort.skip_space_check)?;
+    let mut options = options(args, &work)?;
+    if let Some(documents) = &documents {
+        options = options.recipe(documents.recipe());
     }
-    let mut read_len = 0;
-    for file in &files {
-        let read = builder.read(file, &input);
-        let summary = read.inspect_err(|_| work.lost(builder.record_count()))?;
-        read_len += summary.byte_len;
-        work.aside(|| report_skipped(file, &summary));
-    }
+    let mut builder = Builder::with_options(&args.store.store, options)?;
+    let read = match documents.filter(Documents::are_given) {
+        Some(documents) => documents.push_all(&files, &mut builder).map(|summary| {
+            work.aside(|| documents::report(&summary));
+            None
+        }),
+        None => read_fingerprints(args, &files, &mut builder, &work).map(Some),
+    };
+    let read_len = read.inspect_err(|_| work.lost(builder.record_count()))?;
     let (store, report) = builder.finish_and_report()?;
     work.done();
     if !args.quiet {
         print_report(&store, &report, read_len);
     }
     Ok(Verdict::Yes)
+}
+
+/// Reads files of fingerprints: the bytes read.
+fn read_fingerprints(
+    args: &BuildArgs,
+    files: &[PathBuf],
+    builder: &mut Builder,
+    work: &Work,
+) -> anyhow::Result<u64> {
+    let input = input_options(args);
+    if let Some(expected) = estimate(files, &input)? {
+        builder.expect(&expected, !args.effort.skip_space_check)?;
+    }
+    let mut read_len = 0;
+    for file in files {
+        let summary = builder.read(file, &input)?;
+        read_len += summary.byte_len;
+        work.aside(|| report_skipped(file, &summary));
+    }
+    Ok(read_len)
 }
 
 fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
@@ -180,7 +205,7 @@ fn report_skipped(file: &Path, summary: &InputSummary) {
     }
 }
 
-fn print_report(store: &Store, report: &BuildReport, read_len: u64) {
+fn print_report(store: &Store, report: &BuildReport, read_len: Option<u64>) {
     let info = store.info();
     let distinct = report.fingerprint_count;
     say!(
@@ -208,9 +233,9 @@ fn print_report(store: &Store, report: &BuildReport, read_len: u64) {
         .map(|(phase, time)| format!("{} {:.2}", phase.name(), time.as_secs_f64()))
         .collect();
     say!(
-        "fpstore:   {}, {} read, {:.1} bits a fingerprint and table",
+        "fpstore:   {}{}, {:.1} bits a fingerprint and table",
         counted(report.record_count - distinct, "duplicate", "duplicates"),
-        bytes(read_len),
+        read_len.map_or(String::new(), |len| format!(", {} read", bytes(len))),
         tables.iter().sum::<f64>() / tables.len() as f64,
     );
     let memory = peak_memory().map_or(String::new(), |len| format!(", {} of memory", bytes(len)));

@@ -101,7 +101,9 @@ impl Report {
         writeln!(out, "ids            {}", grouped(self.ids))?;
         writeln!(out, "bytes          {} ({})", grouped(self.bytes), bytes(self.bytes))?;
         writeln!(out, "tuned for k    {}", self.tuned_k)?;
-        writeln!(out, "recipe         {}", self.recipe.as_deref().unwrap_or("none"))?;
+        for (number, line) in self.recipe.as_deref().unwrap_or("none").lines().enumerate() {
+            writeln!(out, "{:14} {line}", if number == 0 { "recipe" } else { "" })?;
+        }
         writeln!(out, "generation     {}", self.generation)?;
         for segment in &self.segments {
             segment.write_text(out)?;

@@ -4,11 +4,18 @@
 mod output;
 
 mod build;
+mod compare;
 mod completions;
+mod curve;
+mod df;
+mod documents;
 mod dump;
 mod effort;
+mod evaluate;
 mod info;
+mod plot;
 mod query;
+mod simhash;
 mod verify;
 
 use std::io;
@@ -45,6 +52,10 @@ enum Command {
     Info(info::InfoArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
+    Simhash(simhash::SimhashArgs),
+    Df(df::DfArgs),
+    Compare(compare::CompareArgs),
+    Evaluate(evaluate::EvaluateArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -101,6 +112,10 @@ pub(crate) fn run() -> ExitCode {
         Command::Info(args) => info::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::Simhash(args) => simhash::run(args),
+        Command::Df(args) => df::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Evaluate(args) => evaluate::run(args),
         Command::Completions(args) => completions::run(args),
     };
     match done {
@@ -114,7 +129,9 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => {
             say!("fpstore: {error:#}");
             let cause = error.downcast_ref::<Error>();
-            if matches!((&cli.command, cause), (Command::Build(_), Some(Error::BadInput { .. }))) {
+            let can_skip =
+                matches!(cli.command, Command::Build(_) | Command::Simhash(_) | Command::Df(_));
+            if can_skip && matches!(cause, Some(Error::BadInput { .. })) {
                 say!("fpstore: --skip-bad counts bad records and goes on");
             }
             if let Some(hint) = cause.and_then(hint) {

@@ -10,6 +10,7 @@ use fpstore::{
 };
 use serde::Serialize;
 
+use super::documents::QueryDocumentArgs;
 use super::output::{IdPrinter, RowFormat, counted, grouped, stdout};
 use super::{RadixArg, StoreArg, Verdict};
 
@@ -23,11 +24,15 @@ TSV has one line for each match and id: query, match, distance, id, nearest matc
 object for each query, with fingerprints as 16 hex digits and ids as strings. A match without ids \
 has one line with an empty id.
 
+A store that was built from documents knows how their fingerprints were made, so it can be asked for a text or \
+a file; what it weighed by (--df, --stop-words, --weights) must be given again.
+
 Exit status: 0 if anything was found, 1 if nothing was, 2 if it could not answer.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore query c0f1789bed2eb9b8 -s pages.fps
+  fpstore query --file page.html -s pages.fps
   cut -f1 new.tsv | fpstore query - -k 6 --format json";
 
 /// Find fingerprints within k bits, with ids
@@ -35,8 +40,16 @@ Examples:
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct QueryArgs {
     /// Fingerprints; - reads them from standard input, one a line
-    #[arg(value_name = "HEX", required = true, allow_negative_numbers = true)]
+    #[arg(value_name = "HEX", required_unless_present_any = ["text", "file"], allow_negative_numbers = true)]
     needles: Vec<String>,
+    /// Ask for a text, by the recipe of the store; may be repeated
+    #[arg(long, value_name = "TEXT", help_heading = "Documents")]
+    text: Vec<String>,
+    /// Ask for the text of a file, by the recipe of the store; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Documents")]
+    file: Vec<String>,
+    #[command(flatten)]
+    documents: QueryDocumentArgs,
     #[command(flatten)]
     store: StoreArg,
     /// The distance in bits, inclusive; default: the one the store was built for
@@ -59,7 +72,7 @@ pub(super) struct QueryArgs {
 pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
     let radix = args.radix.into();
     // Every argument is read before any is asked, so that a slip of the pen costs nothing.
-    let needles = args
+    let mut needles = args
         .needles
         .iter()
         .map(|text| match text.as_str() {
@@ -68,6 +81,7 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
         })
         .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
     let store = args.store.open()?;
+    needles.extend(args.documents.fingerprints(&store, &args.text, &args.file)?.map(Some));
     let k = args.k.unwrap_or(store.tuned_k());
     let mut asker = Asker {
         searcher: store.searcher(),

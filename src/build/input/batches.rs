@@ -8,13 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::chunk::{Chunk, Chunker};
-use super::source::Source;
 use super::{InputOptions, InputSummary, Intake, Place, SHOWN_MAX, Sink, parse};
 use crate::build::IdPolicy;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::IdRef;
 use crate::sort::RecordBatch;
+use crate::source::Source;
 
 /// How long to wait for input before asking whether to go on.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::chunk::Chunker;
-use super::source::Source;
 use super::{InputOptions, Place, Sink, parse};
 use crate::build::InputEstimate;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::id::IdRef;
+use crate::source::Source;
 
 /// Bytes of input that are looked at, after decompression.
 const SAMPLE_LEN: u64 = 16 << 20;

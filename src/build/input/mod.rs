@@ -5,15 +5,14 @@ mod binary;
 mod chunk;
 mod estimate;
 mod lines;
-mod source;
 
 use std::path::Path;
 
 use crate::error::{Error, InputPlace, Result};
 use crate::fingerprint::{Fingerprint, Radix};
 use crate::id::IdRef;
+use crate::source::Source;
 use chunk::{Chunk, Chunker};
-use source::Source;
 
 pub(super) use batches::read_batches;
 pub use estimate::estimate_input;

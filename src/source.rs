@@ -1,37 +1,39 @@
 //! Opening an input: a file, a compressed file, or standard input.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
+/// Bytes that a buffered input takes at a time.
+const BUFFER_LEN: usize = 1 << 18;
 /// Files made with `zstd --long=31` need a window of this many bits.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 /// The bytes of an input, decompressed.
-pub(super) struct Source {
-    pub(super) reader: Box<dyn Read + Send>,
+pub(crate) struct Source {
+    pub(crate) reader: Box<dyn Read + Send>,
     /// Its name in messages.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// What is done to its bytes: completes the words "cannot ... it".
-    pub(super) doing: &'static str,
+    pub(crate) doing: &'static str,
     /// The bytes of the file, if it is one.
-    pub(super) file_len: Option<u64>,
+    pub(crate) file_len: Option<u64>,
     /// How many of them were read so far.
-    pub(super) taken: Arc<AtomicU64>,
+    pub(crate) taken: Arc<AtomicU64>,
 }
 
 impl Source {
     /// Opens the file at `path`, or standard input if it is `-`.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let taken = Arc::<AtomicU64>::default();
+        let (name, doing) = (name_of(path), doing(path));
         if path == Path::new("-") {
-            let name = "standard input".into();
             let reader = Box::new(io::stdin());
-            return Ok(Source { reader, name, doing: "read", file_len: None, taken });
+            return Ok(Source { reader, name, doing, file_len: None, taken });
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let metadata = file.metadata().map_err(Error::io("inspect", path))?;
@@ -40,7 +42,6 @@ impl Source {
             return Err(Error::Io { doing: "read", path: path.into(), source });
         }
         let compression = Compression::of(path);
-        let doing = if compression.is_some() { "decompress" } else { "read" };
         let counted = Counted { file, taken: taken.clone() };
         let reader: Box<dyn Read + Send> = match compression {
             Some(Compression::Gzip) => {
@@ -56,8 +57,29 @@ impl Source {
             None => Box::new(counted),
         };
         let file_len = metadata.is_file().then_some(metadata.len());
-        Ok(Source { reader, name: path.display().to_string(), doing, file_len, taken })
+        Ok(Source { reader, name, doing, file_len, taken })
     }
+}
+
+/// Opens an input: the file at `path`, decompressed if its name ends in `.gz` or `.zst`, or standard
+/// input if it is `-`.
+///
+/// # Errors
+///
+/// [`Error::Io`] if there is no such file, it is a folder, or the system refuses.
+pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let source = Source::open(path)?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER_LEN, source.reader)))
+}
+
+/// The name of an input in messages.
+pub(crate) fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
+}
+
+/// What is done to the bytes of an input, for messages.
+pub(crate) fn doing(path: &Path) -> &'static str {
+    if Compression::of(path).is_some() { "decompress" } else { "read" }
 }
 
 /// A file that counts the bytes read from it.

@@ -1,0 +1,96 @@
+//! `fpstore df`: a table of document frequencies.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::{DfBuilder, Factor, count_document_frequencies};
+
+use super::Verdict;
+use super::documents::{ReadingArgs, RecipeArgs, files_or_stdin, report};
+use super::output::{bytes, counted};
+
+const LONG_ABOUT: &str = "\
+Count in how many documents each feature occurs, and write the table to a file. With '--df FILE' other commands weigh \
+features by log2(1 + documents / documents that have the feature), so that rare ones count more.
+
+The table holds for the features of one recipe, which it names; weights and --top do not matter to it. Features that \
+occur in fewer than --min-df documents are left out and count as if they occurred in one.
+
+Holds about 20 bytes for each distinct feature of the documents.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore df articles.jsonl.gz -o articles.df
+  fpstore build --docs articles.jsonl.gz --df articles.df -s articles.fps";
+
+/// Count document frequencies of features, to weigh them by
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(super) struct DfArgs {
+    /// Files and folders; standard input if none or -
+    files: Vec<PathBuf>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Leave out features that occur in fewer documents
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    min_df: u32,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+    /// Count bad records, show the first ten, and go on
+    #[arg(long)]
+    skip_bad: bool,
+    /// Replace a file that is there already
+    #[arg(short, long)]
+    force: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &DfArgs) -> anyhow::Result<Verdict> {
+    let hasher = args.recipe.hasher(args.reading.holds_features())?;
+    if hasher.recipe().factor != Factor::None {
+        bail!("--df and --weights have no meaning here: the table counts, it does not weigh");
+    }
+    let path = &args.output;
+    if path.exists() && !args.force {
+        bail!("there is a file {} already; --force replaces it", path.display());
+    }
+    let options = args.reading.options(args.skip_bad)?;
+    let files = files_or_stdin(&args.files, "df")?;
+    let mut builder = DfBuilder::new(hasher.recipe());
+    let summary = count_document_frequencies(&files, &hasher, &options, &mut builder)?;
+    let table = builder.finish(args.min_df);
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => std::path::Path::new("."),
+    };
+    let write = || -> std::io::Result<u64> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut out = std::io::BufWriter::new(file.as_file_mut());
+        table.write_to(&mut out)?;
+        out.flush()?;
+        drop(out);
+        let len = file.as_file().metadata()?.len();
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|fault| fault.error)?;
+        Ok(len)
+    };
+    let len = write().with_context(|| format!("cannot write {}", path.display()))?;
+    if !args.quiet {
+        report(&summary);
+        say!(
+            "fpstore: {}: {}, {}, {}",
+            path.display(),
+            counted(table.document_count(), "document", "documents"),
+            counted(table.entry_count(), "feature", "features"),
+            bytes(len)
+        );
+    }
+    Ok(Verdict::Yes)
+}

@@ -1,0 +1,23 @@
+//! From texts to fingerprints: tokens, features, weights, votes.
+
+mod chinese;
+mod counts;
+mod df;
+mod hash;
+mod hasher;
+mod normal;
+mod recipe;
+mod resources;
+mod votes;
+mod weight;
+mod windows;
+mod words;
+
+pub use chinese::DictionaryMethod;
+pub use df::{DfBuilder, DfTable};
+pub use hash::{FeatureHash, HashKey};
+pub use hasher::SimHasher;
+pub use recipe::{Factor, Mark, Segment, TextRecipe};
+pub use resources::{GivenWeights, StopWords, TextResources};
+pub use votes::{TieRule, simhash};
+pub use weight::{CountWeight, InvalidWeight, Weight};
