@@ -60,6 +60,8 @@ mod bits;
 #[cfg(feature = "build")]
 mod build;
 mod bytes;
+#[cfg(feature = "build")]
+mod calibrate;
 mod checksum;
 mod dump;
 mod error;
@@ -79,7 +81,7 @@ mod verify;
 
 #[cfg(feature = "build")]
 pub use build::{
-    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record,
+    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record, SchemeChoice,
     SkippedRecord, read_records,
 };
 pub use error::{Error, Fault, InputPlace, Result};
