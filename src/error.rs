@@ -97,6 +97,11 @@ pub enum Error {
         /// What is wrong and what would work.
         reason: String,
     },
+    /// A plan that cannot be made, with the reason.
+    InvalidPlan {
+        /// What is wrong and what would work.
+        reason: String,
+    },
     /// An id that cannot be stored, with the reason.
     InvalidId {
         /// What is wrong and what would work.
@@ -242,6 +247,7 @@ impl fmt::Display for Error {
             Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
             Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
+            Error::InvalidPlan { reason } => write!(f, "cannot plan: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
             Error::InvalidOptions { reason } => f.write_str(reason),
             Error::NoSpace { path, needed, free } => write!(

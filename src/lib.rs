@@ -62,6 +62,8 @@ mod bits;
 #[cfg(feature = "build")]
 mod build;
 mod bytes;
+#[cfg(feature = "build")]
+mod calibrate;
 mod checksum;
 #[cfg(feature = "build")]
 mod disk;
@@ -72,6 +74,8 @@ mod error;
 mod fingerprint;
 mod format;
 mod id;
+#[cfg(feature = "build")]
+mod planner;
 mod recipe;
 mod scheme;
 mod search;
@@ -92,7 +96,7 @@ mod watch;
 #[cfg(feature = "build")]
 pub use build::{
     BuildOptions, BuildReport, Builder, IdPolicy, InputEstimate, InputFormat, InputOptions,
-    InputSummary, Record, SkippedRecord, estimate_input, read_records,
+    InputSummary, Record, SchemeChoice, SkippedRecord, estimate_input, read_records,
 };
 #[cfg(feature = "documents")]
 pub use documents::{
@@ -103,8 +107,10 @@ pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
+#[cfg(feature = "build")]
+pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};
 pub use recipe::Recipe;
-pub use scheme::{FAMILY_NAMES, Radius, Scheme};
+pub use scheme::{Effort, FAMILY_NAMES, Radius, Scheme, UnitCosts};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
 pub use section::{Section, TableIndex};
 #[cfg(feature = "build")]

@@ -1,6 +1,7 @@
 //! Making stores: fingerprints and ids in any order go in, a published store comes out.
 
 mod budget;
+mod choice;
 mod input;
 mod options;
 mod publish;
@@ -13,6 +14,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub use choice::SchemeChoice;
 pub use input::{
     InputFormat, InputOptions, InputSummary, Record, SkippedRecord, estimate_input, read_records,
 };
@@ -214,6 +216,8 @@ impl Builder {
     /// # Errors
     ///
     /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
+    /// * [`Error::InvalidPlan`] if no scheme fits the budget, [`Error::InvalidDistance`] if the
+    ///   distance to choose one for is above 64.
     /// * [`Error::StoreExists`] if someone else made a store at the path in the meantime.
     /// * [`Error::Io`] if the system refuses. A store that was there before is unharmed.
     /// * [`Error::Interrupted`] if the observer says so.
@@ -238,9 +242,11 @@ impl Builder {
             let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
             return Err(Error::TooLarge { reason });
         }
+        let scheme = options.scheme.resolve(&distinct)?;
         clock.ended(Phase::Sort);
         let contents = Contents {
             options: &options,
+            scheme: &scheme,
             resources: &resources,
             records: &records,
             distinct: &distinct,

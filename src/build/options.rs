@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::build::SchemeChoice;
 use crate::recipe::Recipe;
-use crate::scheme::Scheme;
 use crate::watch::Observer;
 
 /// What ids a store gets.
@@ -36,7 +36,7 @@ pub enum IdPolicy {
 #[non_exhaustive]
 pub struct BuildOptions {
     /// The tables, and the distance they are meant for.
-    pub scheme: Scheme,
+    pub scheme: SchemeChoice,
     /// What ids it gets.
     pub ids: IdPolicy,
     /// How the fingerprints were made.
@@ -60,10 +60,11 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// Two halves for distance 3, ids as they come, nothing replaced.
+    /// The fastest scheme for distance 3 within the default budget, ids as they come, nothing
+    /// replaced.
     fn default() -> Self {
         BuildOptions {
-            scheme: Scheme::named("2", 3).expect("two halves are a family"),
+            scheme: SchemeChoice::default(),
             ids: IdPolicy::Auto,
             recipe: Recipe::external(),
             replace: false,
@@ -77,10 +78,10 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    /// Sets the scheme.
+    /// Sets the scheme, or how it is chosen.
     #[must_use]
-    pub fn scheme(mut self, scheme: Scheme) -> Self {
-        self.scheme = scheme;
+    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
+        self.scheme = scheme.into();
         self
     }
 

@@ -44,7 +44,8 @@ pub(super) fn check(
     resources: &Resources,
     store_folder: &Path,
 ) -> Result<()> {
-    let needs = needs(input, options.scheme.masks().len() as u64, resources.memory);
+    let tables = options.scheme.table_count(input.record_count, values_len(input.record_count));
+    let needs = needs(input, tables, resources.memory);
     let temporary_folder = resources.folder.path();
     let separate = options.temp_dir.is_some() && !same_disk(temporary_folder, store_folder);
     if separate {
@@ -75,11 +76,15 @@ fn same_disk(_: &Path, _: &Path) -> bool {
     false
 }
 
+/// Bytes of one table of so many random values, within 3 bits of the limit, see the promises.
+fn values_len(count: u64) -> u64 {
+    count * (64 - u64::from(count.max(1).ilog2()) + 4) / 8
+}
+
 fn needs(input: &InputEstimate, table_count: u64, memory: u64) -> Needs {
     let n = input.record_count;
-    // Random values within 3 bits of the limit, see the promises; ids with a byte to count them.
-    let value_bits = 64 - u64::from(n.max(1).ilog2()) + 4;
-    let values_len = n * value_bits / 8;
+    let values_len = values_len(n);
+    // A byte to count the ids of each, and a group entry for 32.
     let ids_len = if input.id_count > 0 { input.id_len + n + n / 4 } else { 0 };
     let store = values_len * table_count + ids_len + (1 << 16);
     if in_memory(input, memory) {

@@ -11,6 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::header::TableDescriptor;
 use crate::format::id_records::{IdLayout, id_len_for};
 use crate::id::IdKind;
+use crate::scheme::Scheme;
 use crate::segment::write::{SegmentSpec, SegmentWriter};
 use crate::sort::{IdColumn, RecordSorter, Resources, SortedRecords, SortedValues, ValueSorter};
 use crate::watch::{Phase, Watch};
@@ -18,6 +19,7 @@ use crate::watch::{Phase, Watch};
 /// What the segment is made from.
 pub(super) struct Contents<'a> {
     pub(super) options: &'a BuildOptions,
+    pub(super) scheme: &'a Scheme,
     pub(super) resources: &'a Resources,
     pub(super) records: &'a SortedRecords,
     /// The distinct fingerprints in natural order.
@@ -34,7 +36,7 @@ impl Contents<'_> {
         clock: &mut Clock,
         watch: &Watch,
     ) -> Result<()> {
-        let scheme = &self.options.scheme;
+        let scheme = self.scheme;
         let path = file.path().to_path_buf();
         let spec = SegmentSpec {
             fingerprint_count: self.distinct.count,
@@ -69,7 +71,7 @@ impl Contents<'_> {
 
     /// Writes all tables; while one is encoded the next is sorted.
     fn tables(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
-        let masks = self.options.scheme.masks();
+        let masks = self.scheme.masks();
         let mut prepared = masks.first().map(|&mask| self.prepare(mask, 0, watch)).transpose()?;
         for (number, &mask) in masks.iter().enumerate() {
             let own = prepared.take().flatten();
@@ -110,7 +112,7 @@ impl Contents<'_> {
 
     /// Writes the ids of each fingerprint, in the order of the first table.
     fn ids(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
-        let first = Permutation::new(self.options.scheme.masks().first().copied().unwrap_or(0));
+        let first = Permutation::new(self.scheme.masks().first().copied().unwrap_or(0));
         if first.is_identity() {
             return lists(writer, self.records, watch);
         }
