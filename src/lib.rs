@@ -42,7 +42,8 @@
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
 //! | `build` | `Builder` and `read_records`: making stores |
-//! | `cli` (default) | the program `fpstore`; brings `build` |
+//! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it |
+//! | `cli` (default) | the program `fpstore`; brings all of these |
 //!
 //! # What a caller can count on
 //!
@@ -61,6 +62,8 @@ mod bits;
 mod build;
 mod bytes;
 mod checksum;
+#[cfg(feature = "doctor")]
+pub mod doctor;
 mod dump;
 mod error;
 mod fingerprint;

@@ -96,6 +96,11 @@ impl<'a> Record<'a> {
         Record { layout: IdLayout { kind: IdKind::None, id_len: 0 }, left: 0, payload: &[] }
     }
 
+    /// How many ids are left.
+    pub(crate) fn id_count(&self) -> u64 {
+        self.left
+    }
+
     /// The next id.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         let Some(left) = self.left.checked_sub(1) else {

@@ -1,0 +1,52 @@
+//! Statistics of a store.
+
+use crate::doctor::statistics::{Counted, Statistics};
+use crate::doctor::table::TableTally;
+use crate::doctor::tally::Tally;
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// Reads a whole store and tells what it holds.
+///
+/// A pass over all records in fingerprint order, and one over each table. Everything is exact;
+/// only pairs of bits are counted over at most 2^20 fingerprints spread over the store.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if the store is damaged.
+///
+/// # Examples
+///
+/// ```no_run
+/// let store = fpstore::Store::open("pages.fps")?;
+/// for finding in fpstore::doctor::examine(&store)?.findings() {
+///     println!("{finding}");
+/// }
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+pub fn examine(store: &Store) -> Result<Statistics> {
+    let info = store.info();
+    let has_ids = info.id_count() > 0;
+    let mut tally = Tally::new(info.fingerprint_count());
+    store.for_each(|entry| {
+        let records = if has_ids { entry.id_count()?.max(1) } else { 1 };
+        tally.push(entry.fingerprint().value(), records);
+        Ok::<(), Error>(())
+    })?;
+    let counted = if has_ids { Counted::Ids } else { Counted::Fingerprints };
+    let mut statistics = tally.finish(counted, store.tuned_k(), 0);
+    for open in store.snapshot().segments() {
+        let segment = &open.segment;
+        for table in segment.tables() {
+            segment.expect_pass(table);
+            let mut counts = TableTally::new(table.permutation.clone());
+            let mut values = segment.values(table);
+            while let Some((_, run)) = values.next_run()? {
+                run.iter().for_each(|&value| counts.push(value));
+            }
+            segment.expect_probes(table);
+            statistics.tables.push(counts.finish(Some(open.number), table.index, 1.0));
+        }
+    }
+    Ok(statistics)
+}
