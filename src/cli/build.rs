@@ -77,13 +77,23 @@ enum IdsArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
+pub(super) enum FormatArg {
     /// A line each: fingerprint and id
     Lines,
     /// 8 bytes each, little-endian
     U64le,
     /// 16 bytes each: fingerprint and id, little-endian
     U64leId,
+}
+
+impl From<FormatArg> for InputFormat {
+    fn from(arg: FormatArg) -> InputFormat {
+        match arg {
+            FormatArg::Lines => InputFormat::Lines,
+            FormatArg::U64le => InputFormat::U64Le,
+            FormatArg::U64leId => InputFormat::U64LeId,
+        }
+    }
 }
 
 pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
@@ -96,13 +106,10 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     };
     let options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
     let mut builder = Builder::with_options(&args.store.store, options)?;
-    let format = match args.input_format {
-        FormatArg::Lines => InputFormat::Lines,
-        FormatArg::U64le => InputFormat::U64Le,
-        FormatArg::U64leId => InputFormat::U64LeId,
-    };
-    let input =
-        InputOptions::default().format(format).radix(args.radix.into()).skip_bad(args.skip_bad);
+    let input = InputOptions::default()
+        .format(args.input_format.into())
+        .radix(args.radix.into())
+        .skip_bad(args.skip_bad);
     let mut records = 0;
     for file in inputs(&args.files)? {
         let summary = read_records(&file, &input, |record: Record<'_>| match record.id {
@@ -123,7 +130,7 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
 }
 
 /// A scheme by name, else a file of masks.
-fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
+pub(super) fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
     let path = Path::new(text);
     match Scheme::named(text, k) {
         Err(_) if path.is_file() => {
@@ -135,7 +142,7 @@ fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
     }
 }
 
-fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
     if files.iter().any(|file| file == Path::new("-")) && io::stdin().is_terminal() {
         bail!("no input: name a file, or pipe one in; see 'fpstore build --help'");
@@ -143,7 +150,7 @@ fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn report_skipped(file: &Path, summary: &InputSummary) {
+pub(super) fn report_skipped(file: &Path, summary: &InputSummary) {
     for bad in &summary.skipped {
         say!("fpstore: {}: {}: {}", file.display(), bad.place, bad.reason);
     }

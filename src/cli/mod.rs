@@ -8,6 +8,7 @@ mod completions;
 mod dump;
 mod info;
 mod query;
+mod stats;
 mod verify;
 
 use std::io;
@@ -42,6 +43,7 @@ enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
     Info(info::InfoArgs),
+    Stats(stats::StatsArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
     Completions(completions::CompletionsArgs),
@@ -98,6 +100,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Completions(args) => completions::run(args),
@@ -109,7 +112,8 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => {
             say!("fpstore: {error:#}");
             let cause = error.downcast_ref::<Error>();
-            if matches!((&cli.command, cause), (Command::Build(_), Some(Error::BadInput { .. }))) {
+            let reads = matches!(cli.command, Command::Build(_) | Command::Stats(_));
+            if reads && matches!(cause, Some(Error::BadInput { .. })) {
                 say!("fpstore: --skip-bad counts bad records and goes on");
             }
             if let Some(hint) = cause.and_then(hint) {

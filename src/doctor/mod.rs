@@ -9,6 +9,7 @@ mod chance;
 mod examine;
 mod findings;
 mod gather;
+mod report;
 mod sample;
 mod size_class;
 mod statistics;
