@@ -88,6 +88,11 @@ pub enum Error {
         /// What is wrong and what would work.
         reason: String,
     },
+    /// A plan that cannot be made, with the reason.
+    InvalidPlan {
+        /// What is wrong and what would work.
+        reason: String,
+    },
     /// An id that cannot be stored, with the reason.
     InvalidId {
         /// What is wrong and what would work.
@@ -213,6 +218,7 @@ impl fmt::Display for Error {
             }
             Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
+            Error::InvalidPlan { reason } => write!(f, "cannot plan: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
             Error::InvalidFingerprint(fault) => fault.fmt(f),
             Error::TooLarge { reason } => f.write_str(reason),

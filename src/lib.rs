@@ -69,6 +69,8 @@ mod error;
 mod fingerprint;
 mod format;
 mod id;
+#[cfg(feature = "build")]
+mod planner;
 mod recipe;
 mod scheme;
 mod search;
@@ -87,8 +89,10 @@ pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
+#[cfg(feature = "build")]
+pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};
 pub use recipe::Recipe;
-pub use scheme::{FAMILY_NAMES, Radius, Scheme};
+pub use scheme::{Effort, FAMILY_NAMES, Radius, Scheme, UnitCosts};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
 pub use section::{Section, TableIndex};
 pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};

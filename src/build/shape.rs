@@ -1,51 +1,24 @@
 //! Choosing how a table is cut: how many tail bits, how many bits name a block.
 
-use crate::bits::packing::WIDTH_MAX;
 use crate::bits::permutation::Permuted;
-
-/// Values that a block holds at least on average, empty blocks counted. At 4 bytes of index a
-/// block, this keeps the index within one bit a value however the values crowd together.
-const VALUES_PER_BLOCK_MIN: u64 = 32;
-
-/// What a gap of several bytes counts for beyond its length, in bits: summing heads passes over
-/// eight one-byte gaps in the time of one longer gap. Spread values get nearly all gaps of one
-/// byte at any weight from 8 up; crowded ones get faster and larger as it grows (measured on
-/// real digests: 3 times faster for a fifth more bytes at 16).
-const BITS_PER_LONG_GAP: f64 = 16.0;
+use crate::scheme::cut;
 
 /// The tail bits and block bits for these distinct ascending values.
 pub(super) fn choose(values: &[Permuted]) -> (u32, u32) {
-    let tail_bits = choose_tail_bits(values);
-    let block_bits = (values.len() as u64 / VALUES_PER_BLOCK_MIN).max(1).ilog2();
-    (tail_bits, block_bits.min(64 - tail_bits))
-}
-
-/// The tail bits for which length and long gaps together weigh least, the most of equals.
-///
-/// A gap of L bits between values leaves about L - t bits between heads, so a histogram of
-/// the bit lengths of gaps tells the weight for every t.
-fn choose_tail_bits(values: &[Permuted]) -> u32 {
-    let mut gaps_of_bits = [0_u64; 65];
+    let mut gaps_of_bits = [0.0; 65];
     let mut before = 0;
     for value in values {
-        gaps_of_bits[(64 - (value.0 - before).leading_zeros()) as usize] += 1;
+        gaps_of_bits[(64 - (value.0 - before).leading_zeros()) as usize] += 1.0;
         before = value.0;
     }
-    let weight = |tail_bits: u32| -> f64 {
-        let heads = (0..).zip(&gaps_of_bits).map(|(bits, &count): (u32, _)| {
-            let bytes = bits.saturating_sub(tail_bits).div_ceil(7).max(1);
-            let long = if bytes > 1 { BITS_PER_LONG_GAP } else { 0.0 };
-            (f64::from(8 * bytes) + long) * count as f64
-        });
-        heads.sum::<f64>() + f64::from(tail_bits) * values.len() as f64
-    };
-    let by_weight = |a: &u32, b: &u32| weight(*a).total_cmp(&weight(*b));
-    (0..=WIDTH_MAX).rev().min_by(by_weight).unwrap_or(0)
+    let tail_bits = cut::tail_bits(&gaps_of_bits);
+    (tail_bits, cut::block_bits(values.len() as u64, tail_bits))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::packing::WIDTH_MAX;
 
     fn spread(n: u64) -> Vec<Permuted> {
         // A Weyl sequence: as even as random values, without repeats.

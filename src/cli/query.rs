@@ -223,13 +223,13 @@ fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
     for (segment, plan) in store.info().segments.iter().zip(store.plans(k)?) {
         let number = segment.number;
         match plan {
-            Plan::Scan { table, expected_nanos } => say!(
+            Plan::Scan { table, expected_nanos, .. } => say!(
                 "fpstore: segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
                  probing would cost more",
                 table.0,
                 expected_nanos / 1000.0
             ),
-            Plan::Probe { tables, expected_nanos } => {
+            Plan::Probe { tables, expected_nanos, .. } => {
                 say!(
                     "fpstore: segment {number}, k={k}: probes of {} of {} tables, about {:.1} us expected",
                     tables.len(),

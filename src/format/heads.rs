@@ -15,7 +15,7 @@ pub(crate) const LONG_BLOCK_MIN: u64 = 256;
 /// Values between restart points.
 pub(crate) const RESTART_INTERVAL: u64 = 128;
 /// Bytes of a restart point: the head before it, and where its gaps start.
-const RESTART_LEN: u64 = 16;
+pub(crate) const RESTART_LEN: u64 = 16;
 
 /// The bytes that the restart points of a block take.
 fn restarts_len(value_count: u64) -> u64 {

@@ -20,7 +20,7 @@ pub(crate) const BLOCK_BITS_MAX: u32 = 40;
 const WIDE: u64 = 1 << 63;
 /// Ends in a narrow line have 12 bits.
 const NARROW_BITS: u32 = 12;
-const NARROW_MAX: u64 = (1 << NARROW_BITS) - 1;
+pub(crate) const NARROW_MAX: u64 = (1 << NARROW_BITS) - 1;
 
 /// The bytes of the index section.
 pub(crate) fn section_len(block_bits: u32) -> u64 {

@@ -1,55 +1,128 @@
-//! What a query is expected to cost, for choosing between radii and a scan.
+//! What the steps of a query cost, for choosing between schemes, radii and a scan.
 
-/// Cost of looking up one block and summing its heads, in nanoseconds with data in memory.
-const NANOS_PER_PROBE: f64 = 65.0;
-/// Cost of decoding one head of a block in which flips are still to be forgiven.
-const NANOS_PER_HEAD: f64 = 1.5;
-/// Cost of comparing one candidate.
-const NANOS_PER_CANDIDATE: f64 = 10.0;
-/// Cost of decoding and comparing one value in a sequential pass.
-const NANOS_PER_SCANNED: f64 = 4.0;
+use super::effort::Effort;
 
-/// What the cost model needs to know of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TableShape {
-    pub(crate) prefix_bits: u32,
-    /// The leading bits that address the prefix index.
-    pub(crate) block_bits: u32,
-    pub(crate) value_count: u64,
+/// The footprints, as powers of 2 of bytes, at which the cost of a touch is known.
+pub(crate) const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
+
+/// What single steps of a query cost in nanoseconds on one thread.
+///
+/// The defaults were measured on one machine, see `benches/README.md`; `fpstore plan
+/// --calibrate` measures those of another. Only their proportions decide what is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UnitCosts {
+    /// For each query.
+    pub query: f64,
+    /// For each table that takes part.
+    pub table: f64,
+    /// To list a block and look it up, its index line being near.
+    pub probe: f64,
+    /// To open a block that holds values.
+    pub block: f64,
+    /// To look for a range of heads in a block.
+    pub range: f64,
+    /// To pass over a head.
+    pub head_passed: f64,
+    /// To decode and compare a head.
+    pub head_compared: f64,
+    /// To compare a candidate, its tail being near.
+    pub candidate: f64,
+    /// To decode and compare a value in a pass over a table.
+    pub scanned: f64,
+    /// To bring a cache line near that was asked for ahead of time, where queries touch 2^18,
+    /// 2^20, ... 2^30 bytes in no order.
+    pub touch: [f64; TOUCH_BITS.len()],
+    /// To read a page that is not in memory.
+    pub cold_page: f64,
 }
 
-impl TableShape {
-    /// Expected nanoseconds to probe the table within `radius`, for values spread evenly.
-    ///
-    /// Flips below the leading `block_bits` stay in a block that is open already.
-    pub(super) fn probe_nanos(&self, radius: u32) -> f64 {
-        let leading = self.prefix_bits.min(self.block_bits);
-        let probes = combinations_up_to(leading, radius);
-        // A block reached with flips to spare is decoded whole; the others only up to one head.
-        let whole = if radius == 0 { 0.0 } else { combinations_up_to(leading, radius - 1) };
-        let heads = whole * self.value_count as f64 / 2_f64.powi(leading as i32);
-        let share =
-            combinations_up_to(self.prefix_bits, radius) / 2_f64.powi(self.prefix_bits as i32);
-        probes * NANOS_PER_PROBE
-            + heads * NANOS_PER_HEAD
-            + self.value_count as f64 * share * NANOS_PER_CANDIDATE
+impl UnitCosts {
+    /// Those that are shipped.
+    pub const SHIPPED: UnitCosts = UnitCosts {
+        query: 60.0,
+        table: 60.0,
+        probe: 8.0,
+        block: 15.0,
+        range: 5.0,
+        head_passed: 0.5,
+        head_compared: 2.0,
+        candidate: 10.0,
+        scanned: 4.0,
+        touch: [1.0, 2.0, 4.0, 6.0, 10.0, 14.0, 18.0],
+        cold_page: 60_000.0,
+    };
+
+    /// Nanoseconds for these steps with data in memory, where queries touch `footprint` bytes
+    /// in no order.
+    pub fn nanos(&self, effort: &Effort, footprint: f64) -> f64 {
+        let touched = effort.lines + effort.blocks + effort.candidates;
+        self.query
+            + self.table * effort.tables
+            + self.probe * effort.probes
+            + self.block * effort.blocks
+            + self.range * effort.ranges
+            + self.head_passed * effort.heads_passed
+            + self.head_compared * effort.heads_compared
+            + self.candidate * effort.candidates
+            + self.scanned * effort.scanned
+            + self.touch_at(footprint) * touched
     }
 
-    /// Expected nanoseconds to decode the whole table and compare every value.
-    pub(super) fn scan_nanos(&self) -> f64 {
-        self.value_count as f64 * NANOS_PER_SCANNED
+    /// The cost of a touch, between two known ones in proportion to the logarithm.
+    fn touch_at(&self, footprint: f64) -> f64 {
+        let first = f64::from(TOUCH_BITS[0]);
+        let place = ((footprint.max(1.0).log2() - first) / 2.0).clamp(0.0, 6.0);
+        let below = (place as usize).min(TOUCH_BITS.len() - 2);
+        let share = place - below as f64;
+        self.touch[below] * (1.0 - share) + self.touch[below + 1] * share
+    }
+
+    /// All of them by name, as they are kept in files.
+    pub fn entries(&self) -> Vec<(String, f64)> {
+        let mut copy = *self;
+        copy.fields().into_iter().map(|(name, value)| (name, *value)).collect()
+    }
+
+    /// The costs with these names and values; `None` unless each is there once, is finite, and
+    /// is not negative.
+    pub fn from_entries(entries: &[(String, f64)]) -> Option<UnitCosts> {
+        let mut costs = UnitCosts::SHIPPED;
+        let mut left = entries.len();
+        for (name, value) in costs.fields() {
+            let mut found = entries.iter().filter(|(given, _)| *given == name);
+            *value = found.next().map(|&(_, value)| value)?;
+            left -= 1;
+            if found.next().is_some() || !value.is_finite() || *value < 0.0 {
+                return None;
+            }
+        }
+        (left == 0).then_some(costs)
+    }
+
+    fn fields(&mut self) -> Vec<(String, &mut f64)> {
+        let mut fields = vec![
+            ("query".into(), &mut self.query),
+            ("table".into(), &mut self.table),
+            ("probe".into(), &mut self.probe),
+            ("block".into(), &mut self.block),
+            ("range".into(), &mut self.range),
+            ("head_passed".into(), &mut self.head_passed),
+            ("head_compared".into(), &mut self.head_compared),
+            ("candidate".into(), &mut self.candidate),
+            ("scanned".into(), &mut self.scanned),
+            ("cold_page".into(), &mut self.cold_page),
+        ];
+        let touches = TOUCH_BITS.iter().zip(&mut self.touch);
+        fields.extend(touches.map(|(bits, touch)| (format!("touch_{bits}"), touch)));
+        fields
     }
 }
 
-/// C(n,0) + C(n,1) + ... + C(n,r).
-pub(crate) fn combinations_up_to(n: u32, r: u32) -> f64 {
-    let mut term = 1.0;
-    let mut sum = 1.0;
-    for i in 1..=r.min(n) {
-        term *= f64::from(n - i + 1) / f64::from(i);
-        sum += term;
+impl Default for UnitCosts {
+    fn default() -> Self {
+        UnitCosts::SHIPPED
     }
-    sum
 }
 
 #[cfg(test)]
@@ -57,9 +130,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn combinations_are_summed() {
-        assert_eq!(combinations_up_to(64, 3), 43_745.0);
-        assert_eq!(combinations_up_to(5, 9), 32.0);
-        assert_eq!(combinations_up_to(0, 4), 1.0);
+    fn costs_come_back_from_their_entries_and_nothing_else_does() {
+        let costs = UnitCosts { probe: 1.25, ..UnitCosts::SHIPPED };
+        let entries = costs.entries();
+        assert_eq!(UnitCosts::from_entries(&entries), Some(costs));
+        for at in 0..entries.len() {
+            let mut bad = entries.clone();
+            bad.remove(at);
+            assert_eq!(UnitCosts::from_entries(&bad), None);
+            for value in [f64::NAN, f64::INFINITY, -1.0] {
+                let mut bad = entries.clone();
+                bad[at].1 = value;
+                assert_eq!(UnitCosts::from_entries(&bad), None);
+            }
+        }
+        let twice = [entries.clone(), entries].concat();
+        assert_eq!(UnitCosts::from_entries(&twice), None);
+        assert_eq!(UnitCosts::from_entries(&[]), None);
+    }
+
+    #[test]
+    fn a_touch_costs_more_in_more_memory() {
+        let costs = UnitCosts { touch: [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], ..UnitCosts::SHIPPED };
+        for (footprint, expected) in
+            [(0.0, 0.0), (2e5, 0.0), (1_048_576.0, 1.0), (2_097_152.0, 1.5), (1e18, 6.0)]
+        {
+            assert_eq!(costs.touch_at(footprint), expected, "{footprint}");
+        }
     }
 }

@@ -1,16 +1,27 @@
 //! Schemes: the masks of a store, the families they come from, and the proof that radii
 //! over them miss nothing.
 
+mod combinatorics;
 mod cost;
 mod cover;
+pub(crate) mod cut;
+mod density;
+pub(crate) mod designs;
+mod effort;
 mod families;
 mod radii;
 
 use crate::error::{Error, Result};
 
-pub(crate) use cost::{TableShape, combinations_up_to};
+pub(crate) use combinatorics::combinations_up_to;
+pub use cost::UnitCosts;
+pub(crate) use density::Density;
+#[cfg(feature = "build")]
+pub(crate) use density::Neighbour;
+pub use effort::Effort;
+pub(crate) use effort::{TableShape, VALUES_PER_RANGE};
 pub use families::FAMILY_NAMES;
-pub(crate) use radii::{Choice, choose_radii};
+pub(crate) use radii::{Choice, Terms, Way};
 
 /// How many flips a probe of a table forgives inside its mask; `None` leaves the table out.
 pub type Radius = Option<u32>;

@@ -1,8 +1,9 @@
 //! Choosing the radii for a distance: proven to cover it, and as cheap as the search finds.
 
 use super::Radius;
-use super::cost::TableShape;
+use super::cost::UnitCosts;
 use super::cover::covers;
+use super::effort::{Effort, TableShape};
 
 /// Steps of proof that one choice may take; masks from a file may be made to be hard.
 const PROOF_STEPS: u64 = 200_000;
@@ -13,32 +14,95 @@ const DISJOINT_STARTS: usize = 16;
 
 /// How a query at some distance is answered.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Choice {
-    /// Probe the tables, each within its radius.
-    Probe { radii: Vec<Radius>, expected_nanos: f64 },
-    /// Decode this table and compare every value.
-    Scan { table: usize, expected_nanos: f64 },
+pub(crate) struct Choice {
+    pub(crate) way: Way,
+    /// The steps of a query for a stored fingerprint.
+    pub(crate) effort: Effort,
+    pub(crate) expected_nanos: f64,
 }
 
-/// The cheapest way found to answer distance `k`; `shapes` has one entry a mask.
-///
-/// A pass over one table is always a way, so there is an answer for every `k` and any masks.
-pub(crate) fn choose_radii(masks: &[u64], shapes: &[TableShape], k: u32) -> Choice {
-    let scan_nanos = shapes.first().map_or(0.0, TableShape::scan_nanos);
-    let mut best = Choice::Scan { table: 0, expected_nanos: scan_nanos };
-    let mut least = scan_nanos;
-    let mut steps = PROOF_STEPS;
-    for start in starts(masks) {
-        let Some(radii) = cheapest_from(start, masks, shapes, k, &mut steps) else {
-            continue;
-        };
-        let expected_nanos = total_nanos(&radii, shapes);
-        if expected_nanos < least {
-            least = expected_nanos;
-            best = Choice::Probe { radii, expected_nanos };
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Way {
+    /// Probe the tables, each within its radius.
+    Probe { radii: Vec<Radius> },
+    /// Decode this table and compare every value.
+    Scan { table: usize },
+}
+
+/// The tables of a segment, and what steps cost there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) masks: &'a [u64],
+    /// One for each mask.
+    pub(crate) shapes: &'a [TableShape],
+    /// The bytes that queries touch in no order.
+    pub(crate) footprint: f64,
+    pub(crate) costs: &'a UnitCosts,
+}
+
+impl Terms<'_> {
+    /// The cheapest way found to answer distance `k`.
+    ///
+    /// A pass over one table is always a way, so there is an answer for every `k` and any masks.
+    pub(crate) fn choose(&self, k: u32) -> Choice {
+        let mut best = self.scan();
+        let prices = Prices::new(self, k);
+        let mut steps = PROOF_STEPS;
+        for start in starts(self.masks) {
+            let Some(radii) = cheapest_from(start, self.masks, &prices, k, &mut steps) else {
+                continue;
+            };
+            let choice = self.probe(radii, k);
+            if choice.expected_nanos < best.expected_nanos {
+                best = choice;
+            }
         }
+        best
     }
-    best
+
+    fn scan(&self) -> Choice {
+        let scanned = self.shapes.first().map_or(0, |shape| shape.value_count) as f64;
+        let effort = Effort { scanned, ..Effort::default() };
+        let expected_nanos = self.costs.nanos(&effort, self.footprint);
+        Choice { way: Way::Scan { table: 0 }, effort, expected_nanos }
+    }
+
+    /// Probing with these radii, which must cover `k`.
+    pub(crate) fn probe(&self, radii: Vec<Radius>, k: u32) -> Choice {
+        let effort = self.effort(&radii, k, 1.0);
+        let expected_nanos = self.costs.nanos(&effort, self.footprint);
+        Choice { way: Way::Probe { radii }, effort, expected_nanos }
+    }
+
+    /// The steps of a query for a stored fingerprint (`own` 1) or for another like it (0).
+    pub(crate) fn effort(&self, radii: &[Radius], k: u32, own: f64) -> Effort {
+        let mut effort = Effort::default();
+        for (shape, radius) in self.shapes.iter().zip(radii) {
+            if let Some(radius) = *radius {
+                effort += shape.probe_effort(radius, k, own);
+            }
+        }
+        effort
+    }
+}
+
+/// What each table costs at each radius, so that the search need not ask again.
+struct Prices(Vec<Vec<f64>>);
+
+impl Prices {
+    fn new(terms: &Terms<'_>, k: u32) -> Self {
+        let fixed = terms.costs.nanos(&Effort::default(), terms.footprint);
+        let price = |shape: &TableShape, radius: u32| {
+            let effort = shape.probe_effort(radius, k, 1.0);
+            terms.costs.nanos(&effort, terms.footprint) - fixed
+        };
+        let prices = |shape| (0..=k).map(|radius| price(shape, radius)).collect();
+        Prices(terms.shapes.iter().map(prices).collect())
+    }
+
+    fn of(&self, table: usize, radius: Radius) -> f64 {
+        radius.map_or(0.0, |r| self.0[table][r as usize])
+    }
 }
 
 /// Sets of tables from which the lowering of radii starts: all of them, and families of
@@ -66,7 +130,7 @@ fn starts(masks: &[u64]) -> Vec<Vec<bool>> {
 fn cheapest_from(
     members: Vec<bool>,
     masks: &[u64],
-    shapes: &[TableShape],
+    prices: &Prices,
     k: u32,
     steps: &mut u64,
 ) -> Option<Vec<Radius>> {
@@ -82,10 +146,7 @@ fn cheapest_from(
     // Once lowering a table fails it fails for good: the others only get lower.
     let mut open = members;
     loop {
-        let saving = |t: usize| {
-            let now = table_nanos(radii[t], &shapes[t]);
-            now - table_nanos(lowered(radii[t]), &shapes[t])
-        };
+        let saving = |t: usize| prices.of(t, radii[t]) - prices.of(t, lowered(radii[t]));
         let next = (0..open.len())
             .filter(|&t| open[t] && radii[t].is_some())
             .max_by(|&a, &b| saving(a).total_cmp(&saving(b)));
@@ -109,33 +170,32 @@ fn lowered(radius: Radius) -> Radius {
     radius.and_then(|r| r.checked_sub(1))
 }
 
-fn table_nanos(radius: Radius, shape: &TableShape) -> f64 {
-    radius.map_or(0.0, |r| shape.probe_nanos(r))
-}
-
-fn total_nanos(radii: &[Radius], shapes: &[TableShape]) -> f64 {
-    radii.iter().zip(shapes).map(|(&radius, shape)| table_nanos(radius, shape)).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::families::masks_of;
     use super::*;
 
-    fn shapes(masks: &[u64], value_count: u64) -> Vec<TableShape> {
-        let block_bits = (value_count / 32).max(1).ilog2();
-        masks
-            .iter()
-            .map(|mask| TableShape { prefix_bits: mask.count_ones(), block_bits, value_count })
-            .collect()
+    fn choose(masks: &[u64], k: u32, value_count: u64) -> Option<Vec<Radius>> {
+        let head_bits = super::super::cut::uniform_head_bits(value_count);
+        let block_bits = super::super::cut::block_bits(value_count, 64 - head_bits);
+        let shape = |mask: &u64| TableShape {
+            prefix_bits: mask.count_ones(),
+            block_bits,
+            head_bits,
+            value_count,
+            density: super::super::Density::uniform(),
+        };
+        let shapes: Vec<TableShape> = masks.iter().map(shape).collect();
+        let costs = &UnitCosts::SHIPPED;
+        let footprint = 2.0 * value_count as f64;
+        match (Terms { masks, shapes: &shapes, footprint, costs }).choose(k).way {
+            Way::Probe { radii } => Some(radii),
+            Way::Scan { .. } => None,
+        }
     }
 
     fn radii_of(name: &str, k: u32, value_count: u64) -> Option<Vec<Radius>> {
-        let masks = masks_of(name, 3).unwrap();
-        match choose_radii(&masks, &shapes(&masks, value_count), k) {
-            Choice::Probe { radii, .. } => Some(radii),
-            Choice::Scan { .. } => None,
-        }
+        choose(&masks_of(name, 3).unwrap(), k, value_count)
     }
 
     #[test]
@@ -168,8 +228,8 @@ mod tests {
         for (name, k) in [("hyperplanes", 2), ("hyperplanes", 5), ("choose-10", 3), ("choose-7", 4)]
         {
             let masks = masks_of(name, k).unwrap();
-            let choice = choose_radii(&masks, &shapes(&masks, 1_000_000_000), k);
-            let Choice::Probe { radii, .. } = choice else { panic!("{name}, k={k}: scan") };
+            let radii = choose(&masks, k, 1_000_000_000);
+            let radii = radii.unwrap_or_else(|| panic!("{name}, k={k}: scan"));
             assert!(radii.iter().all(|&radius| radius == Some(0)), "{name}, k={k}");
         }
     }

@@ -2,9 +2,11 @@
 
 use std::sync::OnceLock;
 
-use crate::format::header::TableDescriptor;
-use crate::scheme::{Choice, Radius, TableShape, choose_radii, combinations_up_to};
-use crate::section::TableIndex;
+use crate::format::header::{Header, TableDescriptor};
+use crate::scheme::{
+    Choice, Density, Effort, Radius, TableShape, Terms, UnitCosts, Way, combinations_up_to, cut,
+};
+use crate::section::{Section, TableIndex};
 
 /// The choices of one segment, one for each distance, made when first asked for.
 #[derive(Debug)]
@@ -18,26 +20,35 @@ impl Choices {
     }
 
     /// The choice for `k`, which is at most 64.
-    pub(crate) fn for_distance(
-        &self,
-        k: u32,
-        tables: &[TableDescriptor],
-        value_count: u64,
-    ) -> &Choice {
+    pub(crate) fn for_distance(&self, k: u32, header: &Header) -> &Choice {
         self.by_k[k as usize].get_or_init(|| {
-            let masks: Vec<u64> = tables.iter().map(|table| table.mask).collect();
-            choose_radii(&masks, &shapes(tables, value_count), k)
+            let masks: Vec<u64> = header.tables.iter().map(|table| table.mask).collect();
+            let footprint = footprint(header);
+            let costs = &UnitCosts::SHIPPED;
+            Terms { masks: &masks, shapes: &shapes(header), footprint, costs }.choose(k)
         })
     }
 }
 
-fn shapes(tables: &[TableDescriptor], value_count: u64) -> Vec<TableShape> {
+/// What the header alone tells of the tables: nothing is read for a plan.
+fn shapes(header: &Header) -> Vec<TableShape> {
+    let value_count = header.fingerprint_count;
+    let needed = cut::uniform_head_bits(value_count);
     let shape = |table: &TableDescriptor| TableShape {
         prefix_bits: table.mask.count_ones(),
         block_bits: table.block_bits,
+        head_bits: table.head_bits(),
         value_count,
+        density: Density::from_heads(table.head_bits(), needed),
     };
-    tables.iter().map(shape).collect()
+    header.tables.iter().map(shape).collect()
+}
+
+/// The bytes that probes touch in no order: index lines and heads.
+fn footprint(header: &Header) -> f64 {
+    let hot = |section| matches!(section, Section::PrefixIndex(_) | Section::Heads(_));
+    let places = header.places.iter().filter(|place| hot(place.section));
+    places.map(|place| place.len as f64).sum()
 }
 
 /// How a segment answers a distance, for people who ask.
@@ -50,6 +61,8 @@ pub enum Plan {
         tables: Vec<TablePlan>,
         /// What the cost model expects with data in memory, in nanoseconds.
         expected_nanos: f64,
+        /// The steps of a query for a stored fingerprint, as the cost model expects them.
+        effort: Effort,
     },
     /// One table is decoded whole and every value compared.
     Scan {
@@ -57,6 +70,8 @@ pub enum Plan {
         table: TableIndex,
         /// What the cost model expects with data in memory, in nanoseconds.
         expected_nanos: f64,
+        /// The steps of a query for a stored fingerprint, as the cost model expects them.
+        effort: Effort,
     },
 }
 
@@ -76,17 +91,20 @@ pub struct TablePlan {
 
 impl Plan {
     pub(crate) fn new(choice: &Choice, tables: &[TableDescriptor]) -> Self {
-        match choice {
-            Choice::Scan { table, expected_nanos } => Plan::Scan {
+        let (expected_nanos, effort) = (choice.expected_nanos, choice.effort);
+        match &choice.way {
+            Way::Scan { table } => Plan::Scan {
                 table: TableIndex(u16::try_from(*table).unwrap_or_default()),
-                expected_nanos: *expected_nanos,
+                expected_nanos,
+                effort,
             },
-            Choice::Probe { radii, expected_nanos } => Plan::Probe {
+            Way::Probe { radii } => Plan::Probe {
                 tables: (0..)
                     .zip(radii.iter().zip(tables))
                     .filter_map(|(number, (&radius, table))| part(number, radius, table))
                     .collect(),
-                expected_nanos: *expected_nanos,
+                expected_nanos,
+                effort,
             },
         }
     }

@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::format::heads::Block;
 use crate::format::prefix_index::{self, BlockSpan};
-use crate::scheme::{Radius, combinations_up_to};
+use crate::scheme::{Radius, VALUES_PER_RANGE, combinations_up_to};
 use crate::search::entry::Entry;
 use crate::search::flips::Flips;
 use crate::search::searcher::Collector;
@@ -17,8 +17,6 @@ use crate::segment::{Segment, Table};
 const PROBES_PER_PASS: usize = 512;
 /// Candidates whose tails are fetched together.
 const CANDIDATES_PER_PASS: usize = 512;
-/// A block is walked whole if that reads fewer values than this for each of its ranges.
-const VALUES_PER_RANGE: f64 = 128.0;
 
 /// What probing needs and keeps from query to query.
 #[derive(Debug, Default)]

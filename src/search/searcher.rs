@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::scheme::Choice;
+use crate::scheme::Way;
 use crate::search::answer::{Answer, Found, Outcome, Work};
 use crate::search::probe::{ProbeScratch, probe};
 use crate::search::scan::scan;
@@ -130,11 +130,11 @@ impl Searcher {
         collector.restart(needle, k, *limits);
         for (number, open) in self.snapshot.segments().iter().enumerate() {
             collector.segment = number;
-            match open.choice(k) {
-                Choice::Probe { radii, .. } => {
+            match &open.choice(k).way {
+                Way::Probe { radii } => {
                     probe(&open.segment, radii, &mut self.scratch, collector)?;
                 }
-                Choice::Scan { table, .. } => {
+                Way::Scan { table } => {
                     if let Some(table) = open.segment.tables().get(*table) {
                         scan(&open.segment, table, collector)?;
                     }

@@ -1,0 +1,236 @@
+//! What a sample tells: how even the bits are, and who has near neighbours.
+
+use crate::bits::permutation::{Permutation, Permuted};
+use crate::fingerprint::Fingerprint;
+use crate::planner::sample::{Origin, Sample};
+use crate::planner::table::TableEstimate;
+use crate::scheme::{Density, Neighbour};
+
+/// Values that tables are tried on; more would tell little and take long.
+const VALUES_MAX: usize = 1 << 14;
+/// Pairs that are compared in search of near neighbours.
+const PAIRS_MAX: usize = 1 << 25;
+/// Near neighbours that are kept, each for as many as it must stand for.
+const NEIGHBOURS_MAX: usize = 4096;
+/// No pair further apart counts as near.
+const NEAR_MAX: u32 = 12;
+/// Near pairs must be so many times as many as chance would make them.
+const OVER_CHANCE: f64 = 20.0;
+/// A count of pairs below this says too little.
+const PAIRS_MIN: f64 = 50.0;
+
+/// A sample, looked at once for all tables.
+#[derive(Debug)]
+pub(super) struct Statistics {
+    values: Vec<u64>,
+    value_count: u64,
+    /// For each bit, 0 the least significant: the probability that two values agree there.
+    agree: [f64; 64],
+    /// Differences to near neighbours; how many a query has among `values`, and in all.
+    near: Vec<Near>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    diff: u64,
+    in_sample: f64,
+    in_all: f64,
+}
+
+impl Statistics {
+    /// What `sample` tells of a collection of `value_count` distinct fingerprints.
+    pub(super) fn new(sample: &Sample, value_count: u64) -> Self {
+        let all = sample.values();
+        let agree = std::array::from_fn(|bit| {
+            let ones = all.iter().filter(|&&value| value >> bit & 1 == 1).count() as f64;
+            let count = all.len() as f64;
+            let zeros = count - ones;
+            // Of pairs of two different values.
+            (ones * (ones - 1.0) + zeros * (zeros - 1.0)) / (count * (count - 1.0))
+        });
+        // By rank of hash, so the first ones are no different from the others.
+        let values = all[..all.len().min(VALUES_MAX)].to_vec();
+        let thinned = all.len() as f64 / values.len() as f64;
+        let grown = value_count as f64 / all.len() as f64;
+        let neighbourhood = match sample.origin() {
+            Origin::Picked => thinned * grown,
+            Origin::Smaller => thinned * grown.min(1.0),
+        };
+        let near = near_neighbours(&values, &agree, neighbourhood);
+        Statistics { values, value_count, agree, near }
+    }
+
+    /// How many bits of information a bit has: 1 for an even one, 0 for a dead one.
+    pub(super) fn entropy(&self, bit: u32) -> f64 {
+        -self.agree[bit as usize].log2()
+    }
+
+    /// What the table by `mask` would be like.
+    pub(super) fn table(&self, mask: u64) -> TableEstimate {
+        let permutation = Permutation::new(mask);
+        let apply = |value: u64| permutation.apply(Fingerprint::new(value)).0;
+        let mut sorted: Vec<u64> = self.values.iter().map(|&value| apply(value)).collect();
+        sorted.sort_unstable();
+        let bits_in_order: [u32; 64] = std::array::from_fn(|at| place_of(&permutation, at as u32));
+        let groups = Groups::of(&sorted);
+        let near: Vec<Near> =
+            self.near.iter().map(|near| Near { diff: apply(near.diff), ..*near }).collect();
+        let density = self.density(&groups, &near, &bits_in_order);
+        let grown = self.value_count as f64 / self.values.len() as f64;
+        let depth = self.depth(&bits_in_order);
+        TableEstimate::of_sample(
+            mask.count_ones(),
+            self.value_count,
+            |bits| grown_distinct(&groups, &depth, grown, bits).min(self.value_count as f64),
+            |bits| groups_of(&sorted, bits),
+            grown,
+            density,
+        )
+    }
+
+    fn density(&self, groups: &Groups, near: &[Near], bits_in_order: &[u32; 64]) -> Density {
+        let count = self.values.len() as f64;
+        let all_pairs = count * (count - 1.0) / 2.0;
+        let mut near_sharing = [0.0; 65];
+        for near in near {
+            near_sharing[near.diff.leading_zeros() as usize] += near.in_sample * count / 2.0;
+        }
+        for bits in (0..64).rev() {
+            near_sharing[bits] += near_sharing[bits + 1];
+        }
+        let mut shared = [1.0_f64; 65];
+        let mut known = true;
+        for bits in 1..=64 {
+            let background = groups.pairs[bits] - near_sharing[bits];
+            known &= background >= PAIRS_MIN;
+            let agree = self.agree[bits_in_order[bits - 1] as usize];
+            shared[bits] = match known {
+                true => (background / all_pairs).min(shared[bits - 1]),
+                false => shared[bits - 1] * agree,
+            };
+        }
+        let odds = bits_in_order.map(|bit| {
+            let agree = self.agree[bit as usize];
+            (1.0 - agree) / agree
+        });
+        let neighbours =
+            near.iter().map(|near| Neighbour { diff: near.diff, count: near.in_all }).collect();
+        Density::new(shared, odds, neighbours)
+    }
+
+    /// The entropy of the leading bits, for each number of them.
+    fn depth(&self, bits_in_order: &[u32; 64]) -> [f64; 65] {
+        let mut depth = [0.0; 65];
+        for (at, &bit) in bits_in_order.iter().enumerate() {
+            depth[at + 1] = depth[at] + self.entropy(bit);
+        }
+        depth
+    }
+}
+
+/// Which bit of a fingerprint comes at a place of the order of a table, 0 the first.
+fn place_of(permutation: &Permutation, place: u32) -> u32 {
+    permutation.invert(Permuted(1 << (63 - place))).value().trailing_zeros()
+}
+
+/// Differences to near neighbours: pairs closer than bits as uneven as these bring about by
+/// chance. `neighbourhood` is how many neighbours in all one in the sample stands for.
+fn near_neighbours(values: &[u64], agree: &[f64; 64], neighbourhood: f64) -> Vec<Near> {
+    let asking = values.len().min((PAIRS_MAX / values.len()).max(1));
+    let mut at_distance = [0_usize; NEAR_MAX as usize + 1];
+    let mut found = Vec::new();
+    for (at, &value) in values[..asking].iter().enumerate() {
+        for (other_at, &other) in values.iter().enumerate() {
+            let diff = value ^ other;
+            if diff.count_ones() <= NEAR_MAX && at != other_at {
+                at_distance[diff.count_ones() as usize] += 1;
+                found.push(diff);
+            }
+        }
+        // Where everyone is near there is nothing to tell apart.
+        if found.len() > 64 * NEIGHBOURS_MAX && at < asking / 16 {
+            return Vec::new();
+        }
+    }
+    let pairs = asking as f64 * (values.len() - 1) as f64;
+    let by_chance = chance_of_distance(agree);
+    let mut near_up_to = None;
+    let (mut observed, mut expected) = (0.0, 0.0);
+    for (distance, &count) in at_distance.iter().enumerate() {
+        observed += count as f64;
+        expected += by_chance[distance] * pairs;
+        if observed >= OVER_CHANCE * expected && count > 0 {
+            near_up_to = Some(distance as u32);
+        } else if observed < OVER_CHANCE * expected {
+            break;
+        }
+    }
+    let Some(most) = near_up_to else { return Vec::new() };
+    found.retain(|diff| diff.count_ones() <= most);
+    let step = found.len().div_ceil(NEIGHBOURS_MAX).max(1);
+    let kept: Vec<u64> = found.iter().copied().step_by(step).collect();
+    let in_sample = found.len() as f64 / kept.len().max(1) as f64 / asking as f64;
+    let near = |diff| Near { diff, in_sample, in_all: in_sample * neighbourhood };
+    kept.into_iter().map(near).collect()
+}
+
+/// The probability of each small distance for independent bits as uneven as these.
+fn chance_of_distance(agree: &[f64; 64]) -> [f64; NEAR_MAX as usize + 1] {
+    let mut chance = [0.0; NEAR_MAX as usize + 1];
+    chance[0] = 1.0;
+    for agree in agree {
+        for distance in (0..chance.len()).rev() {
+            let nearer = distance.checked_sub(1).map_or(0.0, |less| chance[less]);
+            chance[distance] = chance[distance] * agree + nearer * (1.0 - agree);
+        }
+    }
+    chance
+}
+
+/// Groups of sorted values by their leading bits, for each number of bits.
+struct Groups {
+    /// How many groups there are.
+    distinct: [f64; 65],
+    /// How many pairs lie in one group.
+    pairs: [f64; 65],
+}
+
+impl Groups {
+    fn of(sorted: &[u64]) -> Self {
+        let mut distinct = [0.0; 65];
+        let mut pairs = [0.0; 65];
+        for bits in 0..=64 {
+            for count in groups_of(sorted, bits as u32) {
+                let count = count as f64;
+                distinct[bits] += 1.0;
+                pairs[bits] += count * (count - 1.0) / 2.0;
+            }
+        }
+        Groups { distinct, pairs }
+    }
+}
+
+/// How many of the sorted values share each value of their leading `bits`.
+fn groups_of(sorted: &[u64], bits: u32) -> impl Iterator<Item = usize> {
+    let shift = 64 - bits.min(64);
+    sorted.chunk_by(move |a, b| a.checked_shr(shift) == b.checked_shr(shift)).map(<[u64]>::len)
+}
+
+/// How many values differ in their leading `bits` once there are `grown` times as many.
+///
+/// So many more values need log2 of that many more bits to be told apart: the picture at some
+/// depth of entropy is the one that the sample shows so much less deep.
+fn grown_distinct(groups: &Groups, depth: &[f64; 65], grown: f64, bits: u32) -> f64 {
+    let wanted = depth[bits as usize] - grown.log2();
+    if wanted <= 0.0 {
+        return depth[bits as usize].exp2();
+    }
+    let after = depth.partition_point(|&d| d < wanted).min(64);
+    if after == 0 {
+        return grown * groups.distinct[0];
+    }
+    let (low, high) = (depth[after - 1], depth[after]);
+    let share = if high > low { ((wanted - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
+    let (below, above) = (groups.distinct[after - 1].ln(), groups.distinct[after].ln());
+    grown * (below * (1.0 - share) + above * share).exp()
+}

@@ -1,0 +1,174 @@
+//! What answering takes, counted in the steps that the search makes.
+
+use super::combinatorics::combinations_up_to;
+use super::density::Density;
+use std::ops::AddAssign;
+
+/// A block is walked whole if that reads fewer values than this for each of its ranges.
+pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
+/// Most values that the walk to a range passes: long blocks have points to start from.
+const PASSED_MAX: f64 = 128.0;
+
+/// The steps of one query, expected or counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Effort {
+    /// Tables that take part.
+    pub tables: f64,
+    /// Blocks looked up in a prefix index.
+    pub probes: f64,
+    /// Cache lines of prefix indexes touched.
+    pub lines: f64,
+    /// Blocks among them that hold values, so that heads are read.
+    pub blocks: f64,
+    /// Ranges of heads looked for in blocks.
+    pub ranges: f64,
+    /// Heads passed over on the way to a range.
+    pub heads_passed: f64,
+    /// Heads decoded and compared one by one.
+    pub heads_compared: f64,
+    /// Values whose tail is fetched and compared.
+    pub candidates: f64,
+    /// Values compared in a pass over a table.
+    pub scanned: f64,
+}
+
+impl AddAssign for Effort {
+    fn add_assign(&mut self, other: Effort) {
+        self.tables += other.tables;
+        self.probes += other.probes;
+        self.lines += other.lines;
+        self.blocks += other.blocks;
+        self.ranges += other.ranges;
+        self.heads_passed += other.heads_passed;
+        self.heads_compared += other.heads_compared;
+        self.candidates += other.candidates;
+        self.scanned += other.scanned;
+    }
+}
+
+/// What must be known of a table to expect the steps of a query.
+#[derive(Clone, Debug)]
+pub(crate) struct TableShape {
+    pub(crate) prefix_bits: u32,
+    /// The leading bits that name a block.
+    pub(crate) block_bits: u32,
+    /// The leading bits that are stored as heads.
+    pub(crate) head_bits: u32,
+    pub(crate) value_count: u64,
+    pub(crate) density: Density,
+}
+
+impl TableShape {
+    /// The steps to probe the table within `radius` for a query at distance `k` that is itself
+    /// stored, or else resembles what is: `own` is 1 or 0.
+    pub(crate) fn probe_effort(&self, radius: u32, k: u32, own: f64) -> Effort {
+        let n = self.value_count as f64;
+        let leading = self.prefix_bits.min(self.block_bits);
+        let free = self.block_bits - leading;
+        let inner = self.prefix_bits.min(self.head_bits).saturating_sub(self.block_bits);
+        let in_block = self.density.sharing(self.block_bits, n);
+        // Where a prefix has several blocks, those in use are as many as its values need.
+        let in_prefix = self.density.sharing(leading, n);
+        let used_per_prefix = if in_block > 0.0 { in_prefix / in_block } else { 1.0 };
+        let filled = -(-in_block).exp_m1();
+        let blocks_per_prefix = 2_f64.powi(free as i32);
+        let ways = self.density.ways(leading, radius);
+        let in_range = self.density.sharing(self.prefix_bits.min(self.head_bits), n);
+        let mut effort = Effort { tables: 1.0, ..Effort::default() };
+        let mut prefixes_before = 0.0;
+        for (weight, ways) in (0..=radius.min(leading)).zip(&ways) {
+            let prefixes = combinations_up_to(leading, weight) - prefixes_before;
+            prefixes_before += prefixes;
+            effort.probes += prefixes * blocks_per_prefix;
+            let at_home = if weight == 0 { own } else { 0.0 };
+            let blocks = ways.min(prefixes) * used_per_prefix.min(blocks_per_prefix) * filled;
+            let blocks = if weight == 0 { blocks.max(own) } else { blocks };
+            effort.blocks += blocks;
+            // Crowded blocks among the used ones make up for the empty ones.
+            let held = in_block / filled.max(f64::MIN_POSITIVE);
+            let spare = radius - weight;
+            let ranges = combinations_up_to(inner, spare);
+            let to_walk = if spare == 0 { 0.0 } else { ranges * VALUES_PER_RANGE };
+            if held + at_home <= to_walk {
+                effort.ranges += blocks;
+                effort.heads_compared += blocks * held + at_home;
+                continue;
+            }
+            effort.ranges += blocks * ranges;
+            // Half of a block lies before the range, half of a restart interval in a long one.
+            let passed = (held / 2.0).min(PASSED_MAX / 2.0);
+            let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
+            effort.heads_passed += blocks * ranges * passed;
+            let in_ranges = in_range * ways * flipped;
+            effort.heads_compared += in_ranges.min(blocks * held) + at_home;
+        }
+        effort.lines = self.lines(radius);
+        let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);
+        effort.candidates = within + own;
+        effort
+    }
+
+    /// Flips of the lowest bits that name a block stay in one line of the index.
+    fn lines(&self, radius: u32) -> f64 {
+        const LINE_BITS: u32 = 4;
+        let leading = self.prefix_bits.min(self.block_bits);
+        let free = self.block_bits - leading;
+        let lines_per_prefix = 2_f64.powi(free.saturating_sub(LINE_BITS) as i32);
+        let flippable = leading - LINE_BITS.saturating_sub(free).min(leading);
+        combinations_up_to(flippable, radius) * lines_per_prefix
+    }
+
+    #[cfg(feature = "build")]
+    /// Pages of the file that a query touches, if it finds none of them in memory.
+    pub(crate) fn pages(&self, effort: &Effort, radius: u32) -> f64 {
+        // A page of the index tells of 1024 blocks; a page of heads holds about so many values.
+        const INDEX_BITS: u32 = 10;
+        const HEADS_PER_PAGE: f64 = 3700.0;
+        let n = self.value_count as f64;
+        let leading = self.prefix_bits.min(self.block_bits);
+        let free = self.block_bits - leading;
+        let apart = |same: u32| {
+            let flippable = leading - same.saturating_sub(free).min(leading);
+            let per_prefix = 2_f64.powi(free.saturating_sub(same) as i32);
+            (combinations_up_to(flippable, radius) * per_prefix).min(effort.probes)
+        };
+        let index = apart(INDEX_BITS);
+        let in_block = self.density.sharing(self.block_bits, n).max(1.0);
+        let blocks_per_page = (HEADS_PER_PAGE / in_block).max(1.0);
+        let heads = apart(blocks_per_page.log2() as u32).min(effort.blocks)
+            * (in_block / HEADS_PER_PAGE).clamp(1.0, 1.0 + effort.heads_passed);
+        index + heads + effort.candidates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uniform(prefix_bits: u32, value_count: u64) -> TableShape {
+        let head_bits = super::super::cut::uniform_head_bits(value_count);
+        let block_bits = super::super::cut::block_bits(value_count, 64 - head_bits);
+        TableShape { prefix_bits, block_bits, head_bits, value_count, density: Density::uniform() }
+    }
+
+    #[test]
+    fn a_radius_of_one_looks_up_a_block_for_each_bit_that_names_one() {
+        let effort = uniform(32, 10_000_000).probe_effort(1, 3, 0.0);
+        assert_eq!(effort.probes, 19.0);
+        assert_eq!(effort.lines, 15.0);
+        assert!((effort.blocks - 19.0).abs() < 1e-6);
+        // The home block is walked whole; one range in each of the others.
+        assert_eq!(effort.ranges, 19.0);
+        assert!((effort.heads_passed / (18.0 * 19.07) - 1.0).abs() < 0.01, "{effort:?}");
+        assert!(effort.heads_compared > 38.0 && effort.heads_compared < 42.0);
+    }
+
+    #[test]
+    fn a_short_prefix_has_many_blocks() {
+        let effort = uniform(10, 10_000_000).probe_effort(0, 3, 0.0);
+        assert_eq!(effort.probes, 256.0);
+        assert_eq!(effort.lines, 16.0);
+        assert!((effort.heads_compared / (1e7 / 1024.0) - 1.0).abs() < 0.01, "{effort:?}");
+    }
+}
