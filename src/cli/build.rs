@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use fpstore::doctor::{Gatherer, Severity};
 use fpstore::{
     BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record, Scheme,
     Store, read_records,
@@ -12,6 +13,9 @@ use fpstore::{
 
 use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
+
+/// Distinct fingerprints of which the doctor keeps count during a build, in 2 MB.
+const LOOKED_AT_MAX: usize = 1 << 16;
 
 const LONG_ABOUT: &str = "\
 Make a store from fingerprints and ids.
@@ -111,13 +115,17 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
         .radix(args.radix.into())
         .skip_bad(args.skip_bad);
     let mut records = 0;
+    let mut doctor = (!args.quiet).then(|| Gatherer::with_exact_max(LOOKED_AT_MAX));
     for file in inputs(&args.files)? {
-        let summary = read_records(&file, &input, |record: Record<'_>| match record.id {
-            Some(id) => builder.push(record.fingerprint, id),
-            None => {
-                builder.push_bare(record.fingerprint);
-                Ok(())
+        let summary = read_records(&file, &input, |record: Record<'_>| {
+            match record.id {
+                Some(id) => builder.push(record.fingerprint, id)?,
+                None => builder.push_bare(record.fingerprint),
             }
+            if let Some(doctor) = &mut doctor {
+                doctor.push(record.fingerprint);
+            }
+            Ok(())
         })?;
         records += summary.record_count;
         report_skipped(&file, &summary);
@@ -125,6 +133,9 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     let store = builder.finish()?;
     if !args.quiet {
         report(&store, records);
+    }
+    if let Some(doctor) = doctor {
+        warn(&store, doctor)?;
     }
     Ok(Verdict::Yes)
 }
@@ -158,6 +169,24 @@ pub(super) fn report_skipped(file: &Path, summary: &InputSummary) {
         let count = counted(summary.skipped_count, "bad record", "bad records");
         say!("fpstore: {}: {count} skipped", file.display());
     }
+}
+
+/// Says in two lines at most what the doctor thinks of the fingerprints.
+fn warn(store: &Store, doctor: Gatherer) -> anyhow::Result<()> {
+    let info = store.info();
+    let Some(segment) = info.segments.first() else { return Ok(()) };
+    let masks = segment.tables.iter().map(|table| table.mask).collect();
+    let findings = doctor.finish(&Scheme::from_masks(masks, segment.tuned_k)?).findings();
+    let mut warnings = findings.iter().filter(|finding| finding.severity >= Severity::Warning);
+    if let Some(first) = warnings.next() {
+        say!("fpstore: warning: {}", first.sentence);
+        let more = match warnings.count() as u64 {
+            0 => String::new(),
+            count => format!("{}; ", counted(count, "more warning", "more warnings")),
+        };
+        say!("fpstore: {more}'fpstore stats -s {}' says what to do", info.path.display());
+    }
+    Ok(())
 }
 
 fn report(store: &Store, records: u64) {

@@ -57,7 +57,7 @@ fn summary(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn findings(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let findings = statistics.findings();
     if findings.is_empty() {
-        return writeln!(f, "\nnothing to report: as even as random fingerprints");
+        return writeln!(f, "\n{}", statistics.all_clear());
     }
     writeln!(f, "\nfindings")?;
     for finding in findings {
@@ -167,6 +167,14 @@ fn chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 impl Statistics {
+    /// What to say where there is no finding.
+    pub(super) fn all_clear(&self) -> &'static str {
+        match self.looked_at() {
+            0..32 => "nothing to report, but so few fingerprints tell little",
+            _ => "nothing to report: the fingerprints look as even as random ones",
+        }
+    }
+
     /// What a random query finds by chance, in a sentence.
     pub(super) fn chance_sentence(&self) -> String {
         // The first distance at which it shows.

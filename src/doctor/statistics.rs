@@ -4,6 +4,7 @@ use crate::doctor::chance::random_matches;
 use crate::doctor::size_class::SizeClass;
 use crate::doctor::table::TableStatistics;
 use crate::fingerprint::Fingerprint;
+use crate::planner::{PlanRequest, Sample};
 
 /// What is known of the fingerprints of a store or an input.
 ///
@@ -51,6 +52,8 @@ pub struct Statistics {
     pub chance: Vec<ChanceMatches>,
     /// The tables of the store, or those that a store of the input would have.
     pub tables: Vec<TableStatistics>,
+    /// Fingerprints for the planner; `None` if there are too few to tell it anything.
+    pub scheme_sample: Option<Sample>,
 }
 
 /// What counts as a record.
@@ -146,6 +149,22 @@ impl Statistics {
     pub fn distance_without_chance(&self) -> Option<u32> {
         let few = |chance: &&ChanceMatches| chance.random.max(chance.alike) < 1e-3;
         self.chance.iter().take_while(few).last().map(|chance| chance.k)
+    }
+
+    /// What to ask the planner for these fingerprints and this distance.
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let plan = fpstore::doctor::examine(&store)?.plan_request().plan()?;
+    /// println!("{}", plan.chosen().name);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn plan_request(&self) -> PlanRequest {
+        let request = PlanRequest::new(self.fingerprint_count, self.tuned_k);
+        match &self.scheme_sample {
+            Some(sample) => request.sample(sample.clone()),
+            None => request,
+        }
     }
 
     pub(super) fn chance_of(fingerprint_count: u64, alike: &[f64]) -> Vec<ChanceMatches> {

@@ -9,6 +9,7 @@ use crate::doctor::statistics::{
     BitPair, BitStatistics, Counted, HeavyFingerprint, Sampling, Statistics,
 };
 use crate::fingerprint::Fingerprint;
+use crate::planner::Sampler;
 
 /// Fingerprints over which pairs of bits are counted at most.
 const PAIR_SAMPLE_MAX: u64 = 1 << 20;
@@ -40,6 +41,7 @@ pub(super) struct Tally {
     range: Option<(u64, u64)>,
     zero_count: u64,
     all_ones_count: u64,
+    sampler: Sampler,
 }
 
 impl Tally {
@@ -60,6 +62,7 @@ impl Tally {
             range: None,
             zero_count: 0,
             all_ones_count: 0,
+            sampler: Sampler::new(Sampler::CAPACITY),
         }
     }
 
@@ -78,6 +81,7 @@ impl Tally {
             }
             self.weigh(value, records);
         }
+        self.sampler.push(Fingerprint::new(value));
         self.record_count += records;
         self.duplicates.push(records);
         self.popcounts[value.count_ones() as usize] += 1;
@@ -155,6 +159,7 @@ impl Tally {
             range: self.range.map(|(low, high)| (low.into(), high.into())),
             chance: Statistics::chance_of(fingerprint_count, &alike),
             tables: Vec::new(),
+            scheme_sample: self.sampler.finish().ok(),
         }
     }
 }

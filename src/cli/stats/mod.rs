@@ -1,5 +1,6 @@
 //! `fpstore stats`: what a store or an input looks like, what is wrong with it, and what to do.
 
+mod html;
 mod json;
 
 use std::io::Write;
@@ -27,6 +28,7 @@ input; of more, it holds a sample and says so. Exit status: 0 done, whatever was
 const AFTER_HELP: &str = "\
 Examples:
   fpstore stats -s pages.fps
+  fpstore stats -s pages.fps --html pages.html
   fpstore stats --input pages.tsv.zst --format json | jq .findings";
 
 /// Show what the fingerprints look like, what is wrong, and what to do about it
@@ -56,11 +58,24 @@ pub(super) struct StatsArgs {
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
+    /// Also write a page with plots, for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Replace a page that is there already
+    #[arg(short, long, requires = "html")]
+    force: bool,
 }
 
 pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Verdict> {
+    if let Some(path) = &args.html {
+        html::check(path, args.force)?;
+    }
     let statistics =
         if args.input.is_empty() { examine(&args.store.open()?)? } else { gather(args)? };
+    if let Some(path) = &args.html {
+        html::write(path, args.force, &statistics, &title(args))?;
+        say!("fpstore: wrote {}", path.display());
+    }
     let mut out = stdout();
     match args.format {
         ReportFormat::Json => {
@@ -84,6 +99,15 @@ fn source(args: &StatsArgs) -> String {
             };
             if rest.is_empty() { first } else { format!("{first} and {} more", rest.len()) }
         }
+    }
+}
+
+/// The same for a page that other people see: without the folders that lead there.
+fn title(args: &StatsArgs) -> String {
+    let path = args.input.first().unwrap_or(&args.store.store);
+    match (path.to_str(), path.file_name(), args.input.len()) {
+        (Some("-"), ..) | (_, None, _) | (_, _, 2..) => source(args),
+        (_, Some(name), _) => name.to_string_lossy().into_owned(),
     }
 }
 

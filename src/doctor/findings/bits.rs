@@ -87,8 +87,7 @@ fn dead(statistics: &Statistics) -> Option<Finding> {
         ),
         remedy: format!(
             "look for the cause where the fingerprints are made (a short hash, a mask, a cut \
-             number): only {} bits tell documents apart; tables whose masks hold the living \
-             bits stay fast",
+             number): only {} bits tell documents apart; --scheme auto cuts tables from these",
             64 - count
         ),
     })
@@ -164,7 +163,7 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
             "{what} {}: tables that have both in their masks are more crowded",
             shown.join(", ")
         ),
-        remedy: "tables whose masks keep correlated bits apart are faster; if the fingerprints \
+        remedy: "--scheme auto keeps such bits apart where that is faster; if the fingerprints \
                  are your own, give each bit its own hash"
             .into(),
     })
@@ -200,8 +199,8 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
             worst.bit,
             percent(worst.share),
         ),
-        remedy: "tables led by the even bits are less crowded; if the fingerprints are your own, \
-                 look for features that nearly all documents share"
+        remedy: "--scheme auto takes it into account; if the fingerprints are your own, look for \
+                 features that nearly all documents share"
             .into(),
     })
 }

@@ -135,9 +135,10 @@ fn crowded(statistics: &Statistics) -> Option<Finding> {
             rounded(mean),
             rounded(worst.uniform_candidates_per_probe),
         ),
-        remedy: "build with tables over bits that vary more (a file of masks for --scheme), or \
-                 with more tables of longer prefixes"
-            .into(),
+        remedy:
+            "build with --scheme auto, which cuts tables from the bits that vary; 'fpstore plan \
+                 --sample FILE' shows what there is to choose from"
+                .into(),
     })
 }
 

@@ -154,7 +154,7 @@ impl Statistics {
     }
 
     /// How many distinct fingerprints were looked at.
-    fn looked_at(&self) -> u64 {
+    pub(super) fn looked_at(&self) -> u64 {
         self.sampling.map_or(self.fingerprint_count, |sampling| sampling.fingerprint_count)
     }
 }

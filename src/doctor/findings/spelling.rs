@@ -88,10 +88,9 @@ fn zero_extended(statistics: &Statistics, stuck: &[Stuck]) -> Option<Finding> {
         ),
         remedy: format!(
             "make 64-bit fingerprints: {width} bits tell {} documents apart badly{}; until then \
-             use tables over bits {}-0 only (--scheme with a file of masks)",
+             build with --scheme auto, which cuts tables from the living bits",
             grouped(statistics.fingerprint_count),
             if width == 32 { ", and a hash cut to 32 bits is the usual cause" } else { "" },
-            width - 1,
         ),
     })
 }
