@@ -15,7 +15,7 @@ use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
 
 /// Distinct fingerprints of which the doctor keeps count during a build, in 2 MB.
-const LOOKED_AT_MAX: usize = 1 << 16;
+const LOOKED_AT_MAX: usize = 1 << 14;
 
 const LONG_ABOUT: &str = "\
 Make a store from fingerprints and ids.

@@ -10,8 +10,8 @@ use crate::fingerprint::Fingerprint;
 use crate::scheme::Scheme;
 use crate::section::TableIndex;
 
-/// How many records the sample of records holds: of a fingerprint with one record in a hundred
-/// there are 655, give or take 26.
+/// How many records the sample of records holds at most: of a fingerprint with one record in a
+/// hundred there are 655, give or take 26.
 const RECORD_SAMPLE_MAX: usize = 1 << 16;
 /// How often a fingerprint must be in the sample of records to be named.
 const SAMPLED_MIN: u64 = 50;
@@ -65,7 +65,7 @@ impl Gatherer {
     pub fn with_exact_max(exact_max: usize) -> Self {
         Gatherer {
             distinct: DistinctSample::new(exact_max),
-            records: RecordSample::new(RECORD_SAMPLE_MAX),
+            records: RecordSample::new(exact_max.clamp(1 << 12, RECORD_SAMPLE_MAX)),
             bits: BitCounts::new(),
             record_count: 0,
             zero_count: 0,

@@ -35,7 +35,7 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
     let place = |e: &SchemeEstimate| (space.at(e.bytes_per_fingerprint), time.at(e.hot_micros));
     let text = |e: &SchemeEstimate| {
         let (bytes, micros) = (rounded(e.bytes_per_fingerprint), rounded(e.hot_micros));
-        format!("{}: {bytes} bytes a fingerprint, {micros} us", e.name)
+        format!("{}: {bytes} bytes a fingerprint, {micros} \u{b5}s", e.name)
     };
     let points: Vec<(f64, f64)> = best.iter().map(|e| place(e)).collect();
     let marks = html! {
@@ -58,13 +58,14 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
         title: "Schemes: bytes for each fingerprint against microseconds for a query",
         description: &format!("{shown} The numbers are in the table below."),
         x_label: "bytes a fingerprint (log)",
-        y_label: "us a query (log)",
+        y_label: "\u{b5}s a query (log)",
         x_ticks: space.ticks(short),
         y_ticks: time.ticks(short),
     }
     .draw(&marks);
     let rows = best.iter().map(|e| row(e)).chain((!chosen.on_frontier).then(|| row(chosen)));
-    let head = ["scheme", "tables", "bytes a fingerprint", "us a query", "us from disk", ""];
+    let head =
+        ["scheme", "tables", "bytes a fingerprint", "\u{b5}s a query", "\u{b5}s from disk", ""];
     let legend = html! {
         span.key.dot { "frontier" } " " span.key.chosen { "best in the budget" } " "
         span.key.faint { "others" }
@@ -75,7 +76,7 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
 
 fn tell(e: &SchemeEstimate) -> String {
     let (bytes, micros) = (rounded(e.bytes_per_fingerprint), rounded(e.hot_micros));
-    format!("{bytes} bytes a fingerprint, {micros} us a query")
+    format!("{bytes} bytes a fingerprint, {micros} \u{b5}s a query")
 }
 
 fn row(e: &SchemeEstimate) -> Vec<String> {

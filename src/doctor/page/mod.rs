@@ -24,7 +24,7 @@ const CHANCE_K_MAX: usize = 16;
 pub struct PageOptions<'a> {
     /// What was looked at, by name.
     pub title: &'a str,
-    /// The schemes to choose from, see [`Statistics::plan`].
+    /// The schemes to choose from, see [`Statistics::plan_request`].
     pub plan: Option<&'a SchemePlan>,
     /// The scheme that the tables are by.
     pub now: Option<&'a SchemeEstimate>,
