@@ -61,6 +61,8 @@ mod bits;
 #[cfg(feature = "build")]
 mod build;
 mod bytes;
+#[cfg(feature = "build")]
+mod calibrate;
 mod checksum;
 #[cfg(feature = "doctor")]
 pub mod doctor;
@@ -82,7 +84,7 @@ mod verify;
 
 #[cfg(feature = "build")]
 pub use build::{
-    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record,
+    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record, SchemeChoice,
     SkippedRecord, read_records,
 };
 pub use error::{Error, Fault, InputPlace, Result};

@@ -16,8 +16,9 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::header::{FINGERPRINT_COUNT_MAX, TableDescriptor};
 use crate::id::IdRef;
+use crate::planner::{Budget, PlanRequest, Sampler};
 use crate::recipe::Recipe;
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, UnitCosts};
 use crate::segment::write::{SegmentSpec, SegmentWriter};
 use crate::store::Store;
 
@@ -37,12 +38,62 @@ pub enum IdPolicy {
     Text,
 }
 
+/// Which tables a store gets.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SchemeChoice {
+    /// Those of a scheme.
+    Fixed(Scheme),
+    /// The fastest for the data at distance `k` within a budget, see
+    /// [`PlanRequest`](crate::PlanRequest). The choice depends on nothing but the set of
+    /// fingerprints and what stands here.
+    Auto {
+        /// The distance that queries will mostly ask for.
+        k: u32,
+        /// How much space the tables may take.
+        budget: Budget,
+        /// What steps cost on the machine that will answer.
+        costs: UnitCosts,
+    },
+}
+
+impl SchemeChoice {
+    /// The scheme for so many distinct fingerprints of which `sampler` saw every one.
+    pub(crate) fn resolve(&self, fingerprint_count: u64, sampler: Sampler) -> Result<Scheme> {
+        match self {
+            SchemeChoice::Fixed(scheme) => Ok(scheme.clone()),
+            SchemeChoice::Auto { k, budget, costs } => {
+                // Nothing is stored as fast as one, and no budget is too small for it.
+                let budget = if fingerprint_count == 0 { &Budget::Default } else { budget };
+                let request = PlanRequest::new(fingerprint_count.max(1), *k);
+                let mut request = request.budget(*budget).costs(*costs);
+                // Too few to learn from are too few to matter.
+                request.sample = sampler.finish().ok();
+                Ok(request.choose()?.scheme)
+            }
+        }
+    }
+}
+
+impl From<Scheme> for SchemeChoice {
+    fn from(scheme: Scheme) -> Self {
+        SchemeChoice::Fixed(scheme)
+    }
+}
+
+impl Default for SchemeChoice {
+    /// The fastest at distance 3 within the default budget.
+    fn default() -> Self {
+        SchemeChoice::Auto { k: 3, budget: Budget::Default, costs: UnitCosts::SHIPPED }
+    }
+}
+
 /// How to make a store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BuildOptions {
     /// The tables, and the distance they are meant for.
-    pub scheme: Scheme,
+    pub scheme: SchemeChoice,
     /// What ids it gets.
     pub ids: IdPolicy,
     /// How the fingerprints were made.
@@ -53,18 +104,19 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// Two halves for distance 3, ids as they come, nothing replaced.
+    /// The fastest scheme for distance 3 within the default budget, ids as they come, nothing
+    /// replaced.
     fn default() -> Self {
-        let scheme = Scheme::named("2", 3).expect("two halves are a family");
+        let scheme = SchemeChoice::default();
         BuildOptions { scheme, ids: IdPolicy::Auto, recipe: Recipe::external(), replace: false }
     }
 }
 
 impl BuildOptions {
-    /// Sets the scheme.
+    /// Sets the scheme, or how it is chosen.
     #[must_use]
-    pub fn scheme(mut self, scheme: Scheme) -> Self {
-        self.scheme = scheme;
+    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
+        self.scheme = scheme.into();
         self
     }
 
@@ -164,18 +216,27 @@ impl Builder {
     /// # Errors
     ///
     /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
+    /// * [`Error::InvalidPlan`] if no scheme fits the budget, [`Error::InvalidDistance`] if the
+    ///   distance to choose one for is above 64.
     /// * [`Error::StoreExists`] if someone else made a store at the path in the meantime.
     /// * [`Error::Io`] if the system refuses. A store that was there before is unharmed.
     pub fn finish(self) -> Result<Store> {
         let Builder { target, options, records } = self;
-        let first = Permutation::new(first_mask(&options.scheme));
-        let sorted = records.sort(|fingerprint| first.apply(fingerprint));
+        let natural = Permutation::new(u64::MAX);
+        let mut sorted = records.sort(|fingerprint| natural.apply(fingerprint));
         let fingerprint_count = sorted.fingerprint_count();
         if fingerprint_count > FINGERPRINT_COUNT_MAX {
             let reason = format!("{fingerprint_count} fingerprints, a segment holds 2^40 at most");
             return Err(Error::TooLarge { reason });
         }
-        target.publish(|file| write_segment(file, &options, &first, &sorted))
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        sorted.values().for_each(|value| sampler.push(natural.invert(value)));
+        let scheme = options.scheme.resolve(fingerprint_count, sampler)?;
+        let first = Permutation::new(first_mask(&scheme));
+        if !first.is_identity() {
+            sorted.permute(|value| first.apply(natural.invert(value)));
+        }
+        target.publish(|file| write_segment(file, &options, &scheme, &sorted))
     }
 }
 
@@ -186,10 +247,10 @@ fn first_mask(scheme: &Scheme) -> u64 {
 fn write_segment(
     file: &mut std::fs::File,
     options: &BuildOptions,
-    first: &Permutation,
+    scheme: &Scheme,
     sorted: &SortedRecords,
 ) -> std::io::Result<()> {
-    let scheme = &options.scheme;
+    let first = Permutation::new(first_mask(scheme));
     let spec = SegmentSpec {
         fingerprint_count: sorted.fingerprint_count(),
         table_count: scheme.masks().len(),

@@ -134,6 +134,14 @@ impl SortedRecords {
         self.fingerprint_count
     }
 
+    /// Sorts by other permuted values, made of the present ones.
+    pub(super) fn permute(&mut self, permute: impl Fn(Permuted) -> Permuted) {
+        for (value, _) in &mut self.entries {
+            *value = permute(Permuted(*value)).0;
+        }
+        self.entries.sort_unstable();
+    }
+
     /// How the ids are stored.
     pub(super) fn id_layout(&self) -> IdLayout {
         match &self.ids {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::planner::candidates::Candidate;
 use crate::planner::statistics::Statistics;
 use crate::planner::table::TableEstimate;
-use crate::scheme::{Density, Effort, Radius, Scheme, TableShape, Terms, UnitCosts, Way};
+use crate::scheme::{Density, Effort, Radius, Scheme, TableShape, Terms, UnitCosts, Way, cut};
 
 /// What a store by some scheme is expected to take, and a query of it at the planned distance.
 #[derive(Clone, Debug)]
@@ -47,6 +47,8 @@ pub struct SchemeEstimate {
     pub chosen: bool,
     /// Why it is chosen, or what speaks against it, in a few words.
     pub reason: String,
+    /// Its place among the candidates: the plainer come first.
+    pub(super) order: usize,
 }
 
 /// Estimates schemes for one collection.
@@ -91,12 +93,19 @@ impl<'a> Estimator<'a> {
             tables.push(table);
         }
         let scheme = Scheme::from_masks(candidate.masks.clone(), self.k).ok()?;
-        let hot_len: f64 = tables.iter().map(|table| table.hot_len).sum();
+        let hot_len: f64 = tables.iter().map(|table| table.shape.hot_len).sum();
         let shapes: Vec<TableShape> = tables.iter().map(|table| table.shape.clone()).collect();
         let (masks, costs) = (scheme.masks(), self.costs);
-        let terms = Terms { masks, shapes: &shapes, footprint: hot_len, costs };
-        let choice = terms.choose(self.k);
-        let all_len: f64 = tables.iter().map(|table| table.hot_len + table.tails_len).sum();
+        // A reader knows the header alone when it chooses; what comes of it is another matter.
+        let needed = cut::uniform_head_bits(self.value_count);
+        let read = |shape: &TableShape| shape.as_read(needed);
+        let read: Vec<TableShape> = shapes.iter().map(read).collect();
+        let choice = Terms { masks, shapes: &read, costs }.choose(self.k);
+        let choice = match choice.way {
+            Way::Probe { radii } => Terms { masks, shapes: &shapes, costs }.probe(radii, self.k),
+            Way::Scan { .. } => choice,
+        };
+        let all_len: f64 = tables.iter().map(|table| table.shape.hot_len + table.tails_len).sum();
         let (radii, random_candidates, largest_group, cold_pages, tail_pages) = match choice.way {
             Way::Scan { .. } => {
                 let pages = all_len / tables.len() as f64 / 4096.0;
@@ -138,6 +147,7 @@ impl<'a> Estimator<'a> {
             on_frontier: false,
             chosen: false,
             reason: String::new(),
+            order: 0,
             scheme,
         })
     }

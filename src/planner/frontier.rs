@@ -1,7 +1,11 @@
 //! Marking what is worth having: the frontier, the choice, and why.
 
-use crate::planner::AS_FAST;
 use crate::planner::estimate::SchemeEstimate;
+
+/// Within so much of the fastest, the smallest scheme is taken.
+const AS_FAST: f64 = 1.05;
+/// Within so much of that one's length, the plainest: samples are not so exact.
+const AS_SMALL: f64 = 1.02;
 
 /// Sorts by length, then time; marks the frontier and the choice; gives each its reason.
 pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
@@ -13,9 +17,13 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
         estimate.on_frontier = estimate.hot_micros < fastest;
         fastest = fastest.min(estimate.hot_micros);
     }
-    let fits = |estimate: &&SchemeEstimate| estimate.within_budget;
-    let best = estimates.iter().filter(fits).map(|e| e.hot_micros).fold(f64::INFINITY, f64::min);
-    let chosen = estimates.iter().position(|e| e.within_budget && e.hot_micros <= best * AS_FAST);
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+    let fits = || estimates.iter().filter(|e| e.within_budget);
+    let fastest = least(&mut fits().map(|e| e.hot_micros));
+    let fast = || fits().filter(|e| e.hot_micros <= fastest * AS_FAST);
+    let smallest = least(&mut fast().map(|e| e.tables_len));
+    let plainest = fast().filter(|e| e.tables_len <= smallest * AS_SMALL).map(|e| e.order).min();
+    let chosen = estimates.iter().position(|e| Some(e.order) == plainest);
     if let Some(chosen) = chosen {
         estimates[chosen].chosen = true;
     }

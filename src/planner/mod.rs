@@ -17,9 +17,6 @@ use crate::planner::estimate::Estimator;
 use crate::planner::statistics::Statistics;
 use crate::scheme::{Scheme, UnitCosts};
 
-/// Within so much of the fastest, the smaller scheme is taken.
-const AS_FAST: f64 = 1.05;
-
 /// How much space tables may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -162,7 +159,10 @@ impl PlanRequest {
             .iter()
             .filter_map(|candidate| estimator.estimate(candidate, most))
             .collect();
-        estimates.iter_mut().for_each(|e| e.within_budget = e.tables_len <= budget_len);
+        for (order, estimate) in estimates.iter_mut().enumerate() {
+            estimate.order = order;
+            estimate.within_budget = estimate.tables_len <= budget_len;
+        }
         if !estimates.iter().any(|estimate| estimate.within_budget) {
             let archive = Candidate { name: "archive".into(), masks: vec![u64::MAX] };
             let smallest = estimator.estimate(&archive, f64::INFINITY);

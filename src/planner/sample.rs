@@ -4,6 +4,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::store::Store;
 
 /// Distinct fingerprints of which the planner learns how they crowd together.
 ///
@@ -43,9 +44,29 @@ impl Sample {
         Ok(sample)
     }
 
+    /// A sample of what a store holds; reads one table of it from end to end.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Corrupt`] if the store is damaged.
+    /// * [`Error::InvalidPlan`] if it holds fewer than [`Sample::COUNT_MIN`] fingerprints.
+    pub fn of_store(store: &Store) -> Result<Self> {
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        store.for_each(|entry| {
+            sampler.push(entry.fingerprint());
+            Ok::<(), Error>(())
+        })?;
+        sampler.finish()
+    }
+
     /// How many distinct fingerprints it holds.
     pub fn count(&self) -> usize {
         self.values.len()
+    }
+
+    /// Its fingerprints, the first ones a sample of the sample.
+    pub fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> {
+        self.values.iter().copied().map(Fingerprint::new)
     }
 
     pub(super) fn values(&self) -> &[u64] {

@@ -10,12 +10,14 @@ use crate::scheme::{Density, Neighbour};
 const VALUES_MAX: usize = 1 << 14;
 /// Pairs that are compared in search of near neighbours.
 const PAIRS_MAX: usize = 1 << 25;
-/// Near neighbours that are kept, each for as many as it must stand for.
-const NEIGHBOURS_MAX: usize = 4096;
-/// No pair further apart counts as near.
-const NEAR_MAX: u32 = 12;
-/// Near pairs must be so many times as many as chance would make them.
-const OVER_CHANCE: f64 = 20.0;
+/// Pairs at each distance that are kept, each for as many as it must stand for.
+const KEPT_AT_DISTANCE: usize = 1024;
+/// No pair further apart is looked at one by one.
+const NEAR_MAX: usize = 24;
+/// Pairs within so many bits are near-duplicates, which do not grow with a collection.
+const DUPLICATE_MAX: usize = 8;
+/// Pairs are looked at one by one if there are so many times as many as chance would make.
+const OVER_CHANCE: f64 = 2.0;
 /// A count of pairs below this says too little.
 const PAIRS_MIN: f64 = 50.0;
 
@@ -52,11 +54,11 @@ impl Statistics {
         let values = all[..all.len().min(VALUES_MAX)].to_vec();
         let thinned = all.len() as f64 / values.len() as f64;
         let grown = value_count as f64 / all.len() as f64;
-        let neighbourhood = match sample.origin() {
-            Origin::Picked => thinned * grown,
-            Origin::Smaller => thinned * grown.min(1.0),
+        let growth = |distance: usize| match sample.origin() {
+            Origin::Smaller if distance <= DUPLICATE_MAX => thinned * grown.min(1.0),
+            _ => thinned * grown,
         };
-        let near = near_neighbours(&values, &agree, neighbourhood);
+        let near = near_neighbours(&values, &agree, growth);
         Statistics { values, value_count, agree, near }
     }
 
@@ -133,50 +135,53 @@ fn place_of(permutation: &Permutation, place: u32) -> u32 {
     permutation.invert(Permuted(1 << (63 - place))).value().trailing_zeros()
 }
 
-/// Differences to near neighbours: pairs closer than bits as uneven as these bring about by
-/// chance. `neighbourhood` is how many neighbours in all one in the sample stands for.
-fn near_neighbours(values: &[u64], agree: &[f64; 64], neighbourhood: f64) -> Vec<Near> {
+/// Differences to near neighbours: of pairs at distances that bits as uneven as these bring
+/// about less often. `growth` is how many neighbours in all one in the sample stands for.
+fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> f64) -> Vec<Near> {
     let asking = values.len().min((PAIRS_MAX / values.len()).max(1));
-    let mut at_distance = [0_usize; NEAR_MAX as usize + 1];
-    let mut found = Vec::new();
+    let mut seen_at = [0_usize; NEAR_MAX + 1];
+    each_near_pair(values, asking, |distance, _| seen_at[distance] += 1);
+    let pairs = asking as f64 * (values.len() - 1) as f64;
+    let by_chance = chance_of_distance(agree);
+    // Up to a distance, not at it: hashes that set half their bits have even distances alone.
+    // Where less than one pair is expected there may as well be none.
+    let common = |d: usize| {
+        let seen = seen_at[..=d].iter().sum::<usize>() as f64;
+        seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs
+    };
+    let beyond = (0..=NEAR_MAX).find(|&d| !common(d)).unwrap_or(NEAR_MAX + 1);
+    let step = seen_at.map(|count| count.div_ceil(KEPT_AT_DISTANCE).max(1));
+    let mut passed = [0_usize; NEAR_MAX + 1];
+    let mut near = Vec::new();
+    each_near_pair(values, asking, |distance, diff| {
+        if distance < beyond {
+            if passed[distance].is_multiple_of(step[distance]) {
+                let kept = seen_at[distance].div_ceil(step[distance]);
+                let in_sample = seen_at[distance] as f64 / kept as f64 / asking as f64;
+                near.push(Near { diff, in_sample, in_all: in_sample * growth(distance) });
+            }
+            passed[distance] += 1;
+        }
+    });
+    near
+}
+
+/// Hands distance and difference of the near pairs to `take`, seen from the first `asking`.
+fn each_near_pair(values: &[u64], asking: usize, mut take: impl FnMut(usize, u64)) {
     for (at, &value) in values[..asking].iter().enumerate() {
         for (other_at, &other) in values.iter().enumerate() {
             let diff = value ^ other;
-            if diff.count_ones() <= NEAR_MAX && at != other_at {
-                at_distance[diff.count_ones() as usize] += 1;
-                found.push(diff);
+            let distance = diff.count_ones() as usize;
+            if distance <= NEAR_MAX && at != other_at {
+                take(distance, diff);
             }
         }
-        // Where everyone is near there is nothing to tell apart.
-        if found.len() > 64 * NEIGHBOURS_MAX && at < asking / 16 {
-            return Vec::new();
-        }
     }
-    let pairs = asking as f64 * (values.len() - 1) as f64;
-    let by_chance = chance_of_distance(agree);
-    let mut near_up_to = None;
-    let (mut observed, mut expected) = (0.0, 0.0);
-    for (distance, &count) in at_distance.iter().enumerate() {
-        observed += count as f64;
-        expected += by_chance[distance] * pairs;
-        if observed >= OVER_CHANCE * expected && count > 0 {
-            near_up_to = Some(distance as u32);
-        } else if observed < OVER_CHANCE * expected {
-            break;
-        }
-    }
-    let Some(most) = near_up_to else { return Vec::new() };
-    found.retain(|diff| diff.count_ones() <= most);
-    let step = found.len().div_ceil(NEIGHBOURS_MAX).max(1);
-    let kept: Vec<u64> = found.iter().copied().step_by(step).collect();
-    let in_sample = found.len() as f64 / kept.len().max(1) as f64 / asking as f64;
-    let near = |diff| Near { diff, in_sample, in_all: in_sample * neighbourhood };
-    kept.into_iter().map(near).collect()
 }
 
 /// The probability of each small distance for independent bits as uneven as these.
-fn chance_of_distance(agree: &[f64; 64]) -> [f64; NEAR_MAX as usize + 1] {
-    let mut chance = [0.0; NEAR_MAX as usize + 1];
+fn chance_of_distance(agree: &[f64; 64]) -> [f64; NEAR_MAX + 1] {
+    let mut chance = [0.0; NEAR_MAX + 1];
     chance[0] = 1.0;
     for agree in agree {
         for distance in (0..chance.len()).rev() {

@@ -13,8 +13,6 @@ const CROWD_MIN: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct TableEstimate {
     pub(super) shape: TableShape,
-    /// Bytes that probes touch in no order: index and heads.
-    pub(super) hot_len: f64,
     /// Bytes of tails.
     pub(super) tails_len: f64,
     /// Bytes in the file: whole pages and their checksums.
@@ -95,9 +93,9 @@ impl TableEstimate {
         let sections = [lines_len, tails_len, heads_len, crowding.wide_len];
         let pages: f64 = sections.iter().map(|len| (len / PAGE_LEN as f64).ceil()).sum();
         let head_bits = 64 - tail_bits;
+        let hot_len = lines_len + heads_len + crowding.wide_len;
         TableEstimate {
-            shape: TableShape { prefix_bits, block_bits, head_bits, value_count, density },
-            hot_len: lines_len + heads_len + crowding.wide_len,
+            shape: TableShape { prefix_bits, block_bits, head_bits, value_count, hot_len, density },
             tails_len,
             file_len: pages * (PAGE_LEN + 4) as f64,
             largest_group: 0.0,

@@ -40,16 +40,16 @@ pub struct UnitCosts {
 impl UnitCosts {
     /// Those that are shipped.
     pub const SHIPPED: UnitCosts = UnitCosts {
-        query: 60.0,
-        table: 60.0,
-        probe: 8.0,
-        block: 15.0,
+        query: 35.0,
+        table: 35.0,
+        probe: 5.0,
+        block: 5.0,
         range: 5.0,
-        head_passed: 0.5,
-        head_compared: 2.0,
-        candidate: 10.0,
-        scanned: 4.0,
-        touch: [1.0, 2.0, 4.0, 6.0, 10.0, 14.0, 18.0],
+        head_passed: 0.44,
+        head_compared: 3.55,
+        candidate: 9.5,
+        scanned: 5.1,
+        touch: [1.3, 3.8, 7.4, 7.4, 8.8, 25.0, 32.0],
         cold_page: 60_000.0,
     };
 
@@ -76,6 +76,24 @@ impl UnitCosts {
         let below = (place as usize).min(TOUCH_BITS.len() - 2);
         let share = place - below as f64;
         self.touch[below] * (1.0 - share) + self.touch[below + 1] * share
+    }
+
+    /// The costs of steps times `factor`; those of memory stay.
+    #[cfg(feature = "build")]
+    pub(crate) fn faster_or_slower(mut self, factor: f64) -> UnitCosts {
+        for cost in [
+            &mut self.query,
+            &mut self.table,
+            &mut self.probe,
+            &mut self.block,
+            &mut self.range,
+            &mut self.head_passed,
+            &mut self.head_compared,
+            &mut self.candidate,
+        ] {
+            *cost *= factor;
+        }
+        self
     }
 
     /// All of them by name, as they are kept in files.

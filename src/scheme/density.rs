@@ -64,6 +64,18 @@ impl Density {
         ways_to_flip(&self.odds[..bits.min(64) as usize], flips)
     }
 
+    /// How many neighbours have so many flips, 0 to `radius`, in the leading `bits`.
+    pub(crate) fn neighbours(&self, bits: u32, radius: u32) -> Vec<f64> {
+        let mut counts = vec![0.0; radius as usize + 1];
+        for near in &self.neighbours {
+            let flips = (near.diff & leading(bits)).count_ones();
+            if let Some(count) = counts.get_mut(flips as usize) {
+                *count += near.count;
+            }
+        }
+        counts
+    }
+
     /// How many of `value_count` values differ from a query in at most `radius` of their leading
     /// `prefix_bits`, and in at most `k` of their leading `head_bits`, on average.
     pub(crate) fn within(

@@ -56,10 +56,19 @@ pub(crate) struct TableShape {
     /// The leading bits that are stored as heads.
     pub(crate) head_bits: u32,
     pub(crate) value_count: u64,
+    /// Bytes that probes touch in no order: index and heads.
+    pub(crate) hot_len: f64,
     pub(crate) density: Density,
 }
 
 impl TableShape {
+    /// The table as a reader sees it, who knows but how it was cut; even bits would have needed
+    /// `needed` bits of head.
+    #[cfg(feature = "build")]
+    pub(crate) fn as_read(&self, needed: u32) -> TableShape {
+        TableShape { density: Density::from_heads(self.head_bits, needed), ..self.clone() }
+    }
+
     /// The steps to probe the table within `radius` for a query at distance `k` that is itself
     /// stored, or else resembles what is: `own` is 1 or 0.
     pub(crate) fn probe_effort(&self, radius: u32, k: u32, own: f64) -> Effort {
@@ -75,9 +84,10 @@ impl TableShape {
         let blocks_per_prefix = 2_f64.powi(free as i32);
         let ways = self.density.ways(leading, radius);
         let in_range = self.density.sharing(self.prefix_bits.min(self.head_bits), n);
+        let neighbours = self.density.neighbours(self.block_bits, radius);
         let mut effort = Effort { tables: 1.0, ..Effort::default() };
         let mut prefixes_before = 0.0;
-        for (weight, ways) in (0..=radius.min(leading)).zip(&ways) {
+        for ((weight, ways), near) in (0..=radius.min(leading)).zip(&ways).zip(neighbours) {
             let prefixes = combinations_up_to(leading, weight) - prefixes_before;
             prefixes_before += prefixes;
             effort.probes += prefixes * blocks_per_prefix;
@@ -92,14 +102,15 @@ impl TableShape {
             let to_walk = if spare == 0 { 0.0 } else { ranges * VALUES_PER_RANGE };
             if held + at_home <= to_walk {
                 effort.ranges += blocks;
-                effort.heads_compared += blocks * held + at_home;
+                effort.heads_compared += blocks * held + at_home + near;
                 continue;
             }
             effort.ranges += blocks * ranges;
             // Half of a block lies before the range, half of a restart interval in a long one.
             let passed = (held / 2.0).min(PASSED_MAX / 2.0);
             let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
-            effort.heads_passed += blocks * ranges * passed;
+            let near_passed = (near / 2.0).min(PASSED_MAX / 2.0 * prefixes);
+            effort.heads_passed += (blocks * passed + near_passed) * ranges;
             let in_ranges = in_range * ways * flipped;
             effort.heads_compared += in_ranges.min(blocks * held) + at_home;
         }
@@ -149,7 +160,14 @@ mod tests {
     fn uniform(prefix_bits: u32, value_count: u64) -> TableShape {
         let head_bits = super::super::cut::uniform_head_bits(value_count);
         let block_bits = super::super::cut::block_bits(value_count, 64 - head_bits);
-        TableShape { prefix_bits, block_bits, head_bits, value_count, density: Density::uniform() }
+        TableShape {
+            prefix_bits,
+            block_bits,
+            head_bits,
+            value_count,
+            hot_len: 0.0,
+            density: Density::uniform(),
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod radii;
 use crate::error::{Error, Result};
 
 pub(crate) use combinatorics::combinations_up_to;
+#[cfg(feature = "build")]
+pub(crate) use cost::TOUCH_BITS;
 pub use cost::UnitCosts;
 pub(crate) use density::Density;
 #[cfg(feature = "build")]

@@ -35,8 +35,6 @@ pub(crate) struct Terms<'a> {
     pub(crate) masks: &'a [u64],
     /// One for each mask.
     pub(crate) shapes: &'a [TableShape],
-    /// The bytes that queries touch in no order.
-    pub(crate) footprint: f64,
     pub(crate) costs: &'a UnitCosts,
 }
 
@@ -63,14 +61,16 @@ impl Terms<'_> {
     fn scan(&self) -> Choice {
         let scanned = self.shapes.first().map_or(0, |shape| shape.value_count) as f64;
         let effort = Effort { scanned, ..Effort::default() };
-        let expected_nanos = self.costs.nanos(&effort, self.footprint);
+        let expected_nanos = self.costs.nanos(&effort, 0.0);
         Choice { way: Way::Scan { table: 0 }, effort, expected_nanos }
     }
 
     /// Probing with these radii, which must cover `k`.
     pub(crate) fn probe(&self, radii: Vec<Radius>, k: u32) -> Choice {
         let effort = self.effort(&radii, k, 1.0);
-        let expected_nanos = self.costs.nanos(&effort, self.footprint);
+        let in_play = self.shapes.iter().zip(&radii).filter(|(_, radius)| radius.is_some());
+        let footprint = in_play.map(|(shape, _)| shape.hot_len).sum();
+        let expected_nanos = self.costs.nanos(&effort, footprint);
         Choice { way: Way::Probe { radii }, effort, expected_nanos }
     }
 
@@ -91,10 +91,12 @@ struct Prices(Vec<Vec<f64>>);
 
 impl Prices {
     fn new(terms: &Terms<'_>, k: u32) -> Self {
-        let fixed = terms.costs.nanos(&Effort::default(), terms.footprint);
+        // As if all tables took part: which do is not known yet.
+        let footprint = terms.shapes.iter().map(|shape| shape.hot_len).sum();
+        let fixed = terms.costs.nanos(&Effort::default(), footprint);
         let price = |shape: &TableShape, radius: u32| {
             let effort = shape.probe_effort(radius, k, 1.0);
-            terms.costs.nanos(&effort, terms.footprint) - fixed
+            terms.costs.nanos(&effort, footprint) - fixed
         };
         let prices = |shape| (0..=k).map(|radius| price(shape, radius)).collect();
         Prices(terms.shapes.iter().map(prices).collect())
@@ -183,12 +185,12 @@ mod tests {
             block_bits,
             head_bits,
             value_count,
+            hot_len: 1.2 * value_count as f64,
             density: super::super::Density::uniform(),
         };
         let shapes: Vec<TableShape> = masks.iter().map(shape).collect();
         let costs = &UnitCosts::SHIPPED;
-        let footprint = 2.0 * value_count as f64;
-        match (Terms { masks, shapes: &shapes, footprint, costs }).choose(k).way {
+        match (Terms { masks, shapes: &shapes, costs }).choose(k).way {
             Way::Probe { radii } => Some(radii),
             Way::Scan { .. } => None,
         }

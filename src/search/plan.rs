@@ -23,9 +23,8 @@ impl Choices {
     pub(crate) fn for_distance(&self, k: u32, header: &Header) -> &Choice {
         self.by_k[k as usize].get_or_init(|| {
             let masks: Vec<u64> = header.tables.iter().map(|table| table.mask).collect();
-            let footprint = footprint(header);
             let costs = &UnitCosts::SHIPPED;
-            Terms { masks: &masks, shapes: &shapes(header), footprint, costs }.choose(k)
+            Terms { masks: &masks, shapes: &shapes(header), costs }.choose(k)
         })
     }
 }
@@ -34,21 +33,16 @@ impl Choices {
 fn shapes(header: &Header) -> Vec<TableShape> {
     let value_count = header.fingerprint_count;
     let needed = cut::uniform_head_bits(value_count);
-    let shape = |table: &TableDescriptor| TableShape {
-        prefix_bits: table.mask.count_ones(),
-        block_bits: table.block_bits,
-        head_bits: table.head_bits(),
+    let len = |section| header.place(section).map_or(0.0, |place| place.len as f64);
+    let shape = |(table, descriptor): (TableIndex, &TableDescriptor)| TableShape {
+        prefix_bits: descriptor.mask.count_ones(),
+        block_bits: descriptor.block_bits,
+        head_bits: descriptor.head_bits(),
         value_count,
-        density: Density::from_heads(table.head_bits(), needed),
+        hot_len: len(Section::PrefixIndex(table)) + len(Section::Heads(table)),
+        density: Density::from_heads(descriptor.head_bits(), needed),
     };
-    header.tables.iter().map(shape).collect()
-}
-
-/// The bytes that probes touch in no order: index lines and heads.
-fn footprint(header: &Header) -> f64 {
-    let hot = |section| matches!(section, Section::PrefixIndex(_) | Section::Heads(_));
-    let places = header.places.iter().filter(|place| hot(place.section));
-    places.map(|place| place.len as f64).sum()
+    (0..).map(TableIndex).zip(&header.tables).map(shape).collect()
 }
 
 /// How a segment answers a distance, for people who ask.

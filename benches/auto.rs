@@ -1,0 +1,206 @@
+//! The scheme that the planner chooses, against every other it knows within the same budget:
+//! the table of the median times, for data of all kinds, n and k.
+//!
+//!     cargo bench --bench auto                            # up to 10^6
+//!     FPSTORE_BENCH_N=10000000 cargo bench --bench auto   # one n
+#![deny(unsafe_code)]
+
+mod data;
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use data::{Spread, query_mix};
+use fpstore::{
+    BuildOptions, Builder, Fingerprint, PlanRequest, Sampler, Scheme, SchemeEstimate, Searcher,
+    Store, Warm,
+};
+use tempfile::TempDir;
+
+const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
+/// Enough to see that everything runs, when cargo tests rather than measures.
+const COUNT_IN_TESTS: usize = 2_000;
+const DISTANCES: std::ops::RangeInclusive<u32> = 1..=7;
+const QUERY_COUNT: usize = 3_000;
+/// Rounds in turn of all contenders, and then of the fastest among them.
+const ROUNDS: usize = 3;
+const FINAL_ROUNDS: usize = 15;
+const FINALISTS: usize = 4;
+const ROUND_TIME: Duration = Duration::from_millis(12);
+
+fn main() {
+    let measuring = std::env::args().any(|argument| argument == "--bench");
+    let chosen = std::env::var("FPSTORE_BENCH_N").ok().map(|text| {
+        text.parse().unwrap_or_else(|_| panic!("FPSTORE_BENCH_N is '{text}', expected a number"))
+    });
+    let counts = match chosen {
+        Some(count) => vec![count],
+        None if measuring => COUNTS.to_vec(),
+        None => vec![COUNT_IN_TESTS],
+    };
+    println!("| data | n | k | auto | us | expected | best other | us | auto / other | others |");
+    println!("|---|---:|---:|---|---:|---:|---|---:|---:|---:|");
+    let mut worst = 0.0_f64;
+    for &count in &counts {
+        for (name, values) in made(count) {
+            worst = worst.max(compare(name, values));
+        }
+    }
+    if chosen.is_none() {
+        for name in [
+            "noto_emoji_phash64.hex",
+            "pdq_video_frames_a.hex",
+            "tang_store.tsv",
+            "tlsh_malware_w0.hex",
+        ] {
+            worst = worst.max(compare(name, shipped(name)));
+        }
+    }
+    println!("\nThe largest ratio is {worst:.2}.");
+}
+
+/// Data that are made up.
+fn made(count: usize) -> Vec<(&'static str, Vec<u64>)> {
+    let even = Spread::Uniform.fingerprints(count);
+    let keep = |mask: u64| even.iter().map(|value| value & mask).collect::<Vec<u64>>();
+    vec![
+        ("uniform", even.clone()),
+        ("clustered", Spread::Clustered.fingerprints(count)),
+        ("20 dead leading bits", keep(u64::MAX >> 20)),
+        ("20 dead bits here and there", keep(0xf3f0_7fcf_0fc3_fbcf)),
+        ("32 bits, zero-extended", keep(0xffff_ffff)),
+    ]
+}
+
+/// Data in `tests/data`.
+fn shipped(name: &str) -> Vec<u64> {
+    let path = format!("{}/tests/data/{name}.zst", env!("CARGO_MANIFEST_DIR"));
+    let mut values = Vec::new();
+    fpstore::read_records(path.as_ref(), &fpstore::InputOptions::default(), |record| {
+        values.push(record.fingerprint.value());
+        Ok(())
+    })
+    .expect("the data are there");
+    values
+}
+
+/// Stores of one data set by their masks, made when first asked for.
+struct Stores {
+    values: Vec<u64>,
+    folder: TempDir,
+    made: HashMap<Vec<u64>, Store>,
+}
+
+impl Stores {
+    fn get(&mut self, scheme: &Scheme) -> Store {
+        let path = self.folder.path().join(format!("{}.fps", self.made.len()));
+        let values = &self.values;
+        let make = || {
+            let options = BuildOptions::default().scheme(scheme.clone());
+            let mut builder = Builder::with_options(path, options).expect("the directory is new");
+            values.iter().for_each(|&value| builder.push_bare(Fingerprint::new(value)));
+            let store = builder.finish().expect("the store fits the disk");
+            store.warm(Warm::All).expect("the store is whole");
+            store
+        };
+        self.made.entry(scheme.masks().to_vec()).or_insert_with(make).clone()
+    }
+}
+
+/// Prints a row for each k and gives the largest ratio.
+fn compare(name: &str, mut values: Vec<u64>) -> f64 {
+    values.sort_unstable();
+    values.dedup();
+    let mut sampler = Sampler::new(Sampler::CAPACITY);
+    values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+    let sample = sampler.finish().expect("enough of them");
+    let queries = query_mix(&values, QUERY_COUNT);
+    let count = values.len();
+    let folder = tempfile::tempdir().expect("the system gives a directory");
+    let mut stores = Stores { values, folder, made: HashMap::new() };
+    let mut worst = 0.0_f64;
+    for k in DISTANCES {
+        let request = PlanRequest::new(count as u64, k).sample(sample.clone());
+        let plan = request.plan().expect("two tables fit the default budget");
+        let schemes: Vec<&SchemeEstimate> =
+            plan.estimates.iter().filter(|estimate| estimate.within_budget).collect();
+        let chosen = schemes.iter().position(|e| e.chosen).expect("one is chosen");
+        let mut contenders: Vec<Contender> =
+            schemes.iter().map(|e| Contender::new(stores.get(&e.scheme).searcher())).collect();
+        contenders[chosen].stays = true;
+        take_turns(&mut contenders, &queries, k, ROUNDS);
+        let mut times: Vec<f64> =
+            contenders.iter().filter(|c| !c.stays).map(Contender::median).collect();
+        times.sort_unstable_by(f64::total_cmp);
+        let bound = times.get(FINALISTS - 1).copied().unwrap_or(f64::INFINITY);
+        contenders.iter_mut().for_each(|c| c.stays |= c.median() <= bound);
+        contenders.iter_mut().for_each(|c| c.nanos.clear());
+        take_turns(&mut contenders, &queries, k, FINAL_ROUNDS);
+        let auto = contenders[chosen].median();
+        let best = (0..contenders.len())
+            .filter(|&at| at != chosen && !contenders[at].nanos.is_empty())
+            .min_by(|&a, &b| contenders[a].median().total_cmp(&contenders[b].median()));
+        let (other, other_name) = best.map_or((f64::INFINITY, "none"), |at| {
+            (contenders[at].median(), schemes[at].name.as_str())
+        });
+        println!(
+            "| {name} | {count} | {k} | {} | {:.2} | {:.2} | {other_name} | {:.2} | {:.2} | {} |",
+            schemes[chosen].name,
+            auto / 1000.0,
+            schemes[chosen].hot_micros,
+            other / 1000.0,
+            auto / other,
+            schemes.len() - 1,
+        );
+        worst = worst.max(auto / other);
+    }
+    worst
+}
+
+struct Contender {
+    searcher: Searcher,
+    /// Whether it takes part in the next turns.
+    stays: bool,
+    nanos: Vec<f64>,
+}
+
+impl Contender {
+    fn new(searcher: Searcher) -> Self {
+        Contender { searcher, stays: false, nanos: Vec::new() }
+    }
+
+    fn median(&self) -> f64 {
+        let mut sorted = self.nanos.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Nanoseconds a query; a round ends early if it takes long.
+    fn round(&mut self, queries: &[u64], k: u32) -> f64 {
+        let start = Instant::now();
+        let mut asked = 0_u32;
+        for &needle in queries {
+            let answer = self.searcher.search(Fingerprint::new(needle), k);
+            black_box(answer.expect("the store is whole").len());
+            asked += 1;
+            if start.elapsed() > ROUND_TIME {
+                break;
+            }
+        }
+        start.elapsed().as_nanos() as f64 / f64::from(asked)
+    }
+}
+
+/// All take part in the first turns; in later ones, who stays.
+fn take_turns(contenders: &mut [Contender], queries: &[u64], k: u32, rounds: usize) {
+    let first = rounds == ROUNDS;
+    for round in 0..rounds {
+        for contender in contenders.iter_mut().filter(|c| first || c.stays) {
+            // Queries of each round are others, but the same for all.
+            let from = round * 997 % queries.len();
+            let nanos = contender.round(&queries[from..], k);
+            contender.nanos.push(nanos);
+        }
+    }
+}

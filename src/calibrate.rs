@@ -1,0 +1,164 @@
+//! Measuring unit costs: how fast this processor steps, and how far its memory is.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use crate::bits::prefetch::prefetch;
+use crate::build::{BuildOptions, Builder};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::scheme::{Scheme, TOUCH_BITS, UnitCosts};
+use crate::search::{Plan, Searcher};
+use crate::store::{Store, Warm};
+
+/// Small enough for the nearest caches, so that steps are timed and not memory.
+const FINGERPRINT_COUNT: u64 = 20_000;
+/// Schemes and distances whose queries take steps in different proportions.
+const CASES: [(&str, &[u32]); 3] = [("2", &[1, 3, 4]), ("4", &[3, 5]), ("1", &[1, 2])];
+/// A distance that only a pass over a table answers.
+const SCANNED_K: u32 = 40;
+/// The largest memory that is touched; beyond it the shipped proportions hold.
+const TOUCHED_BITS_MAX: u32 = 26;
+/// A footprint that stays in the nearest cache.
+const NEAR_BITS: u32 = 14;
+/// Lines that are asked for together, as a query does.
+const TOUCHED_TOGETHER: usize = 32;
+const LINE_LEN: usize = 64;
+const ROUNDS: usize = 7;
+const ROUND_TIME: Duration = Duration::from_millis(8);
+
+impl UnitCosts {
+    /// Measures the costs on this machine, in a second or two, with a small store in the
+    /// temporary folder of the system.
+    ///
+    /// Steps are measured together and share one factor, memory is measured for several
+    /// footprints; the cost of a cold page stays as it is shipped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system refuses the small store.
+    pub fn measure() -> Result<UnitCosts> {
+        let folder = tempfile::tempdir().map_err(Error::io("write to", std::env::temp_dir()))?;
+        let shipped = UnitCosts::SHIPPED;
+        let mut factors = Vec::new();
+        let mut scanned = f64::INFINITY;
+        for (name, distances) in CASES {
+            let store = small_store(&folder.path().join(name), name)?;
+            for &k in distances {
+                let expected = match store.plans(k)?.first() {
+                    Some(Plan::Probe { effort, .. }) => shipped.nanos(effort, 0.0),
+                    _ => continue,
+                };
+                factors.push(time_queries(&store, k)? / expected);
+            }
+            scanned = scanned.min(time_queries(&store, SCANNED_K)? / FINGERPRINT_COUNT as f64);
+        }
+        factors.sort_unstable_by(f64::total_cmp);
+        let factor = factors.get(factors.len() / 2).copied().unwrap_or(1.0);
+        let mut costs = shipped.faster_or_slower(factor);
+        costs.scanned = scanned;
+        costs.touch = time_touches(&shipped.touch);
+        Ok(costs)
+    }
+}
+
+fn small_store(path: &std::path::Path, name: &str) -> Result<Store> {
+    let scheme = Scheme::named(name, 3)?;
+    let mut builder = Builder::with_options(path, BuildOptions::default().scheme(scheme))?;
+    (0..FINGERPRINT_COUNT).for_each(|i| builder.push_bare(Fingerprint::new(scatter(i))));
+    let store = builder.finish()?;
+    store.warm(Warm::All)?;
+    Ok(store)
+}
+
+/// Spreads numbers over all bits: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn scatter(number: u64) -> u64 {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// Nanoseconds a query for stored fingerprints: the least of some rounds, for whatever else the
+/// machine does only adds.
+fn time_queries(store: &Store, k: u32) -> Result<f64> {
+    let mut searcher: Searcher = store.searcher();
+    let mut least = f64::INFINITY;
+    let mut next = 0;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let mut asked = 0_u32;
+        while asked == 0 || start.elapsed() < ROUND_TIME {
+            for _ in 0..16 {
+                let needle = Fingerprint::new(scatter(next * 7 % FINGERPRINT_COUNT));
+                black_box(searcher.search(needle, k)?.len());
+                next += 1;
+                asked += 1;
+                if start.elapsed() > ROUND_TIME {
+                    break;
+                }
+            }
+        }
+        least = least.min(start.elapsed().as_nanos() as f64 / f64::from(asked));
+    }
+    Ok(least)
+}
+
+/// The cost of a touch at each footprint, beyond that in the nearest cache.
+fn time_touches(shipped: &[f64; TOUCH_BITS.len()]) -> [f64; TOUCH_BITS.len()] {
+    let memory = vec![1_u8; 1 << TOUCHED_BITS_MAX];
+    let near = time_touch(&memory, NEAR_BITS);
+    let mut touch = [0.0; TOUCH_BITS.len()];
+    let mut before = 0.0_f64;
+    for (number, &bits) in TOUCH_BITS.iter().enumerate() {
+        let measured = if bits <= TOUCHED_BITS_MAX {
+            time_touch(&memory, bits) - near
+        } else {
+            before * shipped[number] / shipped[number - 1].max(f64::MIN_POSITIVE)
+        };
+        // More memory is never nearer; a disturbed round may look so.
+        before = measured.max(before);
+        touch[number] = before;
+    }
+    touch
+}
+
+/// Nanoseconds to ask for and read a line of the first 2^`bits` bytes, in no order.
+fn time_touch(memory: &[u8], bits: u32) -> f64 {
+    let lines = (1_usize << bits) / LINE_LEN;
+    let mut least = f64::INFINITY;
+    let mut state = 1_u64;
+    let mut sum = 0_u64;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let mut touched = 0_u32;
+        while start.elapsed() < ROUND_TIME {
+            for _ in 0..64 {
+                let mut places = [0; TOUCHED_TOGETHER];
+                for place in &mut places {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    *place = (state >> 33) as usize % lines * LINE_LEN;
+                    prefetch(memory, *place);
+                }
+                sum += places.iter().map(|&place| u64::from(memory[place])).sum::<u64>();
+                touched += TOUCHED_TOGETHER as u32;
+            }
+        }
+        least = least.min(start.elapsed().as_nanos() as f64 / f64::from(touched));
+    }
+    black_box(sum);
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_costs_are_usable() {
+        let costs = UnitCosts::measure().unwrap();
+        assert_eq!(UnitCosts::from_entries(&costs.entries()), Some(costs));
+        assert!(costs.probe > 0.0 && costs.scanned > 0.0 && costs.cold_page > 0.0);
+        assert!(costs.touch.is_sorted());
+    }
+}

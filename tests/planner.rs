@@ -1,0 +1,130 @@
+//! What the planner expects, beside what stores are and what their queries take.
+
+mod common;
+
+use common::{Random, schemes, store_of};
+use fpstore::{Fingerprint, PlanRequest, Sampler, Scheme, SchemeEstimate, Store, StoreInfo};
+
+/// Set to check all schemes at 10^7 too: about 6 GB of disk and some minutes.
+const ALL_LARGE: &str = "FPSTORE_PLAN_ALL";
+const QUERY_COUNT: u64 = 4000;
+
+fn tables_len(info: &StoreInfo) -> f64 {
+    let segment = &info.segments[0];
+    let bits: f64 = segment.tables.iter().filter_map(|t| t.bits_per_fingerprint).sum();
+    bits * segment.fingerprint_count as f64 / 8.0
+}
+
+/// Probes and candidates of the mean query.
+fn work(store: &Store, needles: &[u64], k: u32) -> (f64, f64) {
+    let mut searcher = store.searcher();
+    let (mut probes, mut candidates) = (0, 0);
+    for &needle in needles {
+        let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
+        let work = answer.outcome().work;
+        probes += work.probes;
+        candidates += work.candidates;
+    }
+    let count = needles.len() as f64;
+    (probes as f64 / count, candidates as f64 / count)
+}
+
+fn assert_within(what: &str, case: &str, expected: f64, found: f64, factor: f64) {
+    let ratio = expected / found;
+    println!("{case}: {what}: expected {expected:.3}, found {found:.3}, ratio {ratio:.3}");
+    if std::env::var_os("NOASSERT").is_some() {
+        return;
+    }
+    assert!(
+        ratio < factor && ratio > 1.0 / factor,
+        "{case}: {what}: expected {expected}, found {found}"
+    );
+}
+
+fn check_uniform(count: u64, name: &str, scheme: Scheme) {
+    let mut random = Random::new(20_261_121);
+    let values: Vec<u64> = (0..count).map(|_| random.next()).collect();
+    let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
+    let made = store_of(&records, scheme.clone());
+    let case = format!("scheme {name}, n={count}");
+    let request = PlanRequest::new(made.store.info().fingerprint_count(), 3);
+    let expected: SchemeEstimate = request.estimate(name, &scheme).unwrap();
+    assert_within("bytes", &case, expected.tables_len, tables_len(&made.store.info()), 1.1);
+    // Candidates are few and vary; many random queries and stored ones settle them.
+    let anywhere: Vec<u64> = (0..QUERY_COUNT).map(|_| random.next()).collect();
+    let (probes, candidates) = work(&made.store, &anywhere, 3);
+    assert_within("probes", &case, expected.effort.probes, probes, 1.1);
+    assert_within(
+        "candidates of random queries",
+        &case,
+        expected.random_candidates,
+        candidates,
+        1.1,
+    );
+    let stored: Vec<u64> = values.iter().copied().step_by((count / QUERY_COUNT) as usize).collect();
+    let (_, candidates) = work(&made.store, &stored, 3);
+    assert_within("candidates", &case, expected.effort.candidates, candidates, 1.1);
+}
+
+#[test]
+fn bytes_and_candidates_of_random_values_are_foretold_within_a_tenth() {
+    for count in [100_000, 1_000_000] {
+        for (name, scheme) in schemes(3) {
+            check_uniform(count, name, scheme);
+        }
+    }
+}
+
+#[test]
+fn they_are_foretold_for_ten_million_too() {
+    let all = std::env::var_os(ALL_LARGE).is_some();
+    for (name, scheme) in schemes(3) {
+        if all || matches!(name, "1" | "2" | "3" | "4") {
+            check_uniform(10_000_000, name, scheme);
+        }
+    }
+}
+
+fn real(name: &str) -> Vec<u64> {
+    let file = std::fs::File::open(format!("tests/data/{name}")).unwrap();
+    let text = std::io::read_to_string(zstd::Decoder::new(file).unwrap()).unwrap();
+    let first = |line: &str| u64::from_str_radix(line.split('\t').next().unwrap(), 16);
+    let mut values: Vec<u64> = text.lines().map(|line| first(line).unwrap()).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+const REAL: [&str; 4] = [
+    "noto_emoji_phash64.hex.zst",
+    "pdq_video_frames_a.hex.zst",
+    "tang_store.tsv.zst",
+    "tlsh_malware_w0.hex.zst",
+];
+
+#[test]
+fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
+    for name in REAL {
+        let values = real(name);
+        let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
+        // All that there is, and a sample of a quarter.
+        let samples = [values.len(), values.len() / 4].map(|capacity| {
+            let mut sampler = Sampler::new(capacity);
+            values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+            sampler.finish().unwrap()
+        });
+        for (scheme_name, scheme) in schemes(3) {
+            let made = store_of(&records, scheme.clone());
+            let found_len = tables_len(&made.store.info());
+            let (probes, candidates) = work(&made.store, &values, 3);
+            for sample in &samples {
+                let request = PlanRequest::new(values.len() as u64, 3).sample(sample.clone());
+                let expected = request.estimate(scheme_name, &scheme).unwrap();
+                let case = format!("{name}, scheme {scheme_name}, sample of {}", sample.count());
+                assert_within("bytes", &case, expected.tables_len, found_len, 2.0);
+                assert_within("probes", &case, expected.effort.probes, probes, 1.1);
+                assert_within("candidates", &case, expected.effort.candidates, candidates, 2.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Fits the unit costs of the planner to what queries took.
+
+    for run in 1 2 3; do cargo bench --bench fit > steps.$run.tsv; done
+    python3 tools/fit_costs.py steps.*.tsv
+
+takes the least time of each row over the runs, for a busy machine only ever adds to it, and prints the constants for src/scheme/cost.rs and how well they fit. Every row counts by its relative
+error; costs are not negative, and a touch costs no less in more memory. Needs numpy and scipy.
+"""
+
+import csv
+import sys
+
+import numpy
+from scipy.optimize import lsq_linear
+
+STEPS = ["query", "table", "probe", "block", "range", "head_passed", "head_compared", "candidate",
+         "scanned"]
+TOUCH_BITS = [18, 20, 22, 24, 26, 28, 30]
+
+
+def touch_shares(footprint):
+    """How much each known footprint counts for this one, as UnitCosts::touch_at has it."""
+    place = min(max((numpy.log2(max(footprint, 1)) - TOUCH_BITS[0]) / 2, 0), 6)
+    below = min(int(place), len(TOUCH_BITS) - 2)
+    shares = numpy.zeros(len(TOUCH_BITS))
+    shares[below], shares[below + 1] = 1 - (place - below), place - below
+    return shares
+
+
+def main():
+    least = {}
+    for name in sys.argv[1:]:
+        with open(name, encoding="ascii") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                key = (row["n"], row["scheme"], row["k"], row["way"])
+                if key not in least or float(row["nanos"]) < float(least[key]["nanos"]):
+                    least[key] = row
+    rows = list(least.values())
+    matrix, nanos = [], []
+    for row in rows:
+        number = {name: float(row[name]) for name in row if name not in ("scheme", "way")}
+        # The queries are not all stored ones, as the expected steps have it.
+        found = number["work_candidates"]
+        steps = [1, number["tables"], number["probes"], number["blocks"], number["ranges"],
+                 number["heads_passed"], number["heads_compared"], found, number["scanned"]]
+        touched = number["lines"] + number["blocks"] + found
+        shares = touched * touch_shares(number["footprint"])
+        # Cumulative, so that not negative means not falling.
+        matrix.append(steps + list(numpy.cumsum(shares[::-1])[::-1]))
+        nanos.append(number["nanos"])
+    matrix, nanos = numpy.array(matrix), numpy.array(nanos)
+    weights = 1 / nanos
+    for _ in range(5):
+        fit = lsq_linear(matrix * weights[:, None], nanos * weights, bounds=(0, numpy.inf))
+        # Rows that a busy machine disturbed count for less.
+        error = numpy.abs(matrix @ fit.x / nanos - 1)
+        weights = 1 / nanos / numpy.sqrt(1 + (error / 0.2) ** 2)
+    for name, value in zip(STEPS, fit.x):
+        print(f"{name}: {value:.2f},")
+    touch = numpy.cumsum(fit.x[len(STEPS):])
+    print("touch: [" + ", ".join(f"{value:.1f}" for value in touch) + "],")
+    ratio = matrix @ fit.x / nanos
+    print(f"# expected / measured: median {numpy.median(ratio):.2f}, "
+          f"quartiles {numpy.percentile(ratio, 25):.2f} to {numpy.percentile(ratio, 75):.2f}, "
+          f"{numpy.mean(numpy.abs(numpy.log(ratio)) < numpy.log(1.3)):.0%} within 1.3")
+    for row, r in zip(rows, ratio):
+        if abs(numpy.log(r)) > numpy.log(1.5):
+            print(f"# n={row['n']} scheme {row['scheme']} k={row['k']} {row['way']}: "
+                  f"{row['nanos']} ns, {r:.2f}")
+
+
+if __name__ == "__main__":
+    main()
