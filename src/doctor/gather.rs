@@ -7,6 +7,7 @@ use crate::doctor::statistics::{Counted, HeavyFingerprint, Statistics};
 use crate::doctor::table::{TableStatistics, TableTally};
 use crate::doctor::tally::{Tally, share};
 use crate::fingerprint::Fingerprint;
+use crate::planner::{PlanRequest, Sampler};
 use crate::scheme::Scheme;
 use crate::section::TableIndex;
 
@@ -83,6 +84,21 @@ impl Gatherer {
         self.bits.push(value, |_| {});
         self.records.push(value);
         self.distinct.push(value);
+    }
+
+    /// What to ask the planner for the fingerprints it took so far, and distance `k`; for one
+    /// random fingerprint if it took none.
+    pub fn plan_request(&mut self, k: u32) -> PlanRequest {
+        let (kept, halvings) = self.distinct.so_far();
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        kept.iter().for_each(|&(value, _)| sampler.push(Fingerprint::new(value)));
+        let count = (kept.len() as u64) << halvings.min(63);
+        let request = PlanRequest::new(count.max(1), k);
+        match sampler.finish() {
+            Ok(sample) => request.sample(sample),
+            // Too few to learn from are too few to matter.
+            Err(_) => request,
+        }
     }
 
     /// The statistics of what it took, with the tables that a store of `scheme` would have.
@@ -192,6 +208,19 @@ mod tests {
         }
         // 300 000 values under 8 living bits.
         assert!((exact.tables[0].candidates_per_probe / 1171.9 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_planner_gets_what_was_taken() {
+        let mut gatherer = Gatherer::with_exact_max(1 << 12);
+        assert!(gatherer.plan_request(3).choose().is_ok());
+        (0..50_000_u64).for_each(|i| gatherer.push(Fingerprint::new(scramble(i) >> 32)));
+        let request = gatherer.plan_request(3);
+        assert!((request.fingerprint_count as f64 / 50_000.0 - 1.0).abs() < 0.1);
+        let scheme = request.choose().unwrap().scheme;
+        // Only the low 32 bits live, so each table must have its share of them.
+        assert!(scheme.masks().iter().all(|mask| mask & 0xffff_ffff != 0), "{scheme:x?}");
+        assert_eq!(gatherer.finish(&scheme).record_count, 50_000);
     }
 
     #[test]

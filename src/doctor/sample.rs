@@ -60,6 +60,12 @@ impl DistinctSample {
         }
     }
 
+    /// The sample so far, ascending by fingerprint, and in how many halvings it was made.
+    pub(super) fn so_far(&mut self) -> (&[(u64, u64)], u32) {
+        self.count_fresh();
+        (&self.kept, self.halvings)
+    }
+
     /// The sample, ascending by fingerprint, and in how many halvings it was made.
     pub(super) fn finish(mut self) -> (Vec<(u64, u64)>, u32) {
         self.count_fresh();

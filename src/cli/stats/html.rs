@@ -61,9 +61,10 @@ fn schemes(
     let first = statistics.tables.first().and_then(|table| table.segment);
     let of_first = statistics.tables.iter().filter(|table| table.segment == first);
     let masks: Vec<u64> = of_first.map(|table| table.mask).collect();
+    let is_chosen = plan.chosen().scheme.masks() == masks;
     let now = match Scheme::from_masks(masks, statistics.tuned_k) {
-        Ok(scheme) => Some(request.estimate("these tables", &scheme)?),
-        Err(_) => None,
+        Ok(scheme) if !is_chosen => Some(request.estimate("these tables", &scheme)?),
+        _ => None,
     };
     Ok((Some(plan), now))
 }

@@ -43,8 +43,8 @@ pub(super) struct StatsArgs {
     /// The distance that queries will mostly ask for [default: 3]
     #[arg(short, requires = "input", value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
-    /// The tables to look at: a name or a file of masks
-    #[arg(long, value_name = "SCHEME", requires = "input", default_value = "2")]
+    /// The tables to look at: auto, a name or a file of masks
+    #[arg(long, value_name = "SCHEME", requires = "input", default_value = "auto")]
     scheme: String,
     /// How fingerprints are spelled
     #[arg(long, value_enum, requires = "input", default_value = "hex")]
@@ -112,7 +112,12 @@ fn title(args: &StatsArgs) -> String {
 }
 
 fn gather(args: &StatsArgs) -> anyhow::Result<Statistics> {
-    let scheme = scheme_of(&args.scheme, args.k.unwrap_or(3))?;
+    let k = args.k.unwrap_or(3);
+    // A slip of the pen should not cost the time to read everything.
+    let named = match args.scheme.as_str() {
+        "auto" => None,
+        name => Some(scheme_of(name, k)?),
+    };
     let options = InputOptions::default()
         .format(args.input_format.into())
         .radix(args.radix.into())
@@ -125,5 +130,9 @@ fn gather(args: &StatsArgs) -> anyhow::Result<Statistics> {
         })?;
         report_skipped(&file, &summary);
     }
+    let scheme = match named {
+        Some(scheme) => scheme,
+        None => gatherer.plan_request(k).choose()?.scheme,
+    };
     Ok(gatherer.finish(&scheme))
 }
