@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::doctor::statistics::{Counted, Statistics};
+use crate::doctor::table::TableStatistics;
 use crate::doctor::words::{grouped, percent, rounded};
 
 /// The longest bar of a histogram, in characters.
@@ -129,6 +130,9 @@ fn heaviest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result 
 
 fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even")?;
+    let name = |table: &TableStatistics| {
+        statistics.name_of(table).replacen("table ", "", 1).replacen("of segment ", "of ", 1)
+    };
     writeln!(f, "  table  mask              prefix        here        even  largest group")?;
     for table in statistics.tables.iter().take(TABLES_MAX) {
         let largest = match (table.largest_groups.first(), table.largest_group_estimate()) {
@@ -138,7 +142,7 @@ fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "  {:>5}  {:016x}  {:>6}  {:>10}  {:>10}  {largest}",
-            table.table.0,
+            name(table),
             table.mask,
             table.prefix_bits,
             rounded(table.candidates_per_probe),

@@ -167,6 +167,15 @@ impl Statistics {
         }
     }
 
+    /// What to call a table: by its number, and by its segment where there are several.
+    pub(super) fn name_of(&self, table: &TableStatistics) -> String {
+        let several = self.tables.iter().any(|other| other.segment != table.segment);
+        match table.segment {
+            Some(segment) if several => format!("table {} of segment {segment}", table.table.0),
+            _ => format!("table {}", table.table.0),
+        }
+    }
+
     pub(super) fn chance_of(fingerprint_count: u64, alike: &[f64]) -> Vec<ChanceMatches> {
         let at = |(k, &alike): (u32, &f64)| {
             let random = random_matches(fingerprint_count, k);

@@ -11,7 +11,7 @@ use fpstore::doctor::{Gatherer, Statistics, examine};
 use fpstore::{InputOptions, read_records};
 
 use super::build::{FormatArg, inputs, report_skipped, scheme_of};
-use super::output::{ReportFormat, stdout};
+use super::output::{IdPrinter, ReportFormat, stdout};
 use super::{RadixArg, StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
@@ -82,7 +82,12 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Verdict> {
             serde_json::to_writer(&mut out, &json::report(&statistics, &source(args)))?;
             writeln!(out)?;
         }
-        ReportFormat::Text => write!(out, "{:<15}{}\n{statistics}", "source", source(args))?,
+        ReportFormat::Text => {
+            // Names of files are other people's text, too.
+            let source = source(args);
+            let shown = IdPrinter::for_stdout().show(&source).into_owned();
+            write!(out, "{:<15}{shown}\n{statistics}", "source")?;
+        }
     }
     out.flush()?;
     Ok(Verdict::Yes)

@@ -127,10 +127,10 @@ fn crowded(statistics: &Statistics) -> Option<Finding> {
             _ => Severity::Note,
         },
         sentence: format!(
-            "{count} of {of} {} crowded: in table {} (mask {:016x}) a probe meets {} other \
+            "{count} of {of} {} crowded: in {} (mask {:016x}) a probe meets {} other \
              fingerprints on average, where even bits would give {}{largest}",
             if of == 1 { "table is" } else { "tables are" },
-            worst.table.0,
+            statistics.name_of(worst),
             worst.mask,
             rounded(mean),
             rounded(worst.uniform_candidates_per_probe),

@@ -96,9 +96,10 @@ pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
                                     (frontier::frontier(plan, options.now))
                                 }
                                 @for (number, table) in tables.iter().enumerate() {
-                                    (plots::groups(table, number))
-                                    (plots::gaps(table, number))
-                                    (plots::largest(table))
+                                    @let name = statistics.name_of(table);
+                                    (plots::groups(table, &name, number))
+                                    (plots::gaps(table, &name, number))
+                                    (plots::largest(table, &name))
                                 }
                             }
                         }
@@ -186,7 +187,7 @@ fn tables_section(statistics: &Statistics) -> Markup {
             _ => "-".into(),
         };
         vec![
-            plots::table_name(table),
+            statistics.name_of(table),
             format!("{:016x}", table.mask),
             table.prefix_bits.to_string(),
             rounded(table.candidates_per_probe),

@@ -125,16 +125,8 @@ pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     figure("Duplicates", &shown, &legend, &svg, &table(&head, rows))
 }
 
-/// The name of a table in titles.
-pub(super) fn table_name(of: &TableStatistics) -> String {
-    match of.segment {
-        Some(segment) if segment > 1 => format!("segment {segment}, table {}", of.table.0),
-        _ => format!("table {}", of.table.0),
-    }
-}
-
 /// How large the groups are that share a prefix.
-pub(super) fn groups(of: &TableStatistics, number: usize) -> Markup {
+pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let n = of.value_count.max(1) as f64;
     let mut classes = of.groups.clone();
     // Random data may lie in larger groups than these.
@@ -165,7 +157,7 @@ pub(super) fn groups(of: &TableStatistics, number: usize) -> Markup {
         "A probe for a fingerprint like the stored ones meets {mean} others on average; with even \
          bits it would be {uniform}."
     );
-    let title = format!("Prefix groups, {}", table_name(of));
+    let title = format!("Prefix groups, {name}");
     let svg = Frame {
         id: &format!("plot-groups-{number}"),
         title: &title,
@@ -192,7 +184,7 @@ fn level(at: usize, count: usize, height: f64) -> Markup {
 }
 
 /// How far apart neighbours are; nothing if there are no two.
-pub(super) fn gaps(of: &TableStatistics, number: usize) -> Markup {
+pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let count = of.gaps.len();
     if count == 0 {
         return html! {};
@@ -218,7 +210,7 @@ pub(super) fn gaps(of: &TableStatistics, number: usize) -> Markup {
     let mean = of.gaps.iter().map(|gap| f64::from(gap.bits) * gap.count as f64).sum::<f64>() / n;
     let shown =
         format!("A gap between neighbours takes {mean:.1} bits on average, as a plain number.");
-    let title = format!("Gap lengths, {}", table_name(of));
+    let title = format!("Gap lengths, {name}");
     let svg = Frame {
         id: &format!("plot-gaps-{number}"),
         title: &title,
@@ -238,11 +230,11 @@ pub(super) fn gaps(of: &TableStatistics, number: usize) -> Markup {
 }
 
 /// The largest groups that share a prefix, as bars with words; no plot is needed for that.
-pub(super) fn largest(of: &TableStatistics) -> Markup {
+pub(super) fn largest(of: &TableStatistics, name: &str) -> Markup {
     let groups: Vec<_> = of.largest_groups.iter().filter(|group| group.count > 1).collect();
     let most = groups.first().map_or(1, |group| group.count) as f64;
     let n = of.value_count.max(1) as f64;
-    let title = format!("Largest prefix groups, {}", table_name(of));
+    let title = format!("Largest prefix groups, {name}");
     let shown = match groups.len() {
         0 => "No two fingerprints share their prefix.".into(),
         _ => format!(
