@@ -42,7 +42,7 @@
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
 //! | `build` | `Builder` and `read_records`: making stores |
-//! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it |
+//! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |
 //! | `cli` (default) | the program `fpstore`; brings all of these |
 //!
 //! # What a caller can count on

@@ -163,8 +163,8 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
             "{what} {}: tables that have both in their masks are more crowded",
             shown.join(", ")
         ),
-        remedy: "--scheme auto keeps such bits apart where that is faster; if the fingerprints \
-                 are your own, give each bit its own hash"
+        remedy: "build with --scheme auto, which keeps such bits apart where that is faster; if the \
+                 fingerprints are your own, give each bit its own hash"
             .into(),
     })
 }
@@ -199,8 +199,8 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
             worst.bit,
             percent(worst.share),
         ),
-        remedy: "--scheme auto takes it into account; if the fingerprints are your own, look for \
-                 features that nearly all documents share"
+        remedy: "build with --scheme auto, which takes it into account; if the fingerprints are your \
+                 own, look for features that nearly all documents share"
             .into(),
     })
 }

@@ -105,10 +105,13 @@ pub(super) fn duplicates(statistics: &Statistics) -> Markup {
             statistics.counted.noun(1)
         ),
     };
-    let x_label = format!("{noun} of a fingerprint, up to");
+    let x_label = match statistics.counted {
+        Counted::Fingerprints => "times that a fingerprint is stored".into(),
+        _ => format!("{noun} of a fingerprint, up to"),
+    };
     let svg = Frame {
         id: "plot-duplicates",
-        title: &format!("Fingerprints by their number of {noun}"),
+        title: "Fingerprints by how often they occur",
         description: &format!("{shown} The numbers are in the table below."),
         x_label: &x_label,
         y_label: "fingerprints (log)",
