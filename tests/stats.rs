@@ -212,6 +212,8 @@ fn a_page_is_not_overwritten_unless_told_to() {
     fs::create_dir(desk.path("folder")).unwrap();
     let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "folder", "--force"], 2);
     assert!(err.contains("it is a directory"), "{err}");
+    let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "-"], 2);
+    assert!(err.contains("give --html a name"), "{err}");
     let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "none/page.html"], 2);
     assert!(err.contains("cannot write the page to none/page.html"), "{err}");
     let mut names: Vec<_> =

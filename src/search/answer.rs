@@ -145,7 +145,11 @@ impl<'a> Hit<'a> {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of its record are.
     pub fn id_count(&self) -> Result<u64> {
-        self.places.iter().map(|found| Ok(self.snapshot.record(found)?.id_count())).sum()
+        let count = |found: &Found| {
+            let count = self.snapshot.record(found)?.id_count();
+            count.map_err(|fault| self.snapshot.id_fault(found, fault))
+        };
+        self.places.iter().map(count).sum()
     }
 
     /// The same match, owned, with all its ids.

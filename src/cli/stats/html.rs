@@ -10,6 +10,9 @@ use tempfile::NamedTempFile;
 
 /// Says before any work is done that the page would not be written.
 pub(super) fn check(path: &Path, force: bool) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        bail!("the page goes to a file, and the report to standard output: give --html a name");
+    }
     if path.is_dir() {
         bail!("cannot write the page to {}: it is a directory", path.display());
     }

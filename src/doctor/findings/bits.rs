@@ -163,9 +163,10 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
             "{what} {}: tables that have both in their masks are more crowded",
             shown.join(", ")
         ),
-        remedy: "build with --scheme auto, which keeps such bits apart where that is faster; if the \
+        remedy:
+            "build with --scheme auto, which keeps such bits apart where that is faster; if the \
                  fingerprints are your own, give each bit its own hash"
-            .into(),
+                .into(),
     })
 }
 
@@ -199,9 +200,10 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
             worst.bit,
             percent(worst.share),
         ),
-        remedy: "build with --scheme auto, which takes it into account; if the fingerprints are your \
+        remedy:
+            "build with --scheme auto, which takes it into account; if the fingerprints are your \
                  own, look for features that nearly all documents share"
-            .into(),
+                .into(),
     })
 }
 
