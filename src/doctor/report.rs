@@ -175,7 +175,7 @@ impl Statistics {
     pub(super) fn all_clear(&self) -> &'static str {
         match self.looked_at() {
             0..32 => "nothing to report, but so few fingerprints tell little",
-            _ => "nothing to report: the fingerprints look as even as random ones",
+            _ => "nothing to report: no bit, table or fingerprint stands out",
         }
     }
 
