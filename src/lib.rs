@@ -44,7 +44,8 @@
 //! | `build` | `Builder` and `read_records`: making stores |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
-//! | `cli` (default) | the program `fpstore`; brings all others |
+//! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |
+//! | `cli` (default) | the program `fpstore`; brings all of these |
 //!
 //! # What a caller can count on
 //!
@@ -67,6 +68,8 @@ mod calibrate;
 mod checksum;
 #[cfg(feature = "build")]
 mod disk;
+#[cfg(feature = "doctor")]
+pub mod doctor;
 #[cfg(feature = "documents")]
 mod documents;
 mod dump;

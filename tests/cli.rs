@@ -408,7 +408,7 @@ fn usage_errors_exit_with_2_and_help_with_0() {
     ] {
         assert_eq!(desk.run_with(&args, b"").status.code(), Some(2), "{args:?}");
     }
-    for command in ["build", "query", "info", "verify", "dump", "completions"] {
+    for command in ["build", "query", "info", "stats", "verify", "dump", "completions"] {
         let output = desk.run_with(&[command, "--help"], b"");
         assert_eq!(output.status.code(), Some(0));
         assert!(String::from_utf8(output.stdout).unwrap().contains("Example"), "{command}");

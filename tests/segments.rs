@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{Record, TempStore, assert_exact, clustered, needles, scan, store_of};
+use fpstore::doctor::{Gatherer, examine};
 use fpstore::{Error, Fingerprint, Scheme, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -142,4 +143,24 @@ fn segments_of_different_recipes_do_not_mix() {
     let error = Store::open(path).unwrap_err();
     assert!(matches!(error, Error::RecipeMismatch { .. }));
     assert!(error.to_string().contains("'internal'") && error.to_string().contains("'external'"));
+}
+
+#[test]
+fn the_doctor_counts_a_fingerprint_of_several_segments_once_with_all_ids() {
+    let parts = parts();
+    let schemes = ["2", "14", "4"].map(|name| Scheme::named(name, 3).unwrap());
+    let stores: Vec<TempStore> =
+        parts.iter().zip(schemes).map(|(part, scheme)| store_of(part, scheme)).collect();
+    let joined = examine(&join(&stores).store).unwrap();
+    let mut gatherer = Gatherer::new();
+    parts.concat().iter().for_each(|&(value, _)| gatherer.push(Fingerprint::new(value)));
+    let input = gatherer.finish(&Scheme::named("2", 3).unwrap());
+    assert_eq!(joined.fingerprint_count, input.fingerprint_count);
+    assert_eq!(joined.record_count, 4000 + 4000 + 4000);
+    assert_eq!((joined.bits, joined.duplicates), (input.bits, input.duplicates));
+    assert_eq!((joined.heaviest, joined.correlated), (input.heaviest, input.correlated));
+    let segments: Vec<u64> = joined.tables.iter().map(|table| table.segment.unwrap()).collect();
+    assert_eq!(segments, [vec![1; 2], vec![2; 14], vec![3; 4]].concat());
+    let first = &examine(&stores[0].store).unwrap().tables;
+    assert_eq!(joined.tables[..2], first[..]);
 }

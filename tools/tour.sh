@@ -19,4 +19,6 @@ run query d6616c5086e8d3fa 838a482fd44c5ac9 49f4f95bd8ffeea7 -s target/tour.fps
 run query e9ba6cd3be168840 -k 7 -s target/tour.fps --explain
 run query e9ba6cd3be168840 -k 7 -s target/tour.fps --format json
 run info -s target/tour.fps
+# What the fingerprints look like: as even as random ones?
+run stats -s target/tour.fps
 run verify -s target/tour.fps

@@ -179,10 +179,25 @@ impl Builder {
     ///   be written.
     /// * [`Error::Interrupted`] if the observer says so.
     pub fn read(&mut self, path: &Path, options: &InputOptions) -> Result<InputSummary> {
+        self.read_and_show(path, options, |_| {})
+    }
+
+    /// As [`Builder::read`], and shows each fingerprint to `show`, in no order that means anything.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::read`].
+    pub fn read_and_show(
+        &mut self,
+        path: &Path,
+        options: &InputOptions,
+        mut show: impl FnMut(Fingerprint),
+    ) -> Result<InputSummary> {
         let (sorter, watch) = (&mut self.sorter, &self.watch);
         input::read_batches(path, options, self.options.ids, self.resources.threads, |batch| {
             match batch {
                 Some(batch) => {
+                    batch.keys().for_each(|key| show(Fingerprint::new(key)));
                     sorter.push_batch(batch)?;
                     watch.tick(batch.count())
                 }

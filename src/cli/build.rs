@@ -5,15 +5,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use fpstore::doctor::{Gatherer, Severity};
 use fpstore::{
-    BuildOptions, BuildReport, Builder, IdPolicy, InputEstimate, InputFormat, InputOptions,
-    InputSummary, Scheme, Store, estimate_input,
+    BuildOptions, BuildReport, Builder, Fingerprint, IdPolicy, InputEstimate, InputFormat,
+    InputOptions, InputSummary, Scheme, Store, estimate_input,
 };
 
 use super::documents::{self, DocumentArgs, Documents};
 use super::effort::{EffortArgs, Work};
 use super::output::{bytes, counted};
 use super::{RadixArg, StoreArg, Verdict};
+
+/// Distinct fingerprints of which the doctor keeps count during a build, in 2 MB.
+const LOOKED_AT_MAX: usize = 1 << 14;
 
 const LONG_ABOUT: &str = "\
 Make a store from fingerprints and ids.
@@ -84,13 +88,23 @@ enum IdsArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
+pub(super) enum FormatArg {
     /// A line each: fingerprint and id
     Lines,
     /// 8 bytes each, little-endian
     U64le,
     /// 16 bytes each: fingerprint and id, little-endian
     U64leId,
+}
+
+impl From<FormatArg> for InputFormat {
+    fn from(arg: FormatArg) -> InputFormat {
+        match arg {
+            FormatArg::Lines => InputFormat::Lines,
+            FormatArg::U64le => InputFormat::U64Le,
+            FormatArg::U64leId => InputFormat::U64LeId,
+        }
+    }
 }
 
 pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
@@ -102,18 +116,27 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
         options = options.recipe(documents.recipe());
     }
     let mut builder = Builder::with_options(&args.store.store, options)?;
+    let mut doctor = (!args.quiet).then(|| Gatherer::with_exact_max(LOOKED_AT_MAX));
+    let show = |fingerprint| {
+        if let Some(doctor) = &mut doctor {
+            doctor.push(fingerprint);
+        }
+    };
     let read = match documents.filter(Documents::are_given) {
-        Some(documents) => documents.push_all(&files, &mut builder).map(|summary| {
+        Some(documents) => documents.push_all(&files, &mut builder, show).map(|summary| {
             work.aside(|| documents::report(&summary));
             None
         }),
-        None => read_fingerprints(args, &files, &mut builder, &work).map(Some),
+        None => read_fingerprints(args, &files, &mut builder, &work, show).map(Some),
     };
     let read_len = read.inspect_err(|_| work.lost(builder.record_count()))?;
     let (store, report) = builder.finish_and_report()?;
     work.done();
     if !args.quiet {
         print_report(&store, &report, read_len);
+    }
+    if let Some(doctor) = doctor {
+        warn(&store, doctor)?;
     }
     Ok(Verdict::Yes)
 }
@@ -124,6 +147,7 @@ fn read_fingerprints(
     files: &[PathBuf],
     builder: &mut Builder,
     work: &Work,
+    mut show: impl FnMut(Fingerprint),
 ) -> anyhow::Result<u64> {
     let input = input_options(args);
     if let Some(expected) = estimate(files, &input)? {
@@ -131,7 +155,7 @@ fn read_fingerprints(
     }
     let mut read_len = 0;
     for file in files {
-        let summary = builder.read(file, &input)?;
+        let summary = builder.read_and_show(file, &input, &mut show)?;
         read_len += summary.byte_len;
         work.aside(|| report_skipped(file, &summary));
     }
@@ -154,11 +178,7 @@ fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
 }
 
 fn input_options(args: &BuildArgs) -> InputOptions {
-    let format = match args.input_format {
-        FormatArg::Lines => InputFormat::Lines,
-        FormatArg::U64le => InputFormat::U64Le,
-        FormatArg::U64leId => InputFormat::U64LeId,
-    };
+    let format = args.input_format.into();
     InputOptions::default().format(format).radix(args.radix.into()).skip_bad(args.skip_bad)
 }
 
@@ -175,7 +195,7 @@ fn estimate(files: &[PathBuf], options: &InputOptions) -> anyhow::Result<Option<
 }
 
 /// A scheme by name, else a file of masks.
-fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
+pub(super) fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
     let path = Path::new(text);
     match Scheme::named(text, k) {
         Err(_) if path.is_file() => {
@@ -187,7 +207,7 @@ fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
     }
 }
 
-fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
     if files.iter().any(|file| file == Path::new("-")) && io::stdin().is_terminal() {
         bail!("no input: name a file, or pipe one in; see 'fpstore build --help'");
@@ -195,7 +215,7 @@ fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn report_skipped(file: &Path, summary: &InputSummary) {
+pub(super) fn report_skipped(file: &Path, summary: &InputSummary) {
     for bad in &summary.skipped {
         say!("fpstore: {}: {}: {}", file.display(), bad.place, bad.reason);
     }
@@ -203,6 +223,24 @@ fn report_skipped(file: &Path, summary: &InputSummary) {
         let count = counted(summary.skipped_count, "bad record", "bad records");
         say!("fpstore: {}: {count} skipped", file.display());
     }
+}
+
+/// Says in two lines at most what the doctor thinks of the fingerprints.
+fn warn(store: &Store, doctor: Gatherer) -> anyhow::Result<()> {
+    let info = store.info();
+    let Some(segment) = info.segments.first() else { return Ok(()) };
+    let masks = segment.tables.iter().map(|table| table.mask).collect();
+    let findings = doctor.finish(&Scheme::from_masks(masks, segment.tuned_k)?).findings();
+    let mut warnings = findings.iter().filter(|finding| finding.severity >= Severity::Warning);
+    if let Some(first) = warnings.next() {
+        say!("fpstore: warning: {}", first.sentence);
+        let more = match warnings.count() as u64 {
+            0 => String::new(),
+            count => format!("{}; ", counted(count, "more warning", "more warnings")),
+        };
+        say!("fpstore: {more}'fpstore stats -s {}' says what to do", info.path.display());
+    }
+    Ok(())
 }
 
 fn print_report(store: &Store, report: &BuildReport, read_len: Option<u64>) {

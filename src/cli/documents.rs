@@ -379,16 +379,20 @@ impl Documents {
         self.options.is_some()
     }
 
-    /// Pushes the fingerprints of all documents.
+    /// Pushes the fingerprints of all documents, and shows them.
     pub(super) fn push_all(
         &self,
         files: &[PathBuf],
         builder: &mut Builder,
+        mut show: impl FnMut(Fingerprint),
     ) -> anyhow::Result<DocumentSummary> {
         let options = self.options.clone().unwrap_or_default();
         let summary =
             hash_documents(files, &self.hasher, &options, |document| match document.fingerprint {
-                Some(fingerprint) => builder.push(fingerprint, document.id),
+                Some(fingerprint) => {
+                    show(fingerprint);
+                    builder.push(fingerprint, document.id)
+                }
                 None => Ok(()),
             })?;
         Ok(summary)

@@ -16,6 +16,7 @@ mod info;
 mod plot;
 mod query;
 mod simhash;
+mod stats;
 mod verify;
 
 use std::io;
@@ -50,6 +51,7 @@ enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
     Info(info::InfoArgs),
+    Stats(stats::StatsArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
     Simhash(simhash::SimhashArgs),
@@ -110,6 +112,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Simhash(args) => simhash::run(args),
@@ -129,8 +132,8 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => {
             say!("fpstore: {error:#}");
             let cause = error.downcast_ref::<Error>();
-            let can_skip =
-                matches!(cli.command, Command::Build(_) | Command::Simhash(_) | Command::Df(_));
+            use Command::{Build, Df, Simhash, Stats};
+            let can_skip = matches!(cli.command, Build(_) | Df(_) | Simhash(_) | Stats(_));
             if can_skip && matches!(cause, Some(Error::BadInput { .. })) {
                 say!("fpstore: --skip-bad counts bad records and goes on");
             }

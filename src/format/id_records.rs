@@ -98,6 +98,15 @@ impl<'a> Record<'a> {
         Record { layout: IdLayout { kind: IdKind::None, id_len: 0 }, left: 0, payload: &[] }
     }
 
+    /// How many ids are left; each takes at least a byte.
+    pub(crate) fn id_count(&self) -> Result<u64, Fault> {
+        if self.left > self.payload.len() as u64 {
+            let (count, len) = (self.left, self.payload.len());
+            return Err(Fault::rule(18, format!("{count} ids in an id record of {len} bytes")));
+        }
+        Ok(self.left)
+    }
+
     /// The next id.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         let Some(left) = self.left.checked_sub(1) else {
@@ -279,6 +288,7 @@ mod tests {
             let kind = if text { IdKind::Text } else { IdKind::U64 };
             if let Ok((mut record, len)) = Record::read(&bytes, IdLayout { kind, id_len }) {
                 prop_assert!(len <= bytes.len());
+                prop_assert!(record.id_count().is_ok_and(|count| count <= len as u64) || text);
                 while let Ok(Some(_)) = record.next() {}
             }
         }

@@ -139,6 +139,19 @@ impl<'a> Hit<'a> {
         Ids { snapshot: self.snapshot, places: self.places.iter(), record: None, failed: false }
     }
 
+    /// How many ids it has; costs what the first of them costs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of its record are.
+    pub fn id_count(&self) -> Result<u64> {
+        let count = |found: &Found| {
+            let count = self.snapshot.record(found)?.id_count();
+            count.map_err(|fault| self.snapshot.id_fault(found, fault))
+        };
+        self.places.iter().map(count).sum()
+    }
+
     /// The same match, owned, with all its ids.
     ///
     /// # Errors

@@ -68,6 +68,12 @@ impl RecordBatch {
         self.texts.extend(other.texts.iter().map(|&(key, place)| (key, base + place)));
     }
 
+    /// The keys of all records.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
+        let with_ids = self.numbers.iter().chain(&self.texts).map(|entry| entry.0);
+        self.bare.iter().copied().chain(with_ids)
+    }
+
     pub(crate) fn count(&self) -> u64 {
         (self.bare.len() + self.numbers.len() + self.texts.len()) as u64
     }

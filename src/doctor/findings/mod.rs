@@ -1,0 +1,160 @@
+//! What is wrong or worth knowing, each with a plain sentence and a remedy.
+
+mod bits;
+mod load;
+mod spelling;
+
+use std::fmt;
+
+use crate::doctor::statistics::Statistics;
+
+/// Something that a person should know of a store or an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What it is, for programs.
+    pub code: FindingCode,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was found, in plain words.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// The severity and the sentence.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.severity, self.sentence)
+    }
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Queries are slower or answers larger than they need be.
+    Warning,
+    /// The fingerprints are most likely not what they were meant to be, or a query may take or
+    /// return thousands of times more than usual.
+    Serious,
+}
+
+impl Severity {
+    /// The name, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Serious => "serious",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a finding is. Findings of one severity come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FindingCode {
+    /// There are no fingerprints.
+    Empty,
+    /// The values lie as close together as counters do.
+    CountingNumbers,
+    /// No hex digit is above 9.
+    DecimalReadAsHex,
+    /// All values went through double precision and lost their low bits.
+    RoundedByDouble,
+    /// Shorter values with zeros in front.
+    ZeroExtended,
+    /// Signed shorter values with copies of their sign in front.
+    SignExtended,
+    /// Bits that never or hardly ever vary.
+    DeadBits,
+    /// Bits that always repeat or negate another bit.
+    CopiedBits,
+    /// One fingerprint has a good part of all records.
+    HeavyFingerprint,
+    /// Prefix groups far larger than even bits would give.
+    CrowdedTable,
+    /// At the tuned distance, queries find what is near by chance only.
+    ChanceMatches,
+    /// Bits that are set together more or less often than chance would have it.
+    CorrelatedBits,
+    /// Bits that are far more often 0 than 1, or 1 than 0.
+    BiasedBits,
+    /// The fingerprint 0 or that of all ones is there.
+    ConstantFingerprint,
+    /// All distances are even.
+    EvenDistances,
+}
+
+impl FindingCode {
+    /// The name, in lower case with hyphens. It stays the same from release to release.
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingCode::Empty => "empty",
+            FindingCode::CountingNumbers => "counting-numbers",
+            FindingCode::DecimalReadAsHex => "decimal-read-as-hex",
+            FindingCode::RoundedByDouble => "rounded-by-double",
+            FindingCode::ZeroExtended => "zero-extended",
+            FindingCode::SignExtended => "sign-extended",
+            FindingCode::DeadBits => "dead-bits",
+            FindingCode::CopiedBits => "copied-bits",
+            FindingCode::HeavyFingerprint => "heavy-fingerprint",
+            FindingCode::CrowdedTable => "crowded-table",
+            FindingCode::ChanceMatches => "chance-matches",
+            FindingCode::CorrelatedBits => "correlated-bits",
+            FindingCode::BiasedBits => "biased-bits",
+            FindingCode::ConstantFingerprint => "constant-fingerprint",
+            FindingCode::EvenDistances => "even-distances",
+        }
+    }
+}
+
+impl fmt::Display for FindingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Statistics {
+    /// What a person should know: the most severe first, then in the order of [`FindingCode`].
+    ///
+    /// Evenly random fingerprints give no finding, however many they are, as long as the tuned
+    /// distance fits their number.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if self.fingerprint_count == 0 {
+            findings.push(Finding {
+                code: FindingCode::Empty,
+                severity: Severity::Note,
+                sentence: "there are no fingerprints".into(),
+                remedy: "check that the input is the one you meant".into(),
+            });
+            return findings;
+        }
+        let spelled = spelling::findings(self);
+        let explains_bits = spelled.iter().any(|finding| {
+            !matches!(finding.code, FindingCode::ZeroExtended | FindingCode::SignExtended)
+        });
+        if !explains_bits {
+            findings.extend(bits::findings(self, &spelled));
+        }
+        findings.extend(spelled);
+        findings.extend(load::findings(self));
+        findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+        findings
+    }
+
+    /// How many distinct fingerprints were looked at.
+    pub(super) fn looked_at(&self) -> u64 {
+        self.sampling.map_or(self.fingerprint_count, |sampling| sampling.fingerprint_count)
+    }
+}

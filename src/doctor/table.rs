@@ -1,0 +1,262 @@
+//! One table in numbers: prefix groups, what a probe meets, and gaps between neighbours.
+
+use crate::bits::permutation::{Permutation, Permuted};
+use crate::doctor::size_class::{SizeClass, SizeCounts};
+use crate::fingerprint::Fingerprint;
+use crate::section::TableIndex;
+
+/// How many of the largest prefix groups are kept.
+const LARGEST_MAX: usize = 10;
+
+/// One table in numbers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TableStatistics {
+    /// The number of the segment; `None` for tables that a store of this input would have.
+    pub segment: Option<u64>,
+    /// Which table of it.
+    pub table: TableIndex,
+    /// The bits that lead.
+    pub mask: u64,
+    /// How many bits lead.
+    pub prefix_bits: u32,
+    /// Values that were looked at. Less than there are if the statistics are of a sample; then
+    /// [`scale`](Self::scale) is above 1 and groups and gaps are those of the sample.
+    pub value_count: u64,
+    /// How many values there are for each one looked at.
+    pub scale: f64,
+    /// Prefix groups, the values that share all leading bits, by their number of values.
+    pub groups: Vec<SizeClass>,
+    /// The largest prefix groups, largest first, ties by ascending prefix.
+    pub largest_groups: Vec<PrefixGroup>,
+    /// Other values that share their prefix with a stored one, on average: what a probe for a
+    /// fingerprint like the stored ones has to compare.
+    pub candidates_per_probe: f64,
+    /// The same for as many random values.
+    pub uniform_candidates_per_probe: f64,
+    /// Gaps between neighbouring permuted values by length, from the shortest that occurs to the
+    /// longest.
+    pub gaps: Vec<GapClass>,
+}
+
+/// The values of a table that share all leading bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrefixGroup {
+    /// The shared bits in natural order; the others are 0.
+    pub prefix: Fingerprint,
+    /// How many values were looked at that share them.
+    pub count: u64,
+}
+
+/// Gaps of one length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GapClass {
+    /// The bits that the gap takes: it lies between 2^(bits - 1) and 2^bits - 1.
+    pub bits: u32,
+    /// How many gaps have this length.
+    pub count: u64,
+    /// How many would among as many random values, on average.
+    pub uniform: f64,
+}
+
+impl TableStatistics {
+    /// The share of fingerprints, 0 to 1, that would lie in groups of `low` to `high` if all
+    /// bits were even.
+    pub fn uniform_share_of_groups(&self, low: u64, high: u64) -> f64 {
+        // For each value the others fall into its group by a Poisson law.
+        let others =
+            self.value_count.saturating_sub(1) as f64 / 2_f64.powi(self.prefix_bits as i32);
+        poisson_up_to(others, high - 1)
+            - low.checked_sub(2).map_or(0.0, |n| poisson_up_to(others, n))
+    }
+
+    /// The largest group as it is, or about as it is if this is a sample; `None` if the sample
+    /// is too small to tell.
+    pub fn largest_group_estimate(&self) -> Option<f64> {
+        /// What is counted in a sample must be counted this often to mean something.
+        const SAMPLED_MIN: u64 = 50;
+        let count = self.largest_groups.first()?.count;
+        (self.scale <= 1.0 || count >= SAMPLED_MIN).then_some(count as f64 * self.scale)
+    }
+}
+
+/// The chance of at most `most` where `mean` are expected, by Poisson's law.
+fn poisson_up_to(mean: f64, most: u64) -> f64 {
+    if mean > 500.0 {
+        // The terms would vanish one by one; the normal law is near enough for a plot.
+        let z = (most as f64 + 0.5 - mean) / mean.sqrt();
+        return 1.0 / (1.0 + (-1.5976 * z - 0.070_56 * z.powi(3)).exp());
+    }
+    let mut term = (-mean).exp();
+    let mut sum = term;
+    for i in 1..=most.min(4000) {
+        term *= mean / i as f64;
+        sum += term;
+    }
+    sum.min(1.0)
+}
+
+/// Takes the values of a table in ascending order.
+#[derive(Debug)]
+pub(super) struct TableTally {
+    permutation: Permutation,
+    shift: u32,
+    group_len: u64,
+    before: Option<u64>,
+    value_count: u64,
+    groups: SizeCounts,
+    /// Ascending by count, then descending by prefix, so that the first is the first to go.
+    largest: Vec<(u64, std::cmp::Reverse<u64>)>,
+    /// Ordered pairs of values that share their prefix.
+    pairs: f64,
+    gaps: [u64; 65],
+}
+
+impl TableTally {
+    pub(super) fn new(permutation: Permutation) -> Self {
+        TableTally {
+            shift: 64 - permutation.prefix_bits(),
+            permutation,
+            group_len: 0,
+            before: None,
+            value_count: 0,
+            groups: SizeCounts::new(),
+            largest: Vec::with_capacity(LARGEST_MAX + 1),
+            pairs: 0.0,
+            gaps: [0; 65],
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, value: u64) {
+        if let Some(before) = self.before {
+            self.gaps[(64 - (value - before).leading_zeros()) as usize] += 1;
+            if (value ^ before) >> self.shift != 0 {
+                self.end_group(before);
+            }
+        }
+        self.group_len += 1;
+        self.value_count += 1;
+        self.before = Some(value);
+    }
+
+    fn end_group(&mut self, member: u64) {
+        let len = std::mem::take(&mut self.group_len);
+        self.groups.push(len);
+        self.pairs += len as f64 * (len - 1) as f64;
+        let entry = (len, std::cmp::Reverse(member >> self.shift));
+        if self.largest.len() == LARGEST_MAX && self.largest.first().is_some_and(|l| entry < *l) {
+            return;
+        }
+        let at = self.largest.partition_point(|kept| *kept < entry);
+        self.largest.insert(at, entry);
+        if self.largest.len() > LARGEST_MAX {
+            self.largest.remove(0);
+        }
+    }
+
+    /// `scale` is how many values there are for each that was pushed.
+    pub(super) fn finish(
+        mut self,
+        segment: Option<u64>,
+        table: TableIndex,
+        scale: f64,
+    ) -> TableStatistics {
+        if let Some(last) = self.before {
+            self.end_group(last);
+        }
+        let n = self.value_count;
+        let prefix_bits = 64 - self.shift;
+        let prefix_of = |group: u64| self.permutation.invert(Permuted(group << self.shift));
+        let largest_groups =
+            self.largest.iter().rev().map(|&(count, std::cmp::Reverse(prefix))| PrefixGroup {
+                prefix: prefix_of(prefix),
+                count,
+            });
+        let others = (n as f64 * scale - 1.0).max(0.0);
+        TableStatistics {
+            segment,
+            table,
+            mask: self.permutation.invert(Permuted(prefix_ones(prefix_bits))).value(),
+            prefix_bits,
+            value_count: n,
+            scale,
+            groups: self.groups.classes(),
+            largest_groups: largest_groups.collect(),
+            candidates_per_probe: self.pairs * scale / n.max(1) as f64,
+            uniform_candidates_per_probe: others / 2_f64.powi(prefix_bits as i32),
+            gaps: gap_classes(&self.gaps, n),
+        }
+    }
+}
+
+fn prefix_ones(prefix_bits: u32) -> u64 {
+    u64::MAX.checked_shl(64 - prefix_bits).unwrap_or(0)
+}
+
+/// Random values leave exponential gaps with a mean of 2^64 / n.
+fn gap_classes(counts: &[u64; 65], n: u64) -> Vec<GapClass> {
+    let longer = |bits: i32| (-2_f64.powi(bits - 64) * n as f64).exp();
+    let gap_count = n.saturating_sub(1) as f64;
+    let class = |(bits, &count): (u32, &u64)| {
+        let uniform = gap_count * (longer(bits as i32 - 1) - longer(bits as i32));
+        GapClass { bits, count, uniform }
+    };
+    let all: Vec<GapClass> = (0..).zip(counts).skip(1).map(class).collect();
+    let shown = |class: &GapClass| class.count > 0 || class.uniform >= 0.5;
+    match (all.iter().position(shown), all.iter().rposition(shown)) {
+        (Some(first), Some(last)) if n > 1 => all[first..=last].to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table_of(mut values: Vec<u64>, mask: u64) -> TableStatistics {
+        let permutation = Permutation::new(mask);
+        values.iter_mut().for_each(|v| *v = permutation.apply(Fingerprint::new(*v)).0);
+        values.sort_unstable();
+        let mut tally = TableTally::new(permutation);
+        values.into_iter().for_each(|value| tally.push(value));
+        tally.finish(None, TableIndex(0), 1.0)
+    }
+
+    #[test]
+    fn groups_gaps_and_candidates_are_those_of_counting() {
+        // By the low 4 bits: three with 0x1, one each with 0x2 and 0xf.
+        let table = table_of(vec![0x11, 0x21, 0x31, 0x02, 0xff], 0xf);
+        assert_eq!(table.mask, 0xf);
+        let groups: Vec<(u64, u64)> = table.groups.iter().map(|c| (c.low, c.count)).collect();
+        assert_eq!(groups, [(1, 2), (2, 0), (3, 1)]);
+        let largest = table.largest_groups.iter().map(|g| (g.prefix.value(), g.count));
+        assert_eq!(largest.collect::<Vec<_>>(), [(1, 3), (2, 1), (0xf, 1)]);
+        assert_eq!(table.candidates_per_probe, 6.0 / 5.0);
+        assert_eq!(table.uniform_candidates_per_probe, 4.0 / 16.0);
+        assert_eq!(table.gaps.iter().map(|gap| gap.count).sum::<u64>(), 4);
+        assert_eq!(table.gaps.iter().find(|gap| gap.bits == 1).map(|gap| gap.count), Some(2));
+    }
+
+    #[test]
+    fn shares_of_random_groups_add_up() {
+        for prefix_bits in [4, 10, 32, 64] {
+            let mask = prefix_ones(prefix_bits);
+            let values = (0..20_000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let table = table_of(values.collect(), mask);
+            let classes = (0..16).map(|c| (if c == 0 { 1 } else { (1 << (c - 1)) + 1 }, 1 << c));
+            let sum: f64 = classes.map(|(l, h)| table.uniform_share_of_groups(l, h)).sum();
+            assert!((sum - 1.0).abs() < 1e-6, "{prefix_bits}: {sum}");
+        }
+    }
+
+    #[test]
+    fn nothing_and_one_value_have_no_gaps() {
+        assert!(table_of(vec![], u64::MAX).gaps.is_empty());
+        let one = table_of(vec![7], u64::MAX);
+        assert!(one.gaps.is_empty());
+        assert_eq!((one.candidates_per_probe, one.groups.len()), (0.0, 1));
+    }
+}

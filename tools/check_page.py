@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Opens pages of 'fpstore stats --html' in headless Chromium, wide and narrow, light and dark.
+
+Fails on anything in the console of the browser, on any request to a network, on a plot that is not
+drawn (no box, no marks, marks or words outside of it), on a page that scrolls sideways, and on a
+dark page that looks like the light one.
+
+    python3 tools/check_page.py PAGE.html... [--pictures DIR]
+
+Needs the Debian packages chromium and chromium-driver, and nothing but the standard library.
+"""
+
+import argparse
+import base64
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+SIZES = {"wide": (1280, 900), "narrow": (360, 740)}
+THEMES = ("light", "dark")
+
+# What the page looks like from inside. Every plot must be there, drawn and in its place.
+PROBE = """
+const plots = [...document.querySelectorAll('svg')].map(svg => {
+  const box = svg.getBoundingClientRect();
+  const marks = [...svg.querySelectorAll('.marks rect, .marks path, .marks circle')];
+  const seen = marks.filter(mark => {
+    const style = getComputedStyle(mark), at = mark.getBoundingClientRect();
+    const ink = style.fill !== 'none' || style.stroke !== 'none';
+    return ink && style.visibility === 'visible' && Number(style.opacity) > 0 && (at.width > 0 || at.height > 0);
+  });
+  const inside = element => {
+    const at = element.getBoundingClientRect();
+    return at.left >= box.left - 1 && at.right <= box.right + 1 && at.top >= box.top - 1 && at.bottom <= box.bottom + 1;
+  };
+  const words = [...svg.querySelectorAll('text')];
+  const named = (svg.getAttribute('aria-labelledby') || '').split(' ')
+    .map(id => document.getElementById(id)?.textContent.trim() || '');
+  const last = svg.querySelectorAll('.labels .middle:not(.name)');
+  const overlaps = [...last].some((word, i) => i > 0 &&
+    word.getBoundingClientRect().left < last[i - 1].getBoundingClientRect().right);
+  return {
+    id: svg.id, width: box.width, height: box.height, marks: marks.length, seen: seen.length,
+    outside: [...marks, ...words].filter(element => !inside(element)).map(element => element.outerHTML.slice(0, 90)),
+    named: named.length >= 2 && named.every(name => name.length > 0), overlaps,
+    small: words.length ? Math.min(...words.map(word =>
+      parseFloat(getComputedStyle(word).fontSize) * box.width / svg.viewBox.baseVal.width)) : 0,
+    rows: svg.closest('figure')?.querySelectorAll('tbody tr').length || 0,
+    ink: [...new Set(seen.map(mark => getComputedStyle(mark).fill))].sort().join(),
+  };
+});
+const body = getComputedStyle(document.body);
+return {
+  plots, scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth,
+  paper: body.backgroundColor, ink: body.color, title: document.title,
+  requests: performance.getEntriesByType('resource').map(entry => entry.name),
+  empty: !document.querySelector('.plots'),
+};
+"""
+
+
+class Browser:
+    """As much of WebDriver as this needs, over chromedriver."""
+
+    def __init__(self, chromium, driver, profile):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.process = subprocess.Popen(
+            [driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.base = f"http://127.0.0.1:{port}"
+        for _ in range(200):
+            try:
+                self.call("GET", "/status")
+                break
+            except urllib.error.URLError:
+                time.sleep(0.05)
+        options = {
+            "binary": chromium,
+            "args": [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-dev-shm-usage",
+                "--hide-scrollbars",
+                f"--user-data-dir={profile}",
+            ],
+        }
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
+        session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self.base += f"/session/{session['sessionId']}"
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, method=method)
+        request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as refused:
+            raise RuntimeError(json.load(refused)["value"]["message"]) from None
+
+    def devtools(self, command, **params):
+        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
+
+    def run(self, script):
+        return self.call("POST", "/execute/sync", {"script": script, "args": []})
+
+    def close(self):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.process.terminate()
+            self.process.wait()
+
+
+def look(browser, page, size, theme, picture):
+    """The faults of one page at one size in one theme, and what was seen."""
+    width, height = SIZES[size]
+    browser.devtools(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=height,
+        deviceScaleFactor=1,
+        mobile=size == "narrow",
+    )
+    scheme = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.devtools("Emulation.setEmulatedMedia", features=scheme)
+    browser.call("POST", "/url", {"url": page.resolve().as_uri()})
+    # Once as it opens, and once with all tables unfolded.
+    seen = browser.run(PROBE)
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    unfolded = browser.run(PROBE)
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = false)")
+    faults = [f"console: {entry['message']}" for entry in browser.call("POST", "/se/log", {"type": "browser"})]
+    faults += [f"request for {name}" for name in seen["requests"] if not name.startswith("data:")]
+    for state, name in ((seen, "folded"), (unfolded, "unfolded")):
+        if state["scroll"] > state["client"]:
+            faults.append(f"scrolls sideways, {name}: {state['scroll']} > {state['client']}")
+    if not seen["plots"] and not seen["empty"]:
+        faults.append("no plots")
+    for plot in seen["plots"]:
+        name = plot["id"] or "a plot without a name"
+        if plot["width"] < 200 or plot["height"] < 100:
+            faults.append(f"{name} has no box: {plot['width']} x {plot['height']}")
+        if plot["seen"] == 0 or plot["seen"] < plot["marks"]:
+            faults.append(f"{name}: {plot['seen']} of {plot['marks']} marks are drawn")
+        faults += [f"{name}: outside of its box: {what}" for what in plot["outside"]]
+        if not plot["named"]:
+            faults.append(f"{name} has no title or description")
+        if plot["overlaps"]:
+            faults.append(f"{name}: labels overlap")
+        if plot["small"] < 9.5:
+            faults.append(f"{name}: words of {plot['small']:.1f} pixels")
+        if plot["rows"] == 0:
+            faults.append(f"{name} has no table of numbers")
+    if picture:
+        whole = browser.devtools("Page.captureScreenshot", captureBeyondViewport=True)
+        picture.write_bytes(base64.b64decode(whole["data"]))
+    return faults, seen
+
+
+def check(browser, page, pictures):
+    faults, looks, plots = [], {}, 0
+    for size in SIZES:
+        for theme in THEMES:
+            picture = pictures / f"{page.stem}-{size}-{theme}.png" if pictures else None
+            found, seen = look(browser, page, size, theme, picture)
+            faults += [f"{page.name}, {size}, {theme}: {fault}" for fault in found]
+            looks[size, theme] = (seen["paper"], seen["ink"], [plot["ink"] for plot in seen["plots"]])
+            plots = len(seen["plots"])
+    for size in SIZES:
+        light, dark = looks[size, "light"], looks[size, "dark"]
+        same = light[0] == dark[0] or light[1] == dark[1]
+        if same or any(one == other for one, other in zip(light[2], dark[2])):
+            faults.append(f"{page.name}, {size}: the dark theme looks like the light one")
+    return faults, plots
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("pages", nargs="+", type=pathlib.Path)
+    parser.add_argument("--pictures", type=pathlib.Path, help="a folder for pictures of what was seen")
+    args = parser.parse_args()
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        sys.exit("check_page: no chromium or chromedriver; on Debian: apt-get install chromium chromium-driver")
+    if args.pictures:
+        args.pictures.mkdir(parents=True, exist_ok=True)
+    failed = False
+    with tempfile.TemporaryDirectory() as profile:
+        browser = Browser(chromium, driver, profile)
+        try:
+            for page in args.pages:
+                faults, plots = check(browser, page, args.pictures)
+                failed |= bool(faults)
+                for fault in faults:
+                    print(f"check_page: {fault}", file=sys.stderr)
+                print(f"{page.name}: {plots} plots, {len(SIZES) * len(THEMES)} looks, {len(faults)} faults")
+        finally:
+            browser.close()
+    sys.exit(1 if failed else 0)
+
+
+main()
