@@ -3,10 +3,13 @@
 #[macro_use]
 mod output;
 
+mod budget;
 mod build;
 mod completions;
+mod costs;
 mod dump;
 mod info;
+mod plan;
 mod query;
 mod verify;
 
@@ -42,6 +45,7 @@ enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
     Info(info::InfoArgs),
+    Plan(plan::PlanArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
     Completions(completions::CompletionsArgs),
@@ -98,6 +102,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Completions(args) => completions::run(args),
