@@ -7,12 +7,13 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fpstore::doctor::{Gatherer, Severity};
 use fpstore::{
-    BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record, Scheme,
-    Store, read_records,
+    Budget, BuildOptions, Builder, IdPolicy, InputFormat, InputOptions, InputSummary, Record,
+    Scheme, SchemeChoice, Store, read_records,
 };
 
+use super::budget::BudgetArg;
 use super::output::{bytes, counted};
-use super::{RadixArg, StoreArg, Verdict};
+use super::{RadixArg, StoreArg, Verdict, costs};
 
 /// Distinct fingerprints of which the doctor keeps count during a build, in 2 MB.
 const LOOKED_AT_MAX: usize = 1 << 14;
@@ -32,9 +33,10 @@ Examples:
   fpstore build pages.tsv.zst -s pages.fps
   psql -Atc 'select simhash, id from page' -F , | fpstore build - --radix sdec -s pages.fps
 
-Schemes (--scheme): 1 (archive), smallest and slowest; 2 (two halves); 3, 4, 6, 8, 10, 11, 14, 15,
-16 or 20 tables, larger and mostly faster; blocks-M, choose-R, hyperplanes for other k; or a file
-with one mask a line in hex. Any store answers any k exactly; these decide which k is fast.
+Schemes (--scheme): auto, the fastest for these fingerprints and -k within --budget; 1 (archive),
+smallest and slowest; 2 (two halves); 3, 4, 6, 8, 10, 11, 14, 15, 16 or 20 tables, larger and
+mostly faster; blocks-M, choose-R, hyperplanes for other k; or a file with one mask a line in hex.
+Any store answers any k exactly; these decide which k is fast. 'fpstore plan' compares them.
 
 Exit status: 0 done, 2 could not.";
 
@@ -49,9 +51,12 @@ pub(super) struct BuildArgs {
     /// The distance that queries will mostly ask for
     #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: u32,
-    /// The tables: a name or a file of masks
-    #[arg(long, value_name = "SCHEME", default_value = "2")]
+    /// The tables: auto, a name or a file of masks
+    #[arg(long, value_name = "SCHEME", default_value = "auto")]
     scheme: String,
+    /// With auto: space for the tables, as 12GB or 16B/fp; default: 12 bytes a fingerprint and 1 MiB
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<BudgetArg>,
     /// What ids to keep; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
@@ -101,7 +106,7 @@ impl From<FormatArg> for InputFormat {
 }
 
 pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
-    let scheme = scheme_of(&args.scheme, args.k)?;
+    let scheme = scheme_of(&args.scheme, args.k, args.budget)?;
     let ids = match args.ids {
         IdsArg::Auto => IdPolicy::Auto,
         IdsArg::None => IdPolicy::None,
@@ -140,16 +145,27 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::Yes)
 }
 
-/// A scheme by name, else a file of masks.
-pub(super) fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
+/// How to choose a scheme; one by name; else a file of masks.
+pub(super) fn scheme_of(
+    text: &str,
+    k: u32,
+    budget: Option<BudgetArg>,
+) -> anyhow::Result<SchemeChoice> {
+    if text == "auto" {
+        let budget = budget.map_or(Budget::Default, |arg| arg.0);
+        return Ok(SchemeChoice::Auto { k, budget, costs: costs::of_this_machine() });
+    }
+    if budget.is_some() {
+        bail!("--budget is for --scheme auto, not for --scheme {text}");
+    }
     let path = Path::new(text);
     match Scheme::named(text, k) {
         Err(_) if path.is_file() => {
             let list = std::fs::read_to_string(path)
                 .with_context(|| format!("cannot read masks from {text}"))?;
-            Scheme::from_mask_list(&list, k).with_context(|| format!("masks in {text}"))
+            Ok(Scheme::from_mask_list(&list, k).with_context(|| format!("masks in {text}"))?.into())
         }
-        scheme => Ok(scheme?),
+        scheme => Ok(scheme?.into()),
     }
 }
 

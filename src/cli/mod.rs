@@ -3,10 +3,13 @@
 #[macro_use]
 mod output;
 
+mod budget;
 mod build;
 mod completions;
+mod costs;
 mod dump;
 mod info;
+mod plan;
 mod query;
 mod stats;
 mod verify;
@@ -44,6 +47,7 @@ enum Command {
     Query(query::QueryArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
+    Plan(plan::PlanArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
     Completions(completions::CompletionsArgs),
@@ -101,6 +105,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Completions(args) => completions::run(args),

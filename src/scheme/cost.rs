@@ -3,7 +3,7 @@
 use super::effort::Effort;
 
 /// The footprints, as powers of 2 of bytes, at which the cost of a touch is known.
-pub(crate) const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
+const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 
 /// What single steps of a query cost in nanoseconds on one thread.
 ///
@@ -26,6 +26,8 @@ pub struct UnitCosts {
     pub head_passed: f64,
     /// To decode and compare a head.
     pub head_compared: f64,
+    /// To read a gap of several bytes, beyond what the head takes.
+    pub long_gap: f64,
     /// To compare a candidate, its tail being near.
     pub candidate: f64,
     /// To decode and compare a value in a pass over a table.
@@ -47,6 +49,7 @@ impl UnitCosts {
         range: 5.0,
         head_passed: 0.44,
         head_compared: 3.55,
+        long_gap: 7.0,
         candidate: 9.5,
         scanned: 5.1,
         touch: [1.3, 3.8, 7.4, 7.4, 8.8, 25.0, 32.0],
@@ -64,6 +67,7 @@ impl UnitCosts {
             + self.range * effort.ranges
             + self.head_passed * effort.heads_passed
             + self.head_compared * effort.heads_compared
+            + self.long_gap * effort.long_gaps
             + self.candidate * effort.candidates
             + self.scanned * effort.scanned
             + self.touch_at(footprint) * touched
@@ -89,6 +93,7 @@ impl UnitCosts {
             &mut self.range,
             &mut self.head_passed,
             &mut self.head_compared,
+            &mut self.long_gap,
             &mut self.candidate,
         ] {
             *cost *= factor;
@@ -127,6 +132,7 @@ impl UnitCosts {
             ("range".into(), &mut self.range),
             ("head_passed".into(), &mut self.head_passed),
             ("head_compared".into(), &mut self.head_compared),
+            ("long_gap".into(), &mut self.long_gap),
             ("candidate".into(), &mut self.candidate),
             ("scanned".into(), &mut self.scanned),
             ("cold_page".into(), &mut self.cold_page),
