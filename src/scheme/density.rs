@@ -39,6 +39,7 @@ pub(crate) struct Density {
 }
 
 impl Density {
+    #[cfg(any(test, feature = "build"))]
     /// Independent even bits.
     pub(crate) fn uniform() -> Self {
         let shared = std::array::from_fn(|bits| 2_f64.powi(-(bits as i32)));
