@@ -7,7 +7,7 @@ use crate::bits::prefetch::prefetch;
 use crate::build::{BuildOptions, Builder};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::scheme::{Scheme, TOUCH_BITS, UnitCosts};
+use crate::scheme::{Scheme, UnitCosts};
 use crate::search::{Plan, Searcher};
 use crate::store::{Store, Warm};
 
@@ -15,10 +15,12 @@ use crate::store::{Store, Warm};
 const FINGERPRINT_COUNT: u64 = 20_000;
 /// Schemes and distances whose queries take steps in different proportions.
 const CASES: [(&str, &[u32]); 3] = [("2", &[1, 3, 4]), ("4", &[3, 5]), ("1", &[1, 2])];
-/// A distance that only a pass over a table answers.
-const SCANNED_K: u32 = 40;
-/// The largest memory that is touched; beyond it the shipped proportions hold.
-const TOUCHED_BITS_MAX: u32 = 26;
+/// A distance that a pass over a table answers, and at which it finds next to nothing.
+const SCANNED_K: u32 = 20;
+/// The memory that is touched: more than caches hold.
+const TOUCHED_BITS: u32 = 26;
+/// What a touch there took where the shipped costs were fitted, measured in the same way.
+const TOUCH_NANOS_SHIPPED: f64 = 7.0;
 /// A footprint that stays in the nearest cache.
 const NEAR_BITS: u32 = 14;
 /// Lines that are asked for together, as a query does.
@@ -31,8 +33,8 @@ impl UnitCosts {
     /// Measures the costs on this machine, in a second or two, with a small store in the
     /// temporary folder of the system.
     ///
-    /// Steps are measured together and share one factor, memory is measured for several
-    /// footprints; the cost of a cold page stays as it is shipped.
+    /// Steps share one factor and touches of memory another, a pass over a table is timed by
+    /// itself; the cost of a cold page stays as it is shipped.
     ///
     /// # Errors
     ///
@@ -51,13 +53,18 @@ impl UnitCosts {
                 };
                 factors.push(time_queries(&store, k)? / expected);
             }
-            scanned = scanned.min(time_queries(&store, SCANNED_K)? / FINGERPRINT_COUNT as f64);
+            if let Some(Plan::Scan { .. }) = store.plans(SCANNED_K)?.first() {
+                scanned = scanned.min(time_queries(&store, SCANNED_K)? / FINGERPRINT_COUNT as f64);
+            }
         }
         factors.sort_unstable_by(f64::total_cmp);
         let factor = factors.get(factors.len() / 2).copied().unwrap_or(1.0);
         let mut costs = shipped.faster_or_slower(factor);
-        costs.scanned = scanned;
-        costs.touch = time_touches(&shipped.touch);
+        if scanned.is_finite() {
+            costs.scanned = scanned;
+        }
+        let memory = time_memory();
+        costs.touch = shipped.touch.map(|nanos| nanos * memory);
         Ok(costs)
     }
 }
@@ -104,23 +111,11 @@ fn time_queries(store: &Store, k: u32) -> Result<f64> {
     Ok(least)
 }
 
-/// The cost of a touch at each footprint, beyond that in the nearest cache.
-fn time_touches(shipped: &[f64; TOUCH_BITS.len()]) -> [f64; TOUCH_BITS.len()] {
-    let memory = vec![1_u8; 1 << TOUCHED_BITS_MAX];
-    let near = time_touch(&memory, NEAR_BITS);
-    let mut touch = [0.0; TOUCH_BITS.len()];
-    let mut before = 0.0_f64;
-    for (number, &bits) in TOUCH_BITS.iter().enumerate() {
-        let measured = if bits <= TOUCHED_BITS_MAX {
-            time_touch(&memory, bits) - near
-        } else {
-            before * shipped[number] / shipped[number - 1].max(f64::MIN_POSITIVE)
-        };
-        // More memory is never nearer; a disturbed round may look so.
-        before = measured.max(before);
-        touch[number] = before;
-    }
-    touch
+/// How many times as far as there the memory of this machine is.
+fn time_memory() -> f64 {
+    let memory = vec![1_u8; 1 << TOUCHED_BITS];
+    let touch = time_touch(&memory, TOUCHED_BITS) - time_touch(&memory, NEAR_BITS);
+    (touch / TOUCH_NANOS_SHIPPED).clamp(0.25, 8.0)
 }
 
 /// Nanoseconds to ask for and read a line of the first 2^`bits` bytes, in no order.

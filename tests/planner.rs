@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Random, schemes, store_of};
-use fpstore::{Fingerprint, PlanRequest, Sampler, Scheme, SchemeEstimate, Store, StoreInfo};
+use fpstore::{
+    Budget, Builder, Fingerprint, PlanRequest, Sampler, Scheme, SchemeEstimate, Store, StoreInfo,
+};
 
 /// Set to check all schemes at 10^7 too: about 6 GB of disk and some minutes.
 const ALL_LARGE: &str = "FPSTORE_PLAN_ALL";
@@ -116,15 +118,83 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
         for (scheme_name, scheme) in schemes(3) {
             let made = store_of(&records, scheme.clone());
             let found_len = tables_len(&made.store.info());
-            let (probes, candidates) = work(&made.store, &values, 3);
+            let (_, candidates) = work(&made.store, &values, 3);
             for sample in &samples {
                 let request = PlanRequest::new(values.len() as u64, 3).sample(sample.clone());
                 let expected = request.estimate(scheme_name, &scheme).unwrap();
                 let case = format!("{name}, scheme {scheme_name}, sample of {}", sample.count());
                 assert_within("bytes", &case, expected.tables_len, found_len, 2.0);
-                assert_within("probes", &case, expected.effort.probes, probes, 1.1);
                 assert_within("candidates", &case, expected.effort.candidates, candidates, 2.0);
             }
         }
     }
+}
+
+/// What probes, candidates and scanned values come to, roughly in nanoseconds. Counted, not
+/// timed, so that it is the same on every machine.
+fn counted_cost(store: &Store, needles: &[u64], k: u32) -> f64 {
+    let mut searcher = store.searcher();
+    let mut cost = 0;
+    for &needle in needles {
+        let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
+        let work = answer.outcome().work;
+        cost += 30 * work.probes + 10 * work.candidates + 5 * work.scanned;
+    }
+    cost as f64 / needles.len() as f64
+}
+
+#[test]
+fn on_skewed_data_no_scheme_within_the_budget_does_with_much_less_work() {
+    const COUNT: u64 = 10_000;
+    for (name, mask) in [
+        ("20 dead leading bits", u64::MAX >> 20),
+        ("20 dead bits here and there", 0xf3f0_7fcf_0fc3_fbcf),
+        ("32 bits, zero-extended", 0xffff_ffff),
+    ] {
+        let mut random = Random::new(20_261_121);
+        let values: Vec<u64> = (0..COUNT).map(|_| random.next() & mask).collect();
+        let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
+        let needles = &values[..500];
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+        let sample = sampler.finish().unwrap();
+        for k in [1, 3] {
+            let request = PlanRequest::new(sample.count() as u64, k).sample(sample.clone());
+            let plan = request.budget(Budget::BytesPerFingerprint(30.0)).plan().unwrap();
+            let mut least = f64::INFINITY;
+            let mut best = "";
+            let mut auto = f64::INFINITY;
+            for estimate in plan.estimates.iter().filter(|e| e.within_budget) {
+                let made = store_of(&records, estimate.scheme.clone());
+                let cost = counted_cost(&made.store, needles, k);
+                if cost < least {
+                    (least, best) = (cost, &estimate.name);
+                }
+                if estimate.chosen {
+                    auto = cost;
+                }
+            }
+            let chosen = &plan.chosen().name;
+            println!("{name}, k={k}: {chosen} {auto:.0}, best {best} {least:.0}");
+            assert!(auto <= 1.5 * least, "{name}, k={k}: {chosen} {auto:.0}, {best} {least:.0}");
+        }
+    }
+}
+
+#[test]
+fn one_fingerprint_with_half_of_the_ids_changes_nothing() {
+    let mut random = Random::new(20_261_121);
+    let values: Vec<u64> = (0..5000).map(|_| random.next()).collect();
+    let tables = |crowd: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut builder = Builder::new(folder.path().join("store.fps")).unwrap();
+        for (id, &value) in (0..).zip(values.iter().chain(values[..1].iter().cycle().take(crowd))) {
+            builder.push(Fingerprint::new(value), id).unwrap();
+        }
+        let store = builder.finish().unwrap();
+        let found = store.query(Fingerprint::new(values[0]), 0).unwrap();
+        assert_eq!(found[0].ids.len(), crowd + 1);
+        store.info().segments[0].tables.clone()
+    };
+    assert_eq!(tables(0), tables(5000));
 }

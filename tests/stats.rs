@@ -237,10 +237,11 @@ fn build_warns_in_two_lines_of_what_matters() {
     assert!(found[0].starts_with("fpstore: warning: bits 63-32 are 0 in every"), "{found:?}");
     assert!(found[1].ends_with("'fpstore stats -s a.fps' says what to do"), "{found:?}");
     desk.write("empty-pages.tsv", (0..200_000).map(|i| if i % 2 == 0 { 0 } else { even(i) }));
-    let found = warnings(&["build", "empty-pages.tsv", "-s", "b.fps"]);
+    let found = warnings(&["build", "empty-pages.tsv", "-s", "b.fps", "--scheme", "2"]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("100 000 of 200 000 records (50 %)"), "{found:?}");
-    let (_, err) = desk.run(&["build", "short.tsv", "-s", "a.fps", "--force", "--quiet"], 0);
+    let (_, err) =
+        desk.run(&["build", "short.tsv", "-s", "a.fps", "--scheme", "2", "--force", "--quiet"], 0);
     assert_eq!(err, "");
     // A note is no warning.
     desk.write("few.tsv", (0..1000).map(|i| if i == 7 { 0 } else { even(i) }));

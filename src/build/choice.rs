@@ -37,18 +37,25 @@ impl SchemeChoice {
     }
 
     /// The scheme for these distinct fingerprints.
-    pub(super) fn resolve(&self, distinct: &SortedValues) -> Result<Scheme> {
+    pub(super) fn for_values(&self, distinct: &SortedValues) -> Result<Scheme> {
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        if let SchemeChoice::Auto { .. } = self {
+            distinct.pass(|values| {
+                values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+                Ok::<(), Error>(())
+            })?;
+        }
+        self.resolve(distinct.count, sampler)
+    }
+
+    /// The scheme for so many distinct fingerprints of which `sampler` saw every one.
+    pub(crate) fn resolve(&self, fingerprint_count: u64, sampler: Sampler) -> Result<Scheme> {
         match self {
             SchemeChoice::Fixed(scheme) => Ok(scheme.clone()),
             SchemeChoice::Auto { k, budget, costs } => {
-                let mut sampler = Sampler::new(Sampler::CAPACITY);
-                distinct.pass(|values| {
-                    values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
-                    Ok::<(), Error>(())
-                })?;
                 // Nothing is stored as fast as one, and no budget is too small for it.
-                let budget = if distinct.count == 0 { &Budget::Default } else { budget };
-                let request = PlanRequest::new(distinct.count.max(1), *k);
+                let budget = if fingerprint_count == 0 { &Budget::Default } else { budget };
+                let request = PlanRequest::new(fingerprint_count.max(1), *k);
                 let mut request = request.budget(*budget).costs(*costs);
                 // Too few to learn from are too few to matter.
                 request.sample = sampler.finish().ok();

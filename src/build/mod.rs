@@ -257,7 +257,7 @@ impl Builder {
             let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
             return Err(Error::TooLarge { reason });
         }
-        let scheme = options.scheme.resolve(&distinct)?;
+        let scheme = options.scheme.for_values(&distinct)?;
         clock.ended(Phase::Sort);
         let contents = Contents {
             options: &options,

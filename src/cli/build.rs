@@ -7,14 +7,15 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fpstore::doctor::{Gatherer, Severity};
 use fpstore::{
-    BuildOptions, BuildReport, Builder, Fingerprint, IdPolicy, InputEstimate, InputFormat,
-    InputOptions, InputSummary, Scheme, Store, estimate_input,
+    Budget, BuildOptions, BuildReport, Builder, Fingerprint, IdPolicy, InputEstimate, InputFormat,
+    InputOptions, InputSummary, Scheme, SchemeChoice, Store, estimate_input,
 };
 
+use super::budget::BudgetArg;
 use super::documents::{self, DocumentArgs, Documents};
 use super::effort::{EffortArgs, Work};
 use super::output::{bytes, counted};
-use super::{RadixArg, StoreArg, Verdict};
+use super::{RadixArg, StoreArg, Verdict, costs};
 
 /// Distinct fingerprints of which the doctor keeps count during a build, in 2 MB.
 const LOOKED_AT_MAX: usize = 1 << 14;
@@ -35,9 +36,10 @@ Examples:
   fpstore build pages.tsv.zst -s pages.fps
   psql -Atc 'select simhash, id from page' -F , | fpstore build - --radix sdec -s pages.fps
 
-Schemes (--scheme): 1 (archive), smallest and slowest; 2 (two halves); 3, 4, 6, 8, 10, 11, 14, 15,
-16 or 20 tables, larger and mostly faster; blocks-M, choose-R, hyperplanes for other k; or a file
-with one mask a line in hex. Any store answers any k exactly; these decide which k is fast.
+Schemes (--scheme): auto, the fastest for these fingerprints and -k within --budget; 1 (archive),
+smallest and slowest; 2 (two halves); 3, 4, 6, 8, 10, 11, 14, 15, 16 or 20 tables, larger and
+mostly faster; blocks-M, choose-R, hyperplanes for other k; or a file with one mask a line in hex.
+Any store answers any k exactly; these decide which k is fast. 'fpstore plan' compares them.
 
 Exit status: 0 done, 2 could not.";
 
@@ -52,9 +54,12 @@ pub(super) struct BuildArgs {
     /// The distance that queries will mostly ask for
     #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: u32,
-    /// The tables: a name or a file of masks
-    #[arg(long, value_name = "SCHEME", default_value = "2")]
+    /// The tables: auto, a name or a file of masks
+    #[arg(long, value_name = "SCHEME", default_value = "auto")]
     scheme: String,
+    /// With auto: space for the tables, as 12GB or 16B/fp; default: 12 bytes a fingerprint and 1 MiB
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<BudgetArg>,
     #[command(flatten)]
     documents: DocumentArgs,
     /// What ids to keep; auto takes u64 if every id is a canonical decimal
@@ -163,13 +168,13 @@ fn read_fingerprints(
 }
 
 fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
+    let scheme = scheme_of(&args.scheme, args.k, args.budget)?;
     let ids = match args.ids {
         IdsArg::Auto => IdPolicy::Auto,
         IdsArg::None => IdPolicy::None,
         IdsArg::U64 => IdPolicy::U64,
         IdsArg::Text => IdPolicy::Text,
     };
-    let scheme = scheme_of(&args.scheme, args.k)?;
     let mut options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
     options.memory = args.effort.memory.map(|memory| memory.as_u64());
     options.threads = args.effort.threads.map(usize::from);
@@ -194,16 +199,27 @@ fn estimate(files: &[PathBuf], options: &InputOptions) -> anyhow::Result<Option<
     Ok(Some(all))
 }
 
-/// A scheme by name, else a file of masks.
-pub(super) fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
+/// How to choose a scheme; one by name; else a file of masks.
+pub(super) fn scheme_of(
+    text: &str,
+    k: u32,
+    budget: Option<BudgetArg>,
+) -> anyhow::Result<SchemeChoice> {
+    if text == "auto" {
+        let budget = budget.map_or(Budget::Default, |arg| arg.0);
+        return Ok(SchemeChoice::Auto { k, budget, costs: costs::of_this_machine() });
+    }
+    if budget.is_some() {
+        bail!("--budget is for --scheme auto, not for --scheme {text}");
+    }
     let path = Path::new(text);
     match Scheme::named(text, k) {
         Err(_) if path.is_file() => {
             let list = std::fs::read_to_string(path)
                 .with_context(|| format!("cannot read masks from {text}"))?;
-            Scheme::from_mask_list(&list, k).with_context(|| format!("masks in {text}"))
+            Ok(Scheme::from_mask_list(&list, k).with_context(|| format!("masks in {text}"))?.into())
         }
-        scheme => Ok(scheme?),
+        scheme => Ok(scheme?.into()),
     }
 }
 

@@ -3,9 +3,11 @@
 #[macro_use]
 mod output;
 
+mod budget;
 mod build;
 mod compare;
 mod completions;
+mod costs;
 mod curve;
 mod df;
 mod documents;
@@ -13,6 +15,7 @@ mod dump;
 mod effort;
 mod evaluate;
 mod info;
+mod plan;
 mod plot;
 mod query;
 mod simhash;
@@ -52,6 +55,7 @@ enum Command {
     Query(query::QueryArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
+    Plan(plan::PlanArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
     Simhash(simhash::SimhashArgs),
@@ -113,6 +117,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
         Command::Simhash(args) => simhash::run(args),

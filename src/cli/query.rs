@@ -2,11 +2,12 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::bail;
 use clap::Args;
 use fpstore::{
-    Answer, Fingerprint, InputOptions, Limits, Plan, Radix, Searcher, Store, read_records,
+    Answer, Effort, Fingerprint, InputOptions, Limits, Plan, Radix, Searcher, Store, read_records,
 };
 use serde::Serialize;
 
@@ -93,14 +94,14 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
             None => Limits::default(),
         },
         format: args.format,
-        explain: args.explain,
+        expected: None,
         printer: IdPrinter::for_stdout(),
         out: stdout(),
         line: Vec::new(),
         found: false,
     };
     if args.explain {
-        explain_plan(&store, k)?;
+        asker.expected = Some(explain_plan(&store, k)?);
     }
     for needle in needles {
         match needle {
@@ -136,13 +137,21 @@ fn ask_standard_input(asker: &mut Asker<'_>, radix: Radix) -> anyhow::Result<()>
     }
 }
 
+/// What a query should take in all segments.
+#[derive(Default)]
+struct Expected {
+    micros: f64,
+    effort: Effort,
+}
+
 /// Asks and prints.
 struct Asker<'a> {
     searcher: Searcher,
     k: u32,
     limits: Limits,
     format: RowFormat,
-    explain: bool,
+    /// What a query should take, if each is to be explained.
+    expected: Option<Expected>,
     printer: IdPrinter,
     out: io::BufWriter<io::StdoutLock<'a>>,
     /// One answer; it is printed whole or not at all.
@@ -152,7 +161,9 @@ struct Asker<'a> {
 
 impl Asker<'_> {
     fn ask(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
+        let start = Instant::now();
         let answer = self.searcher.search_within(needle, self.k, &self.limits)?;
+        let micros = start.elapsed().as_secs_f64() * 1e6;
         self.line.clear();
         match self.format {
             RowFormat::Tsv => write_tsv(&mut self.line, needle, &answer, &self.printer)?,
@@ -165,14 +176,18 @@ impl Asker<'_> {
             let kept = counted(answer.len() as u64, "match", "matches");
             say!("fpstore: {needle}: cut to the nearest {kept} by --limit");
         }
-        if self.explain {
+        if let Some(Expected { micros: expected_micros, effort }) = &self.expected {
             let work = outcome.work;
             say!(
-                "fpstore: {needle}: {}, {} probes, {} candidates, {} scanned, {} pages touched first",
+                "fpstore: {needle}: {} in {micros:.1} us ({expected_micros:.1} expected); \
+                 {} probes ({:.0}), {} candidates ({:.1}), {} scanned ({:.0}), {} pages touched first",
                 counted(answer.len() as u64, "match", "matches"),
                 grouped(work.probes),
+                effort.probes,
                 grouped(work.candidates),
+                effort.candidates,
                 grouped(work.scanned),
+                effort.scanned,
                 grouped(work.pages_checked),
             );
         }
@@ -233,17 +248,24 @@ fn write_json(out: &mut Vec<u8>, needle: Fingerprint, answer: &Answer<'_>) -> an
     Ok(())
 }
 
-fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
+fn explain_plan(store: &Store, k: u32) -> anyhow::Result<Expected> {
+    let mut expected = Expected::default();
     for (segment, plan) in store.info().segments.iter().zip(store.plans(k)?) {
         let number = segment.number;
         match plan {
-            Plan::Scan { table, expected_nanos, .. } => say!(
-                "fpstore: segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
-                 probing would cost more",
-                table.0,
-                expected_nanos / 1000.0
-            ),
-            Plan::Probe { tables, expected_nanos, .. } => {
+            Plan::Scan { table, expected_nanos, effort, .. } => {
+                expected.micros += expected_nanos / 1000.0;
+                expected.effort += effort;
+                say!(
+                    "fpstore: segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
+                     probing would cost more",
+                    table.0,
+                    expected_nanos / 1000.0
+                );
+            }
+            Plan::Probe { tables, expected_nanos, effort, .. } => {
+                expected.micros += expected_nanos / 1000.0;
+                expected.effort += effort;
                 say!(
                     "fpstore: segment {number}, k={k}: probes of {} of {} tables, about {:.1} us expected",
                     tables.len(),
@@ -263,5 +285,5 @@ fn explain_plan(store: &Store, k: u32) -> anyhow::Result<()> {
             other => say!("fpstore: segment {number}, k={k}: {other:?}"),
         }
     }
-    Ok(())
+    Ok(expected)
 }

@@ -1,13 +1,15 @@
 //! Statistics of records that come in any order, in bounded memory.
 
 use crate::bits::permutation::Permutation;
+use crate::build::SchemeChoice;
 use crate::doctor::bits::BitCounts;
 use crate::doctor::sample::{DistinctSample, RecordSample};
 use crate::doctor::statistics::{Counted, HeavyFingerprint, Statistics};
 use crate::doctor::table::{TableStatistics, TableTally};
 use crate::doctor::tally::{Tally, share};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::planner::{PlanRequest, Sampler};
+use crate::planner::Sampler;
 use crate::scheme::Scheme;
 use crate::section::TableIndex;
 
@@ -86,19 +88,16 @@ impl Gatherer {
         self.distinct.push(value);
     }
 
-    /// What to ask the planner for the fingerprints it took so far, and distance `k`; for one
-    /// random fingerprint if it took none.
-    pub fn plan_request(&mut self, k: u32) -> PlanRequest {
+    /// The scheme that a store of what it took so far would get.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if a budget is too small.
+    pub fn scheme(&mut self, choice: &SchemeChoice) -> Result<Scheme> {
         let (kept, halvings) = self.distinct.so_far();
         let mut sampler = Sampler::new(Sampler::CAPACITY);
         kept.iter().for_each(|&(value, _)| sampler.push(Fingerprint::new(value)));
-        let count = (kept.len() as u64) << halvings.min(63);
-        let request = PlanRequest::new(count.max(1), k);
-        match sampler.finish() {
-            Ok(sample) => request.sample(sample),
-            // Too few to learn from are too few to matter.
-            Err(_) => request,
-        }
+        choice.resolve((kept.len() as u64) << halvings.min(63), sampler)
     }
 
     /// The statistics of what it took, with the tables that a store of `scheme` would have.
@@ -211,13 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn the_planner_gets_what_was_taken() {
+    fn tables_are_chosen_for_what_was_taken() {
         let mut gatherer = Gatherer::with_exact_max(1 << 12);
-        assert!(gatherer.plan_request(3).choose().is_ok());
+        let choice = SchemeChoice::default();
+        assert!(gatherer.scheme(&choice).is_ok());
         (0..50_000_u64).for_each(|i| gatherer.push(Fingerprint::new(scramble(i) >> 32)));
-        let request = gatherer.plan_request(3);
-        assert!((request.fingerprint_count as f64 / 50_000.0 - 1.0).abs() < 0.1);
-        let scheme = request.choose().unwrap().scheme;
+        let scheme = gatherer.scheme(&choice).unwrap();
         // Only the low 32 bits live, so each table must have its share of them.
         assert!(scheme.masks().iter().all(|mask| mask & 0xffff_ffff != 0), "{scheme:x?}");
         assert_eq!(gatherer.finish(&scheme).record_count, 50_000);

@@ -185,12 +185,38 @@ impl Statistics {
         let seen = self.chance.iter().find(|at| at.random >= 0.1);
         let seen = seen.map_or(String::new(), |at| {
             let found = rounded(at.random);
-            format!("at k = {} a random query finds {found} by chance", at.k)
+            let n = grouped(self.fingerprint_count);
+            format!("at k = {} and {n} fingerprints a random query finds {found} by chance", at.k)
         });
         let safe = self.distance_without_chance().map_or(String::new(), |k| {
             format!("up to k = {k} fewer than one query in a thousand finds anything by chance")
         });
         let parts = [seen, safe];
         parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doctor::chance::matches_by_agreement;
+    use crate::doctor::statistics::{Counted, Statistics};
+    use crate::doctor::tally::Tally;
+
+    fn of_random(fingerprint_count: u64) -> Statistics {
+        let mut statistics = Tally::new(0).finish(Counted::Ids, 3, 0);
+        let alike = matches_by_agreement(fingerprint_count, &[0.5; 64]);
+        statistics.fingerprint_count = fingerprint_count;
+        statistics.chance = Statistics::chance_of(fingerprint_count, &alike);
+        statistics
+    }
+
+    #[test]
+    fn chance_is_told_in_a_sentence() {
+        assert_eq!(
+            of_random(1_000_000_000).chance_sentence(),
+            "at k = 8 and 1 000 000 000 fingerprints a random query finds 0.28 by chance; up to \
+             k = 5 fewer than one query in a thousand finds anything by chance"
+        );
+        assert!(of_random(1).chance_sentence().contains("up to k = 19"));
     }
 }

@@ -27,6 +27,14 @@ pub(super) fn rounded(number: f64) -> String {
     }
 }
 
+/// A number of bytes in the largest unit that leaves at least one.
+pub(super) fn bytes(len: f64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let unit = (len.max(1.0).log2() / 10.0).min(5.0) as usize;
+    let scaled = len / 1024_f64.powi(unit as i32);
+    if unit == 0 { format!("{scaled:.0} B") } else { format!("{scaled:.1} {}", UNITS[unit]) }
+}
+
 /// A share, 0 to 1, as a percentage that is 0 or 100 only if it is.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -96,6 +104,13 @@ mod tests {
             (1.0, "100 %"),
         ] {
             assert_eq!(percent(share), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_come_in_their_largest_unit() {
+        for (len, expected) in [(0.0, "0 B"), (1023.0, "1023 B"), (1_572_864.0, "1.5 MiB")] {
+            assert_eq!(bytes(len), expected);
         }
     }
 

@@ -96,15 +96,14 @@ impl<'a> Estimator<'a> {
         let hot_len: f64 = tables.iter().map(|table| table.shape.hot_len).sum();
         let shapes: Vec<TableShape> = tables.iter().map(|table| table.shape.clone()).collect();
         let (masks, costs) = (scheme.masks(), self.costs);
-        // A reader knows the header alone when it chooses; what comes of it is another matter.
+        // A reader knows the header and the shipped costs alone when it chooses; what comes of
+        // it is another matter.
         let needed = cut::uniform_head_bits(self.value_count);
-        let read = |shape: &TableShape| shape.as_read(needed);
-        let read: Vec<TableShape> = shapes.iter().map(read).collect();
-        let choice = Terms { masks, shapes: &read, costs }.choose(self.k);
-        let choice = match choice.way {
-            Way::Probe { radii } => Terms { masks, shapes: &shapes, costs }.probe(radii, self.k),
-            Way::Scan { .. } => choice,
-        };
+        let read =
+            |table: &TableEstimate| table.shape.as_read(table.heads_len, table.crowded, needed);
+        let read: Vec<TableShape> = tables.iter().map(read).collect();
+        let choice = Terms { masks, shapes: &read, costs: &UnitCosts::SHIPPED }.choose(self.k);
+        let choice = Terms { masks, shapes: &shapes, costs }.price(choice.way, self.k);
         let all_len: f64 = tables.iter().map(|table| table.shape.hot_len + table.tails_len).sum();
         let (radii, random_candidates, largest_group, cold_pages, tail_pages) = match choice.way {
             Way::Scan { .. } => {

@@ -145,8 +145,9 @@ impl Sampler {
         self.drop_surplus();
         if self.kept.len() < Sample::COUNT_MIN {
             let (found, least) = (self.kept.len(), Sample::COUNT_MIN);
-            let reason =
-                format!("a sample of {found} distinct fingerprints, expected at least {least}");
+            let reason = format!(
+                "a sample needs at least {least} distinct fingerprints, this one has {found}"
+            );
             return Err(Error::InvalidPlan { reason });
         }
         let values = self.kept.into_iter().map(|(_, value)| value).collect();
@@ -183,6 +184,6 @@ mod tests {
     #[test]
     fn a_sample_of_one_is_refused_and_the_least_named() {
         let error = Sample::of_kind([Fingerprint::new(1); 40]).unwrap_err().to_string();
-        assert!(error.contains("1 distinct") && error.contains("at least 16"), "{error}");
+        assert!(error.contains("at least 16") && error.contains("has 1"), "{error}");
     }
 }

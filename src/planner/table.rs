@@ -13,6 +13,10 @@ const CROWD_MIN: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct TableEstimate {
     pub(super) shape: TableShape,
+    /// Bytes of heads.
+    pub(super) heads_len: f64,
+    /// Whether blocks are so crowded that lines of the index turn wide.
+    pub(super) crowded: bool,
     /// Bytes of tails.
     pub(super) tails_len: f64,
     /// Bytes in the file: whole pages and their checksums.
@@ -93,9 +97,22 @@ impl TableEstimate {
         let sections = [lines_len, tails_len, heads_len, crowding.wide_len];
         let pages: f64 = sections.iter().map(|len| (len / PAGE_LEN as f64).ceil()).sum();
         let head_bits = 64 - tail_bits;
+        let long_gaps =
+            (0..).zip(&gaps_of_bits).filter(|&(bits, _)| cut::head_len(bits, tail_bits) > 1);
+        let long_share = long_gaps.map(|(_, count)| count).sum::<f64>() / n.max(1.0);
         let hot_len = lines_len + heads_len + crowding.wide_len;
         TableEstimate {
-            shape: TableShape { prefix_bits, block_bits, head_bits, value_count, hot_len, density },
+            shape: TableShape {
+                prefix_bits,
+                block_bits,
+                head_bits,
+                value_count,
+                hot_len,
+                long_share,
+                density,
+            },
+            heads_len,
+            crowded: crowding.wide_len > 0.0,
             tails_len,
             file_len: pages * (PAGE_LEN + 4) as f64,
             largest_group: 0.0,

@@ -11,6 +11,18 @@ pub(crate) struct Neighbour {
     pub(crate) count: f64,
 }
 
+/// A line of the prefix index tells of so many blocks, as a power of 2.
+const BLOCKS_PER_LINE_BITS: u32 = 4;
+
+/// How crowded blocks are: the probability that two values share one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Crowded {
+    /// Share the blocks of one line of the prefix index.
+    pub(crate) in_line: f64,
+    /// Share a block.
+    pub(crate) in_block: f64,
+}
+
 /// What is known of the order of a table: enough to expect how many values a probe meets.
 ///
 /// Two kinds of company are told apart. The *background* shares leading bits by chance or by
@@ -27,6 +39,7 @@ pub(crate) struct Density {
 }
 
 impl Density {
+    #[cfg(any(test, feature = "build"))]
     /// Independent even bits.
     pub(crate) fn uniform() -> Self {
         let shared = std::array::from_fn(|bits| 2_f64.powi(-(bits as i32)));
@@ -39,18 +52,58 @@ impl Density {
         Density { shared, odds, neighbours }
     }
 
-    /// What a table tells by how its values were cut alone. Heads reach about as deep as values
-    /// need to differ, so heads of `head_bits` where `needed` would do for even bits have
-    /// so many bits that say nothing; which ones is not known, so all count for less.
-    pub(crate) fn from_heads(head_bits: u32, needed: u32) -> Self {
-        // The cut varies by a bit or two from set to set.
-        const NOISE_BITS: u32 = 2;
-        if head_bits <= needed + NOISE_BITS {
-            return Density::uniform();
+    /// What a table tells by how it was cut.
+    ///
+    /// Heads reach about as deep as values need to differ: those of `head_bits` where `needed`
+    /// would do for even bits have so many bits that say nothing. Unless blocks are `crowded`
+    /// these lie below the bits that name blocks, and rather below the prefix than in it.
+    pub(crate) fn of_cut(
+        (prefix_bits, block_bits, head_bits): (u32, u32, u32),
+        needed: u32,
+        crowded: Option<Crowded>,
+    ) -> Self {
+        let [prefix, block, head] = [prefix_bits, block_bits, head_bits].map(f64::from);
+        let line = f64::from(block_bits.saturating_sub(BLOCKS_PER_LINE_BITS));
+        let information = |shared: f64| -shared.max(f64::MIN_POSITIVE).log2();
+        // Information of the leading bits at the knots, between which it grows evenly.
+        let (in_line, in_block) = match crowded {
+            Some(crowded) => {
+                (information(crowded.in_line).min(line), information(crowded.in_block).min(block))
+            }
+            None => (line, block),
+        };
+        let needed = f64::from(needed).max(in_block);
+        let in_prefix = (in_block + (prefix.min(head) - block).max(0.0)).min(needed);
+        let in_head = needed.min(in_prefix + (head - prefix.max(block)).max(0.0));
+        let knots = [
+            (0.0, 0.0),
+            (line, in_line),
+            (block, in_block.max(in_line)),
+            (prefix.clamp(block, head.max(block)), in_prefix.max(in_block)),
+            (head, in_head.max(in_prefix)),
+            (64.0, in_head.max(in_prefix) + (64.0 - head)),
+        ];
+        let depth = |bits: usize| {
+            let bits = bits as f64;
+            let after = knots.iter().position(|&(at, _)| at >= bits).unwrap_or(knots.len() - 1);
+            let (to, end) = knots[after];
+            let (from, start) = knots[after.saturating_sub(1)];
+            let share = if to > from { (bits - from) / (to - from) } else { 1.0 };
+            start + (end - start) * share
+        };
+        let odds = |bit: usize| (depth(bit + 1) - depth(bit)).clamp(0.0, 1.0);
+        Density {
+            shared: std::array::from_fn(|bits| 2_f64.powf(-depth(bits))),
+            odds: std::array::from_fn(odds),
+            neighbours: Vec::new(),
         }
-        let live = f64::from(needed) / f64::from(head_bits);
-        let shared = std::array::from_fn(|bits| 2_f64.powf(-(bits as f64) * live));
-        Density { shared, odds: [live; 64], neighbours: Vec::new() }
+    }
+
+    /// What a reader can learn of crowded blocks, if lines of the index tell of any.
+    #[cfg(feature = "build")]
+    pub(crate) fn crowded(&self, block_bits: u32) -> Crowded {
+        let line = block_bits.saturating_sub(BLOCKS_PER_LINE_BITS);
+        Crowded { in_line: self.shared[line as usize], in_block: self.shared[block_bits as usize] }
     }
 
     /// How many of `value_count` values share their leading `bits` with a query, on average.
@@ -140,10 +193,22 @@ mod tests {
     }
 
     #[test]
-    fn long_heads_tell_of_bits_that_say_nothing() {
-        let crowded = Density::from_heads(48, 24);
-        assert!((crowded.sharing(48, 2_f64.powi(24)) - 1.0).abs() < 1e-9);
-        assert_eq!(crowded.ways(10, 1)[1], 5.0);
-        assert_eq!(Density::from_heads(26, 24).ways(10, 1)[1], 10.0);
+    fn a_cut_tells_where_bits_say_nothing() {
+        let n = 2_f64.powi(24);
+        let even = Density::of_cut((32, 19, 29), 29, None);
+        for bits in 0..=32 {
+            let ratio = even.sharing(bits, n) / Density::uniform().sharing(bits, n);
+            assert!((ratio - 1.0).abs() < 1e-9, "{bits}: {ratio}");
+        }
+        // 16 live bits, then 20 dead ones that heads must pass.
+        let gap = Density::of_cut((16, 12, 49), 29, None);
+        assert!((gap.sharing(16, n) / 2_f64.powi(8) - 1.0).abs() < 1e-9);
+        assert!((gap.sharing(49, n) * 32.0 - 1.0).abs() < 1e-9);
+        assert_eq!(gap.ways(16, 1)[1], 16.0);
+        // The leading half of what names a line is dead.
+        let crowded = Crowded { in_line: 2_f64.powi(-5), in_block: 2_f64.powi(-9) };
+        let dead = Density::of_cut((32, 14, 34), 29, Some(crowded));
+        assert_eq!(dead.ways(10, 1)[1], 5.0);
+        assert!((dead.sharing(14, 1.0) / 2_f64.powi(-9) - 1.0).abs() < 1e-9);
     }
 }

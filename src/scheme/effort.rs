@@ -8,6 +8,8 @@ use std::ops::AddAssign;
 pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
 /// Most values that the walk to a range passes: long blocks have points to start from.
 const PASSED_MAX: f64 = 128.0;
+/// Heads that the walk to a range passes in one step.
+const HEADS_IN_GROUP: f64 = 8.0;
 
 /// The steps of one query, expected or counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Effort {
     pub heads_passed: f64,
     /// Heads decoded and compared one by one.
     pub heads_compared: f64,
+    /// Gaps of several bytes among those of the heads passed over or compared.
+    pub long_gaps: f64,
     /// Values whose tail is fetched and compared.
     pub candidates: f64,
     /// Values compared in a pass over a table.
@@ -42,6 +46,7 @@ impl AddAssign for Effort {
         self.ranges += other.ranges;
         self.heads_passed += other.heads_passed;
         self.heads_compared += other.heads_compared;
+        self.long_gaps += other.long_gaps;
         self.candidates += other.candidates;
         self.scanned += other.scanned;
     }
@@ -58,15 +63,23 @@ pub(crate) struct TableShape {
     pub(crate) value_count: u64,
     /// Bytes that probes touch in no order: index and heads.
     pub(crate) hot_len: f64,
+    /// The share of gaps between heads that take several bytes.
+    pub(crate) long_share: f64,
     pub(crate) density: Density,
 }
 
 impl TableShape {
-    /// The table as a reader sees it, who knows but how it was cut; even bits would have needed
-    /// `needed` bits of head.
+    /// The table as a reader sees it, who knows but how it was cut, and how crowded its blocks
+    /// are if they are; even bits would have needed `needed` bits of head.
     #[cfg(feature = "build")]
-    pub(crate) fn as_read(&self, needed: u32) -> TableShape {
-        TableShape { density: Density::from_heads(self.head_bits, needed), ..self.clone() }
+    pub(crate) fn as_read(&self, heads_len: f64, crowded: bool, needed: u32) -> TableShape {
+        let bits = (self.prefix_bits, self.block_bits, self.head_bits);
+        let crowded = crowded.then(|| self.density.crowded(self.block_bits));
+        TableShape {
+            density: Density::of_cut(bits, needed, crowded),
+            long_share: long_share(heads_len, self.value_count),
+            ..self.clone()
+        }
     }
 
     /// The steps to probe the table within `radius` for a query at distance `k` that is itself
@@ -111,9 +124,17 @@ impl TableShape {
             let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
             let near_passed = (near / 2.0).min(PASSED_MAX / 2.0 * prefixes);
             effort.heads_passed += (blocks * passed + near_passed) * ranges;
+            // Heads longer than the prefix: its range has an inside, and the group of eight in
+            // which it begins is decoded one by one.
+            let group = if self.head_bits > self.prefix_bits.max(self.block_bits) {
+                (HEADS_IN_GROUP / 2.0).min(held) * blocks * ranges
+            } else {
+                0.0
+            };
             let in_ranges = in_range * ways * flipped;
-            effort.heads_compared += in_ranges.min(blocks * held) + at_home;
+            effort.heads_compared += (in_ranges + group).min(blocks * ranges * held) + at_home;
         }
+        effort.long_gaps = self.long_share * (effort.heads_passed + effort.heads_compared);
         effort.lines = self.lines(radius);
         let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);
         effort.candidates = within + own;
@@ -153,6 +174,11 @@ impl TableShape {
     }
 }
 
+/// The share of long gaps as the length of the heads tells it: bytes beyond one for each value.
+pub(crate) fn long_share(heads_len: f64, value_count: u64) -> f64 {
+    (heads_len / value_count.max(1) as f64 - 1.0).clamp(0.0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +192,7 @@ mod tests {
             head_bits,
             value_count,
             hot_len: 0.0,
+            long_share: 0.0,
             density: Density::uniform(),
         }
     }

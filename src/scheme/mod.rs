@@ -14,14 +14,12 @@ mod radii;
 use crate::error::{Error, Result};
 
 pub(crate) use combinatorics::combinations_up_to;
-#[cfg(feature = "build")]
-pub(crate) use cost::TOUCH_BITS;
 pub use cost::UnitCosts;
-pub(crate) use density::Density;
 #[cfg(feature = "build")]
 pub(crate) use density::Neighbour;
+pub(crate) use density::{Crowded, Density};
 pub use effort::Effort;
-pub(crate) use effort::{TableShape, VALUES_PER_RANGE};
+pub(crate) use effort::{TableShape, VALUES_PER_RANGE, long_share};
 pub use families::FAMILY_NAMES;
 pub(crate) use radii::{Choice, Terms, Way};
 

@@ -43,14 +43,14 @@ impl Terms<'_> {
     ///
     /// A pass over one table is always a way, so there is an answer for every `k` and any masks.
     pub(crate) fn choose(&self, k: u32) -> Choice {
-        let mut best = self.scan();
+        let mut best = self.price(Way::Scan { table: 0 }, k);
         let prices = Prices::new(self, k);
         let mut steps = PROOF_STEPS;
         for start in starts(self.masks) {
             let Some(radii) = cheapest_from(start, self.masks, &prices, k, &mut steps) else {
                 continue;
             };
-            let choice = self.probe(radii, k);
+            let choice = self.price(Way::Probe { radii }, k);
             if choice.expected_nanos < best.expected_nanos {
                 best = choice;
             }
@@ -58,20 +58,21 @@ impl Terms<'_> {
         best
     }
 
-    fn scan(&self) -> Choice {
-        let scanned = self.shapes.first().map_or(0, |shape| shape.value_count) as f64;
-        let effort = Effort { scanned, ..Effort::default() };
-        let expected_nanos = self.costs.nanos(&effort, 0.0);
-        Choice { way: Way::Scan { table: 0 }, effort, expected_nanos }
-    }
-
-    /// Probing with these radii, which must cover `k`.
-    pub(crate) fn probe(&self, radii: Vec<Radius>, k: u32) -> Choice {
-        let effort = self.effort(&radii, k, 1.0);
-        let in_play = self.shapes.iter().zip(&radii).filter(|(_, radius)| radius.is_some());
-        let footprint = in_play.map(|(shape, _)| shape.hot_len).sum();
+    /// What a way takes; radii must cover `k`.
+    pub(crate) fn price(&self, way: Way, k: u32) -> Choice {
+        let (effort, footprint) = match &way {
+            Way::Scan { table } => {
+                let scanned = self.shapes.get(*table).map_or(0, |shape| shape.value_count) as f64;
+                (Effort { scanned, ..Effort::default() }, 0.0)
+            }
+            Way::Probe { radii } => {
+                let in_play = self.shapes.iter().zip(radii).filter(|(_, radius)| radius.is_some());
+                let footprint = in_play.map(|(shape, _)| shape.hot_len).sum();
+                (self.effort(radii, k, 1.0), footprint)
+            }
+        };
         let expected_nanos = self.costs.nanos(&effort, footprint);
-        Choice { way: Way::Probe { radii }, effort, expected_nanos }
+        Choice { way, effort, expected_nanos }
     }
 
     /// The steps of a query for a stored fingerprint (`own` 1) or for another like it (0).
@@ -186,6 +187,7 @@ mod tests {
             head_bits,
             value_count,
             hot_len: 1.2 * value_count as f64,
+            long_share: 0.0,
             density: super::super::Density::uniform(),
         };
         let shapes: Vec<TableShape> = masks.iter().map(shape).collect();

@@ -2,11 +2,18 @@
 
 use std::sync::OnceLock;
 
-use crate::format::header::{Header, TableDescriptor};
+use crate::bytes::u64_at;
+use crate::format::header::TableDescriptor;
+use crate::format::prefix_index::{BLOCKS_PER_LINE, WIDE_LINE_LEN};
 use crate::scheme::{
-    Choice, Density, Effort, Radius, TableShape, Terms, UnitCosts, Way, combinations_up_to, cut,
+    Choice, Crowded, Density, Effort, Radius, TableShape, Terms, UnitCosts, Way,
+    combinations_up_to, cut, long_share,
 };
-use crate::section::{Section, TableIndex};
+use crate::section::TableIndex;
+use crate::segment::{Mapped, Table};
+
+/// Wide lines that are read for a plan, in each table.
+const WIDE_LINES_READ: u64 = 64;
 
 /// The choices of one segment, one for each distance, made when first asked for.
 #[derive(Debug)]
@@ -20,29 +27,67 @@ impl Choices {
     }
 
     /// The choice for `k`, which is at most 64.
-    pub(crate) fn for_distance(&self, k: u32, header: &Header) -> &Choice {
+    pub(crate) fn for_distance(&self, k: u32, segment: &Mapped) -> &Choice {
         self.by_k[k as usize].get_or_init(|| {
-            let masks: Vec<u64> = header.tables.iter().map(|table| table.mask).collect();
+            let masks: Vec<u64> = segment.header().tables.iter().map(|table| table.mask).collect();
             let costs = &UnitCosts::SHIPPED;
-            Terms { masks: &masks, shapes: &shapes(header), costs }.choose(k)
+            Terms { masks: &masks, shapes: &shapes(segment), costs }.choose(k)
         })
     }
 }
 
-/// What the header alone tells of the tables: nothing is read for a plan.
-fn shapes(header: &Header) -> Vec<TableShape> {
-    let value_count = header.fingerprint_count;
+/// What the header tells of the tables, and wide lines where there are any; no other byte of
+/// tables is read for a plan.
+fn shapes(segment: &Mapped) -> Vec<TableShape> {
+    let value_count = segment.header().fingerprint_count;
     let needed = cut::uniform_head_bits(value_count);
-    let len = |section| header.place(section).map_or(0.0, |place| place.len as f64);
-    let shape = |(table, descriptor): (TableIndex, &TableDescriptor)| TableShape {
-        prefix_bits: descriptor.mask.count_ones(),
-        block_bits: descriptor.block_bits,
-        head_bits: descriptor.head_bits(),
-        value_count,
-        hot_len: len(Section::PrefixIndex(table)) + len(Section::Heads(table)),
-        density: Density::from_heads(descriptor.head_bits(), needed),
+    let shape = |table: &Table| {
+        let prefix_bits = table.permutation.prefix_bits();
+        let (block_bits, head_bits) = (table.descriptor.block_bits, table.descriptor.head_bits());
+        let crowded = crowded(segment, table);
+        TableShape {
+            prefix_bits,
+            block_bits,
+            head_bits,
+            value_count,
+            hot_len: (table.lines.len + table.heads.len) as f64,
+            long_share: long_share(table.heads.len as f64, value_count),
+            density: Density::of_cut((prefix_bits, block_bits, head_bits), needed, crowded),
+        }
     };
-    (0..).map(TableIndex).zip(&header.tables).map(shape).collect()
+    segment.tables().iter().map(shape).collect()
+}
+
+/// How crowded the blocks of wide lines are: lines turn wide where blocks hold several times
+/// their share. `None` if there are none; and if they are damaged, which queries will find.
+fn crowded(segment: &Mapped, table: &Table) -> Option<Crowded> {
+    let n = segment.header().fingerprint_count as f64;
+    let wide_count = table.wide_lines.len / WIDE_LINE_LEN;
+    let step = wide_count.div_ceil(WIDE_LINES_READ).max(1);
+    let (mut held, mut line_pairs, mut block_pairs) = (0.0, 0.0, 0.0);
+    for number in (0..wide_count).step_by(usize::try_from(step).ok()?) {
+        let offset = number * WIDE_LINE_LEN;
+        let line = segment.bytes(&table.wide_lines, offset, WIDE_LINE_LEN, &mut 0).ok()?;
+        let mut before = 0;
+        for block in 0..BLOCKS_PER_LINE {
+            let end = u64_at(line, 16 * block as usize)?;
+            block_pairs += (end.checked_sub(before)? as f64).powi(2) * step as f64;
+            before = end;
+        }
+        held += before as f64 * step as f64;
+        line_pairs += (before as f64).powi(2) * step as f64;
+    }
+    if held == 0.0 {
+        return None;
+    }
+    // The others are spread evenly over the other lines.
+    let blocks = table.descriptor.block_count() as f64;
+    let others = (n - held).max(0.0).powi(2) / blocks;
+    let shared = |pairs: f64, cells: f64| ((pairs + others * cells) / n.powi(2)).min(1.0);
+    Some(Crowded {
+        in_line: shared(line_pairs, BLOCKS_PER_LINE as f64),
+        in_block: shared(block_pairs, 1.0),
+    })
 }
 
 /// How a segment answers a distance, for people who ask.

@@ -27,7 +27,7 @@ pub(crate) struct OpenSegment {
 impl OpenSegment {
     /// How this segment answers distance `k`, at most 64.
     pub(crate) fn choice(&self, k: u32) -> &Choice {
-        self.choices.for_distance(k, self.segment.header())
+        self.choices.for_distance(k, &self.segment)
     }
 }
 

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use fpstore::doctor::{PageOptions, Statistics, page};
-use fpstore::{Scheme, SchemeEstimate, SchemePlan};
+use fpstore::{Budget, Scheme, SchemeEstimate, SchemePlan};
 use tempfile::NamedTempFile;
+
+use super::super::costs;
 
 /// Says before any work is done that the page would not be written.
 pub(super) fn check(path: &Path, force: bool) -> anyhow::Result<()> {
@@ -27,8 +29,9 @@ pub(super) fn write(
     force: bool,
     statistics: &Statistics,
     title: &str,
+    budget: Budget,
 ) -> anyhow::Result<()> {
-    let (plan, now) = schemes(statistics)?;
+    let (plan, now) = schemes(statistics, budget)?;
     let options = PageOptions::new(title).plan(plan.as_ref()).now(now.as_ref());
     let html = page(statistics, &options);
     let failed = || format!("cannot write the page to {}", path.display());
@@ -54,11 +57,12 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
 /// What the planner thinks of these fingerprints, and of the tables as they are.
 fn schemes(
     statistics: &Statistics,
+    budget: Budget,
 ) -> anyhow::Result<(Option<SchemePlan>, Option<SchemeEstimate>)> {
     if statistics.fingerprint_count == 0 {
         return Ok((None, None));
     }
-    let request = statistics.plan_request();
+    let request = statistics.plan_request().budget(budget).costs(costs::of_this_machine());
     let plan = request.plan()?;
     // Segments may have different schemes; the first, and so the oldest, stands for them.
     let first = statistics.tables.first().and_then(|table| table.segment);

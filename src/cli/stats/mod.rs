@@ -8,8 +8,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fpstore::doctor::{Gatherer, Statistics, examine};
-use fpstore::{InputOptions, read_records};
+use fpstore::{Budget, InputOptions, read_records};
 
+use super::budget::BudgetArg;
 use super::build::{FormatArg, inputs, report_skipped, scheme_of};
 use super::output::{IdPrinter, ReportFormat, stdout};
 use super::{RadixArg, StoreArg, Verdict};
@@ -46,6 +47,9 @@ pub(super) struct StatsArgs {
     /// The tables to look at: auto, a name or a file of masks
     #[arg(long, value_name = "SCHEME", requires = "input", default_value = "auto")]
     scheme: String,
+    /// With auto: space for the tables, as 12GB or 16B/fp
+    #[arg(long, value_name = "BYTES", requires = "input")]
+    budget: Option<BudgetArg>,
     /// How fingerprints are spelled
     #[arg(long, value_enum, requires = "input", default_value = "hex")]
     radix: RadixArg,
@@ -73,7 +77,8 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Verdict> {
     let statistics =
         if args.input.is_empty() { examine(&args.store.open()?)? } else { gather(args)? };
     if let Some(path) = &args.html {
-        html::write(path, args.force, &statistics, &title(args))?;
+        let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
+        html::write(path, args.force, &statistics, &title(args), budget)?;
         say!("fpstore: wrote {}", path.display());
     }
     let mut out = stdout();
@@ -118,11 +123,7 @@ fn title(args: &StatsArgs) -> String {
 
 fn gather(args: &StatsArgs) -> anyhow::Result<Statistics> {
     let k = args.k.unwrap_or(3);
-    // A slip of the pen should not cost the time to read everything.
-    let named = match args.scheme.as_str() {
-        "auto" => None,
-        name => Some(scheme_of(name, k)?),
-    };
+    let choice = scheme_of(&args.scheme, k, args.budget)?;
     let options = InputOptions::default()
         .format(args.input_format.into())
         .radix(args.radix.into())
@@ -135,9 +136,6 @@ fn gather(args: &StatsArgs) -> anyhow::Result<Statistics> {
         })?;
         report_skipped(&file, &summary);
     }
-    let scheme = match named {
-        Some(scheme) => scheme,
-        None => gatherer.plan_request(k).choose()?.scheme,
-    };
+    let scheme = gatherer.scheme(&choice)?;
     Ok(gatherer.finish(&scheme))
 }

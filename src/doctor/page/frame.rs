@@ -200,9 +200,41 @@ pub(super) fn short(number: f64) -> String {
         _ => (1.0, ""),
     };
     let scaled = number / unit;
-    if scaled >= 9.95 || (scaled - scaled.round()).abs() < 0.05 {
+    if number < 0.095 {
+        format!("{number:.2}")
+    } else if scaled >= 9.95 || (scaled - scaled.round()).abs() < 0.05 {
         format!("{scaled:.0}{name}")
     } else {
         format!("{scaled:.1}{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_hold_their_numbers_and_have_few_labels() {
+        for (least, most) in [(1.0, 1.3), (1.0, 1e6), (0.064, 0.064), (3.0, 9.0), (5.0, 30_000.0)] {
+            for axis in [LogAxis::around(least, most), LogAxis::close(least, most)] {
+                assert!(axis.at(least) < axis.at(most * 1.001), "{least} {most}");
+                let ticks = axis.ticks(short);
+                assert!(ticks.len() <= 8, "{least} {most}: {ticks:?}");
+                assert!(ticks.iter().all(|(at, _)| (0.0..=1.0).contains(at)));
+            }
+        }
+        for most in [0.0, 0.001, 0.02, 0.3, 1.0] {
+            let (top, ticks) = percent_axis(most);
+            assert!(most <= top && (3..=6).contains(&ticks.len()), "{most}: {ticks:?}");
+            assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));
+        }
+    }
+
+    #[test]
+    fn labels_are_short() {
+        let shown = [0.064, 0.5, 1.0, 12.0, 999.0, 1500.0, 1e4, 2e6].map(short);
+        assert_eq!(shown, ["0.06", "0.5", "1", "12", "999", "1.5k", "10k", "2M"]);
+        let shown = [1, 512, 1024, 1 << 15, 1 << 20, 1 << 63].map(short_binary);
+        assert_eq!(shown, ["1", "512", "1k", "32k", "1M", "8E"]);
     }
 }

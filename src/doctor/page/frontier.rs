@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::frame::{Frame, LogAxis, dot, line, short, word};
 use super::{figure, table};
-use crate::doctor::words::{grouped, rounded};
+use crate::doctor::words::{bytes, grouped, rounded};
 use crate::planner::{SchemeEstimate, SchemePlan};
 
 /// Schemes off the frontier that take more of either than this many times the worst on it are
@@ -48,7 +48,8 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
         (word(place(chosen), &chosen.name, "chosen-name"))
         @if let Some(now) = now { (dot(place(now), 5.5, "ring", &text(now))) }
     };
-    let shown = format!("Best within the default budget: {}, {}.", chosen.name, tell(chosen));
+    let shown =
+        format!("Best within {}: {}, {}.", bytes(plan.budget_len), chosen.name, tell(chosen));
     let shown = match now {
         Some(now) => format!("{shown} These tables: {}.", tell(now)),
         None => shown,
@@ -67,7 +68,7 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
     let head =
         ["scheme", "tables", "bytes a fingerprint", "\u{b5}s a query", "\u{b5}s from disk", ""];
     let legend = html! {
-        span.key.dot { "frontier" } " " span.key.chosen { "best in the budget" } " "
+        span.key.dot { "frontier" } " " span.key.chosen { "best within it" } " "
         span.key.faint { "others" }
         @if now.is_some() { " " span.key.ring { "these tables" } }
     };

@@ -1,0 +1,160 @@
+//! What is expected of a store beside what its queries take.
+
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::bail;
+use fpstore::{Fingerprint, Plan, PlanRequest, Sample, Scheme, Store, UnitCosts, Work};
+use serde::Serialize;
+
+use crate::cli::output::{ReportFormat, counted, stdout};
+
+/// Queries that are asked; each is one for a stored fingerprint.
+const QUERY_COUNT: usize = 2000;
+/// Each way of asking is timed so often; the least counts, for all else only adds.
+const ROUNDS: usize = 5;
+
+/// Asks a sample of queries and prints what was expected and what came.
+pub(super) fn run(
+    store: &Store,
+    k: u32,
+    costs: UnitCosts,
+    format: ReportFormat,
+) -> anyhow::Result<()> {
+    let sample = Sample::of_store(store)?;
+    let needles: Vec<Fingerprint> = sample.fingerprints().take(QUERY_COUNT).collect();
+    let expected = Expected::of(store, k, &sample, costs)?;
+    let found = Found::of(store, k, &needles)?;
+    let rows = [
+        Row::new("bytes of tables", expected.tables_len, found.tables_len),
+        Row::new("probes", expected.probes, found.probes),
+        Row::new("candidates", expected.candidates, found.candidates),
+        Row::new("values scanned", expected.scanned, found.scanned),
+        Row::new("microseconds, planner", expected.micros, found.micros),
+        Row::new("microseconds, --explain", expected.explained_micros, found.micros),
+    ];
+    let mut out = stdout();
+    match format {
+        ReportFormat::Json => {
+            let report = Report { k, queries: needles.len(), rows: &rows };
+            serde_json::to_writer(&mut out, &report)?;
+            writeln!(out)?;
+        }
+        ReportFormat::Text => {
+            let queries =
+                counted(needles.len() as u64, "stored fingerprint", "stored fingerprints");
+            writeln!(out, "k = {k}; means of queries for {queries}, data in memory\n")?;
+            writeln!(out, "{:<24} {:>14} {:>14} {:>7}", "", "expected", "found", "ratio")?;
+            for row in rows {
+                let ratio = row.ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"));
+                let (expected, found) = (row.expected, row.found);
+                writeln!(out, "{:<24} {expected:>14.2} {found:>14.2} {ratio:>7}", row.what)?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    k: u32,
+    queries: usize,
+    rows: &'a [Row],
+}
+
+#[derive(Serialize)]
+struct Row {
+    what: &'static str,
+    expected: f64,
+    found: f64,
+    /// Expected for each found; `null` where nothing was found.
+    ratio: Option<f64>,
+}
+
+impl Row {
+    fn new(what: &'static str, expected: f64, found: f64) -> Row {
+        let ratio = (found > 0.0).then(|| expected / found);
+        Row { what, expected, found, ratio }
+    }
+}
+
+/// Sums over the segments of the store.
+#[derive(Default)]
+struct Expected {
+    tables_len: f64,
+    probes: f64,
+    candidates: f64,
+    scanned: f64,
+    micros: f64,
+    explained_micros: f64,
+}
+
+impl Expected {
+    fn of(store: &Store, k: u32, sample: &Sample, costs: UnitCosts) -> anyhow::Result<Self> {
+        let mut sum = Expected::default();
+        for (segment, plan) in store.info().segments.iter().zip(store.plans(k)?) {
+            let masks = segment.tables.iter().map(|table| table.mask).collect();
+            let scheme = Scheme::from_masks(masks, k)?;
+            let request = PlanRequest::new(segment.fingerprint_count.max(1), k).costs(costs);
+            let estimate = request.sample(sample.clone()).estimate("stored", &scheme)?;
+            sum.tables_len += estimate.tables_len;
+            sum.probes += estimate.effort.probes;
+            sum.candidates += estimate.effort.candidates;
+            sum.scanned += estimate.effort.scanned;
+            sum.micros += estimate.hot_micros;
+            sum.explained_micros += match plan {
+                Plan::Probe { expected_nanos, .. } | Plan::Scan { expected_nanos, .. } => {
+                    expected_nanos / 1000.0
+                }
+                other => bail!("no time is known of {other:?}"),
+            };
+        }
+        Ok(sum)
+    }
+}
+
+/// Means over the queries.
+struct Found {
+    tables_len: f64,
+    probes: f64,
+    candidates: f64,
+    scanned: f64,
+    micros: f64,
+}
+
+impl Found {
+    fn of(store: &Store, k: u32, needles: &[Fingerprint]) -> anyhow::Result<Self> {
+        let mut searcher = store.searcher();
+        let (mut micros, mut asked, mut sum) = (f64::INFINITY, 0, Work::default());
+        for _ in 0..ROUNDS {
+            // A first run touches every page; it also tells how many queries are enough.
+            (sum, asked) = (Work::default(), 0);
+            let start = Instant::now();
+            for &needle in needles {
+                let work = searcher.search(needle, k)?.outcome().work;
+                sum.probes += work.probes;
+                sum.candidates += work.candidates;
+                sum.scanned += work.scanned;
+                asked += 1;
+                if start.elapsed().as_millis() > 500 {
+                    break;
+                }
+            }
+            micros = micros.min(start.elapsed().as_secs_f64() * 1e6 / f64::from(asked.max(1)));
+        }
+        let mean = |count: u64| count as f64 / f64::from(asked.max(1));
+        let info = store.info();
+        let tables = info.segments.iter().flat_map(|segment| {
+            let n = segment.fingerprint_count as f64;
+            segment.tables.iter().filter_map(move |t| Some(t.bits_per_fingerprint? * n / 8.0))
+        });
+        Ok(Found {
+            tables_len: tables.sum(),
+            probes: mean(sum.probes),
+            candidates: mean(sum.candidates),
+            scanned: mean(sum.scanned),
+            micros,
+        })
+    }
+}

@@ -1,0 +1,234 @@
+//! A plan as a table for people, or as JSON.
+
+use std::io::Write;
+
+use fpstore::{PlanRequest, Radius, SchemeEstimate, SchemePlan, UnitCosts};
+use serde::Serialize;
+
+use crate::cli::output::{ReportFormat, bytes, grouped, stdout};
+
+/// Prints the frontier and the choice, or all schemes.
+pub(super) fn print(
+    request: &PlanRequest,
+    plan: &SchemePlan,
+    all: bool,
+    format: ReportFormat,
+) -> anyhow::Result<()> {
+    let shown = plan.estimates.iter().filter(|e| all || e.on_frontier || e.chosen);
+    let mut out = stdout();
+    match format {
+        ReportFormat::Json => {
+            let report = Report {
+                fingerprints: request.fingerprint_count,
+                k: request.k,
+                budget_bytes: plan.budget_len.floor(),
+                sample: request.sample.as_ref().map(fpstore::Sample::count),
+                calibrated: request.costs != UnitCosts::SHIPPED,
+                schemes: shown.map(Row::of).collect(),
+            };
+            serde_json::to_writer(&mut out, &report)?;
+            writeln!(out)?;
+        }
+        ReportFormat::Text => write_text(&mut out, request, plan, shown)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn write_text<'a>(
+    out: &mut impl Write,
+    request: &PlanRequest,
+    plan: &SchemePlan,
+    shown: impl Iterator<Item = &'a SchemeEstimate>,
+) -> anyhow::Result<()> {
+    let data = match &request.sample {
+        Some(sample) => format!("like a sample of {}", grouped(sample.count() as u64)),
+        None => "random bits".into(),
+    };
+    let costs = match request.costs == UnitCosts::SHIPPED {
+        true => "shipped, see --calibrate",
+        false => "measured on this machine",
+    };
+    writeln!(
+        out,
+        "{} fingerprints, {data}; k = {}; budget {} for tables; unit costs {costs}",
+        grouped(request.fingerprint_count),
+        request.k,
+        bytes(plan.budget_len as u64),
+    )?;
+    writeln!(
+        out,
+        "\n  {:<31} {:>6} {:>9} {:>6} {:>9} {:>7} {:>10} {:>9} {:>9} {:>6} {:>9}  why",
+        "scheme",
+        "tables",
+        "radii",
+        "B/fp",
+        "tables",
+        "probes",
+        "candidates",
+        "largest",
+        "hot us",
+        "pages",
+        "cold us"
+    )?;
+    for estimate in shown {
+        let mark = if estimate.chosen { '*' } else { ' ' };
+        writeln!(
+            out,
+            "{mark} {:<31} {:>6} {:>9} {:>6.1} {:>9} {:>7.0} {:>10} {:>9} {:>9} {:>6.0} {:>9}  {}",
+            estimate.name,
+            estimate.scheme.masks().len(),
+            radii_text(estimate.radii.as_deref()),
+            estimate.bytes_per_fingerprint,
+            bytes(estimate.tables_len as u64),
+            estimate.effort.probes,
+            short(estimate.effort.candidates),
+            short(estimate.largest_group),
+            short(estimate.hot_micros),
+            estimate.cold_pages,
+            short(estimate.cold_micros),
+            estimate.reason,
+        )?;
+    }
+    let chosen = plan.chosen();
+    writeln!(out, "\nThe masks of {}, as --scheme FILE takes them:", chosen.name)?;
+    for mask in chosen.scheme.masks() {
+        writeln!(out, "{mask:016x}")?;
+    }
+    Ok(())
+}
+
+/// Radii in few characters: `1,1`, `0 x14`, `scan`.
+fn radii_text(radii: Option<&[Radius]>) -> String {
+    let Some(radii) = radii else { return "scan".into() };
+    let texts: Vec<String> =
+        radii.iter().map(|radius| radius.map_or("-".into(), |r| r.to_string())).collect();
+    let runs: Vec<String> = texts
+        .chunk_by(|a, b| a == b)
+        .map(|run| match run.len() {
+            1 => run[0].clone(),
+            2 | 3 => run.join(","),
+            many => format!("{} x{many}", run[0]),
+        })
+        .collect();
+    match runs.join(",") {
+        text if text.len() > 12 => format!("{} tables", radii.iter().flatten().count()),
+        text => text,
+    }
+}
+
+/// About three digits.
+fn short(number: f64) -> String {
+    match number {
+        x if x >= 1e15 => format!("{x:.1e}"),
+        x if x >= 100.0 => grouped(x.round() as u64),
+        x if x >= 10.0 => format!("{x:.1}"),
+        x => format!("{x:.2}"),
+    }
+}
+
+/// Prints what was measured.
+pub(super) fn print_costs(costs: &UnitCosts, format: ReportFormat) -> anyhow::Result<()> {
+    let mut out = stdout();
+    match format {
+        ReportFormat::Json => {
+            let map: serde_json::Map<String, serde_json::Value> =
+                costs.entries().into_iter().map(|(name, nanos)| (name, nanos.into())).collect();
+            serde_json::to_writer(&mut out, &map)?;
+            writeln!(out)?;
+        }
+        ReportFormat::Text => {
+            writeln!(out, "nanoseconds for each        here    shipped")?;
+            for ((name, here), (_, shipped)) in
+                costs.entries().iter().zip(UnitCosts::SHIPPED.entries())
+            {
+                writeln!(out, "{name:<20} {here:>11.2} {shipped:>10.2}")?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Report {
+    fingerprints: u64,
+    k: u32,
+    budget_bytes: f64,
+    /// Distinct fingerprints in the sample.
+    sample: Option<usize>,
+    calibrated: bool,
+    schemes: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    masks: Vec<String>,
+    /// `null` for a scan; for a table that is left out.
+    radii: Option<Vec<Radius>>,
+    chosen: bool,
+    on_frontier: bool,
+    within_budget: bool,
+    reason: String,
+    bytes_per_fingerprint: f64,
+    table_bytes: f64,
+    hot_bytes: f64,
+    probes: f64,
+    candidates: f64,
+    candidates_random_query: f64,
+    largest_group: f64,
+    scanned: f64,
+    hot_micros: f64,
+    cold_pages: f64,
+    tail_pages: f64,
+    cold_micros: f64,
+}
+
+impl Row {
+    fn of(estimate: &SchemeEstimate) -> Row {
+        Row {
+            name: estimate.name.clone(),
+            masks: estimate.scheme.masks().iter().map(|mask| format!("{mask:016x}")).collect(),
+            radii: estimate.radii.clone(),
+            chosen: estimate.chosen,
+            on_frontier: estimate.on_frontier,
+            within_budget: estimate.within_budget,
+            reason: estimate.reason.clone(),
+            bytes_per_fingerprint: estimate.bytes_per_fingerprint,
+            table_bytes: estimate.tables_len,
+            hot_bytes: estimate.hot_len.round(),
+            probes: estimate.effort.probes,
+            candidates: estimate.effort.candidates,
+            candidates_random_query: estimate.random_candidates,
+            largest_group: estimate.largest_group,
+            scanned: estimate.effort.scanned,
+            hot_micros: estimate.hot_micros,
+            cold_pages: estimate.cold_pages,
+            tail_pages: estimate.tail_pages,
+            cold_micros: estimate.cold_micros,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn radii_are_short() {
+        assert_eq!(radii_text(None), "scan");
+        assert_eq!(radii_text(Some(&[Some(1), Some(1)])), "1,1");
+        assert_eq!(radii_text(Some(&[Some(0); 14])), "0 x14");
+        assert_eq!(radii_text(Some(&[Some(1), None, None, None, Some(0)])), "1,- x3,0");
+        let mixed = [Some(1), Some(0), None, Some(1), Some(0), None, Some(1)];
+        assert_eq!(radii_text(Some(&mixed)), "5 tables");
+    }
+
+    #[test]
+    fn numbers_have_about_three_digits() {
+        for (number, expected) in [(0.123, "0.12"), (12.34, "12.3"), (1234.5, "1 235")] {
+            assert_eq!(short(number), expected);
+        }
+    }
+}
