@@ -41,7 +41,7 @@
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder` and `read_records`: making stores |
+//! | `build` | `Builder` and `read_records`: making stores; `PlanRequest`: choosing schemes |
 //! | `cli` (default) | the program `fpstore`; brings `build` |
 //!
 //! # What a caller can count on
