@@ -41,7 +41,7 @@
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder` and `read_records`: making stores |
+//! | `build` | `Builder` and `read_records`: making stores; `PlanRequest`: choosing schemes |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
 //! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |

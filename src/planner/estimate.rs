@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use crate::checksum::PAGE_LEN;
 use crate::planner::candidates::Candidate;
 use crate::planner::statistics::Statistics;
 use crate::planner::table::TableEstimate;
@@ -107,7 +108,7 @@ impl<'a> Estimator<'a> {
         let all_len: f64 = tables.iter().map(|table| table.shape.hot_len + table.tails_len).sum();
         let (radii, random_candidates, largest_group, cold_pages, tail_pages) = match choice.way {
             Way::Scan { .. } => {
-                let pages = all_len / tables.len() as f64 / 4096.0;
+                let pages = (all_len / tables.len() as f64 / PAGE_LEN as f64).ceil();
                 (None, 0.0, self.value_count as f64, pages, pages)
             }
             Way::Probe { radii } => {
