@@ -77,25 +77,66 @@ enum FactorTable {
 struct Features {
     hash: FeatureHash,
     counts: FeatureCounts,
-    /// Whether every occurrence votes with the same weight, so that nothing needs to be counted.
-    plain: bool,
+    mode: Mode,
+    /// Hashes on their way. Whether a feature is new cannot be foretold, so the processor would again and
+    /// again have gone the wrong way; it is cheaper where no tokenizer has run ahead of it.
+    waiting: Vec<u64>,
     votes: Votes,
     group: BitCounts,
     any: bool,
 }
 
+/// When features vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Each time they occur.
+    Always,
+    /// The first time they occur.
+    First,
+    /// When all are counted, since their weights differ.
+    Last,
+}
+
+impl Mode {
+    fn of(recipe: &TextRecipe) -> Self {
+        match recipe.count {
+            _ if recipe.factor != Factor::None || recipe.top.is_some() => Mode::Last,
+            CountWeight::Count => Mode::Always,
+            CountWeight::Once => Mode::First,
+            CountWeight::Log => Mode::Last,
+        }
+    }
+}
+
 impl Features {
     #[inline]
     fn take(&mut self, feature: &str) {
-        let hash = self.hash.of(feature.as_bytes());
-        if self.plain {
-            self.any = true;
-            self.group.add(hash);
-            if self.group.is_full() {
-                self.empty_group();
+        self.waiting.push(self.hash.of(feature.as_bytes()));
+        if self.waiting.len() == WAITING_COUNT {
+            self.settle();
+        }
+    }
+
+    /// Counts the hashes on their way.
+    #[inline(never)]
+    fn settle(&mut self) {
+        for &hash in &self.waiting {
+            let votes = match self.mode {
+                Mode::Always => true,
+                Mode::First => self.counts.add(hash),
+                Mode::Last => {
+                    self.counts.add(hash);
+                    false
+                }
+            };
+            if votes {
+                self.group.add(hash);
             }
-        } else {
-            self.counts.add(hash);
+        }
+        self.any |= !self.waiting.is_empty();
+        self.waiting.clear();
+        if self.group.is_full() {
+            self.empty_group();
         }
     }
 
@@ -105,6 +146,9 @@ impl Features {
         self.votes.add_counts(&counts, features, Weight::ONE);
     }
 }
+
+/// So many hashes are on their way at most.
+const WAITING_COUNT: usize = 512;
 
 /// Features that occur up to so many times are added up by count, faster than one by one.
 const GROUP_COUNT: usize = 8;
@@ -136,9 +180,6 @@ impl SimHasher {
             }
         };
         let factor = factor_table(recipe, resources.df_table, resources.weights)?;
-        let plain = recipe.count == CountWeight::Count
-            && recipe.factor == Factor::None
-            && recipe.top.is_none();
         Ok(SimHasher {
             tables: Arc::new(Tables { stop_words, factor }),
             folded: String::new(),
@@ -152,7 +193,8 @@ impl SimHasher {
             features: Features {
                 hash: recipe.hash,
                 counts: FeatureCounts::default(),
-                plain,
+                mode: Mode::of(recipe),
+                waiting: Vec::with_capacity(WAITING_COUNT),
                 votes: Votes::default(),
                 group: BitCounts::default(),
                 any: false,
@@ -222,6 +264,7 @@ impl SimHasher {
     pub fn reset(&mut self) {
         self.pending.clear();
         self.windows.clear();
+        self.features.waiting.clear();
         self.features.counts.clear();
         self.features.votes.clear();
         self.features.group.take();
@@ -242,43 +285,53 @@ impl SimHasher {
         self.decide_votes()
     }
 
-    /// The hashes of the distinct features of a text, in the order of their first occurrence.
-    pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
-        self.features.plain = false;
-        self.feed_whole(text);
-        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
-        self.features.plain = self.is_plain();
-        self.reset();
-        hashes
+    /// Hands over the tokens of a text, as they are before features are made of them: how the recipe cuts it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore::{SimHasher, TextRecipe};
+    ///
+    /// let mut tokens = Vec::new();
+    /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+    /// hasher.each_token("Don't panic!", |token| tokens.push(token.to_string()));
+    /// assert_eq!(tokens, ["don't", "panic"]);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn each_token(&mut self, text: &str, mut take: impl FnMut(&str)) {
+        let SimHasher { recipe, folded, scratch, tables, .. } = self;
+        let stop_words = tables.stop_words.as_ref();
+        each_piece(text, &mut |piece| {
+            normalize(piece, recipe.nfkc, recipe.lower, folded, scratch);
+            cut(folded, recipe.segment, &mut |token| {
+                let (Token::Word(text) | Token::Character(text)) = token;
+                if !stop_words.is_some_and(|words| words.contains(text)) {
+                    take(text);
+                }
+            });
+        });
     }
 
-    fn is_plain(&self) -> bool {
-        self.recipe.count == CountWeight::Count
-            && self.recipe.factor == Factor::None
-            && self.recipe.top.is_none()
+    /// The hashes of the distinct features of a text, in no order that means anything.
+    pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
+        let mode = std::mem::replace(&mut self.features.mode, Mode::Last);
+        self.feed_whole(text);
+        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
+        self.features.mode = mode;
+        self.reset();
+        hashes
     }
 
     fn feed_whole(&mut self, text: &str) {
         self.feed_pieces(text);
         let features = &mut self.features;
         self.windows.finish(&mut |feature: &str| features.take(feature));
+        features.settle();
     }
 
-    /// Works on a text that is whole or cut before white space, piece by piece.
-    fn feed_pieces(&mut self, mut text: &str) {
-        while text.len() > PIECE_LEN {
-            let bytes = text.as_bytes();
-            let before = bytes[..PIECE_LEN].iter().rposition(u8::is_ascii_whitespace);
-            let after = || bytes[PIECE_LEN..].iter().position(u8::is_ascii_whitespace);
-            let cut = match before.filter(|&cut| cut > 0) {
-                Some(cut) => cut,
-                None => after().map_or(text.len(), |cut| cut + PIECE_LEN),
-            };
-            let (piece, rest) = text.split_at(cut);
-            self.feed_piece(piece);
-            text = rest;
-        }
-        self.feed_piece(text);
+    /// Works on a text that is whole or cut before white space.
+    fn feed_pieces(&mut self, text: &str) {
+        each_piece(text, &mut |piece| self.feed_piece(piece));
     }
 
     fn feed_piece(&mut self, piece: &str) {
@@ -298,13 +351,14 @@ impl SimHasher {
 
     /// Lets the features vote, and starts anew.
     fn decide(&mut self) -> Option<Fingerprint> {
-        let empty = !self.features.any && self.features.counts.is_empty();
-        if empty && self.recipe.empty_feature {
+        if !std::mem::take(&mut self.features.any) && self.recipe.empty_feature {
             self.features.take("");
-        }
-        if self.features.plain {
-            self.features.empty_group();
+            self.features.settle();
             self.features.any = false;
+        }
+        if self.features.mode != Mode::Last {
+            self.features.empty_group();
+            self.features.counts.clear();
             let decided = self.features.votes.decide(self.recipe.ties);
             self.features.votes.clear();
             return decided;
@@ -337,8 +391,7 @@ impl SimHasher {
     fn vote_by_count(&mut self) {
         let rule = self.recipe.count;
         for (hash, count) in self.features.counts.iter() {
-            let place = if rule == CountWeight::Once { 0 } else { (count - 1) as usize };
-            match self.groups.get_mut(place) {
+            match self.groups.get_mut((count - 1) as usize) {
                 Some(group) if !group.is_full() => group.add(hash),
                 _ => self.votes.add(hash, rule.of(count)),
             }
@@ -371,6 +424,23 @@ impl SimHasher {
         self.votes.clear();
         decided
     }
+}
+
+/// Cuts a text before white space into pieces of about [`PIECE_LEN`].
+fn each_piece(mut text: &str, take: &mut impl FnMut(&str)) {
+    while text.len() > PIECE_LEN {
+        let bytes = text.as_bytes();
+        let before = bytes[..PIECE_LEN].iter().rposition(u8::is_ascii_whitespace);
+        let after = || bytes[PIECE_LEN..].iter().position(u8::is_ascii_whitespace);
+        let cut = match before.filter(|&cut| cut > 0) {
+            Some(cut) => cut,
+            None => after().map_or(text.len(), |cut| cut + PIECE_LEN),
+        };
+        let (piece, rest) = text.split_at(cut);
+        take(piece);
+        text = rest;
+    }
+    take(text);
 }
 
 fn cut<'a>(text: &'a str, segment: Segment, take: &mut impl FnMut(Token<'a>)) {

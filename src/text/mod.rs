@@ -8,6 +8,7 @@ mod hasher;
 mod normal;
 mod recipe;
 mod resources;
+mod siphash;
 mod votes;
 mod weight;
 mod windows;
