@@ -44,6 +44,7 @@
 //! | `build` | `Builder` and `read_records`: making stores |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
+//! | `parquet` (default) | documents in Parquet; brings `documents` |
 //! | `cli` (default) | the program `fpstore`; brings all others |
 //!
 //! # What a caller can count on

@@ -5,6 +5,8 @@ mod format;
 mod html;
 mod json;
 mod lines;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pipeline;
 mod plain;
 mod rows;

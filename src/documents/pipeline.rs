@@ -468,9 +468,27 @@ fn read_input(
                 }
             })
         }
-        DocumentFormat::Parquet => Err(Error::InvalidRecipe {
-            reason: format!("{} is Parquet, which this program was built without", input.name),
-        }),
+        DocumentFormat::Parquet => {
+            #[cfg(feature = "parquet")]
+            {
+                let (id, text) = (&options.id_field, &options.text_field);
+                super::parquet::read(path, &input.name, id, text, &mut |row, fields| {
+                    let body = match fields {
+                        Ok((id, text)) => Body::Row(id, text),
+                        Err(reason) => Body::Bad(reason),
+                    };
+                    feeder.push(number, Some(InputPlace::Line(row)), body)
+                })
+            }
+            #[cfg(not(feature = "parquet"))]
+            {
+                let name = &input.name;
+                let reason = format!(
+                    "{name} is Parquet, which this program was built without (cargo feature 'parquet')"
+                );
+                Err(Error::InvalidRecipe { reason })
+            }
+        }
         DocumentFormat::Plain | DocumentFormat::Html => {
             let kind = match format {
                 DocumentFormat::Html => FileKind::Html,
