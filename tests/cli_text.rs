@@ -227,7 +227,7 @@ fn bad_records_are_named_or_passed_over() {
     assert!(err.contains("line 1: bad id"), "{err}");
     for args in [
         &["simhash", "docs.jsonl", "--recipe", "french"][..],
-        &["simhash", "docs.jsonl", "--recipe", "zh", "--shingle", "2"],
+        &["simhash", "docs.jsonl", "--segment", "characters", "--shingle", "2"],
         &["simhash", "docs.jsonl", "--hash-key", "12"],
         &["simhash", "docs.jsonl", "--encoding", "klingon"],
         &["simhash", "docs.jsonl", "--df", "docs.jsonl"],

@@ -20,10 +20,10 @@ use super::output::{counted, grouped};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(super) struct RecipeArgs {
-    /// auto, en, zh, 1e0ng, or a file with a recipe as 'info' prints it
+    /// auto, 1e0ng, or a file with a recipe as 'info' prints it
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
-    /// The language of the texts: auto, or a code such as en or zh; chooses a recipe
+    /// The language of the texts, auto or a code such as en or zh; the default recipe serves all
     #[arg(long, value_name = "LANG", conflicts_with = "recipe")]
     lang: Option<String>,
     /// How texts are cut: words, characters, python-characters; for Chinese also jieba, forward, backward, fewest

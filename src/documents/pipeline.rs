@@ -136,7 +136,7 @@ trait Work: Send {
     fn feed(&mut self, part: &str);
     fn finish(&mut self) -> Self::Out;
     fn reset(&mut self);
-    fn features(&mut self, features: &[(String, Weight)]) -> Self::Out;
+    fn features(&mut self, features: &json::Features<'_>) -> Self::Out;
 }
 
 struct HashWork(SimHasher);
@@ -160,8 +160,8 @@ impl Work for HashWork {
         self.0.reset();
     }
 
-    fn features(&mut self, features: &[(String, Weight)]) -> Self::Out {
-        let features = features.iter().map(|(name, weight)| (name.as_str(), *weight));
+    fn features(&mut self, features: &json::Features<'_>) -> Self::Out {
+        let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));
         self.0.fingerprint_of_features(features)
     }
 }
@@ -192,7 +192,7 @@ impl Work for CountWork {
         self.text.clear();
     }
 
-    fn features(&mut self, features: &[(String, Weight)]) -> Self::Out {
+    fn features(&mut self, features: &json::Features<'_>) -> Self::Out {
         let hash = self.hasher.recipe().hash;
         let mut hashes: Vec<u64> = features
             .iter()

@@ -8,6 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::text::chinese::dictionary_words;
 use crate::text::counts::FeatureCounts;
 use crate::text::hash::FeatureHash;
+use crate::text::memo::HashMemo;
 use crate::text::normal::normalize;
 use crate::text::recipe::{Factor, Segment, TextRecipe, invalid};
 use crate::text::resources::{StopWords, TextResources};
@@ -77,6 +78,8 @@ enum FactorTable {
 struct Features {
     hash: FeatureHash,
     counts: FeatureCounts,
+    /// For hashes that take long.
+    memo: Option<HashMemo>,
     mode: Mode,
     /// Hashes on their way. Whether a feature is new cannot be foretold, so the processor would again and
     /// again have gone the wrong way; it is cheaper where no tokenizer has run ahead of it.
@@ -111,7 +114,11 @@ impl Mode {
 impl Features {
     #[inline]
     fn take(&mut self, feature: &str) {
-        self.waiting.push(self.hash.of(feature.as_bytes()));
+        let hash = match &mut self.memo {
+            None => self.hash.of(feature.as_bytes()),
+            Some(memo) => memo.hash(feature.as_bytes(), &self.hash),
+        };
+        self.waiting.push(hash);
         if self.waiting.len() == WAITING_COUNT {
             self.settle();
         }
@@ -193,6 +200,7 @@ impl SimHasher {
             features: Features {
                 hash: recipe.hash,
                 counts: FeatureCounts::default(),
+                memo: (recipe.hash == FeatureHash::Md5Low64).then(HashMemo::new),
                 mode: Mode::of(recipe),
                 waiting: Vec::with_capacity(WAITING_COUNT),
                 votes: Votes::default(),
@@ -396,12 +404,7 @@ impl SimHasher {
                 _ => self.votes.add(hash, rule.of(count)),
             }
         }
-        for (group, count) in self.groups.iter_mut().zip(1..) {
-            let (counts, features) = group.take();
-            if features > 0 {
-                self.votes.add_counts(&counts, features, rule.of(count));
-            }
-        }
+        self.empty_groups(|count| rule.of(count));
     }
 
     /// Votes of the weighted features, of which only the heaviest may count.
@@ -415,7 +418,25 @@ impl SimHasher {
             self.weighted.truncate(top);
         }
         for &(weight, hash) in &self.weighted {
-            self.votes.add(hash, weight);
+            // Most weights that people give are small whole numbers.
+            let whole = weight.raw() >> Weight::FRACTION_BITS;
+            let place =
+                if Weight::whole(whole) == weight { whole.wrapping_sub(1) } else { u64::MAX };
+            match usize::try_from(place).ok().and_then(|place| self.groups.get_mut(place)) {
+                Some(group) if !group.is_full() => group.add(hash),
+                _ => self.votes.add(hash, weight),
+            }
+        }
+        self.empty_groups(Weight::whole);
+    }
+
+    /// Adds up the groups; group 0 has count or weight 1.
+    fn empty_groups(&mut self, weight_of: impl Fn(u64) -> Weight) {
+        for (group, count) in self.groups.iter_mut().zip(1..) {
+            let (counts, features) = group.take();
+            if features > 0 {
+                self.votes.add_counts(&counts, features, weight_of(count));
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod counts;
 mod df;
 mod hash;
 mod hasher;
+mod memo;
 mod normal;
 mod recipe;
 mod resources;
