@@ -14,6 +14,7 @@ mod evaluate;
 mod info;
 mod plot;
 mod query;
+mod recipe_args;
 mod simhash;
 mod verify;
 

@@ -9,8 +9,10 @@ mod lines;
 mod parquet;
 mod pipeline;
 mod plain;
+mod reading;
 mod rows;
 mod walk;
+mod work;
 
 use std::path::PathBuf;
 

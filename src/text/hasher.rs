@@ -6,14 +6,12 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::text::chinese::dictionary_words;
-use crate::text::counts::FeatureCounts;
-use crate::text::hash::FeatureHash;
-use crate::text::memo::HashMemo;
+use crate::text::features::{Features, Mode};
 use crate::text::normal::normalize;
 use crate::text::recipe::{Factor, Segment, TextRecipe, invalid};
 use crate::text::resources::{StopWords, TextResources};
 use crate::text::votes::{BitCounts, Votes};
-use crate::text::weight::{CountWeight, Weight};
+use crate::text::weight::Weight;
 use crate::text::windows::Windows;
 use crate::text::words::{Token, letters, python_word_characters, word_characters, words};
 
@@ -73,90 +71,6 @@ enum FactorTable {
     Given(HashMap<u64, u8>),
 }
 
-/// Takes the features of one text.
-#[derive(Clone, Debug)]
-struct Features {
-    hash: FeatureHash,
-    counts: FeatureCounts,
-    /// For hashes that take long.
-    memo: Option<HashMemo>,
-    mode: Mode,
-    /// Hashes on their way. Whether a feature is new cannot be foretold, so the processor would again and
-    /// again have gone the wrong way; it is cheaper where no tokenizer has run ahead of it.
-    waiting: Vec<u64>,
-    votes: Votes,
-    group: BitCounts,
-    any: bool,
-}
-
-/// When features vote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Each time they occur.
-    Always,
-    /// The first time they occur.
-    First,
-    /// When all are counted, since their weights differ.
-    Last,
-}
-
-impl Mode {
-    fn of(recipe: &TextRecipe) -> Self {
-        match recipe.count {
-            _ if recipe.factor != Factor::None || recipe.top.is_some() => Mode::Last,
-            CountWeight::Count => Mode::Always,
-            CountWeight::Once => Mode::First,
-            CountWeight::Log => Mode::Last,
-        }
-    }
-}
-
-impl Features {
-    #[inline]
-    fn take(&mut self, feature: &str) {
-        let hash = match &mut self.memo {
-            None => self.hash.of(feature.as_bytes()),
-            Some(memo) => memo.hash(feature.as_bytes(), &self.hash),
-        };
-        self.waiting.push(hash);
-        if self.waiting.len() == WAITING_COUNT {
-            self.settle();
-        }
-    }
-
-    /// Counts the hashes on their way.
-    #[inline(never)]
-    fn settle(&mut self) {
-        for &hash in &self.waiting {
-            let votes = match self.mode {
-                Mode::Always => true,
-                Mode::First => self.counts.add(hash),
-                Mode::Last => {
-                    self.counts.add(hash);
-                    false
-                }
-            };
-            if votes {
-                self.group.add(hash);
-            }
-        }
-        self.any |= !self.waiting.is_empty();
-        self.waiting.clear();
-        if self.group.is_full() {
-            self.empty_group();
-        }
-    }
-
-    #[cold]
-    fn empty_group(&mut self) {
-        let (counts, features) = self.group.take();
-        self.votes.add_counts(&counts, features, Weight::ONE);
-    }
-}
-
-/// So many hashes are on their way at most.
-const WAITING_COUNT: usize = 512;
-
 /// Features that occur up to so many times are added up by count, faster than one by one.
 const GROUP_COUNT: usize = 8;
 
@@ -197,16 +111,7 @@ impl SimHasher {
                 recipe.ngram as usize,
                 recipe.segment != Segment::Letters,
             ),
-            features: Features {
-                hash: recipe.hash,
-                counts: FeatureCounts::default(),
-                memo: (recipe.hash == FeatureHash::Md5Low64).then(HashMemo::new),
-                mode: Mode::of(recipe),
-                waiting: Vec::with_capacity(WAITING_COUNT),
-                votes: Votes::default(),
-                group: BitCounts::default(),
-                any: false,
-            },
+            features: Features::new(recipe),
             weighted: Vec::new(),
             votes: Votes::default(),
             groups: vec![BitCounts::default(); GROUP_COUNT],
@@ -272,11 +177,7 @@ impl SimHasher {
     pub fn reset(&mut self) {
         self.pending.clear();
         self.windows.clear();
-        self.features.waiting.clear();
-        self.features.counts.clear();
-        self.features.votes.clear();
-        self.features.group.take();
-        self.features.any = false;
+        self.features.clear();
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights, by the hash, the tie rule and the
@@ -324,8 +225,29 @@ impl SimHasher {
     pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
         let mode = std::mem::replace(&mut self.features.mode, Mode::Last);
         self.feed_whole(text);
-        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
+        let hashes = self.take_distinct();
         self.features.mode = mode;
+        hashes
+    }
+
+    /// A hasher of the same recipe for [`SimHasher::finish_distinct`] alone.
+    #[cfg(feature = "documents")]
+    pub(crate) fn counting(&self) -> Self {
+        let mut counting = self.clone();
+        counting.features.mode = Mode::Last;
+        counting
+    }
+
+    /// Ends the text that was fed, and gives the hashes of its distinct features.
+    #[cfg(feature = "documents")]
+    pub(crate) fn finish_distinct(&mut self) -> Vec<u64> {
+        let pending = std::mem::take(&mut self.pending);
+        self.feed_whole(&pending);
+        self.take_distinct()
+    }
+
+    fn take_distinct(&mut self) -> Vec<u64> {
+        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
         self.reset();
         hashes
     }
