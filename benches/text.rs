@@ -95,15 +95,15 @@ fn main() {
 /// Words with their counts that were made elsewhere, in memory: as the package `simhash` of PyPI takes them, see
 /// `simhash_rival.py`.
 fn ready_features(corpus: &[String], rounds: usize, is_test: bool) {
-    let features: Vec<BTreeMap<String, u64>> = corpus
+    let features: Vec<Vec<(String, u64)>> = corpus
         .iter()
         .map(|text| {
-            let mut counts = BTreeMap::new();
+            let mut counts: BTreeMap<String, u64> = BTreeMap::new();
             let text = text.to_lowercase();
             for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
                 *counts.entry(word.to_string()).or_default() += 1;
             }
-            counts
+            counts.into_iter().collect()
         })
         .collect();
     let mut hasher = SimHasher::new(&TextRecipe::of_given_features()).expect("no tables");

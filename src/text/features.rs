@@ -4,6 +4,7 @@ use crate::text::counts::FeatureCounts;
 use crate::text::hash::FeatureHash;
 use crate::text::memo::HashMemo;
 use crate::text::recipe::{Factor, TextRecipe};
+use crate::text::siphash::SipHash13;
 use crate::text::votes::{BitCounts, Votes};
 use crate::text::weight::{CountWeight, Weight};
 
@@ -12,8 +13,7 @@ use crate::text::weight::{CountWeight, Weight};
 pub(crate) struct Features {
     pub(crate) hash: FeatureHash,
     pub(crate) counts: FeatureCounts,
-    /// For hashes that take long.
-    memo: Option<HashMemo>,
+    way: Way,
     pub(crate) mode: Mode,
     /// Hashes on their way. Whether a feature is new cannot be foretold, so the processor would again and
     /// again have gone the wrong way; it is cheaper where no tokenizer has run ahead of it.
@@ -21,6 +21,15 @@ pub(crate) struct Features {
     pub(crate) votes: Votes,
     group: BitCounts,
     pub(crate) any: bool,
+}
+
+/// The fastest way to the hash of a feature.
+#[derive(Clone, Debug)]
+enum Way {
+    SipHash13(SipHash13),
+    /// For hashes that take long.
+    Memo(HashMemo),
+    Plain,
 }
 
 /// When features vote.
@@ -51,7 +60,11 @@ impl Features {
         Features {
             hash: recipe.hash,
             counts: FeatureCounts::default(),
-            memo: (recipe.hash == FeatureHash::Md5Low64).then(HashMemo::new),
+            way: match recipe.hash {
+                FeatureHash::SipHash13(key) => Way::SipHash13(SipHash13::new(key.0)),
+                FeatureHash::Md5Low64 => Way::Memo(HashMemo::new()),
+                _ => Way::Plain,
+            },
             mode: Mode::of(recipe),
             waiting: Vec::with_capacity(WAITING_COUNT),
             votes: Votes::default(),
@@ -62,9 +75,11 @@ impl Features {
 
     #[inline]
     pub(crate) fn take(&mut self, feature: &str) {
-        let hash = match &mut self.memo {
-            None => self.hash.of(feature.as_bytes()),
-            Some(memo) => memo.hash(feature.as_bytes(), &self.hash),
+        let bytes = feature.as_bytes();
+        let hash = match &mut self.way {
+            Way::SipHash13(siphash) => siphash.hash(bytes),
+            Way::Memo(memo) => memo.hash(bytes, &self.hash),
+            Way::Plain => self.hash.of(bytes),
         };
         self.waiting.push(hash);
         if self.waiting.len() == WAITING_COUNT {

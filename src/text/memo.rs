@@ -4,10 +4,11 @@ use crate::text::hash::FeatureHash;
 
 /// The longest feature that is remembered: four characters of UTF-8.
 const FEATURE_LEN_MAX: usize = 16;
-const SLOT_COUNT: usize = 1 << 16;
+const SLOT_COUNT: usize = 1 << 14;
 
 /// Remembers the hashes of short features, from one document to the next. MD5 takes ten times as long as
-/// finding its result again, and of the n-grams of a language some ten thousand are most. Takes 2 MiB.
+/// finding its result again, and of the n-grams of a language some ten thousand are most. Takes half a MiB: more would not
+/// stay in the cache of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct HashMemo {
     slots: Vec<Slot>,

@@ -108,7 +108,7 @@ impl FeatureHash {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidRecipe`] with the names there are.
+    /// [`Error::InvalidRecipe`](crate::Error::InvalidRecipe) with the names there are.
     pub fn spelled(text: &str) -> Result<Self> {
         let (name, key) = match text.split_once(' ') {
             Some((name, key)) => (name, Some(HashKey::from_hex(key)?)),
@@ -132,7 +132,7 @@ impl HashKey {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidRecipe`] for any other text.
+    /// [`Error::InvalidRecipe`](crate::Error::InvalidRecipe) for any other text.
     pub fn from_hex(text: &str) -> Result<Self> {
         let fault = || invalid(format!("hash key '{text}', expected 32 hex digits"));
         let digits = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());

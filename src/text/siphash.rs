@@ -21,7 +21,7 @@ impl SipHash13 {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         let mut state = self.start;
         let (words, rest) = bytes.as_chunks::<8>();
@@ -38,7 +38,7 @@ impl SipHash13 {
 }
 
 /// Up to seven bytes as a little-endian number, without a loop.
-#[inline]
+#[inline(always)]
 fn short_word(bytes: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
