@@ -45,7 +45,8 @@
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
 //! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |
-//! | `cli` (default) | the program `fpstore`; brings all of these |
+//! | `parquet` (default) | documents in Parquet; brings `documents` |
+//! | `cli` (default) | the program `fpstore`; brings all others |
 //!
 //! # What a caller can count on
 //!

@@ -46,7 +46,7 @@ fn every_table_of_fields_is_without_gaps_and_ends_in_its_total() {
         }
         assert_eq!(total, Some(next), "table {tables}");
     }
-    assert_eq!(tables, 10);
+    assert_eq!(tables, 12);
 }
 
 #[test]

@@ -523,3 +523,24 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
     assert!(TextRecipe::named("french").unwrap_err().to_string().contains("1e0ng"));
     assert!(TextRecipe::for_language("x-y").is_err());
 }
+
+/// Worked out apart from this crate; format-spec.md shows it.
+#[test]
+fn the_example_of_the_format_page_comes_out() {
+    let spec = include_str!("../format-spec.md");
+    let mut hasher = SimHasher::new(&TextRecipe::default()).unwrap();
+    let hash = FeatureHash::default();
+    let fingerprint = hasher.fingerprint("One two, three").unwrap();
+    assert_eq!(fingerprint.value(), 0x0948_0109_4034_402c);
+    for value in [hash.of(b"one two"), hash.of(b"two three"), fingerprint.value()] {
+        assert!(spec.contains(&format!("`{value:016x}`")), "{value:016x}");
+    }
+    // By the recipe for Chinese and for any language: pairs of characters.
+    let text = "\u{4eca}\u{5929}\u{5929}\u{6c14}";
+    let pairs = ["\u{4eca}\u{5929}", "\u{5929}\u{5929}", "\u{5929}\u{6c14}"];
+    let features = pairs.map(|pair| (hash.of(pair.as_bytes()), Weight::ONE));
+    for name in ["auto", "zh"] {
+        let mut hasher = SimHasher::new(&TextRecipe::named(name).unwrap()).unwrap();
+        assert_eq!(value(hasher.fingerprint(text)), slow_simhash(&features, TieRule::Zero));
+    }
+}

@@ -24,7 +24,28 @@ use fpstore::{
 };
 
 /// The recipes of the table: names and changes to the default.
-const RECIPES: &[&str] = &["auto"];
+const RECIPES: &[&str] = &[
+    "1e0ng",
+    "w2-c2-once segment=words shingle=2 ngram=2 count=once",
+    "w2-c2-log segment=words shingle=2 ngram=2 count=log",
+    "w2-c2-count segment=words shingle=2 ngram=2 count=count",
+    "w2-c2-once-idf segment=words shingle=2 ngram=2 count=once factor=idf",
+    "w1-c1-once segment=words shingle=1 ngram=1 count=once",
+    "w1-c2-once segment=words shingle=1 ngram=2 count=once",
+    "w2-c1-once segment=words shingle=2 ngram=1 count=once",
+    "w3-c2-once segment=words shingle=3 ngram=2 count=once",
+    "w3-c3-once segment=words shingle=3 ngram=3 count=once",
+    "l5-c2-once segment=letters shingle=5 ngram=2 count=once",
+    "l7-c2-once segment=letters shingle=7 ngram=2 count=once",
+    "l9-c2-once segment=letters shingle=9 ngram=2 count=once",
+    "c3-once segment=characters ngram=3 count=once",
+    "c5-once segment=characters ngram=5 count=once",
+    "jieba1-once segment=jieba shingle=1 count=once",
+    "jieba2-once segment=jieba shingle=2 count=once",
+    "forward1-once segment=forward shingle=1 count=once",
+    "backward1-once segment=backward shingle=1 count=once",
+    "fewest1-once segment=fewest shingle=1 count=once",
+];
 
 const K_MAX: usize = 16;
 

@@ -9,8 +9,9 @@ use fpstore::{DocumentOptions, Fingerprint, SimHasher};
 use serde::Serialize;
 
 use super::Verdict;
-use super::documents::{ReadingArgs, RecipeArgs, hash_all};
+use super::documents::{ReadingArgs, hash_all};
 use super::output::{ReportFormat, stdout};
+use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of two documents, their distance in bits, and the similarity that it stands for: the cosine of \

@@ -8,8 +8,9 @@ use clap::Args;
 use fpstore::{DfBuilder, Factor, count_document_frequencies};
 
 use super::Verdict;
-use super::documents::{ReadingArgs, RecipeArgs, files_or_stdin, report};
+use super::documents::{ReadingArgs, files_or_stdin, report};
 use super::output::{bytes, counted};
+use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
 Count in how many documents each feature occurs, and write the table to a file. With '--df FILE' other commands weigh \

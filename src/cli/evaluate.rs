@@ -11,9 +11,10 @@ use serde::Serialize;
 
 use super::Verdict;
 use super::curve::{Curve, K_MAX, Point, area, best};
-use super::documents::{ReadingArgs, RecipeArgs, hash_all, report};
+use super::documents::{ReadingArgs, hash_all, report};
 use super::output::{ReportFormat, counted, stdout};
 use super::plot;
+use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
 Measure how well a recipe tells duplicates from other documents, on labelled pairs of your own.

@@ -18,6 +18,7 @@ mod info;
 mod plan;
 mod plot;
 mod query;
+mod recipe_args;
 mod simhash;
 mod stats;
 mod verify;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Verdict;
-use super::documents::{ReadingArgs, RecipeArgs, files_or_stdin, hash_all, report};
+use super::documents::{ReadingArgs, files_or_stdin, hash_all, report};
 use super::output::{IdPrinter, stdout};
+use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of documents, one a line: 16 hex digits, a tab, and the id, in the order of the \

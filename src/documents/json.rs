@@ -22,10 +22,10 @@ pub(super) fn text_of<'a>(
 }
 
 /// The features of an object with their weights, and its id.
-pub(super) fn features_of(
-    line: &[u8],
+pub(super) fn features_of<'a>(
+    line: &'a [u8],
     id_field: &str,
-) -> Result<(Id, Vec<(String, Weight)>), String> {
+) -> Result<(Id, Features<'a>), String> {
     let found = parse(line, Fields { id: id_field, content: "features", features: true })?;
     match found {
         (id, Content::Features(features)) => Ok((id, features)),
@@ -50,9 +50,12 @@ fn reason(fault: &serde_json::Error) -> String {
     }
 }
 
+/// Names and weights, in their order and with repeats.
+pub(super) type Features<'a> = Vec<(Cow<'a, str>, Weight)>;
+
 enum Content<'a> {
     Text(Cow<'a, str>),
-    Features(Vec<(String, Weight)>),
+    Features(Features<'a>),
 }
 
 /// Picks two fields of an object and passes over the others.
@@ -159,11 +162,10 @@ impl Visitor<'_> for IdValue<'_> {
     }
 }
 
-/// Names and weights, in their order and with repeats.
 struct FeaturesValue;
 
 impl<'de> DeserializeSeed<'de> for FeaturesValue {
-    type Value = Vec<(String, Weight)>;
+    type Value = Features<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
@@ -171,7 +173,7 @@ impl<'de> DeserializeSeed<'de> for FeaturesValue {
 }
 
 impl<'de> Visitor<'de> for FeaturesValue {
-    type Value = Vec<(String, Weight)>;
+    type Value = Features<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of names and weights in 'features'")
@@ -179,7 +181,7 @@ impl<'de> Visitor<'de> for FeaturesValue {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut features = Vec::new();
-        while let Some((name, number)) = map.next_entry::<String, f64>()? {
+        while let Some((KeyText(name), number)) = map.next_entry::<KeyText<'_>, f64>()? {
             let weight = Weight::try_from(number).map_err(|fault| {
                 serde::de::Error::custom(format!("weight {number} of '{name}' is {fault}"))
             })?;
@@ -203,7 +205,7 @@ mod tests {
         let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
         let (id, features) = features_of(line, "id").unwrap();
         let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
-            .map(|(name, number)| (name.to_string(), Weight::try_from(number).unwrap()));
+            .map(|(name, number)| (Cow::from(name), Weight::try_from(number).unwrap()));
         assert_eq!((id, features), (Id::U64(7), expected.to_vec()));
     }
 

@@ -5,10 +5,14 @@ mod format;
 mod html;
 mod json;
 mod lines;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pipeline;
 mod plain;
+mod reading;
 mod rows;
 mod walk;
+mod work;
 
 use std::path::PathBuf;
 

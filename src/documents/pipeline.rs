@@ -6,20 +6,17 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::documents::reading::{Batch, Feeder, read_all};
 use crate::documents::walk::{Input, inputs};
-use crate::documents::{Body, DocumentFormat, DocumentOptions, FileKind, Item, Place};
-use crate::documents::{decode, html, json, lines, plain, rows};
+use crate::documents::work::{CountWork, Done, Fault, HashWork, Work, work_on};
+use crate::documents::{DocumentOptions, Item, Place};
 use crate::error::{Error, InputPlace, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::{Id, IdRef};
-use crate::source;
-use crate::text::{DfBuilder, Segment, SimHasher, Weight};
+use crate::text::{DfBuilder, Segment, SimHasher};
 
 /// How many faults and documents without features a summary shows.
 const SHOWN_MAX: usize = 10;
-/// A batch goes out when it holds so many documents or bytes.
-const BATCH_COUNT: usize = 256;
-const BATCH_LEN: usize = 1 << 20;
 
 /// A document that was worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +106,7 @@ pub fn count_document_frequencies(
 ) -> Result<DocumentSummary> {
     let given = hasher.recipe().segment == Segment::Given;
     let mut summary = DocumentSummary::default();
-    let workers = || CountWork { hasher: hasher.clone(), text: String::new() };
+    let workers = || CountWork { hasher: hasher.counting() };
     run(paths, given, options, &workers, &mut summary, &mut |summary, id, hashes| {
         builder.add_hashes(&hashes);
         count(summary, id, !hashes.is_empty());
@@ -129,96 +126,6 @@ fn count(summary: &mut DocumentSummary, id: &Id, has_features: bool) {
     }
 }
 
-/// What is done with each document.
-trait Work: Send {
-    type Out: Send;
-    fn whole(&mut self, text: &str) -> Self::Out;
-    fn feed(&mut self, part: &str);
-    fn finish(&mut self) -> Self::Out;
-    fn reset(&mut self);
-    fn features(&mut self, features: &[(String, Weight)]) -> Self::Out;
-}
-
-struct HashWork(SimHasher);
-
-impl Work for HashWork {
-    type Out = Option<Fingerprint>;
-
-    fn whole(&mut self, text: &str) -> Self::Out {
-        self.0.fingerprint(text)
-    }
-
-    fn feed(&mut self, part: &str) {
-        self.0.feed(part);
-    }
-
-    fn finish(&mut self) -> Self::Out {
-        self.0.finish()
-    }
-
-    fn reset(&mut self) {
-        self.0.reset();
-    }
-
-    fn features(&mut self, features: &[(String, Weight)]) -> Self::Out {
-        let features = features.iter().map(|(name, weight)| (name.as_str(), *weight));
-        self.0.fingerprint_of_features(features)
-    }
-}
-
-struct CountWork {
-    hasher: SimHasher,
-    text: String,
-}
-
-impl Work for CountWork {
-    type Out = Vec<u64>;
-
-    fn whole(&mut self, text: &str) -> Self::Out {
-        self.hasher.distinct_features(text)
-    }
-
-    fn feed(&mut self, part: &str) {
-        self.text.push_str(part);
-    }
-
-    fn finish(&mut self) -> Self::Out {
-        let hashes = self.hasher.distinct_features(&self.text);
-        self.text.clear();
-        hashes
-    }
-
-    fn reset(&mut self) {
-        self.text.clear();
-    }
-
-    fn features(&mut self, features: &[(String, Weight)]) -> Self::Out {
-        let hash = self.hasher.recipe().hash;
-        let mut hashes: Vec<u64> = features
-            .iter()
-            .filter(|(_, weight)| *weight > Weight::ZERO)
-            .map(|(name, _)| hash.of(name.as_bytes()))
-            .collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        hashes
-    }
-}
-
-/// A document that was worked on, or why it could not be.
-struct Done<T> {
-    place: Place,
-    outcome: Result<(Id, T), Fault>,
-}
-
-enum Fault {
-    /// Something is wrong with the record.
-    Bad(String),
-    /// The system refused.
-    Refused(Error),
-}
-
-type Batch<T> = (u64, Vec<T>);
 type Take<'t, T> = &'t mut dyn FnMut(&mut DocumentSummary, &Id, T) -> Result<()>;
 
 fn run<W: Work>(
@@ -332,190 +239,4 @@ fn pass_over(
         });
     }
     Ok(())
-}
-
-/// Gathers documents into batches.
-struct Feeder {
-    sender: SyncSender<Batch<Item>>,
-    credit: Receiver<()>,
-    batch: Vec<Item>,
-    batch_len: usize,
-    number: u64,
-    /// Whether no one works on what comes.
-    stopped: bool,
-}
-
-impl Feeder {
-    fn new(sender: SyncSender<Batch<Item>>, credit: Receiver<()>) -> Self {
-        Feeder { sender, credit, batch: Vec::new(), batch_len: 0, number: 0, stopped: false }
-    }
-
-    /// Takes a document, and says whether to go on.
-    fn push(&mut self, input: usize, at: Option<InputPlace>, body: Body) -> bool {
-        self.batch_len += match &body {
-            Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
-            Body::Row(id, text) => id.len() + text.len(),
-            // What is in it is not known; files are best worked on one by one.
-            Body::File(..) => BATCH_LEN / 16,
-            Body::Bad(_) => 0,
-        };
-        self.batch.push(Item { place: Place { input, at }, body });
-        if self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN {
-            self.send();
-        }
-        !self.stopped
-    }
-
-    fn send(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        self.batch_len = 0;
-        if batch.is_empty() || self.stopped {
-            return;
-        }
-        let sent = self.credit.recv().is_ok() && self.sender.send((self.number, batch)).is_ok();
-        self.stopped = !sent;
-        self.number += 1;
-    }
-}
-
-fn read_all(
-    inputs: &[Input],
-    given: bool,
-    options: &DocumentOptions,
-    feeder: &mut Feeder,
-) -> Result<()> {
-    for (number, input) in inputs.iter().enumerate() {
-        let mut format = options.format.unwrap_or_else(|| DocumentFormat::of(&input.path));
-        if given && format == DocumentFormat::JsonLines && options.format.is_none() {
-            format = DocumentFormat::Features;
-        }
-        if given != (format == DocumentFormat::Features) {
-            let reason = match given {
-                true => format!(
-                    "it takes features that were made elsewhere; {} holds texts",
-                    input.name
-                ),
-                false => format!("it takes texts; {} holds ready features", input.name),
-            };
-            return Err(Error::InvalidRecipe { reason });
-        }
-        read_input(number, input, format, inputs.len() > 1, options, feeder)?;
-        if feeder.stopped {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn read_input(
-    number: usize,
-    input: &Input,
-    format: DocumentFormat,
-    many: bool,
-    options: &DocumentOptions,
-    feeder: &mut Feeder,
-) -> Result<()> {
-    let path = input.path.as_path();
-    let unreadable = |fault: std::io::Error| match fault.get_ref() {
-        Some(inner) if inner.is::<decode::Undecodable>() => Error::BadInput {
-            name: input.name.clone(),
-            place: InputPlace::Byte(
-                inner.downcast_ref::<decode::Undecodable>().map_or(0, |u| u.offset),
-            ),
-            reason: inner.to_string(),
-        },
-        _ => {
-            Error::Io { doing: source::doing(path), path: input.name.clone().into(), source: fault }
-        }
-    };
-    let open = || {
-        let reader = source::open(path)?;
-        decode::utf8_reader(reader, options.encoding).map_err(unreadable)
-    };
-    let line_body = |line: u64, bytes: Vec<u8>| match format {
-        DocumentFormat::JsonLines => Body::JsonText(bytes),
-        DocumentFormat::Features => Body::JsonFeatures(bytes),
-        _ if many => Body::Line(format!("{}:{line}", input.name), bytes),
-        _ => Body::Line(line.to_string(), bytes),
-    };
-    match format {
-        DocumentFormat::JsonLines | DocumentFormat::Features | DocumentFormat::Lines => {
-            let take = &mut |line: u64, bytes: lines::Line| {
-                let at = Some(InputPlace::Line(line));
-                match bytes {
-                    Ok(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => true,
-                    Ok(bytes) => feeder.push(number, at, line_body(line, bytes)),
-                    Err(reason) => feeder.push(number, at, Body::Bad(reason)),
-                }
-            };
-            lines::read(open()?, take).map_err(unreadable)
-        }
-        DocumentFormat::Csv | DocumentFormat::Tsv => {
-            let is_tsv = format == DocumentFormat::Tsv;
-            let take = &mut |(line, row): rows::Row| {
-                let body = match row {
-                    Ok((id, text)) => Body::Row(id, text),
-                    Err(reason) => Body::Bad(reason),
-                };
-                feeder.push(number, Some(InputPlace::Line(line)), body)
-            };
-            let read = rows::read(open()?, is_tsv, &options.id_field, &options.text_field, take);
-            read.map_err(|fault| match fault {
-                rows::TableFault::Io(fault) => unreadable(fault),
-                rows::TableFault::Header(reason) => {
-                    let (name, place) = (input.name.clone(), InputPlace::Line(1));
-                    Error::BadInput { name, place, reason }
-                }
-            })
-        }
-        DocumentFormat::Parquet => Err(Error::InvalidRecipe {
-            reason: format!("{} is Parquet, which this program was built without", input.name),
-        }),
-        DocumentFormat::Plain | DocumentFormat::Html => {
-            let kind = match format {
-                DocumentFormat::Html => FileKind::Html,
-                _ => FileKind::Plain,
-            };
-            let id =
-                if path == std::path::Path::new("-") { "-".into() } else { input.name.clone() };
-            feeder.push(number, None, Body::File(id, input.path.clone(), kind));
-            Ok(())
-        }
-    }
-}
-
-fn work_on<W: Work>(item: Item, options: &DocumentOptions, work: &mut W) -> Done<W::Out> {
-    let Item { place, body } = item;
-    let outcome = match body {
-        Body::JsonText(line) => json::text_of(&line, &options.id_field, &options.text_field)
-            .map(|(id, text)| (id, work.whole(&text)))
-            .map_err(Fault::Bad),
-        Body::JsonFeatures(line) => json::features_of(&line, &options.id_field)
-            .map(|(id, features)| (id, work.features(&features)))
-            .map_err(Fault::Bad),
-        Body::Line(id, line) => decode::utf8_line(&line)
-            .map(|text| (Id::Text(id.into()), work.whole(text)))
-            .map_err(Fault::Bad),
-        Body::Row(id, text) => Ok((Id::Text(id.into()), work.whole(&text))),
-        Body::File(id, path, FileKind::Plain) => {
-            let read = plain::read(&path, options.encoding, &mut |part| work.feed(part));
-            match read {
-                Ok(Ok(())) => Ok((Id::Text(id.into()), work.finish())),
-                Ok(Err(fault)) => {
-                    work.reset();
-                    Err(Fault::Bad(fault.to_string()))
-                }
-                Err(error) => {
-                    work.reset();
-                    Err(Fault::Refused(error))
-                }
-            }
-        }
-        Body::File(id, path, FileKind::Html) => plain::bytes(&path)
-            .map_err(Fault::Refused)
-            .and_then(|page| html::main_text(&page, options.encoding).map_err(Fault::Bad))
-            .map(|text| (Id::Text(id.into()), work.whole(&text))),
-        Body::Bad(reason) => Err(Fault::Bad(reason)),
-    };
-    Done { place, outcome }
 }

@@ -7,48 +7,53 @@
 #[derive(Clone, Debug)]
 pub(crate) struct FeatureCounts {
     slots: Vec<Slot>,
-    /// Indices of the slots in use, in the order of first occurrence.
-    used: Vec<u32>,
+    /// A slot is in use if it was written since this number changed; so forgetting takes no time.
+    epoch: u32,
+    used_count: usize,
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     hash: u64,
-    /// 0 in an empty slot.
-    count: u64,
+    epoch: u32,
+    /// Stays at the greatest number rather than start anew.
+    count: u32,
 }
 
-const SLOT_COUNT_MIN: usize = 256;
+const SLOT_COUNT_MIN: usize = 1024;
+/// More slots than this are not kept for the next document.
+const SLOT_COUNT_KEPT: usize = 1 << 20;
 
 impl Default for FeatureCounts {
     fn default() -> Self {
         let slots = vec![Slot::default(); SLOT_COUNT_MIN];
-        FeatureCounts { slots, used: Vec::new(), shift: 64 - SLOT_COUNT_MIN.ilog2() }
+        FeatureCounts { slots, epoch: 1, used_count: 0, shift: 64 - SLOT_COUNT_MIN.ilog2() }
     }
 }
 
 impl FeatureCounts {
-    /// Counts one more occurrence.
+    /// Counts one more occurrence, and says whether it is the first.
     #[inline]
-    pub(crate) fn add(&mut self, hash: u64) {
+    pub(crate) fn add(&mut self, hash: u64) -> bool {
         let mask = self.slots.len() - 1;
         let mut place = self.place(hash);
         loop {
-            let slot = &mut self.slots[place];
-            if slot.count == 0 {
-                *slot = Slot { hash, count: 1 };
-                self.used.push(place as u32);
-                if self.used.len() * 2 > self.slots.len() {
+            // The mask keeps it in bounds, and the compiler knows it.
+            let slot = &mut self.slots[place & mask];
+            if slot.epoch != self.epoch {
+                *slot = Slot { hash, epoch: self.epoch, count: 1 };
+                self.used_count += 1;
+                if self.used_count * 2 > self.slots.len() {
                     self.grow();
                 }
-                return;
+                return true;
             }
             if slot.hash == hash {
-                slot.count += 1;
-                return;
+                slot.count = slot.count.saturating_add(1);
+                return false;
             }
-            place = (place + 1) & mask;
+            place += 1;
         }
     }
 
@@ -57,45 +62,33 @@ impl FeatureCounts {
         (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
+    #[cold]
     fn grow(&mut self) {
-        let kept: Vec<Slot> = self.used.iter().map(|&place| self.slots[place as usize]).collect();
         let len = self.slots.len() * 2;
-        self.slots.clear();
-        self.slots.resize(len, Slot::default());
+        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); len]);
         self.shift -= 1;
-        self.used.clear();
-        for slot in kept {
+        for slot in old.into_iter().filter(|slot| slot.epoch == self.epoch) {
             let mut place = self.place(slot.hash);
-            while self.slots[place].count != 0 {
-                place = (place + 1) & (len - 1);
+            while self.slots[place & (len - 1)].epoch == self.epoch {
+                place += 1;
             }
-            self.slots[place] = slot;
-            self.used.push(place as u32);
+            self.slots[place & (len - 1)] = slot;
         }
     }
 
-    /// The distinct hashes with their counts, in the order of first occurrence.
+    /// The distinct hashes with their counts, in no order that means anything.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.used.iter().map(|&place| {
-            let slot = self.slots[place as usize];
-            (slot.hash, slot.count)
-        })
+        let used = self.slots.iter().filter(|slot| slot.epoch == self.epoch);
+        used.map(|slot| (slot.hash, u64::from(slot.count)))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.used.is_empty()
-    }
-
-    /// Forgets all counts, and most of the memory that a huge document took.
+    /// Forgets all counts, and the memory that a huge document took.
     pub(crate) fn clear(&mut self) {
-        if self.slots.len() > 1 << 20 {
-            *self = FeatureCounts::default();
-            return;
+        self.used_count = 0;
+        match self.epoch.checked_add(1) {
+            Some(epoch) if self.slots.len() <= SLOT_COUNT_KEPT => self.epoch = epoch,
+            _ => *self = FeatureCounts::default(),
         }
-        for &place in &self.used {
-            self.slots[place as usize].count = 0;
-        }
-        self.used.clear();
     }
 }
 
@@ -108,16 +101,32 @@ mod tests {
         let mut counts = FeatureCounts::default();
         for round in 1..=3_u64 {
             for hash in 0..5000_u64 {
-                for _ in 0..1 + hash % round {
-                    counts.add(hash << 40);
+                for occurrence in 0..1 + hash % round {
+                    assert_eq!(counts.add(hash << 40), occurrence == 0);
                 }
             }
-            assert_eq!(counts.iter().count(), 5000);
-            for (number, (hash, count)) in (0_u64..).zip(counts.iter()) {
+            let mut found: Vec<(u64, u64)> = counts.iter().collect();
+            found.sort_unstable();
+            assert_eq!(found.len(), 5000);
+            for (number, (hash, count)) in (0_u64..).zip(found) {
                 assert_eq!((hash, count), (number << 40, 1 + number % round));
             }
             counts.clear();
-            assert!(counts.is_empty());
+            assert_eq!(counts.iter().count(), 0);
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_huge_document_is_given_back() {
+        let mut counts = FeatureCounts::default();
+        (0..SLOT_COUNT_KEPT as u64).for_each(|hash| {
+            counts.add(hash);
+        });
+        counts.clear();
+        assert_eq!(counts.slots.len(), SLOT_COUNT_MIN);
+        counts.epoch = u32::MAX;
+        counts.add(7);
+        counts.clear();
+        assert!(counts.add(7));
     }
 }

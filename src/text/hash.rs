@@ -1,7 +1,9 @@
 //! The hash of a feature: what its 64 votes are.
 
 use md5::{Digest, Md5};
-use siphasher::sip::{SipHasher13, SipHasher24};
+use siphasher::sip::SipHasher24;
+
+use crate::text::siphash::SipHash13;
 
 /// The key of the keyed hashes: two 64-bit words, the first one the first eight bytes of the
 /// 16-byte key of the SipHash paper, little-endian.
@@ -42,7 +44,7 @@ impl FeatureHash {
     #[inline]
     pub fn of(&self, feature: &[u8]) -> u64 {
         match self {
-            FeatureHash::SipHash13(key) => sip13(key).hash(feature),
+            FeatureHash::SipHash13(key) => SipHash13::new(key.0).hash(feature),
             FeatureHash::SipHash24(key) => {
                 SipHasher24::new_with_keys(key.0[0], key.0[1]).hash(feature)
             }
@@ -53,11 +55,6 @@ impl FeatureHash {
             FeatureHash::Fnv1 => fnv1(feature),
         }
     }
-}
-
-#[inline]
-fn sip13(key: &HashKey) -> SipHasher13 {
-    SipHasher13::new_with_keys(key.0[0], key.0[1])
 }
 
 fn fnv1(bytes: &[u8]) -> u64 {

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::text::chinese::dictionary_words;
-use crate::text::counts::FeatureCounts;
-use crate::text::hash::FeatureHash;
+use crate::text::features::{Features, Mode};
 use crate::text::normal::normalize;
 use crate::text::recipe::{Factor, Segment, TextRecipe, invalid};
 use crate::text::resources::{StopWords, TextResources};
 use crate::text::votes::{BitCounts, Votes};
-use crate::text::weight::{CountWeight, Weight};
+use crate::text::weight::Weight;
 use crate::text::windows::Windows;
 use crate::text::words::{Token, letters, python_word_characters, word_characters, words};
 
@@ -72,40 +71,6 @@ enum FactorTable {
     Given(HashMap<u64, u8>),
 }
 
-/// Takes the features of one text.
-#[derive(Clone, Debug)]
-struct Features {
-    hash: FeatureHash,
-    counts: FeatureCounts,
-    /// Whether every occurrence votes with the same weight, so that nothing needs to be counted.
-    plain: bool,
-    votes: Votes,
-    group: BitCounts,
-    any: bool,
-}
-
-impl Features {
-    #[inline]
-    fn take(&mut self, feature: &str) {
-        let hash = self.hash.of(feature.as_bytes());
-        if self.plain {
-            self.any = true;
-            self.group.add(hash);
-            if self.group.is_full() {
-                self.empty_group();
-            }
-        } else {
-            self.counts.add(hash);
-        }
-    }
-
-    #[cold]
-    fn empty_group(&mut self) {
-        let (counts, features) = self.group.take();
-        self.votes.add_counts(&counts, features, Weight::ONE);
-    }
-}
-
 /// Features that occur up to so many times are added up by count, faster than one by one.
 const GROUP_COUNT: usize = 8;
 
@@ -136,9 +101,6 @@ impl SimHasher {
             }
         };
         let factor = factor_table(recipe, resources.df_table, resources.weights)?;
-        let plain = recipe.count == CountWeight::Count
-            && recipe.factor == Factor::None
-            && recipe.top.is_none();
         Ok(SimHasher {
             tables: Arc::new(Tables { stop_words, factor }),
             folded: String::new(),
@@ -149,14 +111,7 @@ impl SimHasher {
                 recipe.ngram as usize,
                 recipe.segment != Segment::Letters,
             ),
-            features: Features {
-                hash: recipe.hash,
-                counts: FeatureCounts::default(),
-                plain,
-                votes: Votes::default(),
-                group: BitCounts::default(),
-                any: false,
-            },
+            features: Features::new(recipe),
             weighted: Vec::new(),
             votes: Votes::default(),
             groups: vec![BitCounts::default(); GROUP_COUNT],
@@ -222,10 +177,7 @@ impl SimHasher {
     pub fn reset(&mut self) {
         self.pending.clear();
         self.windows.clear();
-        self.features.counts.clear();
-        self.features.votes.clear();
-        self.features.group.take();
-        self.features.any = false;
+        self.features.clear();
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights, by the hash, the tie rule and the
@@ -242,43 +194,74 @@ impl SimHasher {
         self.decide_votes()
     }
 
-    /// The hashes of the distinct features of a text, in the order of their first occurrence.
+    /// Hands over the tokens of a text, as they are before features are made of them: how the recipe cuts it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore::{SimHasher, TextRecipe};
+    ///
+    /// let mut tokens = Vec::new();
+    /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+    /// hasher.each_token("Don't panic!", |token| tokens.push(token.to_string()));
+    /// assert_eq!(tokens, ["don't", "panic"]);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn each_token(&mut self, text: &str, mut take: impl FnMut(&str)) {
+        let SimHasher { recipe, folded, scratch, tables, .. } = self;
+        let stop_words = tables.stop_words.as_ref();
+        each_piece(text, &mut |piece| {
+            normalize(piece, recipe.nfkc, recipe.lower, folded, scratch);
+            cut(folded, recipe.segment, &mut |token| {
+                let (Token::Word(text) | Token::Character(text)) = token;
+                if !stop_words.is_some_and(|words| words.contains(text)) {
+                    take(text);
+                }
+            });
+        });
+    }
+
+    /// The hashes of the distinct features of a text, in no order that means anything.
     pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
-        self.features.plain = false;
+        let mode = std::mem::replace(&mut self.features.mode, Mode::Last);
         self.feed_whole(text);
-        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
-        self.features.plain = self.is_plain();
-        self.reset();
+        let hashes = self.take_distinct();
+        self.features.mode = mode;
         hashes
     }
 
-    fn is_plain(&self) -> bool {
-        self.recipe.count == CountWeight::Count
-            && self.recipe.factor == Factor::None
-            && self.recipe.top.is_none()
+    /// A hasher of the same recipe for [`SimHasher::finish_distinct`] alone.
+    #[cfg(feature = "documents")]
+    pub(crate) fn counting(&self) -> Self {
+        let mut counting = self.clone();
+        counting.features.mode = Mode::Last;
+        counting
+    }
+
+    /// Ends the text that was fed, and gives the hashes of its distinct features.
+    #[cfg(feature = "documents")]
+    pub(crate) fn finish_distinct(&mut self) -> Vec<u64> {
+        let pending = std::mem::take(&mut self.pending);
+        self.feed_whole(&pending);
+        self.take_distinct()
+    }
+
+    fn take_distinct(&mut self) -> Vec<u64> {
+        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
+        self.reset();
+        hashes
     }
 
     fn feed_whole(&mut self, text: &str) {
         self.feed_pieces(text);
         let features = &mut self.features;
         self.windows.finish(&mut |feature: &str| features.take(feature));
+        features.settle();
     }
 
-    /// Works on a text that is whole or cut before white space, piece by piece.
-    fn feed_pieces(&mut self, mut text: &str) {
-        while text.len() > PIECE_LEN {
-            let bytes = text.as_bytes();
-            let before = bytes[..PIECE_LEN].iter().rposition(u8::is_ascii_whitespace);
-            let after = || bytes[PIECE_LEN..].iter().position(u8::is_ascii_whitespace);
-            let cut = match before.filter(|&cut| cut > 0) {
-                Some(cut) => cut,
-                None => after().map_or(text.len(), |cut| cut + PIECE_LEN),
-            };
-            let (piece, rest) = text.split_at(cut);
-            self.feed_piece(piece);
-            text = rest;
-        }
-        self.feed_piece(text);
+    /// Works on a text that is whole or cut before white space.
+    fn feed_pieces(&mut self, text: &str) {
+        each_piece(text, &mut |piece| self.feed_piece(piece));
     }
 
     fn feed_piece(&mut self, piece: &str) {
@@ -298,13 +281,14 @@ impl SimHasher {
 
     /// Lets the features vote, and starts anew.
     fn decide(&mut self) -> Option<Fingerprint> {
-        let empty = !self.features.any && self.features.counts.is_empty();
-        if empty && self.recipe.empty_feature {
+        if !std::mem::take(&mut self.features.any) && self.recipe.empty_feature {
             self.features.take("");
-        }
-        if self.features.plain {
-            self.features.empty_group();
+            self.features.settle();
             self.features.any = false;
+        }
+        if self.features.mode != Mode::Last {
+            self.features.empty_group();
+            self.features.counts.clear();
             let decided = self.features.votes.decide(self.recipe.ties);
             self.features.votes.clear();
             return decided;
@@ -337,18 +321,12 @@ impl SimHasher {
     fn vote_by_count(&mut self) {
         let rule = self.recipe.count;
         for (hash, count) in self.features.counts.iter() {
-            let place = if rule == CountWeight::Once { 0 } else { (count - 1) as usize };
-            match self.groups.get_mut(place) {
+            match self.groups.get_mut((count - 1) as usize) {
                 Some(group) if !group.is_full() => group.add(hash),
                 _ => self.votes.add(hash, rule.of(count)),
             }
         }
-        for (group, count) in self.groups.iter_mut().zip(1..) {
-            let (counts, features) = group.take();
-            if features > 0 {
-                self.votes.add_counts(&counts, features, rule.of(count));
-            }
-        }
+        self.empty_groups(|count| rule.of(count));
     }
 
     /// Votes of the weighted features, of which only the heaviest may count.
@@ -362,7 +340,25 @@ impl SimHasher {
             self.weighted.truncate(top);
         }
         for &(weight, hash) in &self.weighted {
-            self.votes.add(hash, weight);
+            // Most weights that people give are small whole numbers.
+            let whole = weight.raw() >> Weight::FRACTION_BITS;
+            let place =
+                if Weight::whole(whole) == weight { whole.wrapping_sub(1) } else { u64::MAX };
+            match usize::try_from(place).ok().and_then(|place| self.groups.get_mut(place)) {
+                Some(group) if !group.is_full() => group.add(hash),
+                _ => self.votes.add(hash, weight),
+            }
+        }
+        self.empty_groups(Weight::whole);
+    }
+
+    /// Adds up the groups; group 0 has count or weight 1.
+    fn empty_groups(&mut self, weight_of: impl Fn(u64) -> Weight) {
+        for (group, count) in self.groups.iter_mut().zip(1..) {
+            let (counts, features) = group.take();
+            if features > 0 {
+                self.votes.add_counts(&counts, features, weight_of(count));
+            }
         }
     }
 
@@ -371,6 +367,23 @@ impl SimHasher {
         self.votes.clear();
         decided
     }
+}
+
+/// Cuts a text before white space into pieces of about [`PIECE_LEN`].
+fn each_piece(mut text: &str, take: &mut impl FnMut(&str)) {
+    while text.len() > PIECE_LEN {
+        let bytes = text.as_bytes();
+        let before = bytes[..PIECE_LEN].iter().rposition(u8::is_ascii_whitespace);
+        let after = || bytes[PIECE_LEN..].iter().position(u8::is_ascii_whitespace);
+        let cut = match before.filter(|&cut| cut > 0) {
+            Some(cut) => cut,
+            None => after().map_or(text.len(), |cut| cut + PIECE_LEN),
+        };
+        let (piece, rest) = text.split_at(cut);
+        take(piece);
+        text = rest;
+    }
+    take(text);
 }
 
 fn cut<'a>(text: &'a str, segment: Segment, take: &mut impl FnMut(Token<'a>)) {

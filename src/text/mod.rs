@@ -3,11 +3,15 @@
 mod chinese;
 mod counts;
 mod df;
+mod features;
 mod hash;
 mod hasher;
+mod memo;
 mod normal;
 mod recipe;
+mod recipe_text;
 mod resources;
+mod siphash;
 mod votes;
 mod weight;
 mod windows;

@@ -6,11 +6,12 @@ use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::text::chinese::{DICTIONARY, DictionaryMethod};
 use crate::text::hash::{FeatureHash, HashKey};
+use crate::text::recipe_text::Lines;
 use crate::text::votes::TieRule;
 use crate::text::weight::CountWeight;
 
 /// The version of all rules that have no line of their own.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// How a text is cut into tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -102,7 +103,8 @@ pub struct TextRecipe {
 }
 
 impl Default for TextRecipe {
-    /// The recipe for texts in any language.
+    /// The recipe for texts in any language: pairs of words, or of characters where there are no
+    /// spaces between words; each counts once.
     fn default() -> Self {
         TextRecipe {
             nfkc: true,
@@ -122,7 +124,7 @@ impl Default for TextRecipe {
 }
 
 /// Segments and their names in recipes.
-const SEGMENTS: &[(Segment, &str)] = &[
+pub(crate) const SEGMENTS: &[(Segment, &str)] = &[
     (Segment::Words, "words"),
     (Segment::Letters, "letters"),
     (Segment::Characters, "characters"),
@@ -134,16 +136,16 @@ const SEGMENTS: &[(Segment, &str)] = &[
     (Segment::Given, "given"),
 ];
 
-const COUNTS: &[(CountWeight, &str)] =
+pub(crate) const COUNTS: &[(CountWeight, &str)] =
     &[(CountWeight::Once, "once"), (CountWeight::Log, "log"), (CountWeight::Count, "count")];
 
-const TIES: &[(TieRule, &str)] = &[(TieRule::Zero, "zero"), (TieRule::One, "one")];
+pub(crate) const TIES: &[(TieRule, &str)] = &[(TieRule::Zero, "zero"), (TieRule::One, "one")];
 
 fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
     names.iter().find(|(named, _)| *named == value).map_or("?", |(_, name)| name)
 }
 
-fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
+pub(crate) fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
     names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
 }
 
@@ -182,7 +184,7 @@ impl CountWeight {
     }
 }
 
-fn unknown<T>(what: &str, name: &str, names: &[(T, &str)]) -> Error {
+pub(crate) fn unknown<T>(what: &str, name: &str, names: &[(T, &str)]) -> Error {
     let names: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
     invalid(format!("{what}={name}, expected {}", names.join(", ")))
 }
@@ -195,7 +197,7 @@ impl TextRecipe {
     /// The names of the recipes that [`TextRecipe::named`] knows.
     pub const NAMES: &'static [&'static str] = &["auto", "en", "zh", "1e0ng"];
 
-    /// A recipe by name: `auto` for texts in any language, the default; `en` and `zh` for English and Chinese; `1e0ng`
+    /// A recipe by name: `auto` for texts in any language, the default, which `en` and `zh` are other names of; `1e0ng`
     /// gives what the Python package `simhash` of 1e0ng gives with its defaults.
     ///
     /// # Errors
@@ -203,9 +205,7 @@ impl TextRecipe {
     /// [`Error::InvalidRecipe`] with the names there are.
     pub fn named(name: &str) -> Result<Self> {
         match name {
-            "auto" => Ok(TextRecipe::default()),
-            "en" => Ok(TextRecipe::default()),
-            "zh" => Ok(TextRecipe { segment: Segment::Characters, ..TextRecipe::default() }),
+            "auto" | "en" | "zh" => Ok(TextRecipe::default()),
             "1e0ng" => Ok(TextRecipe {
                 nfkc: false,
                 segment: Segment::PythonCharacters,
@@ -222,24 +222,24 @@ impl TextRecipe {
         }
     }
 
-    /// The recipe for texts in a language, by its code (`en`, `zh`, `zh-TW`, `ja`), or `auto`.
+    /// The recipe for texts in a language, by its code (`en`, `zh-TW`), or `auto`.
+    ///
+    /// One recipe serves them all: it goes by the script at each place of a text, and of those measured it was the best or within a
+    /// hair of it for texts with spaces between words and for Chinese alike (`benches/recipes.md`). So texts in several
+    /// languages can share a store.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidRecipe`] if that is no code.
     pub fn for_language(code: &str) -> Result<Self> {
-        let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-        match language.as_str() {
-            "auto" | "en" => TextRecipe::named("auto"),
-            "zh" | "ja" | "yue" => TextRecipe::named("zh"),
-            other
-                if matches!(other.len(), 2 | 3)
-                    && other.bytes().all(|b| b.is_ascii_lowercase()) =>
-            {
-                TextRecipe::named("auto")
-            }
-            _ => {
-                Err(invalid(format!("'{code}' is no code of a language, expected one as en or zh")))
+        let language = code.split(['-', '_']).next().unwrap_or_default();
+        let is_code =
+            matches!(language.len(), 2 | 3) && language.bytes().all(|b| b.is_ascii_alphabetic());
+        match is_code || code == "auto" {
+            true => Ok(TextRecipe::default()),
+            false => {
+                let reason = format!("'{code}' is no code of a language, expected one as en or zh");
+                Err(invalid(reason))
             }
         }
     }
@@ -346,8 +346,7 @@ impl TextRecipe {
     /// [`Error::InvalidRecipe`] if it is no recipe for texts, or one that this program cannot follow: of
     /// another version, dictionary, or version of Unicode. The message names the line.
     pub fn from_recipe(recipe: &Recipe) -> Result<Self> {
-        let mut lines = Lines::of(recipe.text())?;
-        let text_recipe = lines.read()?;
+        let text_recipe = Lines::of(recipe.text())?.read()?;
         let canonical = text_recipe.to_recipe();
         if canonical == *recipe {
             return Ok(text_recipe);
@@ -362,136 +361,4 @@ fn spell_key(key: HashKey) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-impl HashKey {
-    /// The key with these 32 hex digits, byte by byte as the SipHash paper writes keys.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidRecipe`] for any other text.
-    pub fn from_hex(text: &str) -> Result<Self> {
-        let fault = || invalid(format!("hash key '{text}', expected 32 hex digits"));
-        let digits = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        let number = if digits { u128::from_str_radix(text, 16).ok() } else { None };
-        let bytes = number.ok_or_else(fault)?.to_be_bytes();
-        let number = u128::from_le_bytes(bytes);
-        Ok(HashKey([number as u64, (number >> 64) as u64]))
-    }
-}
-
-/// The lines of a recipe, by name.
-struct Lines<'a> {
-    lines: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Result<Self> {
-        let split = |line: &'a str| line.split_once('=');
-        let lines: Option<Vec<(&str, &str)>> = text.lines().map(split).collect();
-        match lines {
-            Some(lines) if lines.first() == Some(&("fpstore-text", "1")) => Ok(Lines { lines }),
-            _ => {
-                let first = text.lines().next().unwrap_or_default();
-                Err(invalid(format!(
-                    "its first line is '{first}', expected 'fpstore-text={VERSION}'"
-                )))
-            }
-        }
-    }
-
-    fn get(&self, name: &str) -> Option<&'a str> {
-        self.lines.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-    }
-
-    fn named<T: Copy>(&self, name: &str, names: &[(T, &'static str)], missing: T) -> Result<T> {
-        match self.get(name) {
-            None => Ok(missing),
-            Some(value) => by_name(names, value).ok_or_else(|| unknown(name, value, names)),
-        }
-    }
-
-    fn number(&self, name: &str, missing: u32) -> Result<u32> {
-        match self.get(name) {
-            None => Ok(missing),
-            Some(value) => value
-                .parse()
-                .ok()
-                .filter(|number| (1..=LENGTH_MAX).contains(number))
-                .ok_or_else(|| invalid(format!("{name}={value}, expected 1 to {LENGTH_MAX}"))),
-        }
-    }
-
-    fn mark(&self, name: &str, value: &str) -> Result<Mark> {
-        let mark = value.split_once(' ').and_then(|(crc, count)| {
-            let crc = u32::from_str_radix(crc, 16).ok()?;
-            Some(Mark { crc, entry_count: count.parse().ok()? })
-        });
-        mark.ok_or_else(|| invalid(format!("{name}={value}, expected a checksum and a count")))
-    }
-
-    /// What the lines say; that there are no others is seen when it is written again.
-    fn read(&mut self) -> Result<TextRecipe> {
-        const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
-        const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
-        let default = TextRecipe::default();
-        let factor = self.get("factor").unwrap_or("none");
-        let hash = self.get("hash").unwrap_or_default();
-        Ok(TextRecipe {
-            nfkc: self.named("nfkc", YES_NO, true)?,
-            lower: self.named("lower", YES_NO, true)?,
-            segment: Segment::named(self.get("segment").unwrap_or_default())?,
-            shingle: self.number("shingle", default.shingle)?,
-            ngram: self.number("ngram", default.ngram)?,
-            stop_words: match self.get("stop") {
-                None | Some("none") => None,
-                Some(value) => Some(self.mark("stop", value)?),
-            },
-            count: self.named("count", COUNTS, default.count)?,
-            factor: match factor.split_once(' ') {
-                Some(("idf", mark)) => Factor::Idf(self.mark("factor", mark)?),
-                Some(("given", mark)) => Factor::Given(self.mark("factor", mark)?),
-                None if factor == "none" => Factor::None,
-                _ => return Err(invalid(format!("factor={factor}, expected none, idf, given"))),
-            },
-            top: match self.get("top") {
-                None | Some("all") => None,
-                Some(count) => {
-                    let top = count.parse().ok().filter(|&count| count > 0);
-                    Some(top.ok_or_else(|| invalid(format!("top={count}, expected a count")))?)
-                }
-            },
-            hash: FeatureHash::spelled(hash)?,
-            ties: self.named("tie", TIES, TieRule::Zero)?,
-            empty_feature: self.named("empty", EMPTY, false)?,
-        })
-    }
-}
-
-/// The longest shingle and n-gram.
-const LENGTH_MAX: u32 = 1000;
-
-impl FeatureHash {
-    /// The hash that recipes spell so: `siphash-1-3` or `siphash-2-4` with a space and a key of 32
-    /// hex digits, or without for the key of zeros; `md5-low-64`; `fnv-1`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidRecipe`] with the names there are.
-    pub fn spelled(text: &str) -> Result<Self> {
-        let (name, key) = match text.split_once(' ') {
-            Some((name, key)) => (name, Some(HashKey::from_hex(key)?)),
-            None => (text, None),
-        };
-        match (name, key) {
-            ("siphash-1-3", key) => Ok(FeatureHash::SipHash13(key.unwrap_or_default())),
-            ("siphash-2-4", key) => Ok(FeatureHash::SipHash24(key.unwrap_or_default())),
-            ("md5-low-64", None) => Ok(FeatureHash::Md5Low64),
-            ("fnv-1", None) => Ok(FeatureHash::Fnv1),
-            _ => Err(invalid(format!(
-                "hash={text}, expected siphash-1-3 or siphash-2-4 with or without a key, \
-                 md5-low-64, fnv-1"
-            ))),
-        }
-    }
 }

@@ -127,8 +127,10 @@ impl Votes {
     }
 }
 
-/// The most features that [`BitCounts`] takes before its counts are used.
-pub(crate) const GROUP_LEN_MAX: u32 = 1 << 18;
+/// The most features that [`BitCounts`] may take before its counts are used.
+const GROUP_LEN_MAX: u32 = 1 << 18;
+/// When it is full; that leaves room for a few more.
+const GROUP_LEN_FULL: u32 = GROUP_LEN_MAX - 1024;
 
 /// Counts how many of many words have each bit, some operations a word: the counters lie
 /// crosswise, one word for each digit of all 64 of them.
@@ -161,7 +163,7 @@ impl BitCounts {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.count >= GROUP_LEN_MAX
+        self.count >= GROUP_LEN_FULL
     }
 
     fn fold(&mut self) {
@@ -231,7 +233,7 @@ mod tests {
         while !full.is_full() {
             full.add(u64::MAX);
         }
-        assert_eq!(full.take(), ([GROUP_LEN_MAX; 64], GROUP_LEN_MAX));
+        assert_eq!(full.take(), ([GROUP_LEN_FULL; 64], GROUP_LEN_FULL));
     }
 
     #[test]

@@ -1,0 +1,200 @@
+//! Which recipe: by name, from a file, or changed by options.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use fpstore::{
+    CountWeight, DfTable, Factor, FeatureHash, GivenWeights, HashKey, Recipe, Segment, SimHasher,
+    StopWords, TextRecipe, TextResources, TieRule,
+};
+
+/// How texts become fingerprints.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "From texts to fingerprints")]
+pub(super) struct RecipeArgs {
+    /// auto, 1e0ng, or a file with a recipe as 'info' prints it
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Option<String>,
+    /// The language of the texts, auto or a code such as en or zh; the default recipe serves all
+    #[arg(long, value_name = "LANG", conflicts_with = "recipe")]
+    lang: Option<String>,
+    /// How texts are cut: words, characters, python-characters; for Chinese also jieba, forward, backward, fewest
+    #[arg(long, value_name = "HOW", hide_short_help = true)]
+    segment: Option<String>,
+    /// Words in a row that make a feature
+    #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    shingle: Option<u32>,
+    /// Characters in a row that make a feature, in scripts without spaces or with --segment characters
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    ngram: Option<u32>,
+    /// What the count of a feature is worth: once, log, count
+    #[arg(long, value_name = "RULE", hide_short_help = true)]
+    count: Option<String>,
+    /// Only the N heaviest features of a text vote
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+    /// siphash-1-3, siphash-2-4, md5-low-64, fnv-1
+    #[arg(long, value_name = "HASH", hide_short_help = true)]
+    hash: Option<String>,
+    /// The key of the hash, 32 hex digits
+    #[arg(long, value_name = "HEX", hide_short_help = true)]
+    hash_key: Option<String>,
+    /// What a tie of votes gives: zero, one
+    #[arg(long, value_name = "BIT", hide_short_help = true)]
+    tie: Option<TieArg>,
+    /// Tell capitals from small letters
+    #[arg(long, hide_short_help = true)]
+    keep_case: bool,
+    /// Tell compatibility characters, such as full-width letters, from plain ones
+    #[arg(long, hide_short_help = true)]
+    keep_form: bool,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TieArg {
+    Zero,
+    One,
+}
+
+/// Files that a recipe may need.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "From texts to fingerprints")]
+pub(super) struct ResourceArgs {
+    /// Weigh features by a table of document frequencies, made by 'fpstore df'
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    df: Option<PathBuf>,
+    /// Leave out the words of a list, one a line
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    stop_words: Option<PathBuf>,
+    /// Weigh features by a list of 'word<TAB>weight', weights from 1 to 5
+    #[arg(long, value_name = "FILE", hide_short_help = true, conflicts_with = "df")]
+    weights: Option<PathBuf>,
+}
+
+impl ResourceArgs {
+    fn load(&self) -> anyhow::Result<TextResources> {
+        let read = |path: &PathBuf| {
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let mut resources = TextResources::default();
+        if let Some(path) = &self.df {
+            let table = DfTable::open(path).with_context(|| path.display().to_string())?;
+            resources.df_table = Some(table);
+        }
+        if let Some(path) = &self.stop_words {
+            resources.stop_words = Some(StopWords::from_list(&read(path)?));
+        }
+        if let Some(path) = &self.weights {
+            let list = GivenWeights::from_list(&read(path)?, &path.display().to_string())?;
+            resources.weights = Some(list);
+        }
+        Ok(resources)
+    }
+
+    /// The hasher of a recipe that is written down.
+    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
+        if *recipe == Recipe::external() {
+            bail!(
+                "the store was built from ready fingerprints (recipe 'external'): give the fingerprint, \
+                 made by what made the stored ones"
+            );
+        }
+        let recipe = TextRecipe::from_recipe(recipe)?;
+        Ok(SimHasher::with_resources(&recipe, self.load()?)?)
+    }
+}
+
+impl RecipeArgs {
+    /// Whether anything was said about the recipe.
+    pub(super) fn is_given(&self) -> bool {
+        self.recipe.is_some() || self.lang.is_some()
+    }
+
+    /// The hasher for texts, or for ready features.
+    pub(super) fn hasher(&self, for_features: bool) -> anyhow::Result<SimHasher> {
+        let mut recipe = match (for_features, &self.recipe) {
+            (_, Some(name)) => base_recipe(name)?,
+            (true, None) => TextRecipe::of_given_features(),
+            (false, None) => TextRecipe::for_language(self.lang.as_deref().unwrap_or("auto"))?,
+        };
+        let resources = self.resources.load()?;
+        if let Some(table) = &resources.df_table {
+            recipe.factor = Factor::Idf(table.mark());
+        }
+        if let Some(list) = &resources.weights {
+            recipe.factor = Factor::Given(list.mark());
+        }
+        if let Some(list) = &resources.stop_words {
+            recipe.stop_words = Some(list.mark());
+        }
+        self.change(&mut recipe)?;
+        Ok(SimHasher::with_resources(&recipe, resources)?)
+    }
+
+    fn change(&self, recipe: &mut TextRecipe) -> anyhow::Result<()> {
+        if let Some(name) = &self.segment {
+            recipe.segment = Segment::named(name)?;
+        }
+        recipe.shingle = self.shingle.unwrap_or(recipe.shingle);
+        recipe.ngram = self.ngram.unwrap_or(recipe.ngram);
+        if let Some(name) = &self.count {
+            recipe.count = CountWeight::named(name)?;
+        }
+        recipe.top = self.top.or(recipe.top);
+        if let Some(text) = &self.hash {
+            recipe.hash = FeatureHash::spelled(text)?;
+        }
+        if let Some(hex) = &self.hash_key {
+            let key = HashKey::from_hex(hex)?;
+            recipe.hash = match recipe.hash {
+                FeatureHash::SipHash13(_) => FeatureHash::SipHash13(key),
+                FeatureHash::SipHash24(_) => FeatureHash::SipHash24(key),
+                _ => bail!("--hash-key: the hash of this recipe has no key"),
+            };
+        }
+        if let Some(tie) = self.tie {
+            recipe.ties = match tie {
+                TieArg::Zero => TieRule::Zero,
+                TieArg::One => TieRule::One,
+            };
+        }
+        recipe.lower &= !self.keep_case;
+        recipe.nfkc &= !self.keep_form;
+        // A recipe has no line for what has no meaning in it, so it would be dropped in silence.
+        let text = recipe.to_recipe();
+        for (given, name) in [
+            (self.shingle.is_some(), "shingle"),
+            (self.ngram.is_some(), "ngram"),
+            (self.count.is_some(), "count"),
+        ] {
+            if given && !text.text().lines().any(|line| line.starts_with(&format!("{name}="))) {
+                bail!("--{name} has no meaning with the segment of this recipe");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A recipe by name, else from a file.
+fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
+    let path = Path::new(name);
+    match TextRecipe::named(name) {
+        Err(_) if path.is_file() => {
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+            // As 'info' prints it: indented, and perhaps with a word in front.
+            let lines: Vec<&str> = text
+                .lines()
+                .map(|line| line.trim().trim_start_matches("recipe").trim())
+                .filter(|line| !line.is_empty())
+                .collect();
+            let recipe = Recipe::from_text(&lines.join("\n"));
+            let recipe = recipe.with_context(|| format!("{name} holds no recipe"))?;
+            TextRecipe::from_recipe(&recipe).with_context(|| name.to_string())
+        }
+        recipe => Ok(recipe?),
+    }
+}

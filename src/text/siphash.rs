@@ -1,0 +1,97 @@
+//! SipHash-1-3 of a whole slice.
+//!
+//! The crate siphasher takes a message in parts, which costs more than the hash itself where
+//! messages are words: 17 ns instead of 8 for 6 bytes. The two are compared in a test.
+
+/// The state that a key gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SipHash13 {
+    start: [u64; 4],
+}
+
+impl SipHash13 {
+    pub(crate) fn new(key: [u64; 2]) -> Self {
+        SipHash13 {
+            start: [
+                key[0] ^ 0x736f_6d65_7073_6575,
+                key[1] ^ 0x646f_7261_6e64_6f6d,
+                key[0] ^ 0x6c79_6765_6e65_7261,
+                key[1] ^ 0x7465_6462_7974_6573,
+            ],
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        let mut state = self.start;
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            compress(&mut state, u64::from_le_bytes(*word));
+        }
+        compress(&mut state, (bytes.len() as u64) << 56 | short_word(rest));
+        state[2] ^= 0xff;
+        round(&mut state);
+        round(&mut state);
+        round(&mut state);
+        state[0] ^ state[1] ^ state[2] ^ state[3]
+    }
+}
+
+/// Up to seven bytes as a little-endian number, without a loop.
+#[inline(always)]
+fn short_word(bytes: &[u8]) -> u64 {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
+        // They overlap where there are fewer than eight, in the same bits.
+        return first | last << (8 * (bytes.len() - 4));
+    }
+    match *bytes {
+        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a] => u64::from(a),
+        _ => 0,
+    }
+}
+
+#[inline(always)]
+fn compress(state: &mut [u64; 4], word: u64) {
+    state[3] ^= word;
+    round(state);
+    state[0] ^= word;
+}
+
+#[inline(always)]
+fn round(state: &mut [u64; 4]) {
+    let [mut a, mut b, mut c, mut d] = *state;
+    a = a.wrapping_add(b);
+    c = c.wrapping_add(d);
+    b = b.rotate_left(13) ^ a;
+    d = d.rotate_left(16) ^ c;
+    a = a.rotate_left(32);
+    c = c.wrapping_add(b);
+    a = a.wrapping_add(d);
+    b = b.rotate_left(17) ^ c;
+    d = d.rotate_left(21) ^ a;
+    c = c.rotate_left(32);
+    *state = [a, b, c, d];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use siphasher::sip::SipHasher13;
+
+    #[test]
+    fn it_is_the_one_of_the_crate() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for key in [[0, 0], [0x0706_0504_0302_0100, u64::MAX]] {
+            for start in 0..16 {
+                for end in start..bytes.len() {
+                    let input = &bytes[start..end];
+                    let expected = SipHasher13::new_with_keys(key[0], key[1]).hash(input);
+                    assert_eq!(SipHash13::new(key).hash(input), expected, "{start}..{end}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The command line for documents: what comes out for each kind of input, and what is said when it is bad.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DOCS: &str = "\
+{\"id\":\"a\",\"text\":\"Two such documents differ from each other in a very small portion\"}
+{\"id\":\"b\",\"text\":\"two such documents differ from each other in a very small part\"}
+{\"id\":\"c\",\"text\":\"An engineer has looked at the cracks in the second pillar of the bridge\"}
+{\"id\":\"empty\",\"text\":\" ... \"}
+";
+
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("docs.jsonl"), DOCS).unwrap();
+        Desk { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    fn run_with(&self, args: &[&str], status: i32, input: &[u8]) -> (String, String) {
+        let mut command = Command::cargo_bin("fpstore").unwrap();
+        command.args(args).current_dir(self.folder.path()).env_remove("FPSTORE");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input);
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
+        assert!(err.lines().all(|line| line.starts_with("fpstore: ")), "{args:?}: {err}");
+        (out, err)
+    }
+
+    fn run(&self, args: &[&str], status: i32) -> (String, String) {
+        self.run_with(args, status, b"")
+    }
+
+    /// The fingerprints that `simhash` prints, without ids.
+    fn prints(&self, args: &[&str]) -> Vec<String> {
+        let (out, _) = self.run(&[&["simhash"], args].concat(), 0);
+        out.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
+    }
+}
+
+#[test]
+fn simhash_prints_lines_that_build_reads() {
+    let desk = Desk::new();
+    let (out, err) = desk.run(&["simhash", "docs.jsonl"], 0);
+    let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    assert!(err.contains("1 document without features, so without fingerprint: empty"), "{err}");
+    desk.run_with(&["build", "-", "-q"], 0, out.as_bytes());
+    let (info, _) = desk.run(&["info"], 0);
+    assert!(info.contains("external"), "{info}");
+    let (_, err) = desk.run(&["query", "--text", "some text"], 2);
+    assert!(err.contains("recipe 'external'"), "{err}");
+    // The recipe of ready fingerprints may be told.
+    let told = ["build", "-", "-q", "--recipe", "auto", "-s", "told.fps"];
+    desk.run_with(&told, 0, out.as_bytes());
+    let text = "two such documents differ from each other in a very small part";
+    let (found, _) = desk.run(&["query", "--text", text, "-s", "told.fps", "-k0"], 0);
+    assert!(found.ends_with("\t0\tb\n"), "{found}");
+}
+
+#[test]
+fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
+    let desk = Desk::new();
+    let recipe = ["--shingle", "1", "--hash-key", "000102030405060708090a0b0c0d0e0f"];
+    let (_, err) = desk.run(&[&["build", "--docs", "docs.jsonl"], &recipe[..]].concat(), 0);
+    assert!(err.contains("3 records, 3 fingerprints, 3 ids"), "{err}");
+    let (info, _) = desk.run(&["info"], 0);
+    for part in ["fpstore-text=1", "shingle=1", "hash=siphash-1-3 000102030405060708090a0b0c0d0e0f"]
+    {
+        assert!(info.contains(part), "{part}: {info}");
+    }
+    let near = "Two such documents differ from each other in a very small portion!";
+    let (out, _) = desk.run(&["query", "--text", near, "-k", "0"], 0);
+    assert!(out.ends_with("\t0\ta\n") && out.lines().count() == 1, "{out}");
+    desk.write("page.html", format!("<html><body><p>{near}</p></body></html>"));
+    desk.write("plain.txt", near);
+    let (from_files, _) =
+        desk.run(&["query", "--file", "page.html", "--file", "plain.txt", "-k0"], 0);
+    assert_eq!(from_files, out.repeat(2));
+    let (_, err) = desk.run(&["query", "--text", "..."], 2);
+    assert!(err.contains("no features"), "{err}");
+    let (_, err) = desk.run(&["query", "--file", "docs.jsonl"], 2);
+    assert!(err.contains("holds 4 documents, expected one"), "{err}");
+    // The recipe that 'info' prints makes the same fingerprints.
+    let text: String = info
+        .lines()
+        .skip_while(|line| !line.starts_with("recipe"))
+        .take_while(|line| !line.starts_with("generation"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    desk.write("recipe.txt", text);
+    let again = desk.prints(&["docs.jsonl", "--recipe", "recipe.txt"]);
+    assert_eq!(again, desk.prints(&[&["docs.jsonl"], &recipe[..]].concat()));
+}
+
+#[test]
+fn every_kind_of_input_gives_the_same_fingerprints() {
+    let desk = Desk::new();
+    let texts: Vec<(String, String)> = DOCS
+        .lines()
+        .take(3)
+        .map(|line| {
+            let row: Value = serde_json::from_str(line).unwrap();
+            let field = |name: &str| row[name].as_str().unwrap().to_string();
+            (field("id"), field("text"))
+        })
+        .collect();
+    let expected = desk.prints(&["docs.jsonl"]);
+    let csv: String = texts.iter().map(|(id, text)| format!("{id},\"{text}\"\r\n")).collect();
+    desk.write("docs.csv", format!("key,body\r\n{csv}"));
+    let tsv: String = texts.iter().map(|(id, text)| format!("{text}\t{id}\n")).collect();
+    desk.write("docs.tsv", format!("text\tid\n{tsv}"));
+    let lines: String = texts.iter().map(|(_, text)| format!("{text}\n")).collect();
+    desk.write("docs.lines", &lines);
+    for (id, text) in &texts {
+        desk.write(&format!("folder/sub/{id}.txt"), text);
+        let page = format!("<html><head></head><body><div>{text}</div></body></html>");
+        desk.write(&format!("pages/{id}.html"), page);
+    }
+    desk.write("folder/.hidden", "not read");
+    desk.write("docs.jsonl.zst", zstd::encode_all(DOCS.as_bytes(), 3).unwrap());
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(csv_with_names(&texts).as_bytes()).unwrap();
+    desk.write("docs.csv.gz", gz.finish().unwrap());
+    let utf16: Vec<u8> =
+        format!("\u{feff}{DOCS}").encode_utf16().flat_map(u16::to_be_bytes).collect();
+    desk.write("utf16.jsonl", utf16);
+    for args in [
+        &["docs.jsonl.zst"][..],
+        &["docs.csv", "--id-field", "key", "--text-field", "body"],
+        &["docs.csv.gz"],
+        &["docs.tsv"],
+        &["docs.lines", "--docs-format", "lines"],
+        &["folder"],
+        &["pages"],
+        &["utf16.jsonl"],
+        &["docs.jsonl", "--doc-threads", "1"],
+        &["docs.jsonl", "--doc-threads", "5"],
+    ] {
+        assert_eq!(desk.prints(args), expected, "{args:?}");
+    }
+    let (out, _) = desk.run_with(&["simhash"], 0, DOCS.as_bytes());
+    assert_eq!(out.lines().count(), 3);
+    let (out, _) = desk.run(&["simhash", "folder", "docs.lines", "--docs-format", "lines"], 0);
+    let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
+    assert_eq!(ids[..4], ["sub/a.txt:1", "sub/b.txt:1", "sub/c.txt:1", "docs.lines:1"]);
+}
+
+fn csv_with_names(texts: &[(String, String)]) -> String {
+    let rows: String = texts.iter().map(|(id, text)| format!("{id},{text}\n")).collect();
+    format!("id,text\n{rows}")
+}
+
+#[test]
+fn ready_features_are_taken_with_their_weights() {
+    let desk = Desk::new();
+    let lines = "{\"id\":1,\"features\":{\"alpha\":2.5,\"beta\":1,\"gamma\":1}}\n\
+                 {\"id\":2,\"features\":{\"alpha\":7}}\n{\"id\":3,\"features\":{\"beta\":0}}\n";
+    desk.write("f.jsonl", lines);
+    let (out, err) = desk.run(&["simhash", "f.jsonl", "--docs-format", "features"], 0);
+    // 2.5 outweighs 1 + 1, so the first feature decides both.
+    let prints: Vec<&str> = out.lines().map(|line| &line[..16]).collect();
+    assert_eq!((prints.len(), prints[0]), (2, prints[1]));
+    assert!(err.contains("1 document without features"), "{err}");
+    desk.run(&["build", "--docs", "f.jsonl", "--docs-format", "features", "-q"], 0);
+    let (info, _) = desk.run(&["info"], 0);
+    assert!(info.contains("segment=given"), "{info}");
+    let (_, err) =
+        desk.run(&["simhash", "f.jsonl", "--docs-format", "features", "--recipe", "auto"], 2);
+    assert!(err.contains("it takes texts; f.jsonl holds ready features"), "{err}");
+}
+
+#[test]
+fn bad_records_are_named_or_passed_over() {
+    let desk = Desk::new();
+    desk.write(
+        "bad.jsonl",
+        "{\"id\":1,\"text\":\"one two\"}\nnot json\n\n{\"id\":2}\n{\"id\":3,\"text\":\"x y\"}\n",
+    );
+    let (_, err) = desk.run(&["simhash", "bad.jsonl"], 2);
+    assert!(err.contains("bad.jsonl: line 2: expected ") && err.contains("--skip-bad"), "{err}");
+    let (out, err) = desk.run(&["simhash", "bad.jsonl", "--skip-bad"], 0);
+    assert_eq!(out.lines().count(), 2);
+    assert!(
+        err.contains("line 4: no field 'text'") && err.contains("2 bad records skipped"),
+        "{err}"
+    );
+    desk.write("latin.txt", b"caf\xe9 and more words than that");
+    let (_, err) = desk.run(&["simhash", "latin.txt"], 2);
+    assert!(err.contains("latin.txt") && err.contains("byte 3 is not UTF-8"), "{err}");
+    assert!(err.contains("--encoding"), "{err}");
+    let latin = desk.prints(&["latin.txt", "--encoding", "windows-1252"]);
+    desk.write("utf8.txt", "caf\u{e9} and more words than that");
+    assert_eq!(latin, desk.prints(&["utf8.txt"]));
+    assert_eq!(desk.prints(&["latin.txt", "--encoding", "detect"]), latin);
+    desk.write("junk.csv", b"\x00\xff\x01");
+    desk.run(&["simhash", "junk.csv"], 2);
+    desk.write("none.jsonl", "");
+    assert_eq!(desk.run(&["simhash", "none.jsonl"], 0), (String::new(), String::new()));
+    let (_, err) = desk.run(&["simhash", "missing.txt"], 2);
+    assert!(err.contains("cannot open missing.txt"), "{err}");
+    desk.write("id.jsonl", "{\"id\":\"a\\nb\",\"text\":\"one two\"}\n");
+    let (_, err) = desk.run(&["simhash", "id.jsonl"], 2);
+    assert!(err.contains("line 1: bad id"), "{err}");
+    for args in [
+        &["simhash", "docs.jsonl", "--recipe", "french"][..],
+        &["simhash", "docs.jsonl", "--segment", "characters", "--shingle", "2"],
+        &["simhash", "docs.jsonl", "--hash-key", "12"],
+        &["simhash", "docs.jsonl", "--encoding", "klingon"],
+        &["simhash", "docs.jsonl", "--df", "docs.jsonl"],
+        &["build", "--docs", "bad.jsonl"],
+    ] {
+        desk.run(args, 2);
+    }
+    assert!(!desk.path("store.fps").exists());
+}
+
+#[test]
+fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
+    let desk = Desk::new();
+    let (_, err) = desk.run(&["df", "docs.jsonl", "-o", "docs.df", "--shingle", "1"], 0);
+    assert!(err.contains("docs.df: 3 documents, "), "{err}");
+    desk.run(&["df", "docs.jsonl", "-o", "docs.df", "--shingle", "1"], 2);
+    desk.run(&["df", "docs.jsonl", "-o", "other.df"], 0);
+    desk.write("stop.txt", "the\nin\na\n");
+    let all = ["--df", "docs.df", "--shingle", "1"];
+    desk.run(&[&["build", "--docs", "docs.jsonl", "-q"], &all[..]].concat(), 0);
+    let text = "two such documents differ from each other in a very small part";
+    let (_, err) = desk.run(&["query", "--text", text], 2);
+    assert!(err.contains("it needs the table of document frequencies"), "{err}");
+    let (_, err) = desk.run(&["query", "--text", text, "--df", "other.df"], 2);
+    assert!(err.contains("it needs the table of document frequencies"), "{err}");
+    let (out, _) = desk.run(&["query", "--text", text, "--df", "docs.df", "-k0"], 0);
+    assert!(out.ends_with("\t0\tb\n"), "{out}");
+    let (_, err) = desk.run(&["simhash", "docs.jsonl", "--df", "other.df", "--shingle", "1"], 2);
+    assert!(err.contains("shingle=2") && err.contains("shingle=1"), "{err}");
+    let stopped =
+        ["build", "--docs", "docs.jsonl", "--stop-words", "stop.txt", "-s", "s.fps", "-q"];
+    desk.run(&stopped, 0);
+    desk.run(&["query", "--text", text, "-s", "s.fps"], 2);
+    desk.run(&["query", "--text", text, "-s", "s.fps", "--stop-words", "stop.txt"], 0);
+}
+
+#[test]
+fn compare_and_evaluate_tell_distances() {
+    let desk = Desk::new();
+    let (out, _) =
+        desk.run(&["compare", "--text", "the quick brown fox", "The quick, brown fox!"], 0);
+    assert!(out.ends_with("distance\t0\nsimilarity\t1.000\n"), "{out}");
+    let (json, _) = desk.run(&["compare", "--text", "one two", "six ten", "--format", "json"], 0);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert!(report["distance"].as_u64().unwrap() > 10, "{json}");
+    desk.run(&["compare", "--text", "...", "a"], 2);
+
+    desk.write("pairs.tsv", "id1\tid2\tlabel\na\tb\t1\na\tc\t0\nc\tb\t-1\n");
+    let args = ["evaluate", "--pairs", "pairs.tsv", "--docs", "docs.jsonl"];
+    let (out, _) = desk.run(&[&args[..], &["--svg", "curve.svg"]].concat(), 0);
+    assert_eq!(out.lines().count(), 21);
+    assert!(out.contains("\nbest f1\t1.0000\n"), "{out}");
+    let svg = fs::read_to_string(desk.path("curve.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("precision"), "{svg}");
+    desk.run(&[&args[..], &["--svg", "curve.svg"]].concat(), 2);
+    let (out, _) =
+        desk.run(&[&args[..], &["--unlisted-differ", "--format", "json", "-q"]].concat(), 0);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["points"].as_array().unwrap().len(), 17);
+    for (pairs, part) in [
+        ("a\tb\n", "expected two ids and a label"),
+        ("a\tx\t1\n", "no document has the id 'x'"),
+        ("a\tb\t1\na\tb\t2\n", "line 2: label '2'"),
+        ("a\tb\t1\nb\ta\t0\n", "another label"),
+    ] {
+        desk.write("pairs.tsv", pairs);
+        let (_, err) = desk.run(&args, 2);
+        assert!(err.contains(part), "{err}");
+    }
+}
+
+#[test]
+fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
+    let desk = Desk::new();
+    let lines: String = (0..5000)
+        .map(|n| format!("{{\"id\":{n},\"text\":\"document {n} has {} and {}\"}}\n", n % 7, n * n))
+        .collect();
+    desk.write("many.jsonl", lines);
+    let (one, _) = desk.run(&["simhash", "many.jsonl", "--doc-threads", "1"], 0);
+    let (four, _) = desk.run(&["simhash", "many.jsonl", "--doc-threads", "4"], 0);
+    assert!(one == four);
+    let ids: Vec<usize> =
+        one.lines().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect();
+    assert_eq!(ids, (0..5000).collect::<Vec<_>>());
+    // A reader that has seen enough ends it without an error.
+    let mut command = Command::cargo_bin("fpstore").unwrap();
+    command.args(["simhash", "many.jsonl"]).current_dir(desk.folder.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn help_has_examples_and_the_short_one_is_short() {
+    let desk = Desk::new();
+    for command in ["simhash", "df", "compare", "evaluate"] {
+        let (long, _) = desk.run(&[command, "--help"], 0);
+        assert!(long.contains("Examples:"), "{command}");
+        let (short, _) = desk.run(&[command, "-h"], 0);
+        assert!(short.lines().count() <= 40, "{command}: {}", short.lines().count());
+    }
+}
