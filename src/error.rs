@@ -8,8 +8,6 @@ use crate::fingerprint::ParseFingerprintError;
 use crate::recipe::Recipe;
 use crate::section::Section;
 
-const MIB: f64 = 1024.0 * 1024.0;
-
 /// The result of everything that can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -68,6 +68,8 @@ mod error;
 mod fingerprint;
 mod format;
 mod id;
+#[cfg(feature = "build")]
+mod join;
 mod recipe;
 mod scheme;
 mod search;
@@ -90,6 +92,8 @@ pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
+#[cfg(feature = "build")]
+pub use join::{JoinInput, JoinOptions, Pair, Share, near_pairs, near_pairs_across};
 pub use recipe::Recipe;
 pub use scheme::{FAMILY_NAMES, Radius, Scheme};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};

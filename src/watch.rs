@@ -25,6 +25,8 @@ pub enum Phase {
     Ids,
     /// Syncing and publishing.
     Publish,
+    /// Looking for near pairs; fingerprints are counted, once for each block that they may agree on.
+    Join,
 }
 
 impl Phase {
@@ -36,6 +38,7 @@ impl Phase {
             Phase::Tables => "tables",
             Phase::Ids => "ids",
             Phase::Publish => "publish",
+            Phase::Join => "join",
         }
     }
 }
