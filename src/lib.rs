@@ -93,7 +93,10 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
 #[cfg(feature = "build")]
-pub use join::{JoinInput, JoinOptions, Pair, Share, near_pairs, near_pairs_across};
+pub use join::{
+    BatchMode, DocumentPair, DocumentPairs, JoinInput, JoinOptions, Pair, Share, SortedPairs,
+    document_pairs, near_pairs, near_pairs_across, search_many, sorted_pairs, sorted_pairs_across,
+};
 pub use recipe::Recipe;
 pub use scheme::{FAMILY_NAMES, Radius, Scheme};
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};

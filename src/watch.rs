@@ -27,6 +27,8 @@ pub enum Phase {
     Publish,
     /// Looking for near pairs; fingerprints are counted, once for each block that they may agree on.
     Join,
+    /// Answering queries; they are counted.
+    Search,
 }
 
 impl Phase {
@@ -39,6 +41,7 @@ impl Phase {
             Phase::Ids => "ids",
             Phase::Publish => "publish",
             Phase::Join => "join",
+            Phase::Search => "search",
         }
     }
 }

@@ -81,13 +81,23 @@ enum IdsArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
+pub(super) enum FormatArg {
     /// A line each: fingerprint and id
     Lines,
     /// 8 bytes each, little-endian
     U64le,
     /// 16 bytes each: fingerprint and id, little-endian
     U64leId,
+}
+
+impl From<FormatArg> for InputFormat {
+    fn from(arg: FormatArg) -> InputFormat {
+        match arg {
+            FormatArg::Lines => InputFormat::Lines,
+            FormatArg::U64le => InputFormat::U64Le,
+            FormatArg::U64leId => InputFormat::U64LeId,
+        }
+    }
 }
 
 pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
@@ -129,16 +139,17 @@ fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
 }
 
 fn input_options(args: &BuildArgs) -> InputOptions {
-    let format = match args.input_format {
-        FormatArg::Lines => InputFormat::Lines,
-        FormatArg::U64le => InputFormat::U64Le,
-        FormatArg::U64leId => InputFormat::U64LeId,
-    };
-    InputOptions::default().format(format).radix(args.radix.into()).skip_bad(args.skip_bad)
+    InputOptions::default()
+        .format(args.input_format.into())
+        .radix(args.radix.into())
+        .skip_bad(args.skip_bad)
 }
 
 /// About how much all files hold, unless one does not tell.
-fn estimate(files: &[PathBuf], options: &InputOptions) -> anyhow::Result<Option<InputEstimate>> {
+pub(super) fn estimate(
+    files: &[PathBuf],
+    options: &InputOptions,
+) -> anyhow::Result<Option<InputEstimate>> {
     let mut all = InputEstimate::default();
     for file in files {
         match estimate_input(file, options)? {
@@ -162,15 +173,15 @@ fn scheme_of(text: &str, k: u32) -> anyhow::Result<Scheme> {
     }
 }
 
-fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
     if files.iter().any(|file| file == Path::new("-")) && io::stdin().is_terminal() {
-        bail!("no input: name a file, or pipe one in; see 'fpstore build --help'");
+        bail!("no input: name a file, or pipe one in; see --help");
     }
     Ok(files)
 }
 
-fn report_skipped(file: &Path, summary: &InputSummary) {
+pub(super) fn report_skipped(file: &Path, summary: &InputSummary) {
     for bad in &summary.skipped {
         say!("fpstore: {}: {}: {}", file.display(), bad.place, bad.reason);
     }

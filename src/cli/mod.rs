@@ -8,7 +8,10 @@ mod completions;
 mod dump;
 mod effort;
 mod info;
+mod join_input;
+mod pairs;
 mod query;
+mod sink;
 mod verify;
 
 use std::io;
@@ -42,6 +45,7 @@ struct Cli {
 enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
+    Pairs(pairs::PairsArgs),
     Info(info::InfoArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
@@ -98,6 +102,7 @@ pub(crate) fn run() -> ExitCode {
     let done = match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
+        Command::Pairs(args) => pairs::run(args),
         Command::Info(args) => info::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),
@@ -148,6 +153,10 @@ fn hint(error: &Error) -> Option<String> {
         Error::NoSpace { .. } => Some(
             "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check begins \
              all the same"
+                .into(),
+        ),
+        Error::TooManyPairs { .. } => Some(
+            "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
                 .into(),
         ),
         Error::Locked { .. } => Some("try again when it is done".into()),

@@ -1,14 +1,20 @@
 //! Many at once: all near pairs within a set or between two.
 
+mod batch;
 mod chains;
 mod near;
 mod options;
 mod pair;
 mod run;
+mod sorted;
 mod source;
 mod split;
 #[cfg(test)]
 mod tests;
 
+pub use batch::{BatchMode, search_many};
 pub use options::{JoinInput, JoinOptions, Share};
 pub use pair::{Pair, near_pairs, near_pairs_across};
+pub use sorted::{
+    DocumentPair, DocumentPairs, SortedPairs, document_pairs, sorted_pairs, sorted_pairs_across,
+};

@@ -100,6 +100,11 @@ pub struct JoinOptions {
     pub observer: Option<Observer>,
     /// Which part of the join to do.
     pub share: Share,
+    /// How many pairs may be found before it ends with
+    /// [`Error::TooManyPairs`](crate::Error::TooManyPairs).
+    pub max_pairs: Option<u64>,
+    /// Bytes of the memory that are taken by something else.
+    pub(super) held: u64,
 }
 
 impl JoinOptions {
@@ -112,6 +117,8 @@ impl JoinOptions {
             temp_dir: None,
             observer: None,
             share: Share::WHOLE,
+            max_pairs: None,
+            held: 0,
         }
     }
 
@@ -133,7 +140,9 @@ impl JoinOptions {
     pub(super) fn resources(&self) -> Result<Resources> {
         let folder = self.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
         std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
-        share_out(self.memory, self.threads, folder)
+        let mut resources = share_out(self.memory, self.threads, folder)?;
+        resources.memory = resources.memory.saturating_sub(self.held);
+        Ok(resources)
     }
 
     pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {

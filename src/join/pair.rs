@@ -4,7 +4,7 @@ use super::near::RawPair;
 use super::options::{JoinInput, JoinOptions};
 use super::run::Join;
 use super::source::Source;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
 /// Two fingerprints that lie within the distance asked for.
@@ -32,11 +32,12 @@ impl Pair {
 ///
 /// # Errors
 ///
-/// * [`Error::InvalidDistance`](crate::Error::InvalidDistance) if `options.k` is above 64,
-///   [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the memory is too little for the threads, or
+/// * [`Error::InvalidDistance`] if `options.k` is above 64,
+///   [`Error::InvalidOptions`] if the memory is too little for the threads, or
 ///   there is no such share or segment.
-/// * [`Error::Corrupt`](crate::Error::Corrupt) if a store is damaged.
-/// * [`Error::Interrupted`](crate::Error::Interrupted) if the observer says so, and whatever `each`
+/// * [`Error::Corrupt`] if a store is damaged.
+/// * [`Error::TooManyPairs`] past `options.max_pairs`.
+/// * [`Error::Interrupted`] if the observer says so, and whatever `each`
 ///   returns.
 ///
 /// After an error some pairs may have been handed out.
@@ -70,9 +71,11 @@ pub fn near_pairs<'a>(
     let resources = options.resources()?;
     let source = Source::open(input.into(), resources.memory / 2)?;
     let mut batch = Vec::new();
+    let mut limit = Limit { most: options.max_pairs.unwrap_or(u64::MAX), found: 0 };
     Join::new(vec![source], options, resources).run(&mut |found| {
         batch.clear();
         batch.extend(found.drain(..).map(|(one, other)| pair_of((one.min(other), one.max(other)))));
+        limit.count(batch.len())?;
         each(&batch)
     })
 }
@@ -82,7 +85,7 @@ pub fn near_pairs<'a>(
 ///
 /// # Errors
 ///
-/// As [`near_pairs`], and [`Error::RecipeMismatch`](crate::Error::RecipeMismatch) if two stores
+/// As [`near_pairs`], and [`Error::RecipeMismatch`] if two stores
 /// hold fingerprints made in different ways.
 ///
 /// # Examples
@@ -114,13 +117,28 @@ pub fn near_pairs_across<'a, 'b>(
     let room = (resources.memory / 2).saturating_sub(new.memory_len());
     let stored = Source::open(stored, room)?;
     let mut batch = Vec::new();
+    let mut limit = Limit { most: options.max_pairs.unwrap_or(u64::MAX), found: 0 };
     Join::new(vec![new, stored], options, resources).run(&mut |found| {
         batch.clear();
         batch.extend(found.drain(..).map(pair_of));
+        limit.count(batch.len())?;
         each(&batch)
     })
 }
 
 fn pair_of((first, second): RawPair) -> Pair {
     Pair { first: Fingerprint::new(first), second: Fingerprint::new(second) }
+}
+
+/// Counts pairs, and has enough of them some time.
+struct Limit {
+    most: u64,
+    found: u64,
+}
+
+impl Limit {
+    fn count(&mut self, more: usize) -> Result<()> {
+        self.found += more as u64;
+        if self.found > self.most { Err(Error::TooManyPairs { most: self.most }) } else { Ok(()) }
+    }
 }

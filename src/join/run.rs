@@ -288,7 +288,7 @@ impl Round<'_> {
 }
 
 /// Does the work for each item on a thread of its own, the last one on this one.
-fn side_by_side<T: Sync, R: Send>(
+pub(super) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {

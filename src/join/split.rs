@@ -24,6 +24,7 @@ const FEW: u64 = 24;
 pub(super) struct Split {
     blocks: Vec<u64>,
     agreeing: usize,
+    nanos: u64,
 }
 
 /// What a pair of one table agrees on, and where it must differ.
@@ -63,7 +64,16 @@ impl Split {
             }
         }
         let (blocks, agreeing) = best?;
-        Some(Split { blocks: even_blocks(varying, blocks), agreeing: agreeing as usize })
+        Some(Split {
+            blocks: even_blocks(varying, blocks),
+            agreeing: agreeing as usize,
+            nanos: least as u64,
+        })
+    }
+
+    /// Nanoseconds that it is expected to take on one thread, for values that are spread evenly.
+    pub(super) fn expected_nanos(&self) -> u64 {
+        self.nanos
     }
 
     /// The blocks that can be the first that a pair agrees on, in order.
@@ -130,6 +140,7 @@ mod tests {
             .map(|agreeing| Split {
                 blocks: even_blocks(varying, blocks(agreeing)),
                 agreeing: agreeing as usize,
+                nanos: 0,
             })
             .collect()
     }
