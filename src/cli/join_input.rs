@@ -14,9 +14,9 @@ use super::effort::{EffortArgs, Work};
 /// How the lines of files are read.
 #[derive(Args, Debug)]
 pub(super) struct ReadArgs {
-    /// How fingerprints are spelled in files
+    /// How given fingerprints are spelled; what is printed is always hex
     #[arg(long, value_enum, default_value = "hex")]
-    radix: RadixArg,
+    pub(super) radix: RadixArg,
     /// How records are laid out in files
     #[arg(long, value_enum, default_value = "lines")]
     input_format: FormatArg,

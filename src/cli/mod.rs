@@ -11,6 +11,7 @@ mod info;
 mod join_input;
 mod pairs;
 mod query;
+mod query_many;
 mod sink;
 mod verify;
 
