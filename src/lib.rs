@@ -94,7 +94,8 @@ pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
 #[cfg(feature = "build")]
 pub use join::{
-    BatchMode, DocumentPair, DocumentPairs, JoinInput, JoinOptions, Pair, Share, SortedPairs,
+    BatchMode, Cluster, ClusterMember, ClusterMethod, Clusters, Dedup, DocumentPair, DocumentPairs,
+    Fate, JoinInput, JoinOptions, KeepRule, Pair, Share, SortedPairs, clusters, dedup,
     document_pairs, near_pairs, near_pairs_across, search_many, sorted_pairs, sorted_pairs_across,
 };
 pub use recipe::Recipe;

@@ -29,6 +29,8 @@ pub enum Phase {
     Join,
     /// Answering queries; they are counted.
     Search,
+    /// Making clusters of what is near; fingerprints that are near others are counted.
+    Cluster,
 }
 
 impl Phase {
@@ -42,6 +44,7 @@ impl Phase {
             Phase::Publish => "publish",
             Phase::Join => "join",
             Phase::Search => "search",
+            Phase::Cluster => "cluster",
         }
     }
 }

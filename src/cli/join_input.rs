@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::{BuildOptions, Builder, IdPolicy, InputOptions, JoinOptions, Recipe, Scheme, Store};
+use fpstore::{
+    BuildOptions, Builder, IdPolicy, IdRef, InputOptions, JoinOptions, Recipe, Scheme, Store,
+    read_records,
+};
 use tempfile::TempDir;
 
 use super::RadixArg;
@@ -53,7 +56,22 @@ pub(super) struct Opened {
 }
 
 impl JoinInputArgs {
-    pub(super) fn open(&self, effort: &EffortArgs, work: &Work) -> anyhow::Result<Opened> {
+    /// Whether the input are files, whose records have an order.
+    pub(super) fn has_files(&self) -> bool {
+        matches!(self.inputs.as_slice(), [one, ..] if !one.is_dir())
+    }
+
+    pub(super) fn open(
+        &self,
+        effort: &EffortArgs,
+        work: &Work,
+        ids: Ids,
+    ) -> anyhow::Result<Opened> {
+        if ids == Ids::WithPlaces && !self.has_files() {
+            bail!(
+                "a store does not know in which order its records came; name files, or another rule"
+            );
+        }
         match self.inputs.as_slice() {
             [] => Ok(Opened { store: Store::open(&self.store)?, _folder: None }),
             [one] if one.is_dir() => Ok(Opened { store: Store::open(one)?, _folder: None }),
@@ -61,10 +79,36 @@ impl JoinInputArgs {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
-                temporary_store(files, &self.read, Recipe::external(), effort, work)
+                temporary_store(files, &self.read, Recipe::external(), effort, work, ids)
             }
         }
     }
+}
+
+/// What ids a store made from files gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ids {
+    /// Those of the files.
+    AsTheyAre,
+    /// Those of the files after the place of their record, so that the smallest id is that of the first
+    /// record.
+    WithPlaces,
+}
+
+/// Hex digits of a place.
+const PLACE_LEN: usize = 16;
+
+fn with_place(place: u64, id: Option<IdRef<'_>>) -> String {
+    match id {
+        Some(id) => format!("{place:016x}\t{id}"),
+        None => format!("{place:016x}"),
+    }
+}
+
+/// The place of a record and its own id.
+pub(super) fn split_place(id: &str) -> (u64, Option<&str>) {
+    let (place, own) = id.split_at_checked(PLACE_LEN).unwrap_or((id, ""));
+    (u64::from_str_radix(place, 16).unwrap_or_default(), own.strip_prefix('\t'))
 }
 
 /// A store of one table with all records of the files.
@@ -74,6 +118,7 @@ pub(super) fn temporary_store(
     recipe: Recipe,
     effort: &EffortArgs,
     work: &Work,
+    ids: Ids,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
     let parent = effort.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -82,7 +127,11 @@ pub(super) fn temporary_store(
         .tempdir_in(&parent)
         .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
     let scheme = Scheme::named("1", 3)?;
-    let mut options = BuildOptions::default().scheme(scheme).ids(IdPolicy::Auto).recipe(recipe);
+    let policy = match ids {
+        Ids::AsTheyAre => IdPolicy::Auto,
+        Ids::WithPlaces => IdPolicy::Text,
+    };
+    let mut options = BuildOptions::default().scheme(scheme).ids(policy).recipe(recipe);
     options.memory = effort.memory.map(|memory| memory.as_u64());
     options.threads = effort.threads.map(usize::from);
     options.temp_dir = Some(parent);
@@ -92,8 +141,16 @@ pub(super) fn temporary_store(
     if let Some(expected) = estimate(&files, &input)? {
         builder.expect(&expected, !effort.skip_space_check)?;
     }
+    let mut place = 0;
     for file in &files {
-        let read = builder.read(file, &input);
+        let read = match ids {
+            Ids::AsTheyAre => builder.read(file, &input),
+            Ids::WithPlaces => read_records(file, &input, |record| {
+                let id = with_place(place, record.id);
+                place += 1;
+                builder.push(record.fingerprint, &id)
+            }),
+        };
         let summary = read.inspect_err(|_| work.lost(builder.record_count()))?;
         work.aside(|| report_skipped(file, &summary));
     }

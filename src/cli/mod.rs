@@ -4,12 +4,15 @@
 mod output;
 
 mod build;
+mod cluster;
 mod completions;
+mod dedup;
 mod dump;
 mod effort;
 mod info;
 mod join_input;
 mod pairs;
+mod previous;
 mod query;
 mod query_many;
 mod sink;
@@ -47,6 +50,8 @@ enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
     Pairs(pairs::PairsArgs),
+    Cluster(cluster::ClusterArgs),
+    Dedup(dedup::DedupArgs),
     Info(info::InfoArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
@@ -104,6 +109,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
         Command::Pairs(args) => pairs::run(args),
+        Command::Cluster(args) => cluster::run(args),
+        Command::Dedup(args) => dedup::run(args),
         Command::Info(args) => info::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Dump(args) => dump::run(args),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Verdict;
 use super::effort::{EffortArgs, Work};
-use super::join_input::{JoinInputArgs, join_options};
+use super::join_input::{Ids, JoinInputArgs, join_options};
 use super::output::{IdPrinter, RowFormat, counted};
 use super::sink::OutputArgs;
 
@@ -62,7 +62,7 @@ pub(super) struct PairsArgs {
 pub(super) fn run(args: &PairsArgs) -> anyhow::Result<Verdict> {
     let mut out = args.output.open()?;
     let work = Work::start(&args.effort, args.quiet)?;
-    let opened = args.input.open(&args.effort, &work)?;
+    let opened = args.input.open(&args.effort, &work, Ids::AsTheyAre)?;
     let mut options = join_options(args.k, &args.effort, &work);
     options.max_pairs = args.max_pairs;
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;

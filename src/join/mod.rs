@@ -2,6 +2,10 @@
 
 mod batch;
 mod chains;
+mod cluster;
+mod components;
+mod dedup;
+mod keep;
 mod near;
 mod options;
 mod pair;
@@ -13,6 +17,9 @@ mod split;
 mod tests;
 
 pub use batch::{BatchMode, search_many};
+pub use cluster::{Cluster, ClusterMember, ClusterMethod, Clusters, clusters};
+pub use dedup::{Dedup, dedup};
+pub use keep::{Fate, KeepRule};
 pub use options::{JoinInput, JoinOptions, Share};
 pub use pair::{Pair, near_pairs, near_pairs_across};
 pub use sorted::{

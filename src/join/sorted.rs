@@ -227,13 +227,13 @@ pub fn document_pairs(
 ) -> Result<DocumentPairs> {
     let mut sorting = Sorting::new(options)?;
     let join_options = sorting.options(options);
-    let info = store.info();
-    let any_copies = info.id_count() > info.fingerprint_count() || info.segments.len() > 1;
+    let mut any_copies = false;
     let mut copies = 0;
-    if any_copies && !distinct {
+    if store.info().id_count() > 0 {
         store.for_each(|hit| {
             let ids = id_count(&hit)?;
-            if ids > 1 {
+            any_copies |= ids > 1;
+            if ids > 1 && !distinct {
                 let pair = Pair { first: hit.fingerprint(), second: hit.fingerprint() };
                 sorting.unsorted += ids * (ids - 1) / 2 - 1;
                 copies += ids * (ids - 1) / 2;

@@ -1,6 +1,6 @@
 //! Where the values of a join come from: memory, or a store that is read again for each pass.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::JoinInput;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::store::Store;
 /// Distinct values that can be passed over any number of times.
 #[derive(Debug)]
 pub(super) enum Source {
-    Memory(Vec<u64>),
+    Memory(Arc<Vec<u64>>),
     Stored { store: Store, segment: Option<usize>, count: u64 },
 }
 
@@ -23,7 +23,7 @@ impl Source {
                     values.sort_unstable();
                     values.dedup();
                 }
-                return Ok(Source::Memory(values));
+                return Ok(Source::Memory(Arc::new(values)));
             }
             JoinInput::Store(store) => (store, None),
             JoinInput::Segment(store, number) => (store, Some(number)),
@@ -48,7 +48,7 @@ impl Source {
             values.extend_from_slice(run);
             Ok(())
         })?;
-        Ok(Source::Memory(values))
+        Ok(Source::Memory(Arc::new(values)))
     }
 
     /// How many values there are, or a few more.
@@ -95,15 +95,15 @@ impl Source {
     }
 
     /// All values, in memory.
-    pub(super) fn values(&self) -> Result<Cow<'_, [u64]>> {
+    pub(super) fn values(&self) -> Result<Arc<Vec<u64>>> {
         match self {
-            Source::Memory(values) => Ok(Cow::Borrowed(values)),
+            Source::Memory(values) => Ok(Arc::clone(values)),
             Source::Stored { store, segment, count } => {
                 let again =
                     Source::Stored { store: store.clone(), segment: *segment, count: *count };
                 match again.load()? {
-                    Source::Memory(values) => Ok(Cow::Owned(values)),
-                    Source::Stored { .. } => Ok(Cow::Owned(Vec::new())),
+                    Source::Memory(values) => Ok(values),
+                    Source::Stored { .. } => Ok(Arc::default()),
                 }
             }
         }
