@@ -41,12 +41,12 @@
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder` and `read_records`: making stores |
+//! | `build` | `Builder` and `read_records`: making stores; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
 //! | `cli` (default) | the program `fpstore`; brings `build` |
 //!
 //! # What a caller can count on
 //!
-//! * No thread is started, nothing is logged, no global state is kept. [`Work`] counts what a search took.
+//! * No thread is started, except by building and by what works on many at once; nothing is logged, no global state is kept. [`Work`] counts what a search took.
 //! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and allocates
 //!   nothing once its memory has grown.
 //! * Errors are typed and say file, place and rule. After an error there is no partial answer.

@@ -34,9 +34,9 @@ fn brute(records: &[Record], k: u32, method: ClusterMethod) -> Vec<Row> {
         component[first] = Some(first);
         let mut next = 0;
         while next < reached.len() {
-            for at in 0..nodes.len() {
-                if component[at].is_none() && near(reached[next], at) {
-                    component[at] = Some(first);
+            for (at, home) in component.iter_mut().enumerate() {
+                if home.is_none() && near(reached[next], at) {
+                    *home = Some(first);
                     reached.push(at);
                 }
             }

@@ -215,7 +215,7 @@ impl Batch<'_> {
                     let mut walker = Walker::default();
                     let mut found: Vec<Matched> = Vec::new();
                     for steps in piece.chunks(STEP) {
-                        self.watch.tick(0)?;
+                        self.watch.report()?;
                         for &(_, query) in steps {
                             let needle = chunk[query as usize];
                             let segment = (number, &open.segment);

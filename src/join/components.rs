@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn positions_are_found() {
-        let mut values: Vec<u64> = (0..1000_u64).map(|i| i * i * i << (i % 40)).collect();
+        let mut values: Vec<u64> = (0..1000_u64).map(|i| (i * i * i) << (i % 40)).collect();
         values.extend([0, u64::MAX]);
         values.sort_unstable();
         values.dedup();

@@ -82,7 +82,7 @@ impl Join {
                     any |= value;
                     all &= value;
                 }
-                self.watch.tick(0)
+                self.watch.report()
             })?;
         }
         Ok(any & !all)
@@ -178,6 +178,8 @@ impl Join {
         let on_thread = |_: &usize| {
             let mut finder = Finder::new(self.k);
             let mut sink = |found: &mut Vec<RawPair>| {
+                // A crowd may have more pairs than anyone waits for.
+                self.watch.report()?;
                 (take.lock().unwrap_or_else(PoisonError::into_inner))(found)
             };
             work(&mut finder, &mut sink)?;
@@ -254,7 +256,7 @@ impl Round<'_> {
                     *at += 1;
                 }
             }
-            self.join.watch.tick(0)
+            self.join.watch.report()
         })
     }
 

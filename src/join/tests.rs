@@ -76,6 +76,60 @@ fn pairs_are_those_of_each_with_each() {
     }
 }
 
+/// What does not fit into memory is read again, and sorted in files.
+#[test]
+fn memory_does_not_change_what_is_found() {
+    let values = crowds(6000, 9);
+    let folder = tempfile::tempdir().unwrap();
+    let mut stores = Vec::new();
+    for (name, scheme) in [("one", "1"), ("other", "14")] {
+        let scheme = crate::Scheme::named(scheme, 3).unwrap();
+        let options = crate::BuildOptions::default().scheme(scheme);
+        let mut builder = crate::Builder::with_options(folder.path().join(name), options).unwrap();
+        for (&value, id) in values.iter().zip(0_u64..) {
+            builder.push(Fingerprint::new(value), id).unwrap();
+        }
+        stores.push(builder.finish().unwrap());
+    }
+    let expected = brute(&values, 3);
+    for store in &stores {
+        for (memory, threads) in [(1 << 14, 1), (1 << 15, 3), (1 << 18, 2), (1 << 30, 1)] {
+            let mut options = JoinOptions::new(3);
+            (options.memory, options.threads) = (Some(memory), Some(threads));
+            options.temp_dir = Some(folder.path().into());
+            let mut found = Vec::new();
+            let pairs = sorted_pairs(store, &options).unwrap();
+            assert_eq!(pairs.len(), expected.len() as u64);
+            pairs
+                .for_each(|pair| {
+                    found.push((pair.first.value(), pair.second.value()));
+                    Ok::<(), crate::Error>(())
+                })
+                .unwrap();
+            assert!(found == expected, "{memory} bytes, {threads} threads");
+            let across = sorted_pairs_across(&stores[0], store, &options).unwrap();
+            let distinct = store.info().fingerprint_count();
+            assert_eq!(across.len(), 2 * expected.len() as u64 + distinct);
+            let queries: Vec<Fingerprint> =
+                values[..500].iter().copied().map(Fingerprint::new).collect();
+            for mode in [BatchMode::Probe, BatchMode::Pass] {
+                let mut searcher = store.searcher();
+                let limits = crate::Limits::default();
+                search_many(store, &queries, &options, &limits, mode, |at, answer| {
+                    let one = searcher.search(queries[at], 3)?.to_matches()?;
+                    assert_eq!(answer.to_matches()?, one, "{mode:?}, {memory} bytes");
+                    Ok::<(), crate::Error>(())
+                })
+                .unwrap();
+            }
+        }
+        let mut options = JoinOptions::new(3);
+        (options.memory, options.threads) = (Some(1 << 14), Some(1));
+        let refused = clusters(store, &options, ClusterMethod::Star);
+        assert!(matches!(refused, Err(crate::Error::InvalidOptions { .. })));
+    }
+}
+
 #[test]
 fn shares_of_a_join_find_each_pair_once() {
     let values = crowds(4000, 7);
