@@ -75,6 +75,57 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Visits every stored fingerprint once, in some order that is always the same, many at a time.
+    #[cfg(feature = "build")]
+    pub(crate) fn for_each_run(&self, mut visit: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        if self.snapshot().segments().len() == 1 {
+            return self.for_each_run_of(0, &mut visit);
+        }
+        let mut run = Vec::with_capacity(RUN_COUNT);
+        self.for_each(|hit| {
+            run.push(hit.fingerprint().value());
+            if run.len() < RUN_COUNT {
+                return Ok(());
+            }
+            visit(&run)?;
+            run.clear();
+            Ok::<(), Error>(())
+        })?;
+        visit(&run)
+    }
+
+    /// As [`Store::for_each_run`], of the segment at a position.
+    #[cfg(feature = "build")]
+    pub(crate) fn for_each_run_of(
+        &self,
+        segment: usize,
+        visit: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let Some(open) = self.snapshot().segments().get(segment) else { return Ok(()) };
+        let Some(table) = open.segment.tables().first() else { return Ok(()) };
+        open.segment.expect_pass(table);
+        let mut values = open.segment.values(table);
+        let mut natural = Vec::new();
+        while let Some((_, run)) = values.next_run()? {
+            if table.permutation.is_identity() {
+                visit(run)?;
+                continue;
+            }
+            natural.clear();
+            let invert = |&value: &u64| table.permutation.invert(Permuted(value)).value();
+            natural.extend(run.iter().map(invert));
+            visit(&natural)?;
+        }
+        open.segment.expect_probes(table);
+        Ok(())
+    }
+}
+
+/// Values handed out together where segments are merged.
+#[cfg(feature = "build")]
+const RUN_COUNT: usize = 1 << 12;
+
 type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 
 /// The fingerprints of one segment, ascending, with their ranks in the first table.

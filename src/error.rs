@@ -130,6 +130,11 @@ pub enum Error {
         /// What would be too large, and the limit.
         reason: String,
     },
+    /// There are more near pairs than were allowed.
+    TooManyPairs {
+        /// How many were allowed.
+        most: u64,
+    },
     /// A bad record in the input.
     BadInput {
         /// The name of the input.
@@ -260,6 +265,7 @@ impl fmt::Display for Error {
             Error::Interrupted => f.write_str("interrupted"),
             Error::InvalidFingerprint(fault) => fault.fmt(f),
             Error::TooLarge { reason } => f.write_str(reason),
+            Error::TooManyPairs { most } => write!(f, "there are more than {most} near pairs"),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
         }
     }

@@ -41,7 +41,7 @@
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder` and `read_records`: making stores; `PlanRequest`: choosing schemes |
+//! | `build` | `Builder` and `read_records`: making stores; `PlanRequest`: choosing schemes; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
 //! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |
@@ -50,7 +50,7 @@
 //!
 //! # What a caller can count on
 //!
-//! * No thread is started, nothing is logged, no global state is kept. [`Work`] counts what a search took.
+//! * No thread is started, except by building and by what works on many at once; nothing is logged, no global state is kept. [`Work`] counts what a search took.
 //! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and allocates
 //!   nothing once its memory has grown.
 //! * Errors are typed and say file, place and rule. After an error there is no partial answer.
@@ -78,6 +78,8 @@ mod error;
 mod fingerprint;
 mod format;
 mod id;
+#[cfg(feature = "build")]
+mod join;
 #[cfg(feature = "build")]
 mod planner;
 mod recipe;
@@ -111,6 +113,12 @@ pub use error::{Error, Fault, InputPlace, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
 pub use id::{Id, IdKind, IdRef};
+#[cfg(feature = "build")]
+pub use join::{
+    BatchMode, Cluster, ClusterMember, ClusterMethod, Clusters, Dedup, DocumentPair, DocumentPairs,
+    Fate, JoinInput, JoinOptions, KeepRule, Pair, Share, SortedPairs, clusters, dedup,
+    document_pairs, near_pairs, near_pairs_across, search_many, sorted_pairs, sorted_pairs_across,
+};
 #[cfg(feature = "build")]
 pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};
 pub use recipe::Recipe;

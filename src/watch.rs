@@ -25,6 +25,12 @@ pub enum Phase {
     Ids,
     /// Syncing and publishing.
     Publish,
+    /// Looking for near pairs; fingerprints are counted, once for each block that they may agree on.
+    Join,
+    /// Answering queries; they are counted.
+    Search,
+    /// Making clusters of what is near; fingerprints that are near others are counted.
+    Cluster,
 }
 
 impl Phase {
@@ -36,6 +42,9 @@ impl Phase {
             Phase::Tables => "tables",
             Phase::Ids => "ids",
             Phase::Publish => "publish",
+            Phase::Join => "join",
+            Phase::Search => "search",
+            Phase::Cluster => "cluster",
         }
     }
 }

@@ -24,29 +24,33 @@ impl BuildOptions {
         FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64 + MEMORY_MIN
     }
 
-    /// The threads that a build takes.
-    pub(super) fn thread_count(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.unwrap_or_else(cores).max(1)
-    }
-
     /// What may be used while temporary files go to `folder`.
     pub(super) fn resources(&self, folder: PathBuf) -> Result<Resources> {
-        let threads = self.thread_count();
-        let least = BuildOptions::memory_min(threads);
-        let memory =
-            self.memory.unwrap_or_else(|| (usable_memory() / 4).max(DEFAULT_MIN).max(least));
-        if memory < least {
-            let reason = format!(
-                "{:.1} MiB of memory are too few for {threads} threads, {:.1} MiB are the least",
-                mib(memory),
-                mib(least)
-            );
-            return Err(Error::InvalidOptions { reason });
-        }
-        let fixed = FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64;
-        Ok(Resources { memory: memory - fixed, threads, folder: ScratchFolder::new(folder) })
+        share_out(self.memory, self.threads, folder)
     }
+}
+
+/// What may be used of so much memory by so many threads, or of what the machine has, while temporary
+/// files go to `folder`.
+pub(crate) fn share_out(
+    memory: Option<u64>,
+    threads: Option<usize>,
+    folder: PathBuf,
+) -> Result<Resources> {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.unwrap_or_else(cores).max(1);
+    let least = BuildOptions::memory_min(threads);
+    let memory = memory.unwrap_or_else(|| (usable_memory() / 4).max(DEFAULT_MIN).max(least));
+    if memory < least {
+        let reason = format!(
+            "{:.1} MiB of memory are too few for {threads} threads, {:.1} MiB are the least",
+            mib(memory),
+            mib(least)
+        );
+        return Err(Error::InvalidOptions { reason });
+    }
+    let fixed = FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64;
+    Ok(Resources { memory: memory - fixed, threads, folder: ScratchFolder::new(folder) })
 }
 
 fn mib(bytes: u64) -> f64 {

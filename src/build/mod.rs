@@ -14,6 +14,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use budget::share_out;
 pub use choice::SchemeChoice;
 pub use input::{
     InputFormat, InputOptions, InputSummary, Record, SkippedRecord, estimate_input, read_records,

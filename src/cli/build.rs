@@ -188,7 +188,10 @@ fn input_options(args: &BuildArgs) -> InputOptions {
 }
 
 /// About how much all files hold, unless one does not tell.
-fn estimate(files: &[PathBuf], options: &InputOptions) -> anyhow::Result<Option<InputEstimate>> {
+pub(super) fn estimate(
+    files: &[PathBuf],
+    options: &InputOptions,
+) -> anyhow::Result<Option<InputEstimate>> {
     let mut all = InputEstimate::default();
     for file in files {
         match estimate_input(file, options)? {
@@ -226,7 +229,7 @@ pub(super) fn scheme_of(
 pub(super) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
     if files.iter().any(|file| file == Path::new("-")) && io::stdin().is_terminal() {
-        bail!("no input: name a file, or pipe one in; see 'fpstore build --help'");
+        bail!("no input: name a file, or pipe one in; see --help");
     }
     Ok(files)
 }

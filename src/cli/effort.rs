@@ -28,7 +28,7 @@ pub(super) struct EffortArgs {
     /// Threads; one for each core if not given
     #[arg(long, value_name = "N", env = "FPSTORE_THREADS")]
     pub(super) threads: Option<NonZeroUsize>,
-    /// Directory for temporary files; beside the store if not given
+    /// Directory for temporary files; if not given, beside a store that is built, else the system's
     #[arg(long, value_name = "DIR")]
     pub(super) temp_dir: Option<PathBuf>,
     /// Begin even if the disk seems too small
@@ -82,6 +82,14 @@ impl Work {
                 false => ControlFlow::Continue(()),
             }
         })
+    }
+
+    /// Asks whether to go on, where there is nothing to tell.
+    pub(super) fn check(&self) -> Result<(), fpstore::Error> {
+        match self.interrupted.load(Ordering::Relaxed) {
+            true => Err(fpstore::Error::Interrupted),
+            false => Ok(()),
+        }
     }
 
     /// Prints lines without disturbing the bar.

@@ -5,21 +5,28 @@ mod output;
 
 mod budget;
 mod build;
+mod cluster;
 mod compare;
 mod completions;
 mod costs;
 mod curve;
+mod dedup;
 mod df;
 mod documents;
 mod dump;
 mod effort;
 mod evaluate;
 mod info;
+mod join_input;
+mod pairs;
 mod plan;
 mod plot;
+mod previous;
 mod query;
+mod query_many;
 mod recipe_args;
 mod simhash;
+mod sink;
 mod stats;
 mod verify;
 
@@ -54,6 +61,9 @@ struct Cli {
 enum Command {
     Build(build::BuildArgs),
     Query(query::QueryArgs),
+    Pairs(pairs::PairsArgs),
+    Cluster(cluster::ClusterArgs),
+    Dedup(dedup::DedupArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
     Plan(plan::PlanArgs),
@@ -116,6 +126,9 @@ pub(crate) fn run() -> ExitCode {
     let done = match &cli.command {
         Command::Build(args) => build::run(args),
         Command::Query(args) => query::run(args),
+        Command::Pairs(args) => pairs::run(args),
+        Command::Cluster(args) => cluster::run(args),
+        Command::Dedup(args) => dedup::run(args),
         Command::Info(args) => info::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Plan(args) => plan::run(args),
@@ -174,6 +187,10 @@ fn hint(error: &Error) -> Option<String> {
         Error::NoSpace { .. } => Some(
             "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check begins \
              all the same"
+                .into(),
+        ),
+        Error::TooManyPairs { .. } => Some(
+            "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
                 .into(),
         ),
         Error::Locked { .. } => Some("try again when it is done".into()),

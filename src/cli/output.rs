@@ -60,6 +60,19 @@ impl IdPrinter {
         IdPrinter { escape: io::stdout().is_terminal() }
     }
 
+    /// Escapes if the results go to a terminal.
+    pub(crate) fn for_sink(sink: &super::sink::Sink) -> Self {
+        IdPrinter { escape: sink.is_terminal() }
+    }
+
+    /// An id in a column that is not the last one: its tabs are spelled out.
+    pub(crate) fn show_column<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.show(text) {
+            Cow::Borrowed(text) if text.contains('\t') => Cow::Owned(text.replace('\t', "\\t")),
+            shown => shown,
+        }
+    }
+
     pub(crate) fn show<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.escape { without_controls(text) } else { Cow::Borrowed(text) }
     }

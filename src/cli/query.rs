@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use super::documents::QueryDocumentArgs;
 use super::output::{IdPrinter, RowFormat, counted, grouped, stdout};
-use super::{RadixArg, StoreArg, Verdict};
+use super::query_many::{self, Asked, ManyArgs};
+use super::{StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
 Find every stored fingerprint within k bits of the given ones, with ids.
@@ -28,20 +29,28 @@ has one line with an empty id.
 A store that was built from documents knows how their fingerprints were made, so it can be asked for a text or \
 a file; what it weighed by (--df, --stop-words, --weights) must be given again.
 
+--from FILE answers all records of a file, much faster than one by one, in their order. Where a record has an id it comes first: another column, or another field.
+
 Exit status: 0 if anything was found, 1 if nothing was, 2 if it could not answer.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore query c0f1789bed2eb9b8 -s pages.fps
   fpstore query --file page.html -s pages.fps
-  cut -f1 new.tsv | fpstore query - -k 6 --format json";
+  cut -f1 new.tsv | fpstore query - -k 6 --format json
+  fpstore query --from new.tsv.zst -s pages.fps > near.tsv";
 
 /// Find fingerprints within k bits, with ids
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct QueryArgs {
     /// Fingerprints; - reads them from standard input, one a line
-    #[arg(value_name = "HEX", required_unless_present_any = ["text", "file"], allow_negative_numbers = true)]
+    #[arg(
+        value_name = "HEX",
+        required_unless_present_any = ["text", "file", "from"],
+        conflicts_with = "from",
+        allow_negative_numbers = true
+    )]
     needles: Vec<String>,
     /// Ask for a text, by the recipe of the store; may be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Documents")]
@@ -62,16 +71,16 @@ pub(super) struct QueryArgs {
     /// How to print
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
-    /// How the given fingerprints are spelled; answers are always hex
-    #[arg(long, value_enum, default_value = "hex")]
-    radix: RadixArg,
     /// Say on standard error how each answer was found and what it took
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    many: ManyArgs,
 }
 
 pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
-    let radix = args.radix.into();
+    query_many::check(&args.many, args.explain)?;
+    let radix = args.many.read.options().radix;
     // Every argument is read before any is asked, so that a slip of the pen costs nothing.
     let mut needles = args
         .needles
@@ -84,15 +93,18 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
     let store = args.store.open()?;
     needles.extend(args.documents.fingerprints(&store, &args.text, &args.file)?.map(Some));
     let k = args.k.unwrap_or(store.tuned_k());
+    let limits = match args.limit {
+        Some(most) => Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX)),
+        None => Limits::default(),
+    };
+    if !args.many.from.is_empty() {
+        let asked = Asked { k, limits, format: args.format };
+        return query_many::run(&args.many, &store, &asked);
+    }
     let mut asker = Asker {
         searcher: store.searcher(),
         k,
-        limits: match args.limit {
-            Some(most) => {
-                Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX))
-            }
-            None => Limits::default(),
-        },
+        limits,
         format: args.format,
         expected: None,
         printer: IdPrinter::for_stdout(),
@@ -166,8 +178,8 @@ impl Asker<'_> {
         let micros = start.elapsed().as_secs_f64() * 1e6;
         self.line.clear();
         match self.format {
-            RowFormat::Tsv => write_tsv(&mut self.line, needle, &answer, &self.printer)?,
-            RowFormat::Json => write_json(&mut self.line, needle, &answer)?,
+            RowFormat::Tsv => write_tsv(&mut self.line, None, needle, &answer, &self.printer)?,
+            RowFormat::Json => write_json(&mut self.line, None, needle, &answer)?,
         }
         self.found |= !answer.is_empty();
         let outcome = answer.outcome();
@@ -195,29 +207,37 @@ impl Asker<'_> {
     }
 }
 
-fn write_tsv(
+/// Writes the lines of an answer, after the id of the query if it has one.
+pub(super) fn write_tsv(
     out: &mut Vec<u8>,
+    query_id: Option<&str>,
     needle: Fingerprint,
     answer: &Answer<'_>,
     printer: &IdPrinter,
 ) -> anyhow::Result<()> {
+    let query = match query_id {
+        Some(id) => format!("{}\t{needle}", printer.show_column(id)),
+        None => needle.to_string(),
+    };
     for hit in answer.hits() {
         let mut bare = true;
         for id in hit.ids() {
             bare = false;
             let id = id?.to_string();
             let (fingerprint, distance) = (hit.fingerprint(), hit.distance());
-            writeln!(out, "{needle}\t{fingerprint}\t{distance}\t{}", printer.show(&id))?;
+            writeln!(out, "{query}\t{fingerprint}\t{distance}\t{}", printer.show(&id))?;
         }
         if bare {
-            writeln!(out, "{needle}\t{}\t{}\t", hit.fingerprint(), hit.distance())?;
+            writeln!(out, "{query}\t{}\t{}\t", hit.fingerprint(), hit.distance())?;
         }
     }
     Ok(())
 }
 
 #[derive(Serialize)]
-struct JsonAnswer {
+struct JsonAnswer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
     query: String,
     matches: Vec<JsonMatch>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -232,7 +252,13 @@ struct JsonMatch {
     ids: Vec<String>,
 }
 
-fn write_json(out: &mut Vec<u8>, needle: Fingerprint, answer: &Answer<'_>) -> anyhow::Result<()> {
+/// Writes an answer as one object on a line.
+pub(super) fn write_json(
+    out: &mut Vec<u8>,
+    id: Option<&str>,
+    needle: Fingerprint,
+    answer: &Answer<'_>,
+) -> anyhow::Result<()> {
     let mut matches = Vec::with_capacity(answer.len());
     for hit in answer.hits() {
         let ids: Result<Vec<String>, _> = hit.ids().map(|id| id.map(|id| id.to_string())).collect();
@@ -243,7 +269,7 @@ fn write_json(out: &mut Vec<u8>, needle: Fingerprint, answer: &Answer<'_>) -> an
         });
     }
     let cut = answer.outcome().cut;
-    serde_json::to_writer(&mut *out, &JsonAnswer { query: needle.to_string(), matches, cut })?;
+    serde_json::to_writer(&mut *out, &JsonAnswer { id, query: needle.to_string(), matches, cut })?;
     out.push(b'\n');
     Ok(())
 }

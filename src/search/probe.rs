@@ -53,23 +53,28 @@ pub(crate) fn probe<D: AsRef<[u8]>>(
     scratch: &mut ProbeScratch,
     collector: &mut Collector,
 ) -> Result<()> {
-    let ProbeScratch { entries, probes, candidates } = scratch;
-    entries.clear();
-    probes.clear();
-    candidates.clear();
-    for (number, (table, radius)) in segment.tables().iter().zip(radii).enumerate() {
-        if let Some(radius) = *radius {
-            entries.push(Entry::new(number, table, radius, collector.needle));
-        }
-    }
-    let tables = segment.tables();
-    let mut pass = Pass { segment, tables, entries, probes, candidates, collector };
+    let mut pass = Pass::new(segment, radii, scratch, collector);
     for number in 0..pass.entries.len() {
         pass.enter(number)?;
     }
     pass.run()
 }
 
+/// As [`probe`], but finds only what the table at one position reports.
+#[cfg(feature = "build")]
+pub(crate) fn probe_table<D: AsRef<[u8]>>(
+    segment: &Segment<D>,
+    radii: &[Radius],
+    table: usize,
+    scratch: &mut ProbeScratch,
+    collector: &mut Collector,
+) -> Result<()> {
+    let mut pass = Pass::new(segment, radii, scratch, collector);
+    if let Some(number) = pass.entries.iter().position(|entry| entry.table == table) {
+        pass.enter(number)?;
+    }
+    pass.run()
+}
 /// One run through index lines, heads and tails.
 struct Pass<'a, D> {
     segment: &'a Segment<D>,
@@ -81,6 +86,24 @@ struct Pass<'a, D> {
 }
 
 impl<'a, D: AsRef<[u8]>> Pass<'a, D> {
+    fn new(
+        segment: &'a Segment<D>,
+        radii: &[Radius],
+        scratch: &'a mut ProbeScratch,
+        collector: &'a mut Collector,
+    ) -> Self {
+        let ProbeScratch { entries, probes, candidates } = scratch;
+        entries.clear();
+        probes.clear();
+        candidates.clear();
+        for (number, (table, radius)) in segment.tables().iter().zip(radii).enumerate() {
+            if let Some(radius) = *radius {
+                entries.push(Entry::new(number, table, radius, collector.needle));
+            }
+        }
+        Pass { segment, tables: segment.tables(), entries, probes, candidates, collector }
+    }
+
     /// Lists the blocks of all prefixes within the radius of one table.
     fn enter(&mut self, number: usize) -> Result<()> {
         let (entry, table) = self.entry(number);

@@ -159,12 +159,12 @@ pub(crate) struct Collector {
     pub(crate) segment: usize,
     pub(crate) work: Work,
     limits: Limits,
-    found: Vec<Found>,
+    pub(super) found: Vec<Found>,
     cut: bool,
 }
 
 impl Collector {
-    fn restart(&mut self, needle: Fingerprint, k: u32, limits: Limits) {
+    pub(super) fn restart(&mut self, needle: Fingerprint, k: u32, limits: Limits) {
         self.needle = needle;
         self.k = k;
         self.limits = limits;

@@ -1,0 +1,121 @@
+//! `fpstore pairs`: every pair of documents whose fingerprints are near.
+
+use std::io::Write;
+
+use clap::Args;
+use fpstore::{DocumentPair, document_pairs};
+use serde::Serialize;
+
+use super::Verdict;
+use super::effort::{EffortArgs, Work};
+use super::join_input::{Ids, JoinInputArgs, join_options};
+use super::output::{IdPrinter, RowFormat, counted};
+use super::sink::OutputArgs;
+
+const LONG_ABOUT: &str = "\
+Find every pair of documents whose fingerprints lie within k bits, each pair once.
+
+The input is a store, or files as 'build' reads them. TSV has one line a pair: first fingerprint, second, \
+distance, first id, second id, by ascending first fingerprint, then second, then in the order of the ids; \
+the first fingerprint is the smaller one. Documents that share a fingerprint are pairs at distance 0, \
+which --distinct leaves out. A fingerprint without ids counts as one document.
+
+The count is said before anything is written. Of n equal documents there are n(n-1)/2 pairs, so mind \
+--max-pairs; 'cluster' does not list them one by one.
+
+Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes a pair.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
+  fpstore pairs pages.fps --distinct | cut -f4,5
+
+Exit status: 0 if there is any pair, 1 if there is none, 2 if it could not tell.";
+
+/// Find all pairs of near-duplicates
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(super) struct PairsArgs {
+    #[command(flatten)]
+    input: JoinInputArgs,
+    /// The distance in bits, inclusive
+    #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
+    k: u32,
+    /// Leave out pairs of documents that share a fingerprint
+    #[arg(long)]
+    distinct: bool,
+    /// Stop, and write nothing, if there are more pairs
+    #[arg(long, value_name = "N")]
+    max_pairs: Option<u64>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: RowFormat,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    effort: EffortArgs,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &PairsArgs) -> anyhow::Result<Verdict> {
+    let mut out = args.output.open()?;
+    let work = Work::start(&args.effort, args.quiet)?;
+    let opened = args.input.open(&args.effort, &work, Ids::AsTheyAre)?;
+    let mut options = join_options(args.k, &args.effort, &work);
+    options.max_pairs = args.max_pairs;
+    let pairs = document_pairs(&opened.store, &options, args.distinct)?;
+    work.done();
+    if !args.quiet {
+        say!("fpstore: {} within {} bits", counted(pairs.len(), "pair", "pairs"), args.k);
+    }
+    let printer = IdPrinter::for_sink(&out);
+    pairs.for_each(|pair| -> anyhow::Result<()> {
+        work.check()?;
+        match args.format {
+            RowFormat::Tsv => write_tsv(&mut out, &pair, &printer),
+            RowFormat::Json => write_json(&mut out, &pair),
+        }
+    })?;
+    out.finish()?;
+    Ok(if pairs.is_empty() { Verdict::No } else { Verdict::Yes })
+}
+
+fn write_tsv(
+    out: &mut impl Write,
+    pair: &DocumentPair<'_>,
+    printer: &IdPrinter,
+) -> anyhow::Result<()> {
+    let [first, second] =
+        [pair.first_id, pair.second_id].map(|id| id.map_or(String::new(), |id| id.to_string()));
+    let (one, other, distance) = (pair.pair.first, pair.pair.second, pair.pair.distance());
+    writeln!(
+        out,
+        "{one}\t{other}\t{distance}\t{}\t{}",
+        printer.show_column(&first),
+        printer.show_column(&second)
+    )?;
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct JsonPair {
+    first: String,
+    second: String,
+    distance: u32,
+    first_id: Option<String>,
+    second_id: Option<String>,
+}
+
+fn write_json(out: &mut impl Write, pair: &DocumentPair<'_>) -> anyhow::Result<()> {
+    let line = JsonPair {
+        first: pair.pair.first.to_string(),
+        second: pair.pair.second.to_string(),
+        distance: pair.pair.distance(),
+        first_id: pair.first_id.map(|id| id.to_string()),
+        second_id: pair.second_id.map(|id| id.to_string()),
+    };
+    serde_json::to_writer(&mut *out, &line)?;
+    Ok(out.write_all(b"\n")?)
+}

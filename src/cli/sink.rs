@@ -1,0 +1,107 @@
+//! Where results go: standard output, or a file that appears only once it is whole.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use tempfile::NamedTempFile;
+
+use super::output::stdout;
+
+/// Where to write.
+#[derive(Args, Debug)]
+pub(super) struct OutputArgs {
+    /// Write to FILE, which appears once it is whole; standard output if not given or -
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Replace files that are there already
+    #[arg(short, long)]
+    pub(super) force: bool,
+}
+
+impl OutputArgs {
+    pub(super) fn open(&self) -> anyhow::Result<Sink> {
+        match &self.output {
+            Some(path) if path != Path::new("-") => Sink::file(path, self.force),
+            _ => Ok(Sink::Stdout(stdout())),
+        }
+    }
+}
+
+/// Something to write results to; a file needs [`Sink::finish`] to get its name.
+pub(super) enum Sink {
+    Stdout(BufWriter<StdoutLock<'static>>),
+    File { file: BufWriter<NamedTempFile>, path: PathBuf, replace: bool },
+}
+
+impl Sink {
+    /// A file at `path`, under a temporary name beside it until it is finished.
+    pub(super) fn file(path: &Path, replace: bool) -> anyhow::Result<Self> {
+        if path.is_dir() {
+            bail!("cannot write {}: it is a directory", path.display());
+        }
+        if !replace && path.exists() {
+            bail!(
+                "{} is there already; --force replaces it once the new one is whole",
+                path.display()
+            );
+        }
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".fpstore-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let file = builder
+            .tempfile_in(folder)
+            .map_err(|failed| failed.raw_os_error().map_or(failed, io::Error::from_raw_os_error))
+            .with_context(|| format!("cannot create a file in {}", folder.display()))?;
+        Ok(Sink::File { file: BufWriter::with_capacity(1 << 16, file), path: path.into(), replace })
+    }
+
+    /// Whether control characters must not go there as they are.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self, Sink::Stdout(_)) && io::stdout().is_terminal()
+    }
+
+    /// Sees to it that all is written, and gives a file its name.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Sink::Stdout(mut out) => Ok(out.flush()?),
+            Sink::File { file, path, replace } => {
+                let cannot = || format!("cannot write {}", path.display());
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error);
+                let file = file.with_context(cannot)?;
+                file.as_file().sync_all().with_context(cannot)?;
+                let named = match replace {
+                    true => file.persist(&path),
+                    false => file.persist_noclobber(&path),
+                };
+                named.map_err(|failed| failed.error).with_context(cannot)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Stdout(out) => out.write(bytes),
+            Sink::File { file, .. } => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::Stdout(out) => out.flush(),
+            Sink::File { file, .. } => file.flush(),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The commands that join are a contract, too: columns, exit statuses, files that are whole or not there.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PAGES: &str = "\
+0000000000000000\ta
+0000000000000007\tb
+0000000000000007\tcopy of b
+00000000000000ff\tc,d
+ffffffffffffffff\tlonely
+000000000000001f\te
+";
+
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("pages.tsv"), PAGES).unwrap();
+        Desk { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn run_with(&self, args: &[&str], input: &[u8]) -> Output {
+        let mut command = Command::cargo_bin("fpstore").unwrap();
+        command.args(args).current_dir(self.folder.path()).env_remove("FPSTORE");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input);
+        child.wait_with_output().unwrap()
+    }
+
+    fn run(&self, args: &[&str], status: i32) -> (String, String) {
+        self.run_on(args, "", status)
+    }
+
+    fn run_on(&self, args: &[&str], input: &str, status: i32) -> (String, String) {
+        let output = self.run_with(args, input.as_bytes());
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
+        assert!(err.lines().all(|line| line.starts_with("fpstore: ")), "{args:?}: {err}");
+        (out, err)
+    }
+
+    /// Nothing but what the test put there and these.
+    fn assert_files(&self, expected: &[&str]) {
+        let mut names: Vec<String> = fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, expected);
+    }
+}
+
+const PAIRS: &str = "\
+0000000000000000\t0000000000000007\t3\ta\tb
+0000000000000000\t0000000000000007\t3\ta\tcopy of b
+0000000000000007\t0000000000000007\t0\tb\tcopy of b
+0000000000000007\t000000000000001f\t2\tb\te
+0000000000000007\t000000000000001f\t2\tcopy of b\te
+000000000000001f\t00000000000000ff\t3\te\tc,d
+";
+
+#[test]
+fn pairs_come_from_files_from_input_and_from_stores_alike() {
+    let desk = Desk::new();
+    let (out, err) = desk.run(&["pairs", "pages.tsv"], 0);
+    assert_eq!((out.as_str(), err.as_str()), (PAIRS, "fpstore: 6 pairs within 3 bits\n"));
+    assert_eq!(desk.run_on(&["pairs", "-", "-q"], PAGES, 0), (PAIRS.into(), String::new()));
+    desk.run(&["build", "pages.tsv", "-q"], 0);
+    assert_eq!(desk.run(&["pairs"], 0).0, PAIRS);
+    assert_eq!(desk.run(&["pairs", "store.fps", "--threads", "1"], 0).0, PAIRS);
+    let distinct = desk.run(&["pairs", "-s", "store.fps", "--distinct"], 0).0;
+    assert!(!distinct.contains("\t0\t") && distinct.lines().count() == 5);
+    let (out, _) = desk.run(&["pairs", "-k", "2", "--format", "json"], 0);
+    let first: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    assert_eq!(first["first_id"], "b");
+    assert_eq!(first["second_id"], "copy of b");
+    assert_eq!(first["distance"], 0);
+    desk.assert_files(&["pages.tsv", "store.fps"]);
+}
+
+#[test]
+fn results_are_files_that_are_whole_or_not_there() {
+    let desk = Desk::new();
+    desk.run(&["pairs", "pages.tsv", "-o", "pairs.tsv"], 0);
+    assert_eq!(desk.read("pairs.tsv"), PAIRS);
+    let (_, err) = desk.run(&["pairs", "pages.tsv", "-k", "0", "-o", "pairs.tsv"], 2);
+    assert!(err.contains("--force"), "{err}");
+    desk.run(&["pairs", "pages.tsv", "-k", "0", "-o", "pairs.tsv", "--force"], 0);
+    assert_eq!(desk.read("pairs.tsv").lines().count(), 1);
+    // Too many, a bad line, a missing store: no file, and nothing beside it.
+    let (_, err) = desk.run(&["pairs", "pages.tsv", "--max-pairs", "5", "-o", "x"], 2);
+    assert!(err.contains("more than 5 near pairs") && err.contains("--max-pairs"), "{err}");
+    desk.write("bad.tsv", "0\ta\nxyz\n");
+    desk.run(&["cluster", "bad.tsv", "-o", "x"], 2);
+    desk.run(&["cluster", "-s", "missing.fps", "-o", "x"], 2);
+    desk.run(&["dedup", "--within", "bad.tsv", "-o", "x", "--matches", "y"], 2);
+    desk.run(&["pairs", "pages.tsv", "-o", "missing/x"], 2);
+    desk.assert_files(&["bad.tsv", "pages.tsv", "pairs.tsv"]);
+    assert_eq!(desk.run(&["cluster", "bad.tsv", "--skip-bad", "-q"], 1).0, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_join_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let mut lines = String::new();
+    for value in 0..400_000_u64 {
+        lines.push_str(&format!("{:016x}\n", value * 7));
+    }
+    desk.write("many.tsv", &lines);
+    desk.write("before.tsv", "untouched\n");
+    let mut command = Command::cargo_bin("fpstore").unwrap();
+    command.args([
+        "pairs",
+        "many.tsv",
+        "-k",
+        "6",
+        "-o",
+        "before.tsv",
+        "--force",
+        "--temp-dir",
+        ".",
+    ]);
+    command.current_dir(desk.folder.path()).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(desk.read("before.tsv"), "untouched\n");
+    desk.assert_files(&["before.tsv", "many.tsv", "pages.tsv"]);
+}
+
+#[test]
+fn clusters_have_columns_or_objects() {
+    let desk = Desk::new();
+    let expected = "\
+1\t5\t8\t0\t0000000000000007\tb
+1\t5\t8\t0\t0000000000000007\tcopy of b
+1\t5\t8\t2\t000000000000001f\te
+1\t5\t8\t3\t0000000000000000\ta
+1\t5\t8\t5\t00000000000000ff\tc,d
+";
+    let (out, err) = desk.run(&["cluster", "pages.tsv"], 0);
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        (expected, "fpstore: 1 cluster of 5 documents within 3 bits\n")
+    );
+    let (out, _) = desk.run(&["cluster", "pages.tsv", "--method", "star", "--format", "json"], 0);
+    let star: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((star["size"].as_u64(), star["diameter"].as_u64()), (Some(4), Some(5)));
+    assert_eq!(star["members"][0]["ids"][1], "copy of b");
+    assert_eq!(
+        desk.run(&["cluster", "pages.tsv", "-k", "1", "--keep", "first", "--drop"], 0).0,
+        "0000000000000007\tcopy of b\n"
+    );
+    let (out, err) = desk.run(&["cluster", "pages.tsv", "--keep", "smallest-id"], 0);
+    assert_eq!(out, "0000000000000000\ta\nffffffffffffffff\tlonely\n");
+    assert_eq!(err, "fpstore: 2 documents kept, 4 documents dropped\n");
+    let (out, _) =
+        desk.run(&["cluster", "pages.tsv", "--keep", "representative", "--method", "leader"], 0);
+    assert_eq!(out, "0000000000000000\ta\n00000000000000ff\tc,d\nffffffffffffffff\tlonely\n");
+    desk.run(&["build", "pages.tsv", "-q"], 0);
+    let (_, err) = desk.run(&["cluster", "--keep", "first"], 2);
+    assert!(err.contains("name files"), "{err}");
+    assert_eq!(desk.run(&["cluster", "--keep", "largest-cluster"], 0).0.lines().count(), 5);
+}
+
+#[test]
+fn numbers_of_clusters_are_kept() {
+    let desk = Desk::new();
+    desk.write(
+        "old.tsv",
+        "7\t2\t0\t0\t0000000000000007\tb\n7\t2\t0\t0\t0000000000000007\tcopy of b\n",
+    );
+    desk.write("more.tsv", "f000000000000000\tx\nf000000000000001\ty\nf000000000000001\tz\n");
+    let args = ["cluster", "more.tsv", "pages.tsv", "--stable", "old.tsv"];
+    let (out, _) = desk.run(&args, 0);
+    let numbers: Vec<&str> = out.lines().map(|line| line.split('\t').next().unwrap()).collect();
+    assert_eq!(numbers, ["7", "7", "7", "7", "7", "8", "8", "8"]);
+    desk.run(&[&args[..], &["--format", "json", "-o", "new.json"]].concat(), 0);
+    let (again, _) = desk.run(&["cluster", "pages.tsv", "more.tsv", "--stable", "new.json"], 0);
+    assert_eq!(again, out);
+    desk.write("old.tsv", "7\t2\n");
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("old.tsv: line 1: 2 columns"), "{err}");
+}
+
+#[test]
+fn new_records_are_compared_with_stored_ones() {
+    let desk = Desk::new();
+    desk.run(&["build", "pages.tsv", "-q"], 0);
+    let new =
+        "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n";
+    desk.write("new.tsv", new);
+    let args = ["dedup", "--against", "store.fps", "new.tsv"];
+    let (out, err) = desk.run(&[&args[..], &["--matches", "m.tsv"]].concat(), 0);
+    assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n");
+    assert_eq!(err, "fpstore: 4 new records: 3 records kept, 1 record dropped\n");
+    assert_eq!(
+        desk.read("m.tsv"),
+        "\
+0000000000000001\t0000000000000000\t1\tn2\ta\tstored
+0000000000000001\t0000000000000007\t2\tn2\tb\tstored
+0000000000000001\t0000000000000007\t2\tn2\tcopy of b\tstored
+"
+    );
+    let within =
+        [&args[..], &["--within", "--matches", "m.tsv", "--force", "-o", "kept.tsv"]].concat();
+    desk.run(&within, 0);
+    assert_eq!(desk.read("kept.tsv"), "f0f0f0f0f0f0f0f0\tn1\n");
+    assert_eq!(
+        desk.read("m.tsv").lines().skip(3).collect::<Vec<_>>(),
+        [
+            "f0f0f0f0f0f0f0f0\tf0f0f0f0f0f0f0f0\t0\t\tn1\tnew",
+            "f0f0f0f0f0f0f0f1\tf0f0f0f0f0f0f0f0\t1\tn3\tn1\tnew",
+        ]
+    );
+    let (out, _) = desk.run_on(&["dedup", "--within", "-"], new, 0);
+    assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\n");
+    assert_eq!(desk.run_with(&["dedup", "new.tsv"], b"").status.code(), Some(2));
+    desk.run(&["dedup", "--against", "missing.fps", "new.tsv"], 2);
+    assert_eq!(
+        desk.run_on(&["dedup", "--within", "-", "-q"], "", 0),
+        (String::new(), String::new())
+    );
+}
+
+#[test]
+fn many_queries_are_answered_as_each_is() {
+    let desk = Desk::new();
+    desk.run(&["build", "pages.tsv", "-q"], 0);
+    let queries = "0000000000000003\tq1\n0f0f000000000000\tnone\nffffffffffffffff\n";
+    desk.write("queries.tsv", queries);
+    let one_by_one = desk.run(&["query", "3", "0f0f000000000000", "ffffffffffffffff"], 0).0;
+    let (out, _) = desk.run(&["query", "--from", "queries.tsv"], 0);
+    let expected: String = one_by_one
+        .lines()
+        .map(|line| match line.starts_with("0000000000000003") {
+            true => format!("q1\t{line}\n"),
+            false => format!("{line}\n"),
+        })
+        .collect();
+    assert_eq!(out, expected);
+    assert_eq!(desk.run_on(&["query", "--from", "-"], queries, 0).0, out);
+    let (out, _) = desk.run(&["query", "--from", "queries.tsv", "--format", "json"], 0);
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 3);
+    assert_eq!(
+        (&answers[0]["id"], answers[1]["matches"].as_array().unwrap().len()),
+        (&"q1".into(), 0)
+    );
+    let (_, err) = desk.run(&["query", "--from", "queries.tsv", "--limit", "1"], 0);
+    assert!(err.contains("1 answer was cut"), "{err}");
+    desk.run(&["query", "--from", "queries.tsv", "-k", "0", "--radix", "dec"], 2);
+    desk.run(&["query", "--from", "missing.tsv"], 2);
+    let both = desk.run_with(&["query", "3", "--from", "queries.tsv"], b"");
+    assert_eq!(both.status.code(), Some(2));
+    desk.write("far.tsv", "00ff00ff00ff00ff\n");
+    assert_eq!(desk.run(&["query", "--from", "far.tsv"], 1).0, "");
+}
