@@ -2,7 +2,7 @@
 
 use crate::documents::{Body, DocumentOptions, FileKind, Item, Place};
 use crate::documents::{decode, html, json, plain};
-use crate::error::{Error, Result};
+use crate::error::{Error, InputPlace, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::Id;
 use crate::text::{SimHasher, Weight};
@@ -98,7 +98,7 @@ pub(super) fn work_on<W: Work>(
     options: &DocumentOptions,
     work: &mut W,
 ) -> Done<W::Out> {
-    let Item { place, body } = item;
+    let Item { mut place, body } = item;
     let outcome = match body {
         Body::JsonText(line) => json::text_of(&line, &options.id_field, &options.text_field)
             .map(|(id, text)| (id, work.whole(&text)))
@@ -116,6 +116,7 @@ pub(super) fn work_on<W: Work>(
                 Ok(Ok(())) => Ok((Id::Text(id.into()), work.finish())),
                 Ok(Err(fault)) => {
                     work.reset();
+                    place.at = Some(InputPlace::Byte(fault.offset));
                     Err(Fault::Bad(fault.to_string()))
                 }
                 Err(error) => {
