@@ -40,6 +40,11 @@ fn records(count: u64, ids: Ids) -> Vec<(u64, Option<Id>)> {
     (0..count).map(|i| (value(i), id(i))).collect()
 }
 
+/// Two halves: hundreds of builds had better not plan each time.
+fn halves() -> BuildOptions {
+    BuildOptions::default().scheme(Scheme::named("2", 3).unwrap())
+}
+
 fn build(path: &Path, options: BuildOptions, records: &[(u64, Option<Id>)]) -> Result<Store> {
     let mut builder = Builder::with_options(path, options)?;
     for (value, id) in records {
@@ -159,7 +164,7 @@ fn an_observer_sees_every_phase_and_may_end_the_build() {
         noted.lock().unwrap().push(progress.phase);
         ControlFlow::Continue(())
     });
-    build(&path, BuildOptions::default().observer(observer), &records).unwrap();
+    build(&path, halves().observer(observer), &records).unwrap();
     let mut phases = seen.lock().unwrap().clone();
     phases.dedup();
     assert_eq!(phases, [Phase::Read, Phase::Sort, Phase::Tables, Phase::Ids, Phase::Publish]);
@@ -169,7 +174,7 @@ fn an_observer_sees_every_phase_and_may_end_the_build() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
-        let options = BuildOptions::default().replace(true).observer(observer);
+        let options = halves().replace(true).observer(observer);
         let ended = build(&path, options, &records);
         assert!(matches!(ended, Err(Error::Interrupted)), "{phase:?}");
         assert!(only_segment(&path) == old);
@@ -188,12 +193,12 @@ const OLD: [(u64, Option<Id>); 1] = [(7, None)];
 impl Site {
     fn new(ids: Ids) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        build(&folder.path().join("old.fps"), BuildOptions::default(), &OLD).unwrap();
+        build(&folder.path().join("old.fps"), halves(), &OLD).unwrap();
         Site { folder, new: records(3000, ids) }
     }
 
     fn build(&self, name: &str) -> Result<Store> {
-        let options = BuildOptions::default().replace(true).memory(MEMORY_MIN).threads(2);
+        let options = halves().replace(true).memory(MEMORY_MIN).threads(2);
         build(&self.folder.path().join(name), options, &self.new)
     }
 
@@ -297,7 +302,7 @@ fn child_that_dies_at_a_step() {
     let variable = |name: &str| std::env::var(name).unwrap();
     let root = std::path::PathBuf::from(variable("FPSTORE_TEST_SITE"));
     faults::plan(&root, variable("FPSTORE_TEST_STEP").parse().unwrap(), Fault::Abort);
-    let options = BuildOptions::default().replace(true).memory(MEMORY_MIN).threads(2);
+    let options = halves().replace(true).memory(MEMORY_MIN).threads(2);
     let path = root.join(variable("FPSTORE_TEST_NAME"));
     build(&path, options, &records(3000, Ids::Mixed)).unwrap();
 }

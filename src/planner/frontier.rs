@@ -4,8 +4,10 @@ use crate::planner::estimate::SchemeEstimate;
 
 /// Within so much of the fastest, the smallest scheme is taken.
 const AS_FAST: f64 = 1.05;
-/// Within so much of that one's length, the plainest: samples are not so exact.
+/// Within so much of that one's length, the fastest: samples are not so exact.
 const AS_SMALL: f64 = 1.02;
+/// Within so much of that one's time, the plainest: on even bits they all are alike.
+const ALIKE: f64 = 1.005;
 
 /// Sorts by length, then time; marks the frontier and the choice; gives each its reason.
 pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
@@ -22,7 +24,9 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
     let fastest = least(&mut fits().map(|e| e.hot_micros));
     let fast = || fits().filter(|e| e.hot_micros <= fastest * AS_FAST);
     let smallest = least(&mut fast().map(|e| e.tables_len));
-    let plainest = fast().filter(|e| e.tables_len <= smallest * AS_SMALL).map(|e| e.order).min();
+    let small = || fast().filter(|e| e.tables_len <= smallest * AS_SMALL);
+    let best = least(&mut small().map(|e| e.hot_micros));
+    let plainest = small().filter(|e| e.hot_micros <= best * ALIKE).map(|e| e.order).min();
     let chosen = estimates.iter().position(|e| Some(e.order) == plainest);
     if let Some(chosen) = chosen {
         estimates[chosen].chosen = true;
