@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(radii_text(None), "scan");
         assert_eq!(radii_text(Some(&[Some(1), Some(1)])), "1,1");
         assert_eq!(radii_text(Some(&[Some(0); 14])), "0 x14");
-        assert_eq!(radii_text(Some(&[Some(1), None, None, None, Some(0)])), "1,- x3,0");
+        assert_eq!(radii_text(Some(&[Some(1), None, None, None, Some(0)])), "1,-,-,-,0");
         let mixed = [Some(1), Some(0), None, Some(1), Some(0), None, Some(1)];
         assert_eq!(radii_text(Some(&mixed)), "5 tables");
     }
