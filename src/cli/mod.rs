@@ -5,6 +5,8 @@ mod output;
 
 mod build;
 mod cluster;
+#[cfg(feature = "parquet")]
+mod cluster_table;
 mod completions;
 mod dedup;
 mod dump;
