@@ -19,7 +19,8 @@ const ROUNDS_OF_STORES: usize = 3;
 
 fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
-    let asked = std::env::var("FPSTORE_BENCH_N").ok().and_then(|n| n.parse().ok());
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
+    let asked = number("FPSTORE_BENCH_N");
     let counts = match (measuring, asked) {
         (false, _) => vec![10_000],
         (true, Some(count)) => vec![count],
@@ -27,14 +28,15 @@ fn main() {
     };
     println!("| case | contender | seconds, median | least to most | times the first |");
     println!("|---|---|---:|---:|---:|");
-    let rounds = if measuring { ROUNDS } else { 1 };
+    let most = number("FPSTORE_BENCH_ROUNDS").unwrap_or(ROUNDS);
+    let rounds = if measuring { most } else { 1 };
     for count in counts {
         for spread in Spread::ALL {
             compare(spread, count, rounds);
         }
         if measuring {
-            bounded(count, ROUNDS_OF_STORES);
-            crowded(count, ROUNDS_OF_STORES);
+            bounded(count, rounds.min(ROUNDS_OF_STORES));
+            crowded(count, rounds.min(ROUNDS_OF_STORES));
         }
     }
 }

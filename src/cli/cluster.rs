@@ -171,10 +171,10 @@ pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
     out.finish()?;
     if !args.quiet {
         say!(
-            "fpstore: {} of {} within {} bits",
+            "fpstore: {} of {} within {}",
             counted(count, "cluster", "clusters"),
             counted(documents, "document", "documents"),
-            args.k
+            counted(args.k.into(), "bit", "bits")
         );
     }
     Ok(if count == 0 { Verdict::No } else { Verdict::Yes })
