@@ -4,28 +4,114 @@
 mod data;
 mod pairs_baseline;
 
+use std::fmt::Debug;
 use std::time::Instant;
 
 use data::{Spread, count_name};
-use fpstore::{Fingerprint, JoinOptions, near_pairs};
+use fpstore::{
+    BuildOptions, Builder, ClusterMethod, Error, Fingerprint, JoinOptions, Scheme, Store, clusters,
+    near_pairs,
+};
+use tempfile::TempDir;
 
 const ROUNDS: usize = 7;
+const ROUNDS_OF_STORES: usize = 3;
 
 fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
-    let asked = std::env::var("FPSTORE_BENCH_N").ok().and_then(|n| n.parse().ok());
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
+    let asked = number("FPSTORE_BENCH_N");
     let counts = match (measuring, asked) {
         (false, _) => vec![10_000],
         (true, Some(count)) => vec![count],
         (true, None) => vec![1_000_000, 10_000_000],
     };
-    println!("| case | contender | seconds, median | least to most | times baseline |");
+    println!("| case | contender | seconds, median | least to most | times the first |");
     println!("|---|---|---:|---:|---:|");
+    let most = number("FPSTORE_BENCH_ROUNDS").unwrap_or(ROUNDS);
+    let rounds = if measuring { most } else { 1 };
     for count in counts {
         for spread in Spread::ALL {
-            compare(spread, count, if measuring { ROUNDS } else { 1 });
+            compare(spread, count, rounds);
+        }
+        if measuring {
+            bounded(count, rounds.min(ROUNDS_OF_STORES));
+            crowded(count, rounds.min(ROUNDS_OF_STORES));
         }
     }
+}
+
+/// A store joined with memory for all of it, and with 1 GiB, or less where all of it takes less.
+fn bounded(count: usize, rounds: usize) {
+    let folder = tempfile::tempdir().expect("the system gives a directory");
+    let values = Spread::Clustered.fingerprints(count);
+    let store = store_of(&folder, "all.fps", values.into_iter().zip(0..), false);
+    let join = |memory: u64, threads| {
+        let mut options = JoinOptions::new(3);
+        (options.memory, options.threads) = (Some(memory), Some(threads));
+        let mut sum = Sum::default();
+        near_pairs(&store, &options, |pairs| {
+            pairs.iter().for_each(|pair| sum.add(pair.first.value(), pair.second.value()));
+            Ok(())
+        })
+        .expect("the store is sound");
+        sum
+    };
+    let little = (1 << 30).min(11 * count as u64).max(64 << 20);
+    let whole = || join(64 << 30, 2);
+    let in_little = || join(little, 2);
+    let contenders: [Contender<'_, Sum>; 2] =
+        [("all in memory, 2 threads", &whole), ("1 GiB or 11 bytes each, 2 threads", &in_little)];
+    take_turns(&format!("join/k3/{}/store", count_name(count)), &contenders, rounds);
+}
+
+/// Clusters of a tenth less values, and of as many with a million, or a tenth, equal ones among them.
+fn crowded(count: usize, rounds: usize) {
+    let folder = tempfile::tempdir().expect("the system gives a directory");
+    let equal = count / 10;
+    let values = Spread::Clustered.fingerprints(count - equal);
+    let copies = std::iter::repeat_n(values[0], equal);
+    let (plain, with_copies) =
+        (values.iter().copied().zip(0..), values.iter().copied().chain(copies).zip(0..));
+    let plain = store_of(&folder, "plain.fps", plain, true);
+    let with_copies = store_of(&folder, "copies.fps", with_copies, true);
+    let cluster = |store: &Store| {
+        let found = clusters(store, &JoinOptions::new(3), ClusterMethod::Components);
+        let mut count = 0;
+        found
+            .and_then(|found| {
+                found.for_each(|_| {
+                    count += 1;
+                    Ok::<(), Error>(())
+                })
+            })
+            .expect("the store is sound");
+        count > 0
+    };
+    let (plain, with_copies) = (|| cluster(&plain), || cluster(&with_copies));
+    let contenders: [Contender<'_, bool>; 2] =
+        [("no copies", &plain), ("a tenth more, all equal", &with_copies)];
+    take_turns(&format!("cluster/k3/{}", count_name(count)), &contenders, rounds);
+}
+
+fn store_of(
+    folder: &TempDir,
+    name: &str,
+    records: impl Iterator<Item = (u64, u64)>,
+    with_ids: bool,
+) -> Store {
+    let scheme = Scheme::named("1", 3).expect("an archive is a family");
+    let options = BuildOptions::default().scheme(scheme);
+    let path = folder.path().join(name);
+    let mut builder = Builder::with_options(path, options).expect("the directory is new");
+    for (value, id) in records {
+        match with_ids {
+            true => builder.push(Fingerprint::new(value), id),
+            false => builder.push_bare(Fingerprint::new(value)),
+        }
+        .expect("there is room");
+    }
+    builder.finish().expect("the store fits the disk")
 }
 
 fn compare(spread: Spread, count: usize, rounds: usize) {
@@ -40,34 +126,40 @@ fn compare(spread: Spread, count: usize, rounds: usize) {
         pairs_baseline::near_pairs(&values, |a, b| sum.add(a, b));
         sum
     };
-    type Run<'a> = &'a dyn Fn() -> Sum;
-    let contenders: [(&str, Run<'_>); 3] = [
+    let contenders: [Contender<'_, Sum>; 3] = [
         ("ten sorted copies, 1 thread", &baseline),
         ("fpstore, 1 thread", &one),
         ("fpstore, 2 threads", &two),
     ];
+    let case = format!("join/k3/{}/{}", count_name(count), spread.name());
+    take_turns(&case, &contenders, rounds);
+}
+
+type Contender<'a, R> = (&'a str, &'a dyn Fn() -> R);
+
+/// Lets the contenders take turns; all must tell the same. Prints medians and the medians of ratios.
+fn take_turns<R: Copy + PartialEq + Debug>(
+    case: &str,
+    contenders: &[Contender<'_, R>],
+    rounds: usize,
+) {
     let mut seconds = vec![Vec::new(); contenders.len()];
     let mut told = None;
     for round in 0..rounds {
         for place in 0..contenders.len() {
             let number = (round + place) % contenders.len();
             let start = Instant::now();
-            let sum = contenders[number].1();
+            let answer = contenders[number].1();
             seconds[number].push(start.elapsed().as_secs_f64());
-            assert_eq!(*told.get_or_insert(sum), sum, "{} finds others", contenders[number].0);
+            assert_eq!(*told.get_or_insert(answer), answer, "{} differs", contenders[number].0);
         }
     }
-    let ratios = |number: usize| -> Vec<f64> {
-        seconds[number].iter().zip(&seconds[0]).map(|(a, b)| a / b).collect()
-    };
     for (number, (name, _)) in contenders.iter().enumerate() {
+        let ratios: Vec<f64> =
+            seconds[number].iter().zip(&seconds[0]).map(|(a, b)| a / b).collect();
         let [least, median, most] = quartiles(&seconds[number]);
-        let [_, ratio, _] = quartiles(&ratios(number));
-        println!(
-            "| join/k3/{}/{} | {name} | {median:.3} | {least:.3} to {most:.3} | {ratio:.2} |",
-            count_name(count),
-            spread.name()
-        );
+        let [_, ratio, _] = quartiles(&ratios);
+        println!("| {case} | {name} | {median:.3} | {least:.3} to {most:.3} | {ratio:.2} |");
     }
 }
 

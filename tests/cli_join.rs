@@ -282,3 +282,29 @@ fn many_queries_are_answered_as_each_is() {
     desk.write("far.tsv", "00ff00ff00ff00ff\n");
     assert_eq!(desk.run(&["query", "--from", "far.tsv"], 1).0, "");
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn clusters_can_be_a_parquet_file() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let desk = Desk::new();
+    desk.write("bare.tsv", "f0000000000000ff\nf0000000000000fe\n");
+    let args = ["cluster", "pages.tsv", "bare.tsv", "--format", "parquet"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("-o"), "{err}");
+    desk.run(&[&args[..], &["-o", "clusters.parquet"]].concat(), 0);
+    let file = fs::File::open(desk.path("clusters.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let rows: Vec<String> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| {
+            let columns = row.unwrap().into_columns();
+            columns.iter().map(|(_, field)| field.to_string()).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    assert_eq!(rows.len(), 7);
+    assert_eq!(rows[0], "1 5 8 true 0 7 \"b\"");
+    assert_eq!(rows[1], "1 5 8 true 0 7 \"copy of b\"");
+    assert_eq!(rows[6], format!("2 2 1 true 1 {} null", 0xf000_0000_0000_00ff_u64));
+}

@@ -8,6 +8,8 @@ use fpstore::{Cluster, ClusterMethod, Clusters, Fate, KeepRule, clusters};
 use serde::Serialize;
 
 use super::Verdict;
+#[cfg(feature = "parquet")]
+use super::cluster_table::ClusterTable;
 use super::effort::{EffortArgs, Work};
 use super::join_input::{Ids, JoinInputArgs, join_options, split_place};
 use super::output::{IdPrinter, counted};
@@ -104,6 +106,9 @@ pub(super) enum ClusterFormat {
     Tsv,
     /// One JSON object a cluster and line
     Json,
+    /// A Parquet file, one row a document; needs -o
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
@@ -141,6 +146,11 @@ pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
         }
         return Ok(Verdict::Yes);
     }
+    #[cfg(feature = "parquet")]
+    let mut table = match args.format {
+        ClusterFormat::Parquet => Some(ClusterTable::new(&out)?),
+        _ => None,
+    };
     let (mut count, mut documents) = (0, 0);
     found.for_each(|cluster| {
         count += 1;
@@ -148,16 +158,23 @@ pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
         match args.format {
             ClusterFormat::Tsv => printer.write_tsv(&mut out, cluster),
             ClusterFormat::Json => printer.write_json(&mut out, cluster),
+            #[cfg(feature = "parquet")]
+            ClusterFormat::Parquet => match &mut table {
+                Some(table) => table.push(cluster, |id| own_id(id, ids).map(String::from)),
+                None => Ok(()),
+            },
         }
     })?;
+    #[cfg(feature = "parquet")]
+    table.map_or(Ok(()), ClusterTable::finish)?;
     work.done();
     out.finish()?;
     if !args.quiet {
         say!(
-            "fpstore: {} of {} within {} bits",
+            "fpstore: {} of {} within {}",
             counted(count, "cluster", "clusters"),
             counted(documents, "document", "documents"),
-            args.k
+            counted(args.k.into(), "bit", "bits")
         );
     }
     Ok(if count == 0 { Verdict::No } else { Verdict::Yes })

@@ -6,6 +6,8 @@ mod output;
 mod budget;
 mod build;
 mod cluster;
+#[cfg(feature = "parquet")]
+mod cluster_table;
 mod compare;
 mod completions;
 mod costs;

@@ -68,7 +68,8 @@ pub(super) fn run(args: &PairsArgs) -> anyhow::Result<Verdict> {
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;
     work.done();
     if !args.quiet {
-        say!("fpstore: {} within {} bits", counted(pairs.len(), "pair", "pairs"), args.k);
+        let distance = counted(args.k.into(), "bit", "bits");
+        say!("fpstore: {} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
     let printer = IdPrinter::for_sink(&out);
     pairs.for_each(|pair| -> anyhow::Result<()> {

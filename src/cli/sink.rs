@@ -65,6 +65,15 @@ impl Sink {
         Ok(Sink::File { file: BufWriter::with_capacity(1 << 16, file), path: path.into(), replace })
     }
 
+    /// The file, if it is one.
+    #[cfg(feature = "parquet")]
+    pub(super) fn as_file(&self) -> Option<&std::fs::File> {
+        match self {
+            Sink::Stdout(_) => None,
+            Sink::File { file, .. } => Some(file.get_ref().as_file()),
+        }
+    }
+
     /// Whether control characters must not go there as they are.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Sink::Stdout(_)) && io::stdout().is_terminal()

@@ -151,11 +151,7 @@ impl Batch<'_> {
             BatchMode::Probe => self.only_scans(),
             BatchMode::Pass => true,
         };
-        let found = if pass { self.find_in_passes(chunk)? } else { self.find_by_probes(chunk)? };
-        Ok(found.map(|mut found| {
-            found.sort_unstable_by_key(|(query, found)| (*query, found.key()));
-            found
-        }))
+        if pass { self.find_in_passes(chunk) } else { self.find_by_probes(chunk) }
     }
 
     fn choices(&self) -> impl Iterator<Item = &Choice> {
@@ -191,51 +187,58 @@ impl Batch<'_> {
         joining < probing || self.only_scans()
     }
 
-    /// Walks along each table with the queries in its order.
+    /// Each thread walks along each table with its part of the queries, in the order of the table.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<Matched>>> {
+        let len = chunk.len().div_ceil(self.threads).max(1);
+        let pieces: Vec<(u32, &[Fingerprint])> =
+            (0..).step_by(len).zip(chunk.chunks(len)).collect();
+        let room = self.match_max / self.threads;
+        let found = side_by_side(&pieces, |&(first, piece)| self.walk(first, piece, room))?;
         let mut all: Vec<Matched> = Vec::new();
-        let mut order: Vec<(u64, u32)> = Vec::with_capacity(chunk.len());
+        for found in found {
+            let Some(found) = found else { return Ok(None) };
+            all.extend(found);
+        }
+        Ok(Some(all))
+    }
+
+    /// The matches of some queries, the first of which has the number `first` in its chunk.
+    fn walk(
+        &self,
+        first: u32,
+        queries: &[Fingerprint],
+        room: usize,
+    ) -> Result<Option<Vec<Matched>>> {
+        let k = self.options.k;
+        let mut walker = Walker::default();
+        let mut found: Vec<Matched> = Vec::new();
+        let mut order: Vec<(u64, u32)> = Vec::with_capacity(queries.len());
         for (number, open) in self.snapshot().segments().iter().enumerate() {
-            let Way::Probe { radii } = &open.choice(self.options.k).way else { continue };
+            let Way::Probe { radii } = &open.choice(k).way else { continue };
             for (position, (table, radius)) in open.segment.tables().iter().zip(radii).enumerate() {
                 if radius.is_none() {
                     continue;
                 }
                 order.clear();
-                order.extend(
-                    (0..)
-                        .zip(chunk)
-                        .map(|(query, &needle)| (table.permutation.apply(needle).0, query)),
-                );
+                let permuted = queries.iter().map(|&needle| table.permutation.apply(needle).0);
+                order.extend(permuted.zip(0..));
                 order.sort_unstable();
-                let room = self.match_max.saturating_sub(all.len()) / self.threads;
-                let pieces: Vec<&[(u64, u32)]> =
-                    order.chunks(order.len().div_ceil(self.threads)).collect();
-                let found = side_by_side(&pieces, |piece| {
-                    let mut walker = Walker::default();
-                    let mut found: Vec<Matched> = Vec::new();
-                    for steps in piece.chunks(STEP) {
-                        self.watch.report()?;
-                        for &(_, query) in steps {
-                            let needle = chunk[query as usize];
-                            let segment = (number, &open.segment);
-                            let matches =
-                                walker.ask(segment, radii, position, needle, self.options.k)?;
-                            if found.len() + matches.len() > room {
-                                return Ok(None);
-                            }
-                            found.extend(matches.iter().map(|found| (query, *found)));
+                for steps in order.chunks(STEP) {
+                    self.watch.report()?;
+                    for &(_, query) in steps {
+                        let needle = queries[query as usize];
+                        let segment = (number, &open.segment);
+                        let matches = walker.ask(segment, radii, position, needle, k)?;
+                        if found.len() + matches.len() > room {
+                            return Ok(None);
                         }
+                        found.extend(matches.iter().map(|found| (first + query, *found)));
                     }
-                    Ok(Some(found))
-                })?;
-                for found in found {
-                    let Some(found) = found else { return Ok(None) };
-                    all.extend(found);
                 }
             }
         }
-        Ok(Some(all))
+        found.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+        Ok(Some(found))
     }
 
     /// Joins the queries with all that is stored, then looks up where each match is.
@@ -281,6 +284,7 @@ impl Batch<'_> {
                 return Ok(None);
             }
         }
+        all.sort_unstable_by_key(|(query, found)| (*query, found.key()));
         Ok(Some(all))
     }
 

@@ -123,7 +123,7 @@ pub struct Clusters {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
-/// for (fingerprint, id) in [(0b0, "a"), (0b111, "b"), (0b11111, "c"), (1 << 60, "d")] {
+/// for (fingerprint, id) in [(0b0, "a"), (0b111, "b"), (0b11111, "c"), (u64::MAX, "d")] {
 ///     builder.push(fingerprint.into(), id)?;
 /// }
 /// let store = builder.finish()?;

@@ -36,7 +36,7 @@ pub struct DocumentPairs {
 ///
 /// # Errors
 ///
-/// As [`sorted_pairs`]; `options.max_pairs` counts pairs of documents.
+/// As [`sorted_pairs`](crate::sorted_pairs); `options.max_pairs` counts pairs of documents.
 ///
 /// # Examples
 ///

@@ -89,7 +89,7 @@ pub struct JoinOptions {
     /// Bytes of memory that the join may take, at least
     /// [`BuildOptions::memory_min`](crate::BuildOptions::memory_min); `None` is a quarter of what the
     /// machine or its control group has. What does not fit is read again or goes to temporary
-    /// files. What is found is the same for any.
+    /// files; only fingerprints that agree on the whole first block of bits are held together. What is found is the same for any.
     pub memory: Option<u64>,
     /// Threads that work at a time; `None` is one for each core.
     pub threads: Option<usize>,

@@ -19,9 +19,9 @@ const RANGE_COUNT: usize = 1 << 10;
 
 /// One set with itself, or one with another.
 #[derive(Debug)]
-pub(super) struct Join {
+pub(super) struct Join<'a> {
     /// One source, or the asking one and the held one.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<Source<'a>>,
     pub(super) k: u32,
     pub(super) share: Share,
     pub(super) resources: Resources,
@@ -31,8 +31,12 @@ pub(super) struct Join {
 /// Takes pairs on one thread at a time; the vector comes back empty.
 type Take<'a> = Mutex<&'a mut (dyn FnMut(&mut Vec<RawPair>) -> Result<()> + Send)>;
 
-impl Join {
-    pub(super) fn new(sources: Vec<Source>, options: &JoinOptions, resources: Resources) -> Self {
+impl<'a> Join<'a> {
+    pub(super) fn new(
+        sources: Vec<Source<'a>>,
+        options: &JoinOptions,
+        resources: Resources,
+    ) -> Self {
         let watch = options.watch(Phase::Join, None);
         Join { sources, k: options.k, share: options.share, resources, watch }
     }
@@ -113,7 +117,7 @@ impl Join {
 
     /// The pieces of all sources: source, piece, pieces.
     fn pieces(&self) -> Vec<(usize, usize, usize)> {
-        let of = |(number, source): (usize, &Source)| {
+        let of = |(number, source): (usize, &Source<'_>)| {
             let pieces = source.pieces(self.resources.threads);
             (0..pieces).map(move |piece| (number, piece, pieces)).collect::<Vec<_>>()
         };
@@ -204,7 +208,7 @@ impl PartCounts {
 
 /// Some parts of one first block.
 struct Round<'a> {
-    join: &'a Join,
+    join: &'a Join<'a>,
     block: u64,
     bits: u32,
     tables: &'a [Table],

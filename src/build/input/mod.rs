@@ -122,7 +122,7 @@ pub struct InputSummary {
 /// let options = InputOptions::default();
 /// read_records(Path::new("pages.tsv.gz"), &options, |record: Record<'_>| match record.id {
 ///     Some(id) => builder.push(record.fingerprint, id),
-///     None => Ok(builder.push_bare(record.fingerprint)),
+///     None => builder.push_bare(record.fingerprint),
 /// })?;
 /// builder.finish()?;
 /// # Ok::<(), fpstore::Error>(())

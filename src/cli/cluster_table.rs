@@ -1,0 +1,124 @@
+//! Clusters as a Parquet file: one row a document.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use anyhow::bail;
+use fpstore::Cluster;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::sink::Sink;
+
+const SCHEMA: &str = "
+message clusters {
+    required int64 cluster (INTEGER(64, false));
+    required int64 size (INTEGER(64, false));
+    required int32 diameter (INTEGER(32, false));
+    required boolean diameter_is_exact;
+    required int32 distance (INTEGER(32, false));
+    required int64 fingerprint (INTEGER(64, false));
+    optional binary id (STRING);
+}";
+/// Rows that are written together.
+const GROUP_COUNT: usize = 1 << 17;
+
+/// A file being written; without [`ClusterTable::finish`] it has no end.
+pub(super) struct ClusterTable {
+    writer: SerializedFileWriter<File>,
+    rows: Rows,
+}
+
+#[derive(Default)]
+struct Rows {
+    clusters: Vec<i64>,
+    sizes: Vec<i64>,
+    diameters: Vec<i32>,
+    exact: Vec<bool>,
+    distances: Vec<i32>,
+    fingerprints: Vec<i64>,
+    /// Those that there are.
+    ids: Vec<ByteArray>,
+    /// 1 for a row with an id, 0 for one without.
+    id_levels: Vec<i16>,
+}
+
+impl ClusterTable {
+    pub(super) fn new(out: &Sink) -> anyhow::Result<Self> {
+        let Some(file) = out.as_file() else {
+            bail!("a Parquet file cannot go to standard output; name one with -o");
+        };
+        let schema = Arc::new(parse_message_type(SCHEMA)?);
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .build();
+        let writer = SerializedFileWriter::new(file.try_clone()?, schema, Arc::new(properties))?;
+        Ok(ClusterTable { writer, rows: Rows::default() })
+    }
+
+    /// Adds the rows of a cluster; `own_id` says what an id looks like to the user.
+    pub(super) fn push(
+        &mut self,
+        cluster: &Cluster,
+        own_id: impl Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<()> {
+        for member in &cluster.members {
+            let ids = member.ids.iter().map(|id| own_id(&id.to_string()));
+            let none = member.ids.is_empty().then_some(None);
+            for id in ids.chain(none) {
+                let rows = &mut self.rows;
+                rows.clusters.push(cluster.number.cast_signed());
+                rows.sizes.push(cluster.size.cast_signed());
+                rows.diameters.push(cluster.diameter.cast_signed());
+                rows.exact.push(cluster.diameter_is_exact);
+                rows.distances.push(member.distance.cast_signed());
+                rows.fingerprints.push(member.fingerprint.value().cast_signed());
+                rows.id_levels.push(i16::from(id.is_some()));
+                rows.ids.extend(id.map(|id| ByteArray::from(id.into_bytes())));
+                if rows.clusters.len() == GROUP_COUNT {
+                    self.write_group()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_group(&mut self) -> anyhow::Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        let mut group = self.writer.next_row_group()?;
+        write_column::<Int64Type>(&mut group, &rows.clusters, None)?;
+        write_column::<Int64Type>(&mut group, &rows.sizes, None)?;
+        write_column::<Int32Type>(&mut group, &rows.diameters, None)?;
+        write_column::<BoolType>(&mut group, &rows.exact, None)?;
+        write_column::<Int32Type>(&mut group, &rows.distances, None)?;
+        write_column::<Int64Type>(&mut group, &rows.fingerprints, None)?;
+        write_column::<ByteArrayType>(&mut group, &rows.ids, Some(&rows.id_levels))?;
+        group.close()?;
+        Ok(())
+    }
+
+    /// Writes what is left, and the end of the file.
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        if !self.rows.clusters.is_empty() {
+            self.write_group()?;
+        }
+        self.writer.close()?;
+        Ok(())
+    }
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> anyhow::Result<()> {
+    let Some(mut column) = group.next_column()? else {
+        bail!("the schema has fewer columns than a row");
+    };
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()?;
+    Ok(())
+}
