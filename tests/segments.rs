@@ -142,7 +142,7 @@ fn segments_of_different_recipes_do_not_mix() {
     fs::write(path.join("MANIFEST"), manifest).unwrap();
     let error = Store::open(path).unwrap_err();
     assert!(matches!(error, Error::RecipeMismatch { .. }));
-    assert!(error.to_string().contains("'internal'") && error.to_string().contains("'external'"));
+    assert!(error.to_string().contains("internal") && error.to_string().contains("external"));
 }
 
 #[test]

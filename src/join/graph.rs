@@ -1,6 +1,6 @@
 //! Who is near whom within a component.
 
-use super::cluster::ClusterMember;
+use super::members::ClusterMember;
 use super::near::{Finder, Group, RawPair};
 use crate::error::Result;
 

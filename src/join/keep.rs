@@ -1,6 +1,7 @@
 //! Which documents of clusters to keep and which to drop.
 
-use super::cluster::{Cluster, Clusters};
+use super::cluster::Clusters;
+use super::members::Cluster;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::IdRef;

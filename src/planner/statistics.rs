@@ -263,7 +263,7 @@ mod tests {
             vec![],
             vec![5],
             (0..1000).map(spread).collect::<Vec<u64>>(),
-            (0..1000).map(|i| spread(i / 3) >> 40 | i % 3).collect(),
+            (0..1000).map(|i| (spread(i / 3) >> 40) | (i % 3)).collect(),
             vec![0, 1, 2, 3, u64::MAX - 1, u64::MAX],
         ] {
             let mut sorted = values;

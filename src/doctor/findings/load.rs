@@ -15,6 +15,8 @@ const CROWDED: f64 = 100.0;
 const OVERCROWDED: f64 = 10_000.0;
 /// How many times more than for random values they must be.
 const CROWDED_RATIO: f64 = 10.0;
+/// Fewer fingerprints do not tell how alike all are.
+const ALIKE_COUNT_MIN: u64 = 64;
 /// What is counted in a sample must be counted this often to mean something.
 const SAMPLED_MIN: f64 = 50.0;
 /// Matches by chance that a query may find before it is worth a warning.
@@ -146,7 +148,10 @@ fn chance(statistics: &Statistics) -> Option<Finding> {
     let k = statistics.tuned_k;
     let at = statistics.chance.get(k as usize)?;
     let n = grouped(statistics.fingerprint_count);
-    if statistics.fingerprint_count < 2 || at.random.max(at.alike) < CHANCE_MAX {
+    // Random bits alone are certain; what resembles what is stored takes some to tell.
+    let few = statistics.fingerprint_count < ALIKE_COUNT_MIN;
+    let chance = if few { at.random } else { at.random.max(at.alike) };
+    if chance < CHANCE_MAX {
         return None;
     }
     let sentence = if at.random >= CHANCE_MAX {
