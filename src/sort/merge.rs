@@ -79,6 +79,10 @@ impl Arena {
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
 }
 
 /// The id of an entry, if it has one; to be looked up only by who wants it.

@@ -90,13 +90,20 @@ impl RecordBatch {
         self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64
     }
 
-    fn sort(&mut self, threads: usize) {
-        let mut spare = Vec::new();
-        partition::sort(&mut self.numbers, &mut spare, threads);
-        partition::sort(&mut self.texts, &mut spare, threads);
-        drop(spare);
-        partition::sort(&mut self.bare, &mut Vec::new(), threads);
+    fn sort(&mut self, spare: &mut Spare, threads: usize) {
+        partition::sort(&mut self.numbers, &mut spare.pairs, threads);
+        partition::sort(&mut self.texts, &mut spare.pairs, threads);
+        partition::sort(&mut self.bare, &mut spare.keys, threads);
         self.bare.dedup();
+    }
+
+    /// Forgets all records, but not the memory they took.
+    fn clear(&mut self) {
+        self.bare.clear();
+        self.numbers.clear();
+        self.texts.clear();
+        self.arena.clear();
+        self.largest_number = 0;
     }
 
     /// The sources in the order in which their ids came.
@@ -109,11 +116,19 @@ impl RecordBatch {
     }
 }
 
+/// Memory to sort in, kept from run to run: what is given back and asked for again leaves holes.
+#[derive(Debug, Default)]
+struct Spare {
+    pairs: Vec<(u64, u64)>,
+    keys: Vec<u64>,
+}
+
 /// Sorts records by key; the ids of one key stay in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct RecordSorter {
     resources: Resources,
     batch: RecordBatch,
+    spare: Spare,
     bare: Levels,
     numbers: Levels,
     texts: Levels,
@@ -129,6 +144,7 @@ impl RecordSorter {
         RecordSorter {
             resources,
             batch: RecordBatch::default(),
+            spare: Spare::default(),
             bare: Levels::default(),
             numbers: Levels::default(),
             texts: Levels::default(),
@@ -177,7 +193,7 @@ impl RecordSorter {
     /// Writes what is in memory to runs.
     fn spill(&mut self) -> Result<()> {
         self.note_ids();
-        self.batch.sort(self.resources.threads);
+        self.batch.sort(&mut self.spare, self.resources.threads);
         let [bare, numbers, texts] = self.batch.sources();
         for (source, runs, any) in [
             (bare, &mut self.bare, !self.batch.bare.is_empty()),
@@ -190,7 +206,7 @@ impl RecordSorter {
                 runs.push(writer.finish()?, &self.resources)?;
             }
         }
-        self.batch = RecordBatch::default();
+        self.batch.clear();
         Ok(())
     }
 
@@ -208,8 +224,9 @@ impl RecordSorter {
         let needed = self.batch.memory_len() + 32 * self.count;
         if spilled || needed > self.resources.memory {
             self.spill()?;
+            self.batch = RecordBatch::default();
         } else {
-            self.batch.sort(self.resources.threads);
+            self.batch.sort(&mut self.spare, self.resources.threads);
         }
         let ids = match () {
             () if !self.any_id => IdColumn::None,
