@@ -3,6 +3,7 @@
 mod budget;
 mod choice;
 mod input;
+mod lock;
 mod options;
 mod publish;
 mod report;

@@ -4,29 +4,22 @@
 //! gets a new segment beside the old ones, and a manifest that names it after them, or alone
 //! where they are replaced; the rename of the manifest is the instant at which the store changes.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::build::lock::{LOCK_NAME, WriterLock, lock, locked_folder, remove_leftovers};
 use crate::disk::{self, Step};
 use crate::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, NUMBER_MAX, segment_file_name, segment_number};
 use crate::segment::map;
 use crate::store::{Store, read_manifest};
 
-/// Whoever holds the lock on this file may write to the store.
-const LOCK_NAME: &str = "LOCK";
 /// Names of files that a writer has not finished start with this.
 const TEMPORARY_PREFIX: &str = ".tmp-";
-/// How often to begin with another folder when one is taken away before it is locked.
-const LOCK_TRIES: u32 = 5;
-/// A temporary directory without a lock file may just have been made; past this age it is a
-/// leftover.
-const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
 
 /// What becomes of a store that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,42 +107,6 @@ struct NewSegment<'a> {
     write: &'a mut dyn FnMut(&mut SegmentFile) -> Result<()>,
 }
 
-/// The writer lock of a store. The system lets go of it when the process ends, however it ends.
-#[derive(Debug)]
-pub(super) struct WriterLock(File);
-
-impl Drop for WriterLock {
-    fn drop(&mut self) {
-        // Closing would do, were there no copy of the file in a process that another thread is
-        // just starting. What is unlocked is unlocked for all copies.
-        let _ = self.0.unlock();
-    }
-}
-
-/// Takes the writer lock of the store at `path`, and notes in it who has it.
-fn lock(path: &Path) -> Result<WriterLock> {
-    let lock_path = path.join(LOCK_NAME);
-    let mut open = File::options();
-    open.read(true).write(true).create(true).truncate(false);
-    let opened = disk::step(&lock_path, Step::Lock).and_then(|()| open.open(&lock_path));
-    let mut file = opened.map_err(Error::io("create", &lock_path))?;
-    match file.try_lock() {
-        Ok(()) => {
-            // For messages only, so it may fail.
-            let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-            Ok(WriterLock(file))
-        }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.take(20).read_to_string(&mut holder);
-            Err(Error::Locked { path: path.into(), process: holder.trim().parse().ok() })
-        }
-        Err(TryLockError::Error(source)) => {
-            Err(Error::Io { doing: "lock", path: lock_path, source })
-        }
-    }
-}
-
 /// A segment file under its temporary name.
 #[derive(Debug)]
 pub(super) struct SegmentFile {
@@ -201,25 +158,6 @@ fn publish_new(path: &Path, new: &mut NewSegment<'_>) -> Result<Store> {
     forget(folder);
     sync_directory(parent)?;
     Store::open(path)
-}
-
-/// A temporary directory whose lock we hold. Another builder that tidies up may take a folder
-/// for abandoned in the instant before it is locked; then there is another try.
-fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, WriterLock)> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let folder = disk::step(parent, Step::Create)
-            .and_then(|()| {
-                with_usual_mode(tempfile::Builder::new().prefix(prefix), 0o777).tempdir_in(parent)
-            })
-            .map_err(without_path("create a directory in", parent))?;
-        match lock(folder.path()) {
-            Ok(lock) if folder.path().join(LOCK_NAME).exists() => return Ok((folder, lock)),
-            Err(error) if tries == LOCK_TRIES => return Err(error),
-            _ => {}
-        }
-    }
 }
 
 /// Publishes in a directory whose lock is held: an empty one, or one with a store.
@@ -325,32 +263,10 @@ fn replace_manifest(path: &Path, manifest: &Manifest) -> Result<()> {
 fn temporary_in(path: &Path) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     disk::step(path, Step::Create)
-        .and_then(|()| with_usual_mode(builder.prefix(TEMPORARY_PREFIX), 0o666).tempfile_in(path))
-        .map_err(without_path("create a file in", path))
-}
-
-/// Temporary names are for their owner alone unless told otherwise; what is renamed to its
-/// final name should be as open as the user's file mode mask lets new files be.
-fn with_usual_mode<'a, 'b>(
-    builder: &'a mut tempfile::Builder<'b, 'b>,
-    mode: u32,
-) -> &'a mut tempfile::Builder<'b, 'b> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(mode))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = mode;
-        builder
-    }
-}
-
-/// The names of temporary files are no help to anyone; the folder is.
-fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.to_path_buf();
-    move |failed| Error::Io { doing, path, source: disk::bare(failed) }
+        .and_then(|()| {
+            disk::with_usual_mode(builder.prefix(TEMPORARY_PREFIX), 0o666).tempfile_in(path)
+        })
+        .map_err(disk::without_path("create a file in", path))
 }
 
 /// Makes renames in a directory durable.
@@ -385,39 +301,4 @@ fn parent_of(path: &Path) -> &Path {
 /// The directory was renamed: there is nothing left to remove.
 fn forget(folder: TempDir) {
     let _ = folder.keep();
-}
-
-/// Removes what builders of the same store left behind when they died, and nothing that a
-/// living one still holds.
-fn remove_leftovers(parent: &Path, prefix: &OsStr) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
-    for name in names.filter(|name| starts_with(name, prefix)) {
-        let folder = parent.join(name);
-        // The lock is held while the folder goes, so that no one begins to use it.
-        let lock = File::open(folder.join(LOCK_NAME)).map(WriterLock);
-        let abandoned = match &lock {
-            Ok(lock) => lock.0.try_lock().is_ok(),
-            Err(_) => is_old(&folder),
-        };
-        if lock.is_err() {
-            // Locked folders hold their lock file. An empty one is either a leftover or just made,
-            // and then its maker makes another; it goes only if it is still empty.
-            let _ = disk::step(&folder, Step::Remove).and_then(|()| fs::remove_dir(&folder));
-        }
-        if abandoned {
-            // Failing to tidy up must not stop a build.
-            let _ = disk::step(&folder, Step::Remove).and_then(|()| fs::remove_dir_all(&folder));
-        }
-    }
-}
-
-fn starts_with(name: &OsStr, prefix: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
-}
-
-fn is_old(folder: &Path) -> bool {
-    let modified = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
-    let age = modified.and_then(|at| at.elapsed().ok());
-    age.is_some_and(|age| age > UNLOCKED_GRACE)
 }

@@ -75,12 +75,7 @@ impl ScratchFile {
     pub(crate) fn create(folder: &ScratchFolder) -> Result<Self> {
         let path = folder.path();
         let file = step(path, Step::Create).and_then(|()| tempfile::tempfile_in(path));
-        let file = file.map_err(|failed| Error::Io {
-            doing: "create a temporary file in",
-            path: path.into(),
-            // The name that was tried is no help to anyone; the folder is.
-            source: bare(failed),
-        })?;
+        let file = file.map_err(without_path("create a temporary file in", path))?;
         Ok(ScratchFile { file, folder: folder.clone(), len: 0 })
     }
 
@@ -191,6 +186,30 @@ pub(crate) fn bare(failed: io::Error) -> io::Error {
             None => failed.kind().into(),
         },
     }
+}
+
+/// Temporary names are for their owner alone unless told otherwise; what is renamed to its
+/// final name should be as open as the user's file mode mask lets new files be.
+pub(crate) fn with_usual_mode<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+    mode: u32,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(mode))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = mode;
+        builder
+    }
+}
+
+/// The names of temporary files are no help to anyone; the folder is.
+pub(crate) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |failed| Error::Io { doing, path, source: bare(failed) }
 }
 
 #[cfg(unix)]

@@ -1,0 +1,111 @@
+//! The writer lock of a store, and the folders that writers lock before they work in them.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::disk::{self, Step};
+use crate::error::{Error, Result};
+
+/// Whoever holds the lock on this file may write to the store.
+pub(super) const LOCK_NAME: &str = "LOCK";
+/// How often to begin with another folder when one is taken away before it is locked.
+const LOCK_TRIES: u32 = 5;
+/// A temporary directory without a lock file may just have been made; past this age it is a
+/// leftover.
+const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
+
+/// The writer lock of a store. The system lets go of it when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct WriterLock(File);
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        // Closing would do, were there no copy of the file in a process that another thread is
+        // just starting. What is unlocked is unlocked for all copies.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes the writer lock of the store at `path`, and notes in it who has it.
+pub(super) fn lock(path: &Path) -> Result<WriterLock> {
+    let lock_path = path.join(LOCK_NAME);
+    let mut open = File::options();
+    open.read(true).write(true).create(true).truncate(false);
+    let opened = disk::step(&lock_path, Step::Lock).and_then(|()| open.open(&lock_path));
+    let mut file = opened.map_err(Error::io("create", &lock_path))?;
+    match file.try_lock() {
+        Ok(()) => {
+            // For messages only, so it may fail.
+            let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+            Ok(WriterLock(file))
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.take(20).read_to_string(&mut holder);
+            Err(Error::Locked { path: path.into(), process: holder.trim().parse().ok() })
+        }
+        Err(TryLockError::Error(source)) => {
+            Err(Error::Io { doing: "lock", path: lock_path, source })
+        }
+    }
+}
+
+/// A temporary directory whose lock we hold. Another builder that tidies up may take a folder
+/// for abandoned in the instant before it is locked; then there is another try.
+pub(super) fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, WriterLock)> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let folder = disk::step(parent, Step::Create)
+            .and_then(|()| {
+                disk::with_usual_mode(tempfile::Builder::new().prefix(prefix), 0o777)
+                    .tempdir_in(parent)
+            })
+            .map_err(disk::without_path("create a directory in", parent))?;
+        match lock(folder.path()) {
+            Ok(lock) if folder.path().join(LOCK_NAME).exists() => return Ok((folder, lock)),
+            Err(error) if tries == LOCK_TRIES => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+/// Removes what builders of the same store left behind when they died, and nothing that a
+/// living one still holds.
+pub(super) fn remove_leftovers(parent: &Path, prefix: &OsStr) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    for name in names.filter(|name| starts_with(name, prefix)) {
+        let folder = parent.join(name);
+        // The lock is held while the folder goes, so that no one begins to use it.
+        let lock = File::open(folder.join(LOCK_NAME)).map(WriterLock);
+        let abandoned = match &lock {
+            Ok(lock) => lock.0.try_lock().is_ok(),
+            Err(_) => is_old(&folder),
+        };
+        if lock.is_err() {
+            // Locked folders hold their lock file. An empty one is either a leftover or just made,
+            // and then its maker makes another; it goes only if it is still empty.
+            let _ = disk::step(&folder, Step::Remove).and_then(|()| fs::remove_dir(&folder));
+        }
+        if abandoned {
+            // Failing to tidy up must not stop a build.
+            let _ = disk::step(&folder, Step::Remove).and_then(|()| fs::remove_dir_all(&folder));
+        }
+    }
+}
+
+fn starts_with(name: &OsStr, prefix: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
+}
+
+fn is_old(folder: &Path) -> bool {
+    let modified = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
+    let age = modified.and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > UNLOCKED_GRACE)
+}
