@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use crate::bits::prefetch::prefetch;
+use crate::bits::scramble::scramble;
 use crate::build::{BuildOptions, Builder};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -78,12 +79,9 @@ fn small_store(path: &std::path::Path, name: &str) -> Result<Store> {
     Ok(store)
 }
 
-/// Spreads numbers over all bits: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// The numbers of splitmix64 from state 0.
 fn scatter(number: u64) -> u64 {
-    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    scramble(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// Nanoseconds a query for stored fingerprints: the least of some rounds, for whatever else the

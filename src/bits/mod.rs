@@ -1,5 +1,7 @@
-//! Moving bits: permutations by mask, and bit-packed numbers.
+//! Moving bits: permutations by mask, bit-packed numbers, scrambling.
 
 pub(crate) mod packing;
 pub(crate) mod permutation;
 pub(crate) mod prefetch;
+#[cfg(feature = "build")]
+pub(crate) mod scramble;

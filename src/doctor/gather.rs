@@ -174,7 +174,7 @@ fn heaviest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::sample::scramble;
+    use crate::bits::scramble::scramble;
 
     fn gathered(exact_max: usize, values: impl Iterator<Item = u64>) -> Statistics {
         let mut gatherer = Gatherer::with_exact_max(exact_max);

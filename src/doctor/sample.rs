@@ -1,14 +1,7 @@
 //! Samples of a stream of records in bounded memory: of distinct fingerprints with exact
 //! counts, and of records.
 
-/// The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): near fingerprints get
-/// unlike numbers, so that which are kept does not depend on what they have in common.
-pub(super) fn scramble(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
+use crate::bits::scramble::scramble;
 
 /// Distinct fingerprints, each with the number of its records: all of them as long as they
 /// fit, then one half, one quarter, and so on, chosen by the fingerprint alone.
