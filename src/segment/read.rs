@@ -9,7 +9,6 @@ use crate::error::{Error, Fault, Result};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::format::header::{self, Header, HeaderFault};
 use crate::format::manifest::SegmentEntry;
-use crate::format::prefix_index::LINE_LEN;
 use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
 use crate::segment::{CheckedPages, Table};
@@ -186,28 +185,28 @@ impl<D: AsRef<[u8]>> Segment<D> {
         found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
     }
 
-    /// The line of a prefix index at `offset` of its section, if its page was checked before.
+    /// Which pages were checked.
     #[inline(always)]
-    pub(crate) fn line_if_checked(
-        &self,
-        place: &SectionPlace,
-        offset: u64,
-    ) -> Option<&[u8; LINE_LEN as usize]> {
-        let start = (place.offset + offset) as usize;
-        // Lines are aligned, so none lies on two pages.
-        let checked = offset < place.len && self.checked.contains(start / PAGE_LEN);
-        if checked { self.data.as_ref().get(start..)?.first_chunk() } else { None }
+    pub(crate) fn checked(&self) -> &CheckedPages {
+        &self.checked
+    }
+
+    /// The bytes of a section, checked or not; empty if the file is too short.
+    pub(crate) fn section(&self, place: &SectionPlace) -> &[u8] {
+        let rest = self.bytes_from(place);
+        usize::try_from(place.len).ok().and_then(|len| rest.get(..len)).unwrap_or_default()
+    }
+
+    /// The bytes from the start of a section to the end of the file, checked or not.
+    pub(crate) fn bytes_from(&self, place: &SectionPlace) -> &[u8] {
+        let start = usize::try_from(place.offset).ok();
+        start.and_then(|start| self.file().get(start..)).unwrap_or_default()
     }
 
     /// Asks for a byte of a section, so that its cache line is near when it is needed.
     #[inline]
     pub(crate) fn prefetch(&self, place: &SectionPlace, offset: u64) {
         prefetch(self.data.as_ref(), place.offset.wrapping_add(offset) as usize);
-    }
-
-    /// Remembers that every page was checked.
-    pub(crate) fn mark_all_checked(&self) {
-        self.checked.insert_all();
     }
 
     /// Compares one page of a section, counted from the start of the file, with its checksum.
