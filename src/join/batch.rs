@@ -23,8 +23,8 @@ const MATCH_LEN: u64 = 2 * size_of::<(u32, Found)>() as u64;
 const NANOS_PER_READ: f64 = 4.0;
 /// How much less a probe costs when the one before it was next to it.
 const WALKING_SHARE: f64 = 0.5;
-/// Work between two looks at whether to go on.
-const STEP: usize = 1 << 10;
+/// Queries between two looks at whether to go on, and at the memory of the matches.
+const STEP: usize = 1 << 8;
 
 /// How a batch is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -225,14 +225,12 @@ impl Batch<'_> {
                 order.sort_unstable();
                 for steps in order.chunks(STEP) {
                     self.watch.report()?;
-                    for &(_, query) in steps {
-                        let needle = queries[query as usize];
-                        let segment = (number, &open.segment);
-                        let matches = walker.ask(segment, radii, position, needle, k)?;
-                        if found.len() + matches.len() > room {
-                            return Ok(None);
-                        }
-                        found.extend(matches.iter().map(|found| (first + query, *found)));
+                    let queries =
+                        steps.iter().map(|&(_, query)| (first + query, queries[query as usize]));
+                    let segment = (number, &open.segment);
+                    walker.ask(segment, radii, position, queries, k, (&mut found, room))?;
+                    if found.len() > room {
+                        return Ok(None);
                     }
                 }
             }

@@ -10,11 +10,14 @@ use crate::segment::Table;
 /// How the needle enters one table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
+    /// The number of its query.
+    pub(super) query: u32,
+    pub(super) needle: Fingerprint,
     /// The position of the table in the segment.
     pub(super) table: usize,
     pub(super) mask: u64,
     pub(super) radius: u32,
-    pub(super) needle: Permuted,
+    pub(super) permuted: Permuted,
     needle_head: u64,
     /// Masked bits among those that name a block.
     pub(super) leading: u32,
@@ -32,7 +35,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(number: usize, table: &Table, radius: u32, needle: Fingerprint) -> Self {
+    pub(super) fn new(
+        query: u32,
+        number: usize,
+        table: &Table,
+        radius: u32,
+        needle: Fingerprint,
+    ) -> Self {
         let TableDescriptor { mask, tail_bits, block_bits } = table.descriptor;
         let prefix_bits = table.permutation.prefix_bits();
         let head_bits = table.descriptor.head_bits();
@@ -43,10 +52,12 @@ impl Entry {
         let needle_head = table.head_of(permuted);
         let leading = prefix_bits.min(block_bits);
         Entry {
+            query,
+            needle,
             table: number,
             mask,
             radius,
-            needle: permuted,
+            permuted,
             needle_head,
             leading,
             free_leading: block_bits - leading,

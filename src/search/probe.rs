@@ -7,12 +7,13 @@ mod blocks;
 mod compare;
 
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::format::near_heads::{Job, Kernel, NearHeads};
 use crate::scheme::Radius;
+use crate::search::answer::Work;
 use crate::search::entry::Entry;
 use crate::search::flips::Flips;
-use crate::search::searcher::Collector;
-use crate::section::{BlockIndex, Rank};
+use crate::section::{BlockIndex, Rank, TableIndex};
 use crate::segment::{Segment, Table};
 
 /// Probes that share their passes; more would only make the scratch larger.
@@ -52,7 +53,7 @@ struct Probe {
     spare: u32,
 }
 
-/// The probes of one table, and their blocks.
+/// The probes of one entry, and their blocks.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// The position of their entry.
@@ -73,81 +74,107 @@ struct Candidate {
     head: u64,
 }
 
-/// Finds everything within `collector.k` of its needle that probing with `radii` finds.
+/// Takes the matches as they are found.
+pub(crate) trait Sink {
+    /// The distance that is asked for.
+    fn k(&self) -> u32;
+    /// What it takes is added here.
+    fn work(&mut self) -> &mut Work;
+    /// Whether enough was done; what is left is not looked at any more.
+    fn exhausted(&mut self) -> bool;
+    /// Takes a match of the query of this number.
+    fn push(&mut self, query: u32, distance: u32, fingerprint: Fingerprint, place: Place);
+}
+
+/// Where a match was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
+
+/// Finds everything within `sink.k()` of the needle that probing with `radii` finds; it is query 0.
 ///
 /// A match is reported by the first table that covers it, so each comes once.
 pub(crate) fn probe<D: AsRef<[u8]>>(
     segment: &Segment<D>,
     radii: &[Radius],
+    needle: Fingerprint,
     scratch: &mut ProbeScratch,
-    collector: &mut Collector,
+    sink: &mut impl Sink,
 ) -> Result<()> {
-    let mut pass = Pass::new(segment, radii, scratch, collector);
-    for number in 0..pass.entries.len() {
-        pass.enter(number)?;
-    }
-    pass.run()
+    let tables = segment.tables().iter().zip(radii).enumerate();
+    let entries = tables.filter_map(|(number, (table, radius))| {
+        radius.map(|radius| Entry::new(0, number, table, radius, needle))
+    });
+    Pass::new(segment, radii, entries, scratch, sink).enter_all()
 }
 
-/// As [`probe`], but finds only what the table at one position reports.
+/// As [`probe`], but finds only what the table at one position reports, for many queries.
 #[cfg(feature = "build")]
 pub(crate) fn probe_table<D: AsRef<[u8]>>(
     segment: &Segment<D>,
     radii: &[Radius],
     table: usize,
+    queries: impl Iterator<Item = (u32, Fingerprint)>,
     scratch: &mut ProbeScratch,
-    collector: &mut Collector,
+    sink: &mut impl Sink,
 ) -> Result<()> {
-    let mut pass = Pass::new(segment, radii, scratch, collector);
-    if let Some(number) = pass.entries.iter().position(|entry| entry.table == table) {
-        pass.enter(number)?;
-    }
-    pass.run()
+    let (Some(Some(radius)), Some(at)) = (radii.get(table), segment.tables().get(table)) else {
+        return Ok(());
+    };
+    let entries = queries.map(|(query, needle)| Entry::new(query, table, at, *radius, needle));
+    Pass::new(segment, radii, entries, scratch, sink).enter_all()
 }
 
 /// One run through index lines, heads and tails.
-struct Pass<'a, D> {
+struct Pass<'a, D, S> {
     segment: &'a Segment<D>,
     tables: &'a [Table],
+    radii: &'a [Radius],
     kernel: Kernel,
     entries: &'a [Entry],
     probes: &'a mut Vec<Probe>,
-    /// The blocks of the probes of all tables, one table after the other.
+    /// The blocks of the probes of all entries, one entry after the other.
     jobs: &'a mut Vec<Job>,
     runs: &'a mut Vec<Run>,
     near: &'a mut NearHeads,
     candidates: &'a mut Vec<Candidate>,
-    collector: &'a mut Collector,
+    sink: &'a mut S,
 }
 
-impl<'a, D: AsRef<[u8]>> Pass<'a, D> {
+impl<'a, D: AsRef<[u8]>, S: Sink> Pass<'a, D, S> {
     fn new(
         segment: &'a Segment<D>,
-        radii: &[Radius],
+        radii: &'a [Radius],
+        wanted: impl Iterator<Item = Entry>,
         scratch: &'a mut ProbeScratch,
-        collector: &'a mut Collector,
+        sink: &'a mut S,
     ) -> Self {
         let ProbeScratch { kernel, entries, probes, jobs, runs, near, candidates } = scratch;
         entries.clear();
+        entries.extend(wanted);
         probes.clear();
         runs.clear();
         candidates.clear();
-        for (number, (table, radius)) in segment.tables().iter().zip(radii).enumerate() {
-            if let Some(radius) = *radius {
-                entries.push(Entry::new(number, table, radius, collector.needle));
-            }
-        }
         let (tables, kernel) = (segment.tables(), *kernel);
-        Pass { segment, tables, kernel, entries, probes, jobs, runs, near, candidates, collector }
+        Pass { segment, tables, radii, kernel, entries, probes, jobs, runs, near, candidates, sink }
     }
 
-    /// Lists the blocks of all prefixes within the radius of one table.
+    fn enter_all(mut self) -> Result<()> {
+        for number in 0..self.entries.len() {
+            self.enter(number)?;
+        }
+        self.run()
+    }
+
+    /// Lists the blocks of all prefixes within the radius of one entry.
     fn enter(&mut self, number: usize) -> Result<()> {
         let (entry, table) = self.entry(number as u32);
         let blocks = self.segment.blocks(table);
         // Where the mask is shorter than the name of a block, a prefix has many blocks.
         let free = entry.free_leading;
-        let home = table.block_of(entry.needle).0 >> free;
+        let home = table.block_of(entry.permuted).0 >> free;
         let probe = |block: u64, spare: u32| {
             let block = BlockIndex(block);
             blocks.prefetch(block);
@@ -173,7 +200,7 @@ impl<'a, D: AsRef<[u8]>> Pass<'a, D> {
                     self.run()?;
                 }
             }
-            if self.collector.exhausted() {
+            if self.sink.exhausted() {
                 break;
             }
         }

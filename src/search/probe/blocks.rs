@@ -1,6 +1,6 @@
 //! From probes to blocks, and from blocks to the values whose head is near enough.
 
-use super::{Candidate, Pass, Probe, Run};
+use super::{Candidate, Pass, Probe, Run, Sink};
 use crate::error::Result;
 use crate::format::heads::Block;
 use crate::format::near_heads::{Job, Needle};
@@ -33,11 +33,11 @@ fn find_run<D: AsRef<[u8]>>(
     Ok(blocks.prefetch_heads(jobs[first..].iter().map(|job| &job.span)))
 }
 
-impl<D: AsRef<[u8]>> Pass<'_, D> {
+impl<D: AsRef<[u8]>, S: Sink> Pass<'_, D, S> {
     /// Looks the blocks up; empty ones need no further visit.
     pub(super) fn find_blocks(&mut self) -> Result<()> {
         self.jobs.clear();
-        let work = &mut self.collector.work;
+        let work = self.sink.work();
         work.probes += self.probes.len() as u64;
         let mut start = 0;
         for run in &mut *self.runs {
@@ -83,13 +83,13 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
     ) -> Result<()> {
         for job in jobs.iter().filter(|_| !run.checked) {
             let (start, len) = (job.span.heads_start, job.span.heads_len());
-            let pages_checked = &mut self.collector.work.pages_checked;
+            let pages_checked = &mut self.sink.work().pages_checked;
             self.segment.bytes(&table.heads, start, len, pages_checked)?;
         }
         self.near.clear();
         let heads = self.segment.bytes_from(&table.heads);
         self.kernel.find(heads, jobs, needle, self.near);
-        let k = self.collector.k;
+        let k = self.sink.k();
         for found in &self.near.heads {
             let head = entry.head(found.block, found.inner);
             if entry.passes(head, k) {
@@ -107,7 +107,7 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
 
     /// Walks one block.
     fn walk(&mut self, job: &Job, number: u32, entry: &Entry, table: &Table) -> Result<()> {
-        let pages_checked = &mut self.collector.work.pages_checked;
+        let pages_checked = &mut self.sink.work().pages_checked;
         let block = self.segment.block(table, job.block, &job.span, pages_checked)?;
         if job.spare == 0 {
             return self.collect(job, number, entry, table, &block, 0);
@@ -133,7 +133,7 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
         flips: u64,
     ) -> Result<()> {
         let (low, high) = entry.range(job.block, flips);
-        let k = self.collector.k;
+        let k = self.sink.k();
         let located = |fault| self.segment.corrupt(&table.heads, job.span.heads_start, fault);
         let mut heads = block.heads_from(low).map_err(located)?;
         loop {
@@ -151,7 +151,7 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
             }
             // A prefix can have any number of values; the scratch keeps its bounds.
             self.compare_candidates()?;
-            if self.collector.exhausted() {
+            if self.sink.exhausted() {
                 return Ok(());
             }
         }
@@ -166,7 +166,7 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
         table: &Table,
         block: &Block<'_>,
     ) -> Result<()> {
-        let k = self.collector.k;
+        let k = self.sink.k();
         let mut heads = block.heads();
         let mut rank = job.span.rank_start;
         let mut run = [0; 64];
@@ -185,7 +185,7 @@ impl<D: AsRef<[u8]>> Pass<'_, D> {
             rank += filled as u64;
             if self.candidates.len() >= CANDIDATES_PER_PASS {
                 self.compare_candidates()?;
-                if self.collector.exhausted() {
+                if self.sink.exhausted() {
                     return Ok(());
                 }
             }
