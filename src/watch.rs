@@ -107,8 +107,13 @@ impl Watch {
 
     /// Tells the observer how far it is, and asks whether to go on.
     pub(crate) fn report(&self) -> Result<()> {
+        self.report_with(0)
+    }
+
+    /// As [`Watch::report`], with so much more that is under way.
+    pub(crate) fn report_with(&self, under_way: u64) -> Result<()> {
         let Some(observer) = &self.observer else { return Ok(()) };
-        let done = self.done.load(Ordering::Relaxed);
+        let done = self.done.load(Ordering::Relaxed) + under_way;
         match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Interrupted),

@@ -74,9 +74,28 @@ impl Work {
 
     /// Who is to be told of the progress.
     pub(super) fn observer(&self) -> Observer {
+        self.observer_of(|progress| progress)
+    }
+
+    /// Who is to be told of the progress of one search of many, so many queries after the first of
+    /// them; how many there will be is not known.
+    pub(super) fn observer_after(&self, queries: u64) -> Observer {
+        self.observer_of(move |mut progress| {
+            if progress.phase == Phase::Search {
+                progress.done += queries;
+                progress.total = None;
+            }
+            progress
+        })
+    }
+
+    fn observer_of(
+        &self,
+        shown: impl Fn(Progress) -> Progress + Send + Sync + 'static,
+    ) -> Observer {
         let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
         Observer::new(move |progress| {
-            bar.show(progress);
+            bar.show(shown(progress));
             match interrupted.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),

@@ -1,6 +1,7 @@
 //! Many queries at once: sorted as each table is and walked along it, or joined with all that is stored.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::JoinOptions;
 use super::pair::near_pairs_across;
@@ -102,6 +103,7 @@ pub fn search_many<E: From<Error>>(
         match_max: usize::try_from(memory / 2 / MATCH_LEN).unwrap_or(usize::MAX).max(1),
         mode,
         watch,
+        steps: AtomicU64::new(0),
     };
     let mut at = 0;
     let mut count_max = chunk_max;
@@ -134,6 +136,8 @@ struct Batch<'a> {
     match_max: usize,
     mode: BatchMode,
     watch: Watch,
+    /// Steps of the chunk that are done: a query on a table each.
+    steps: AtomicU64,
 }
 
 /// The query of a match by its position in the chunk, and the match.
@@ -146,6 +150,7 @@ impl Batch<'_> {
 
     /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
     fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<Matched>>> {
+        self.steps.store(0, Ordering::Relaxed);
         let pass = match self.mode {
             BatchMode::Auto => self.pass_is_cheaper(chunk.len()),
             BatchMode::Probe => self.only_scans(),
@@ -213,6 +218,7 @@ impl Batch<'_> {
         let mut walker = Walker::default();
         let mut found: Vec<Matched> = Vec::new();
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(queries.len());
+        let tables = self.choices().map(Choice::table_count).sum::<u64>().max(1);
         for (number, open) in self.snapshot().segments().iter().enumerate() {
             let Way::Probe { radii } = &open.choice(k).way else { continue };
             for (position, (table, radius)) in open.segment.tables().iter().zip(radii).enumerate() {
@@ -224,7 +230,8 @@ impl Batch<'_> {
                 order.extend(permuted.zip(0..));
                 order.sort_unstable();
                 for steps in order.chunks(STEP) {
-                    self.watch.report()?;
+                    let done = self.steps.fetch_add(steps.len() as u64, Ordering::Relaxed);
+                    self.watch.report_with(done / tables)?;
                     let queries =
                         steps.iter().map(|&(_, query)| (first + query, queries[query as usize]));
                     let segment = (number, &open.segment);
