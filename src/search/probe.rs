@@ -1,8 +1,10 @@
 //! Probing: every prefix within the radius of each table, in passes over all of them.
 //!
 //! A query waits for memory, not for arithmetic. So each pass asks for the bytes that the next
-//! one needs before any of them is used: index lines, then heads, then tails.
+//! one needs before any of them is used: index lines, then heads, then tails. Where they come
+//! from a disk, the system is asked for all their pages before it must wait for one.
 
+mod announce;
 mod blocks;
 mod compare;
 
@@ -14,7 +16,7 @@ use crate::search::answer::Work;
 use crate::search::entry::Entry;
 use crate::search::flips::Flips;
 use crate::section::{BlockIndex, Rank, TableIndex};
-use crate::segment::{Segment, Table};
+use crate::segment::{Mapped, Table};
 
 /// Probes that share their passes; more would only make the scratch larger.
 const PROBES_PER_PASS: usize = 512;
@@ -96,8 +98,8 @@ pub(crate) struct Place {
 /// Finds everything within `sink.k()` of the needle that probing with `radii` finds; it is query 0.
 ///
 /// A match is reported by the first table that covers it, so each comes once.
-pub(crate) fn probe<D: AsRef<[u8]>>(
-    segment: &Segment<D>,
+pub(crate) fn probe(
+    segment: &Mapped,
     radii: &[Radius],
     needle: Fingerprint,
     scratch: &mut ProbeScratch,
@@ -112,8 +114,8 @@ pub(crate) fn probe<D: AsRef<[u8]>>(
 
 /// As [`probe`], but finds only what the table at one position reports, for many queries.
 #[cfg(feature = "build")]
-pub(crate) fn probe_table<D: AsRef<[u8]>>(
-    segment: &Segment<D>,
+pub(crate) fn probe_table(
+    segment: &Mapped,
     radii: &[Radius],
     table: usize,
     queries: impl Iterator<Item = (u32, Fingerprint)>,
@@ -128,8 +130,8 @@ pub(crate) fn probe_table<D: AsRef<[u8]>>(
 }
 
 /// One run through index lines, heads and tails.
-struct Pass<'a, D, S> {
-    segment: &'a Segment<D>,
+struct Pass<'a, S> {
+    segment: &'a Mapped,
     tables: &'a [Table],
     radii: &'a [Radius],
     kernel: Kernel,
@@ -143,9 +145,9 @@ struct Pass<'a, D, S> {
     sink: &'a mut S,
 }
 
-impl<'a, D: AsRef<[u8]>, S: Sink> Pass<'a, D, S> {
+impl<'a, S: Sink> Pass<'a, S> {
     fn new(
-        segment: &'a Segment<D>,
+        segment: &'a Mapped,
         radii: &'a [Radius],
         wanted: impl Iterator<Item = Entry>,
         scratch: &'a mut ProbeScratch,
@@ -220,7 +222,14 @@ impl<'a, D: AsRef<[u8]>, S: Sink> Pass<'a, D, S> {
     }
 
     fn run(&mut self) -> Result<()> {
+        let cold = self.segment.is_cold();
+        if cold {
+            self.announce_lines();
+        }
         self.find_blocks()?;
+        if cold {
+            self.announce_heads();
+        }
         self.walk_blocks()?;
         self.compare_candidates()
     }

@@ -1,6 +1,8 @@
 //! An open segment: its header, and its bytes page by page as their checksums are verified.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::bits::prefetch::prefetch;
 use crate::bytes::u32_at;
@@ -13,6 +15,12 @@ use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
 use crate::segment::{CheckedPages, Table};
 
+/// The first touch of a page, checksum and all, takes about a microsecond from memory and at least
+/// tens of them from the fastest disks.
+const FROM_DISK: Duration = Duration::from_micros(20);
+/// Pages that may come fast in a row before asking ahead is given up.
+const COLD_FOR: u32 = 512;
+
 /// A segment over any bytes; see `map` for a file.
 #[derive(Debug)]
 pub(crate) struct Segment<D> {
@@ -23,6 +31,8 @@ pub(crate) struct Segment<D> {
     tables: Vec<Table>,
     checksums: SectionPlace,
     checked: CheckedPages,
+    /// How many pages may come fast before they are taken to come from memory; see `is_cold`.
+    coldness: AtomicU32,
 }
 
 impl<D: AsRef<[u8]>> Segment<D> {
@@ -65,7 +75,9 @@ impl<D: AsRef<[u8]>> Segment<D> {
         let checked = CheckedPages::new(header.file_len / PAGE_LEN as u64);
         let recipe = Recipe::external();
         let path = path.to_path_buf();
-        let mut segment = Segment { data, path, header, recipe, tables, checksums, checked };
+        let coldness = AtomicU32::new(COLD_FOR);
+        let mut segment =
+            Segment { data, path, header, recipe, tables, checksums, checked, coldness };
         segment.recipe = segment.read_recipe(&recipe_place)?;
         Ok(segment)
     }
@@ -209,6 +221,21 @@ impl<D: AsRef<[u8]>> Segment<D> {
         prefetch(self.data.as_ref(), place.offset.wrapping_add(offset) as usize);
     }
 
+    /// Whether pages seem to come from a disk: it was just opened, or one of the last pages that were
+    /// touched first took long. Then it pays to ask for many pages before waiting for one; where
+    /// they come from memory, asking costs more than it gains.
+    #[inline]
+    pub(crate) fn is_cold(&self) -> bool {
+        self.coldness.load(Ordering::Relaxed) > 0
+    }
+
+    /// Remembers whether touching a page took as long as reading from a disk does.
+    fn note_touch(&self, took: Duration) {
+        let left = self.coldness.load(Ordering::Relaxed);
+        let left = if took >= FROM_DISK { COLD_FOR } else { left.saturating_sub(1) };
+        self.coldness.store(left, Ordering::Relaxed);
+    }
+
     /// Compares one page of a section, counted from the start of the file, with its checksum.
     #[cold]
     pub(crate) fn check_page(&self, place: &SectionPlace, page: usize) -> Result<()> {
@@ -227,7 +254,9 @@ impl<D: AsRef<[u8]>> Segment<D> {
             table: table_tag(place.section),
             page_in_section: in_section / PAGE_LEN as u64,
         };
+        let start = Instant::now();
         let found = identity.checksum(bytes);
+        self.note_touch(start.elapsed());
         if found != expected {
             return Err(self.corrupt(place, in_section, Fault::Checksum { found, expected }));
         }

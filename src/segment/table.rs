@@ -12,7 +12,7 @@ use crate::format::prefix_index::{
     self, BLOCKS_PER_LINE, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN,
 };
 use crate::section::{BlockIndex, Rank, TableIndex};
-use crate::segment::{CheckedPages, Segment};
+use crate::segment::{CheckedPages, Mapped};
 
 /// Where a table lies in its segment, and how its values are cut.
 #[derive(Debug)]
@@ -75,8 +75,8 @@ const LINES_PER_PAGE: u64 = PAGE_LEN as u64 / LINE_LEN;
 
 /// The blocks of one table, by its prefix index.
 #[derive(Debug)]
-pub(crate) struct Blocks<'a, D> {
-    segment: &'a Segment<D>,
+pub(crate) struct Blocks<'a> {
+    segment: &'a Mapped,
     table: &'a Table,
     lines: &'a [[u8; LINE_LEN as usize]],
     heads: &'a [u8],
@@ -86,7 +86,7 @@ pub(crate) struct Blocks<'a, D> {
     checked: &'a CheckedPages,
 }
 
-impl<D: AsRef<[u8]>> Blocks<'_, D> {
+impl Blocks<'_> {
     /// Asks for the index line of a block.
     #[inline(always)]
     pub(crate) fn prefetch(&self, block: BlockIndex) {
@@ -132,10 +132,10 @@ impl<D: AsRef<[u8]>> Blocks<'_, D> {
     }
 }
 
-impl<D: AsRef<[u8]>> Segment<D> {
+impl Mapped {
     /// The blocks of a table, to look up many.
     #[inline]
-    pub(crate) fn blocks<'a>(&'a self, table: &'a Table) -> Blocks<'a, D> {
+    pub(crate) fn blocks<'a>(&'a self, table: &'a Table) -> Blocks<'a> {
         let lines = self.section(&table.lines).as_chunks().0;
         let first_page = table.lines.offset / PAGE_LEN as u64;
         let value_count = self.header().fingerprint_count;
@@ -200,6 +200,15 @@ impl<D: AsRef<[u8]>> Segment<D> {
     pub(crate) fn prefetch_tail(&self, table: &Table, rank: Rank) {
         let offset = packing::load_offset(rank.0, table.descriptor.tail_bits);
         self.prefetch(&table.tails, offset);
+    }
+
+    /// Asks the system for the page with the tail of the value at `rank`.
+    pub(crate) fn announce_tail(&self, table: &Table, rank: Rank) {
+        let width = table.descriptor.tail_bits;
+        if width > 0 {
+            let offset = packing::load_offset(rank.0, width);
+            self.announce(&table.tails, offset, packing::GUARD_LEN);
+        }
     }
 
     /// The tail of the value at `rank`.

@@ -15,8 +15,8 @@ const CANDIDATES_PER_PASS: usize = 512;
 
 /// Adds the blocks of probes of one table that have values, and says whether all their heads lie
 /// on pages that were checked before.
-fn find_run<D: AsRef<[u8]>>(
-    blocks: &Blocks<'_, D>,
+fn find_run(
+    blocks: &Blocks<'_>,
     probes: &[Probe],
     jobs: &mut Vec<Job>,
     pages_checked: &mut u64,
@@ -33,7 +33,7 @@ fn find_run<D: AsRef<[u8]>>(
     Ok(blocks.prefetch_heads(jobs[first..].iter().map(|job| &job.span)))
 }
 
-impl<D: AsRef<[u8]>, S: Sink> Pass<'_, D, S> {
+impl<S: Sink> Pass<'_, S> {
     /// Looks the blocks up; empty ones need no further visit.
     pub(super) fn find_blocks(&mut self) -> Result<()> {
         self.jobs.clear();

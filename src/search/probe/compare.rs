@@ -3,9 +3,12 @@
 use super::{Candidate, Pass, Place, Sink};
 use crate::error::Result;
 
-impl<D: AsRef<[u8]>, S: Sink> Pass<'_, D, S> {
+impl<S: Sink> Pass<'_, S> {
     /// Fetches the tails of the candidates and keeps the matches.
     pub(super) fn compare_candidates(&mut self) -> Result<()> {
+        if self.segment.is_cold() {
+            self.announce_tails();
+        }
         let k = self.sink.k();
         for at in 0..self.candidates.len() {
             if self.sink.exhausted() {
