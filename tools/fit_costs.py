@@ -15,7 +15,7 @@ import sys
 import numpy
 from scipy.optimize import lsq_linear
 
-STEPS = ["query", "table", "probe", "block", "range", "head_passed", "head_compared", "long_gap",
+STEPS = ["query", "table", "probe", "block", "window", "range", "head_passed", "head_compared", "long_gap",
          "candidate", "scanned"]
 # Rows cannot tell a look-up from what follows it; without this one may come out free.
 LEAST = {"probe": 3, "block": 2}
@@ -46,7 +46,7 @@ def main():
         number = {name: float(row[name]) for name in row if name not in ("scheme", "way")}
         # The queries are not all stored ones, as the expected steps have it.
         found = number["work_candidates"]
-        steps = [1, number["tables"], number["probes"], number["blocks"], number["ranges"],
+        steps = [1, number["tables"], number["probes"], number["blocks"], number["windows"], number["ranges"],
                  number["heads_passed"], number["heads_compared"], number["long_gaps"], found,
                  number["scanned"]]
         touched = number["lines"] + number["blocks"] + found

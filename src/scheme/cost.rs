@@ -20,6 +20,8 @@ pub struct UnitCosts {
     pub probe: f64,
     /// To open a block that holds values.
     pub block: f64,
+    /// To sum 64 bytes of heads at once and compare the sums.
+    pub window: f64,
     /// To look for a range of heads in a block.
     pub range: f64,
     /// To pass over a head.
@@ -46,6 +48,7 @@ impl UnitCosts {
         table: 30.0,
         probe: 3.0,
         block: 2.0,
+        window: 10.0,
         range: 4.1,
         head_passed: 0.13,
         head_compared: 3.5,
@@ -65,6 +68,7 @@ impl UnitCosts {
             + self.table * effort.tables
             + self.probe * effort.probes
             + self.block * effort.blocks
+            + self.window * effort.windows
             + self.range * effort.ranges
             + self.head_passed * effort.heads_passed
             + self.head_compared * effort.heads_compared
@@ -91,6 +95,7 @@ impl UnitCosts {
             &mut self.table,
             &mut self.probe,
             &mut self.block,
+            &mut self.window,
             &mut self.range,
             &mut self.head_passed,
             &mut self.head_compared,
@@ -130,6 +135,7 @@ impl UnitCosts {
             ("table".into(), &mut self.table),
             ("probe".into(), &mut self.probe),
             ("block".into(), &mut self.block),
+            ("window".into(), &mut self.window),
             ("range".into(), &mut self.range),
             ("head_passed".into(), &mut self.head_passed),
             ("head_compared".into(), &mut self.head_compared),

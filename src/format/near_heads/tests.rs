@@ -107,3 +107,9 @@ proptest! {
         check(&file, &jobs, Needle { inner, mask });
     }
 }
+
+#[test]
+fn what_is_plain_is_what_the_cost_model_takes_for_plain() {
+    use crate::scheme::{PLAIN_INNER_BITS_MAX, PLAIN_VALUES_MAX};
+    assert_eq!((PLAIN_INNER_BITS_MAX, PLAIN_VALUES_MAX), (INNER_BITS_MAX, LONG_BLOCK_MIN));
+}
