@@ -1,5 +1,6 @@
 //! From texts to fingerprints: tokens, features, weights, votes.
 
+mod ballot;
 mod chinese;
 mod counts;
 mod df;
@@ -11,7 +12,12 @@ mod normal;
 mod recipe;
 mod recipe_text;
 mod resources;
+mod seen;
 mod siphash;
+mod siphash_lanes;
+mod stretches;
+mod tables;
+mod tokens;
 mod votes;
 mod weight;
 mod windows;
