@@ -108,7 +108,7 @@ impl Features {
     pub(crate) fn hash_of(&mut self, feature: &str) -> u64 {
         match &mut self.way {
             Way::SipHash13(siphash, _) => siphash.hash(feature.as_bytes()),
-            Way::Memo(memo) => memo.hash(feature.as_bytes(), &self.hash),
+            Way::Memo(memo) => memo.hash(feature.as_bytes(), feature.len(), &self.hash),
             Way::Plain => self.hash.of(feature.as_bytes()),
         }
     }
@@ -155,7 +155,7 @@ impl Make for Features {
                 }
                 _ => siphash.hash(&text[..len]),
             },
-            Way::Memo(memo) => memo.hash(&text[..len], &self.hash),
+            Way::Memo(memo) => memo.hash(text, len, &self.hash),
             Way::Plain => self.hash.of(&text[..len]),
         };
         self.waiting.push(hash);
