@@ -128,7 +128,7 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
         }
     };
     let read = match documents.filter(Documents::are_given) {
-        Some(documents) => documents.push_all(&files, &mut builder, show).map(|summary| {
+        Some(documents) => documents.push_all(&files, &mut builder, &work, show).map(|summary| {
             work.aside(|| documents::report(&summary));
             None
         }),
