@@ -135,8 +135,11 @@ struct Score {
     best_f1: [f64; VIEW_COUNT],
 }
 
+/// Whether a column is one of a group.
+type Group = fn(&Column) -> bool;
+
 /// The columns over which means are taken.
-const GROUPS: &[(&str, fn(&Column) -> bool)] = &[
+const GROUPS: &[(&str, Group)] = &[
     ("all", |_| true),
     ("Chinese", |column| column.is_chinese),
     ("other languages", |column| !column.is_chinese),
@@ -145,7 +148,7 @@ const GROUPS: &[(&str, fn(&Column) -> bool)] = &[
 ];
 
 fn print_means(names: &[&str], scores: &[Score]) {
-    let mean = |name: &str, group: fn(&Column) -> bool, view: usize| -> f64 {
+    let mean = |name: &str, group: Group, view: usize| -> f64 {
         let wanted = scores.iter().filter(|score| score.recipe == name && group(&score.column));
         let values: Vec<f64> = wanted.map(|score| score.best_f1[view]).collect();
         values.iter().sum::<f64>() / values.len() as f64

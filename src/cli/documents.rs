@@ -166,6 +166,11 @@ pub(super) struct Documents {
 }
 
 impl DocumentArgs {
+    /// Says in one line which recipe was taken where none was asked for.
+    pub(super) fn tell(&self) {
+        self.recipe.tell(self.reading.holds_features());
+    }
+
     /// Whether files hold documents, or fingerprints of which a recipe is known.
     pub(super) fn prepare(&self, skip_bad: bool) -> anyhow::Result<Option<Documents>> {
         if !self.docs && !self.recipe.is_given() {

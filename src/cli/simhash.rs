@@ -72,6 +72,7 @@ pub(super) fn run(args: &SimhashArgs) -> anyhow::Result<Verdict> {
     })?;
     out.flush()?;
     if !args.quiet {
+        args.recipe.tell(args.reading.holds_features() || summary.document_count == 0);
         report(&summary);
     }
     Ok(Verdict::Yes)

@@ -151,10 +151,11 @@ impl SimHasher {
     /// # Examples
     ///
     /// ```
-    /// use fpstore::{SimHasher, TextRecipe};
+    /// use fpstore::{Segment, SimHasher, TextRecipe};
     ///
     /// let mut tokens = Vec::new();
-    /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+    /// let recipe = TextRecipe { segment: Segment::Words, ..TextRecipe::default() };
+    /// let mut hasher = SimHasher::new(&recipe)?;
     /// hasher.each_token("Don't panic!", |token| tokens.push(token.to_string()));
     /// assert_eq!(tokens, ["don't", "panic"]);
     /// # Ok::<(), fpstore::Error>(())

@@ -115,7 +115,7 @@ mod tests {
                     .map(|_| {
                         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                         // Many come again, 0 among them, and all lie in one corner.
-                        (state >> 33) % 700 << (round % 2 * 50)
+                        ((state >> 33) % 700) << (round % 2 * 50)
                     })
                     .collect();
                 let new: Vec<u64> =

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::text::df::DfTable;
-use crate::text::recipe::{Factor, TextRecipe, invalid};
-use crate::text::resources::{GivenWeights, StopWords, TextResources};
+use crate::text::recipe::{Factor, Mark, TextRecipe, invalid};
+use crate::text::resources::{GivenWeights, TextResources};
+use crate::text::stop_words::StopWords;
 use crate::text::weight::Weight;
 
 /// The lists and tables of a recipe.
@@ -33,12 +34,11 @@ impl Tables {
         let stop_words = match (recipe.stop_words, resources.stop_words) {
             (None, _) => None,
             (Some(mark), Some(list)) if list.mark() == mark => Some(list),
-            (Some(mark), other) => {
-                let found = other.map_or("none was given".into(), |list| list.mark().to_string());
-                return Err(invalid(format!(
-                    "it leaves out the words of list {mark} (checksum and count), {found}"
-                )));
-            }
+            (Some(mark), Some(other)) => return Err(wrong_list(mark, &other.mark().to_string())),
+            (Some(mark), None) => match StopWords::with_mark(mark) {
+                None => return Err(wrong_list(mark, "none was given")),
+                list => list,
+            },
         };
         let factor = factor_table(recipe, resources.df_table, resources.weights)?;
         Ok(Tables { stop_words, factor })
@@ -55,6 +55,10 @@ impl Tables {
             }
         }
     }
+}
+
+fn wrong_list(mark: Mark, found: &str) -> Error {
+    invalid(format!("it leaves out the words of list {mark} (checksum and count), {found}"))
 }
 
 fn factor_table(

@@ -3,7 +3,7 @@
 use crate::text::chinese::dictionary_words;
 use crate::text::normal::normalize;
 use crate::text::recipe::{Segment, TextRecipe};
-use crate::text::resources::StopWords;
+use crate::text::stop_words::StopWords;
 use crate::text::windows::{Make, Windows};
 use crate::text::words::{Kept, Token, words};
 
@@ -45,14 +45,21 @@ impl Tokens {
         self.folded.clear();
         self.fold(piece);
         let stopped = |text: &str| stop_words.is_some_and(|words| words.contains(text));
-        let mut take = |token: Token<'_>| {
-            if !stopped(token.text()) {
-                take(token.text());
-            }
-        };
         match self.kept() {
-            Some(kept) => kept.each(&self.folded, &mut take),
-            None => cut_words(&self.folded, self.segment, &mut take),
+            // Stop words are words: where characters are tokens, the words go before they are cut up.
+            Some(kept) if stop_words.is_some() => {
+                cut_words(&self.folded, self.segment, &mut |word| {
+                    if !stopped(word.text()) {
+                        kept.each(word.text(), &mut |letter| take(letter.text()));
+                    }
+                });
+            }
+            Some(kept) => kept.each(&self.folded, &mut |letter| take(letter.text())),
+            None => cut_words(&self.folded, self.segment, &mut |token| {
+                if !stopped(token.text()) {
+                    take(token.text());
+                }
+            }),
         }
     }
 
@@ -102,9 +109,10 @@ impl Tokens {
         self.fold(piece);
         match stop_words {
             None => kept.push_kept(&self.folded, &mut letters),
-            Some(stop_words) => kept.each(&self.folded, &mut |token| {
-                if !stop_words.contains(token.text()) {
-                    letters.push_str(token.text());
+            // As in `each`.
+            Some(stop_words) => cut_words(&self.folded, self.segment, &mut |word| {
+                if !stop_words.contains(word.text()) {
+                    kept.push_kept(word.text(), &mut letters);
                 }
             }),
         }
