@@ -25,9 +25,12 @@ use crate::text::windows::Make;
 /// use fpstore::{SimHasher, TextRecipe};
 ///
 /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
-/// let a = hasher.fingerprint("The quick brown fox jumps over the lazy dog today").unwrap();
-/// let b = hasher.fingerprint("the quick brown fox jumped over the lazy dog today!").unwrap();
-/// assert!(a.distance(b) < 16);
+/// let text = "The quick brown fox jumps over the lazy dog today, and the dog does not move at all";
+/// let a = hasher.fingerprint(text).unwrap();
+/// let b = hasher.fingerprint(&text.replace("lazy", "LAZY,")).unwrap();
+/// assert_eq!(a, b);
+/// let c = hasher.fingerprint(&text.replace("jumps", "jumped")).unwrap();
+/// assert!(a.distance(c) < 20);
 /// // What has no words has no fingerprint.
 /// assert_eq!(hasher.fingerprint(" -- "), None);
 /// # Ok::<(), fpstore::Error>(())
