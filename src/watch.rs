@@ -14,6 +14,8 @@ const STEP: u64 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Reading documents; the bytes of their files are counted, compressed as they are.
+    Documents,
     /// Taking records; they are counted.
     Read,
     /// Sorting them and finding the distinct fingerprints; records are counted.
@@ -37,6 +39,7 @@ impl Phase {
     /// The word for it: `read`, `sort`, `tables`, `ids` or `publish`.
     pub fn name(self) -> &'static str {
         match self {
+            Phase::Documents => "docs",
             Phase::Read => "read",
             Phase::Sort => "sort",
             Phase::Tables => "tables",

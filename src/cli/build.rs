@@ -128,8 +128,13 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
         }
     };
     let read = match documents.filter(Documents::are_given) {
-        Some(documents) => documents.push_all(&files, &mut builder, show).map(|summary| {
-            work.aside(|| documents::report(&summary));
+        Some(documents) => documents.push_all(&files, &mut builder, &work, show).map(|summary| {
+            work.aside(|| {
+                if !args.quiet {
+                    args.documents.tell();
+                }
+                documents::report(&summary);
+            });
             None
         }),
         None => read_fingerprints(args, &files, &mut builder, &work, show).map(Some),
