@@ -5,6 +5,9 @@ use super::effort::Effort;
 /// The footprints, as powers of 2 of bytes, at which the cost of a touch is known.
 const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 
+/// Touches that are over in the time that one is waited for.
+const TOUCHES_IN_A_WAIT: f64 = 12.0;
+
 /// What single steps of a query cost in nanoseconds on one thread.
 ///
 /// The defaults were measured on one machine, see `benches/README.md`; `fpstore plan
@@ -63,7 +66,10 @@ impl UnitCosts {
     /// Nanoseconds for these steps with data in memory, where queries touch `footprint` bytes
     /// in no order.
     pub fn nanos(&self, effort: &Effort, footprint: f64) -> f64 {
-        let touched = effort.lines + effort.blocks + effort.candidates;
+        // Index lines, heads and tails: what comes first of each is waited for, while the others
+        // come beside it.
+        let waited = if effort.probes > 0.0 { 3.0 * TOUCHES_IN_A_WAIT } else { 0.0 };
+        let touched = effort.lines + effort.blocks + effort.candidates + waited;
         self.query
             + self.table * effort.tables
             + self.probe * effort.probes

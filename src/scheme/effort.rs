@@ -134,6 +134,8 @@ impl TableShape {
                 continue;
             }
             effort.ranges += blocks * ranges;
+            // Halving the restart points of a long block touches a line each time.
+            effort.lines += blocks * ranges * (held / PASSED_MAX).max(1.0).log2();
             // Half of a block lies before the range, half of a restart interval in a long one.
             let passed = (held / 2.0).min(PASSED_MAX / 2.0);
             let near_passed = (near / 2.0).min(PASSED_MAX / 2.0 * prefixes);
@@ -150,7 +152,7 @@ impl TableShape {
         if effort.windows == 0.0 {
             effort.long_gaps = self.long_share * (effort.heads_passed + effort.heads_compared);
         }
-        effort.lines = self.lines(radius);
+        effort.lines += self.lines(radius);
         let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);
         effort.candidates = within + own;
         effort
