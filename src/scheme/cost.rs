@@ -47,19 +47,19 @@ pub struct UnitCosts {
 impl UnitCosts {
     /// Those that are shipped.
     pub const SHIPPED: UnitCosts = UnitCosts {
-        query: 40.0,
-        table: 30.0,
-        probe: 3.0,
+        query: 57.0,
+        table: 57.0,
+        probe: 13.4,
         block: 2.0,
-        window: 10.0,
-        range: 4.1,
-        head_passed: 0.13,
-        head_compared: 3.5,
-        long_gap: 9.1,
-        candidate: 7.0,
+        window: 12.0,
+        range: 23.9,
+        head_passed: 0.37,
+        head_compared: 2.7,
+        long_gap: 2.3,
+        candidate: 23.0,
         scanned: 5.1,
-        // The last two from two tables of 10^8 fingerprints, whose queries took 3.7 us.
-        touch: [6.9, 7.8, 7.8, 11.2, 11.3, 27.0, 35.0],
+        // The last two from two tables of 10^8 fingerprints.
+        touch: [0.1, 0.3, 0.5, 6.2, 7.5, 10.0, 20.0],
         cold_page: 60_000.0,
     };
 
