@@ -4,7 +4,8 @@ mod common;
 
 use common::{Random, schemes, store_of};
 use fpstore::{
-    Budget, Builder, Fingerprint, Plan, PlanRequest, Sampler, Scheme, SchemeEstimate, Store, StoreInfo,
+    Budget, Builder, Fingerprint, Plan, PlanRequest, Sampler, Scheme, SchemeEstimate, Store,
+    StoreInfo,
 };
 
 /// Set to check all schemes at 10^7 too: about 6 GB of disk and some minutes.

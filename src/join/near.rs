@@ -11,7 +11,7 @@ use crate::join::split::{Split, Table};
 /// Values of a part that is looked through at once, so that it stays in a core's cache.
 pub(super) const PART_COUNT: usize = 1 << 13;
 /// Parts that a set is divided into at a time.
-const PART_BITS_MAX: u32 = 10;
+pub(super) const PART_BITS_MAX: u32 = 10;
 /// Pairs that are handed on together.
 const BATCH_COUNT: usize = 1 << 12;
 
@@ -86,11 +86,20 @@ pub(super) struct Finder {
     found: Vec<RawPair>,
     /// Where pairs must differ, or they belong to another table.
     differ: Vec<u64>,
+    /// Where they must agree, for the same reason.
+    agree: u64,
 }
 
 impl Finder {
     pub(super) fn new(k: u32) -> Self {
-        Finder { k, chains: Chains::default(), found: Vec::new(), differ: Vec::new() }
+        Finder { k, chains: Chains::default(), found: Vec::new(), differ: Vec::new(), agree: 0 }
+    }
+
+    /// Finds only pairs that agree on the bits of `agree` and differ in each of the blocks `differ`.
+    pub(super) fn within(mut self, agree: u64, differ: &[u64]) -> Self {
+        self.agree = agree;
+        self.differ.extend_from_slice(differ);
+        self
     }
 
     /// Finds all pairs of a group.
@@ -214,10 +223,10 @@ impl Finder {
 
     /// Compares what agrees on the mask; `false` if that is too much.
     fn meet(&mut self, sets: Sets<'_>, agree: u64) -> bool {
-        let Finder { k, chains, found, differ } = self;
+        let Finder { k, chains, found, differ, agree: agree_too } = self;
         let found = |one: u64, other: u64| {
             let diff = one ^ other;
-            if differ.iter().all(|block| diff & block != 0) {
+            if diff & *agree_too == 0 && differ.iter().all(|block| diff & block != 0) {
                 found.push((one, other));
             }
         };
@@ -270,7 +279,8 @@ impl Finder {
     fn compare_one(&mut self, value: u64, others: &[u64], sink: Sink<'_>) -> Result<()> {
         for &other in others {
             let diff = value ^ other;
-            if diff.count_ones() <= self.k && self.differ.iter().all(|block| diff & block != 0) {
+            let near = diff.count_ones() <= self.k && diff & self.agree == 0;
+            if near && self.differ.iter().all(|block| diff & block != 0) {
                 self.found.push((value, other));
             }
         }

@@ -2,20 +2,24 @@
 //! through on all threads; in rounds, where not all parts fit into memory together.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chains::part;
-use super::near::{Finder, Group, PART_COUNT, RawPair, part_bits};
+use super::crowd::{Crowd, PartOf};
+use super::near::{Finder, PART_BITS_MAX, PART_COUNT, RawPair, part_bits};
 use super::options::{JoinOptions, Share};
+use super::round::{PartCounts, Round};
 use super::source::Source;
-use super::split::{Split, Table};
+use super::split::Split;
 use crate::error::Result;
 use crate::sort::Resources;
 use crate::watch::{Phase, Watch};
 
 /// Values compared with all others at a time where there is no better way.
 const RANGE_COUNT: usize = 1 << 10;
+/// A part with fewer values than this always fits into memory.
+const CROWD_MIN: usize = if cfg!(test) { 64 } else { 4 * PART_COUNT };
 
 /// One set with itself, or one with another.
 #[derive(Debug)]
@@ -25,11 +29,12 @@ pub(super) struct Join<'a> {
     pub(super) k: u32,
     pub(super) share: Share,
     pub(super) resources: Resources,
-    watch: Watch,
+    pub(super) watch: Watch,
+    crowd: Crowd,
 }
 
 /// Takes pairs on one thread at a time; the vector comes back empty.
-type Take<'a> = Mutex<&'a mut (dyn FnMut(&mut Vec<RawPair>) -> Result<()> + Send)>;
+pub(super) type Take<'a> = Mutex<&'a mut (dyn FnMut(&mut Vec<RawPair>) -> Result<()> + Send)>;
 
 impl<'a> Join<'a> {
     pub(super) fn new(
@@ -38,7 +43,8 @@ impl<'a> Join<'a> {
         resources: Resources,
     ) -> Self {
         let watch = options.watch(Phase::Join, None);
-        Join { sources, k: options.k, share: options.share, resources, watch }
+        let (k, share, crowd) = (options.k, options.share, Crowd::default());
+        Join { sources, k, share, resources, watch, crowd }
     }
 
     /// Finds all pairs, in any order, each once.
@@ -47,41 +53,117 @@ impl<'a> Join<'a> {
         take: &mut (dyn FnMut(&mut Vec<RawPair>) -> Result<()> + Send),
     ) -> Result<()> {
         let take = Mutex::new(take);
-        let count: u64 = self.sources.iter().map(Source::count_max).sum();
-        let pairs = match self.sources.as_slice() {
-            [one] => one.count_max() as f64 * (one.count_max() as f64 - 1.0) / 2.0,
-            _ => self.sources.iter().map(|source| source.count_max() as f64).product(),
-        };
-        if pairs < 1.0 {
+        let counts: Vec<u64> = self.sources.iter().map(Source::count_max).collect();
+        if pair_count(&counts) < 1.0 {
             return Ok(());
         }
-        let varying = self.varying()?;
-        let Some(split) = Split::choose(varying, count, pairs, self.k) else {
+        if let Some(split) = self.split(&counts)? {
+            let count = counts.iter().sum::<u64>() * split.firsts().len() as u64;
             self.watch = self.watch.next(Phase::Join, Some(count));
-            return self.compare_all(&take);
-        };
-        self.watch = self.watch.next(Phase::Join, Some(count * split.firsts().len() as u64));
-        let bits = part_bits(usize::try_from(count).unwrap_or(usize::MAX));
+            self.meet(&split, &counts, &take)
+        } else {
+            self.watch = self.watch.next(Phase::Join, Some(counts.iter().sum()));
+            self.compare_all(&take)
+        }
+    }
+
+    /// The cheapest split for so many values of each source, if any is better than none.
+    fn split(&self, counts: &[u64]) -> Result<Option<Split>> {
+        let varying = self.varying()? & !self.crowd.agree;
+        Ok(Split::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
+    }
+
+    /// Brings values together by each first block of a split.
+    fn meet(&self, split: &Split, counts: &[u64], take: &Take<'_>) -> Result<()> {
+        let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        // Parts are small beside the memory too, so that only crowds are too large for it.
+        let rooms = (count / self.room()).saturating_mul(16).max(1);
+        let bits = part_bits(count).max(rooms.ilog2().min(PART_BITS_MAX));
         // Each share needs a part to itself.
         let bits = bits.max(self.share.count.next_power_of_two().ilog2());
-        let counts = self.count_parts(&split, bits)?;
+        let counts = self.count_parts(split, bits)?;
         let mut buffer = Vec::new();
         for (first, &block) in split.firsts().iter().enumerate() {
             let tables = split.tables(first);
             let counts = &counts[first];
             for parts in self.rounds(counts, bits) {
-                let round = Round { join: &self, block, bits, tables: &tables, parts };
-                round.run(counts, &mut buffer, &take)?;
+                if parts.len() == 1 && self.is_crowded(counts, parts.start, bits) {
+                    let of = PartOf { block, bits, part: parts.start };
+                    self.meet_in_crowd(of, &split.firsts()[..first], counts, take)?;
+                    continue;
+                }
+                let round = Round { join: self, block, bits, tables: &tables, parts };
+                round.run(counts, &mut buffer, take)?;
             }
         }
         Ok(())
     }
 
+    /// Whether the copies of a part that looking through it takes would not fit into memory: many
+    /// values agree on the block, or there is very little memory.
+    fn is_crowded(&self, counts: &PartCounts, part: usize, bits: u32) -> bool {
+        let count = counts.of_part(part);
+        let mean = counts.total() >> bits;
+        let copies = 2 * (self.resources.threads + 2);
+        let uneven = count > 8 * mean && count > self.room() / copies;
+        count > CROWD_MIN && (uneven || count > self.room())
+    }
+
+    /// Joins the values of a part by themselves, split by the other bits in which they vary.
+    fn meet_in_crowd(
+        &self,
+        of: PartOf,
+        before: &[u64],
+        counts: &PartCounts,
+        take: &Take<'_>,
+    ) -> Result<()> {
+        let inner = Join {
+            sources: self.sources.clone(),
+            k: self.k,
+            share: Share::WHOLE,
+            resources: self.resources.clone(),
+            watch: self.watch.clone(),
+            crowd: self.crowd.within(of, before),
+        };
+        let sides: Vec<u64> =
+            (0..self.sources.len()).map(|side| counts.of_side(side, of.part) as u64).collect();
+        if pair_count(&sides) >= 1.0 {
+            match inner.split(&sides)? {
+                Some(split) => inner.meet(&split, &sides, take)?,
+                None => inner.compare_all(take)?,
+            }
+        }
+        self.tick(sides.iter().sum())
+    }
+
+    /// Says that so much more is done. What a crowd takes is said once it is done.
+    pub(super) fn tick(&self, count: u64) -> Result<()> {
+        if self.crowd.parts.is_empty() { self.watch.tick(count) } else { self.watch.report() }
+    }
+
+    /// Hands the values of a piece of a source to `each`, those of the crowd if there is one.
+    pub(super) fn pass(
+        &self,
+        (source, piece, pieces): (usize, usize, usize),
+        mut each: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let source = &self.sources[source];
+        if self.crowd.parts.is_empty() {
+            return source.pass(piece, pieces, each);
+        }
+        let mut own = Vec::new();
+        source.pass(piece, pieces, |run| {
+            own.clear();
+            own.extend(run.iter().copied().filter(|&value| self.crowd.has(value)));
+            each(&own)
+        })
+    }
+
     /// The bits in which not all values are alike.
     fn varying(&self) -> Result<u64> {
         let (mut any, mut all) = (0, u64::MAX);
-        for source in &self.sources {
-            source.pass(0, 1, |run| {
+        for source in 0..self.sources.len() {
+            self.pass((source, 0, 1), |run| {
                 for value in run {
                     any |= value;
                     all &= value;
@@ -95,9 +177,9 @@ impl<'a> Join<'a> {
     /// How many values of each piece of each source fall into each part, for each first block.
     fn count_parts(&self, split: &Split, bits: u32) -> Result<Vec<PartCounts>> {
         let pieces = self.pieces();
-        let count_piece = |&(source, piece, pieces): &(usize, usize, usize)| {
+        let count_piece = |&piece: &(usize, usize, usize)| {
             let mut counts = vec![vec![0_usize; 1 << bits]; split.firsts().len()];
-            self.sources[source].pass(piece, pieces, |run| {
+            self.pass(piece, |run| {
                 for (&block, counts) in split.firsts().iter().zip(&mut counts) {
                     for &value in run {
                         counts[part(value, block, 0, bits)] += 1;
@@ -127,8 +209,7 @@ impl<'a> Join<'a> {
     /// Ranges of parts that fit into memory together.
     fn rounds(&self, counts: &PartCounts, bits: u32) -> Vec<Range<usize>> {
         let parts = 1 << bits;
-        let held: u64 = self.sources.iter().map(Source::memory_len).sum();
-        let room = (self.resources.memory.saturating_sub(held) / 8).max(1) as usize;
+        let room = self.room();
         let mut rounds: Vec<Range<usize>> = Vec::new();
         let mut filled = 0;
         for part in (0..parts).filter(|&part| self.share.has(part, parts)) {
@@ -147,11 +228,29 @@ impl<'a> Join<'a> {
         rounds
     }
 
+    /// How many values fit into memory.
+    fn room(&self) -> usize {
+        let held: u64 = self.sources.iter().map(Source::memory_len).sum();
+        (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
+    }
+
+    /// All values of a source.
+    fn values(&self, source: usize) -> Result<Arc<Vec<u64>>> {
+        if self.crowd.parts.is_empty() {
+            return self.sources[source].values();
+        }
+        let mut values = Vec::new();
+        self.pass((source, 0, 1), |run| {
+            values.extend_from_slice(run);
+            Ok(())
+        })?;
+        Ok(Arc::new(values))
+    }
+
     /// Compares each with each, where nothing better is known.
     fn compare_all(&self, take: &Take<'_>) -> Result<()> {
-        let Some(asking) = self.sources.first() else { return Ok(()) };
-        let asking = asking.values()?;
-        let held = self.sources.get(1).map(Source::values).transpose()?;
+        let asking = self.values(0)?;
+        let held = (self.sources.len() > 1).then(|| self.values(1)).transpose()?;
         let ranges = asking.len().div_ceil(RANGE_COUNT);
         let next = AtomicUsize::new(0);
         self.on_all_threads(take, |finder, take| {
@@ -163,7 +262,7 @@ impl<'a> Join<'a> {
                 }
                 let start = number * RANGE_COUNT;
                 let range = start..asking.len().min(start + RANGE_COUNT);
-                self.watch.tick(range.len() as u64)?;
+                self.tick(range.len() as u64)?;
                 match &held {
                     None => finder.find_in_range(&asking, range, take)?,
                     Some(held) => finder.find_across(&asking[range], held, take)?,
@@ -174,13 +273,13 @@ impl<'a> Join<'a> {
     }
 
     /// Runs `work` on each thread with a finder of its own.
-    fn on_all_threads(
+    pub(super) fn on_all_threads(
         &self,
         take: &Take<'_>,
         work: impl Fn(&mut Finder, super::near::Sink<'_>) -> Result<()> + Sync,
     ) -> Result<()> {
         let on_thread = |_: &usize| {
-            let mut finder = Finder::new(self.k);
+            let mut finder = Finder::new(self.k).within(self.crowd.agree, &self.crowd.differ);
             let mut sink = |found: &mut Vec<RawPair>| {
                 // A crowd may have more pairs than anyone waits for.
                 self.watch.report()?;
@@ -194,102 +293,11 @@ impl<'a> Join<'a> {
     }
 }
 
-/// How many values of each piece fall into each part.
-#[derive(Debug)]
-struct PartCounts {
-    pieces: Vec<((usize, usize, usize), Vec<usize>)>,
-}
-
-impl PartCounts {
-    fn of_part(&self, part: usize) -> usize {
-        self.pieces.iter().map(|(_, counts)| counts[part]).sum()
-    }
-}
-
-/// Some parts of one first block.
-struct Round<'a> {
-    join: &'a Join<'a>,
-    block: u64,
-    bits: u32,
-    tables: &'a [Table],
-    parts: Range<usize>,
-}
-
-impl Round<'_> {
-    /// Brings the values of the parts together in the buffer, then looks through each part.
-    fn run(&self, counts: &PartCounts, buffer: &mut Vec<AtomicU64>, take: &Take<'_>) -> Result<()> {
-        // Where each part of each piece begins; the pieces of a source lie side by side.
-        let mut at = 0;
-        let mut starts = vec![Vec::with_capacity(self.parts.len()); counts.pieces.len()];
-        let mut sides: Vec<Vec<Range<usize>>> = Vec::with_capacity(self.parts.len());
-        for part in self.parts.clone() {
-            let mut ranges = vec![at..at; self.join.sources.len()];
-            for (number, ((source, ..), counts)) in counts.pieces.iter().enumerate() {
-                starts[number].push(at);
-                if ranges[*source].is_empty() {
-                    ranges[*source].start = at;
-                }
-                at += counts[part];
-                ranges[*source].end = at;
-            }
-            sides.push(ranges);
-        }
-        if buffer.len() < at {
-            buffer.resize_with(at, AtomicU64::default);
-        }
-        let pieces: Vec<_> = counts.pieces.iter().map(|(piece, _)| *piece).zip(starts).collect();
-        side_by_side(&pieces, |(piece, starts)| self.scatter(*piece, starts.clone(), buffer))?;
-        self.look_through(&sides, buffer, take)
-    }
-
-    /// Puts the values of a piece where their parts are. Each place belongs to one piece, so relaxed stores
-    /// do; that the threads end before anyone reads orders them.
-    fn scatter(
-        &self,
-        (source, piece, pieces): (usize, usize, usize),
-        mut next: Vec<usize>,
-        buffer: &[AtomicU64],
-    ) -> Result<()> {
-        let all = self.parts.len() == 1 << self.bits;
-        self.join.sources[source].pass(piece, pieces, |run| {
-            for &value in run {
-                let part = part(value, self.block, 0, self.bits);
-                if all || self.parts.contains(&part) {
-                    let at = &mut next[part - self.parts.start];
-                    buffer[*at].store(value, Ordering::Relaxed);
-                    *at += 1;
-                }
-            }
-            self.join.watch.report()
-        })
-    }
-
-    fn look_through(
-        &self,
-        sides: &[Vec<Range<usize>>],
-        buffer: &[AtomicU64],
-        take: &Take<'_>,
-    ) -> Result<()> {
-        let next = AtomicUsize::new(0);
-        self.join.on_all_threads(take, |finder, take| {
-            let mut local: [Vec<u64>; 2] = std::array::from_fn(|_| Vec::with_capacity(PART_COUNT));
-            while let Some(ranges) = sides.get(next.fetch_add(1, Ordering::Relaxed)) {
-                for (local, range) in local.iter_mut().zip(ranges) {
-                    let values = &buffer[range.clone()];
-                    local.clear();
-                    local.extend(values.iter().map(|value| value.load(Ordering::Relaxed)));
-                }
-                let [one, other] = &mut local;
-                let count = one.len() + other.len();
-                let mut group = match ranges.len() {
-                    1 => Group::Within(one),
-                    _ => Group::Across(one, other),
-                };
-                finder.find_in_part(&mut group, self.block, self.bits, self.tables, take)?;
-                self.join.watch.tick(count as u64)?;
-            }
-            Ok(())
-        })
+/// How many pairs there are among so many values of one source, or between those of two.
+fn pair_count(counts: &[u64]) -> f64 {
+    match counts {
+        [one] => *one as f64 * (*one as f64 - 1.0) / 2.0,
+        _ => counts.iter().map(|&count| count as f64).product(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::store::Store;
 const RUN_COUNT: usize = 1 << 12;
 
 /// Distinct values that can be passed over any number of times.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Source<'a> {
     /// Sorted and distinct.
     Given(&'a [Fingerprint]),

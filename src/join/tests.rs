@@ -76,6 +76,33 @@ fn pairs_are_those_of_each_with_each() {
     }
 }
 
+/// A part that alone is too large for the memory is joined by itself, split by other bits.
+#[test]
+fn crowds_that_do_not_fit_are_joined_by_themselves() {
+    let mut values = crowds(9000, 11);
+    // Most agree on the first blocks of any split.
+    values.iter_mut().skip(1000).for_each(|value| *value = *value & 0x0f_ffff_ffff | 0x77 << 57);
+    values.sort_unstable();
+    values.dedup();
+    for k in [0, 1, 3, 5] {
+        let expected = brute(&values, k);
+        for (threads, memory) in [(1, 1 << 14), (2, 1 << 15), (3, 1 << 16)] {
+            let (threads, memory) = (Some(threads), Some(memory));
+            let options = JoinOptions { threads, memory, ..JoinOptions::new(k) };
+            assert_eq!(joined(&values, &options), expected, "k={k}, {memory:?} bytes");
+            for count in [2, 5] {
+                let of_share = |number: u32| {
+                    let share = Share { number, count };
+                    joined(&values, &JoinOptions { share, ..options.clone() })
+                };
+                let mut found: Vec<_> = (0..count).flat_map(of_share).collect();
+                found.sort_unstable();
+                assert_eq!(found, expected, "k={k}, {memory:?} bytes, {count} shares");
+            }
+        }
+    }
+}
+
 /// What does not fit into memory is read again, and sorted in files.
 #[test]
 fn memory_does_not_change_what_is_found() {
