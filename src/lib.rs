@@ -81,6 +81,8 @@ mod id;
 #[cfg(feature = "build")]
 mod join;
 #[cfg(feature = "build")]
+mod life;
+#[cfg(feature = "build")]
 mod planner;
 mod recipe;
 mod scheme;
@@ -118,6 +120,11 @@ pub use join::{
     BatchMode, Cluster, ClusterMember, ClusterMethod, Clusters, Dedup, DocumentPair, DocumentPairs,
     Fate, JoinInput, JoinOptions, KeepRule, Pair, Share, SortedPairs, clusters, dedup,
     document_pairs, near_pairs, near_pairs_across, search_many, sorted_pairs, sorted_pairs_across,
+};
+#[cfg(feature = "build")]
+pub use life::{
+    Committed, Compacted, Compaction, Deleted, Expired, Exported, Imported, Writer, WriterOptions,
+    export,
 };
 #[cfg(feature = "build")]
 pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};

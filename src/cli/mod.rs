@@ -3,21 +3,26 @@
 #[macro_use]
 mod output;
 
+mod add;
 mod budget;
 mod build;
 mod cluster;
 #[cfg(feature = "parquet")]
 mod cluster_table;
+mod compact;
 mod compare;
 mod completions;
 mod costs;
 mod curve;
 mod dedup;
+mod delete;
 mod df;
 mod documents;
 mod dump;
 mod effort;
 mod evaluate;
+mod expire;
+mod follow;
 mod info;
 mod join_input;
 mod pairs;
@@ -30,6 +35,7 @@ mod recipe_args;
 mod simhash;
 mod sink;
 mod stats;
+mod transfer;
 mod verify;
 
 use std::io;
@@ -62,10 +68,16 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Build(build::BuildArgs),
+    Add(add::AddArgs),
     Query(query::QueryArgs),
     Pairs(pairs::PairsArgs),
     Cluster(cluster::ClusterArgs),
     Dedup(dedup::DedupArgs),
+    Delete(delete::DeleteArgs),
+    Expire(expire::ExpireArgs),
+    Compact(compact::CompactArgs),
+    Import(transfer::ImportArgs),
+    Export(transfer::ExportArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
     Plan(plan::PlanArgs),
@@ -127,6 +139,12 @@ pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Build(args) => build::run(args),
+        Command::Add(args) => add::run(args),
+        Command::Delete(args) => delete::run(args),
+        Command::Expire(args) => expire::run(args),
+        Command::Compact(args) => compact::run(args),
+        Command::Import(args) => transfer::run_import(args),
+        Command::Export(args) => transfer::run_export(args),
         Command::Query(args) => query::run(args),
         Command::Pairs(args) => pairs::run(args),
         Command::Cluster(args) => cluster::run(args),
@@ -153,8 +171,8 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => {
             say!("fpstore: {error:#}");
             let cause = error.downcast_ref::<Error>();
-            use Command::{Build, Df, Simhash, Stats};
-            let can_skip = matches!(cli.command, Build(_) | Df(_) | Simhash(_) | Stats(_));
+            use Command::{Add, Build, Df, Simhash, Stats};
+            let can_skip = matches!(cli.command, Add(_) | Build(_) | Df(_) | Simhash(_) | Stats(_));
             if can_skip && matches!(cause, Some(Error::BadInput { .. })) {
                 say!("fpstore: --skip-bad counts bad records and goes on");
             }

@@ -113,6 +113,19 @@ impl RecipeArgs {
         self.recipe.is_some() || self.lang.is_some()
     }
 
+    /// The hasher of the recipe of a store, which leaves nothing to say but where its files are.
+    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
+        let hasher = self.resources.hasher_of(recipe)?;
+        let mut changed = hasher.recipe().clone();
+        self.change(&mut changed)?;
+        if changed != *hasher.recipe() {
+            bail!(
+                "the recipe of the store decides how its texts are cut and weighed; leave that out"
+            );
+        }
+        Ok(hasher)
+    }
+
     /// The hasher for texts, or for ready features.
     pub(super) fn hasher(&self, for_features: bool) -> anyhow::Result<SimHasher> {
         let mut recipe = match (for_features, &self.recipe) {

@@ -1,6 +1,7 @@
 //! Many queries at once: sorted as each table is and walked along it, or joined with all that is stored.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::options::JoinOptions;
 use super::pair::near_pairs_across;
@@ -94,8 +95,10 @@ pub fn search_many<E: From<Error>>(
     let chunk_max = usize::try_from(memory / 4 / QUERY_LEN).unwrap_or(usize::MAX);
     let chunk_max = chunk_max.clamp(1, CHUNK_COUNT);
     let watch = options.watch(Phase::Search, Some(queries.len() as u64));
+    let store = &store.pinned();
     let batch = Batch {
         store,
+        snapshot: store.snapshot(),
         options,
         limits: *limits,
         threads: resources.threads,
@@ -126,7 +129,9 @@ pub fn search_many<E: From<Error>>(
 }
 
 struct Batch<'a> {
+    /// Always in the state of the snapshot.
     store: &'a Store,
+    snapshot: Arc<Snapshot>,
     options: &'a JoinOptions,
     limits: Limits,
     threads: usize,
@@ -141,7 +146,7 @@ type Matched = (u32, Found);
 
 impl Batch<'_> {
     fn snapshot(&self) -> &Snapshot {
-        self.store.snapshot()
+        &self.snapshot
     }
 
     /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
@@ -227,12 +232,16 @@ impl Batch<'_> {
                     self.watch.report()?;
                     for &(_, query) in steps {
                         let needle = queries[query as usize];
-                        let segment = (number, &open.segment);
+                        let segment = (number, &*open.segment);
                         let matches = walker.ask(segment, radii, position, needle, k)?;
                         if found.len() + matches.len() > room {
                             return Ok(None);
                         }
-                        found.extend(matches.iter().map(|found| (first + query, *found)));
+                        for one in matches {
+                            if open.is_live(one)? {
+                                found.push((first + query, *one));
+                            }
+                        }
                     }
                 }
             }
@@ -270,6 +279,9 @@ impl Batch<'_> {
                 let Some(first) = open.segment.tables().first() else { continue };
                 let value = first.permutation.apply(pair.second);
                 let Some(rank) = open.segment.find(first, value, &mut 0)? else { continue };
+                if open.is_gone(rank) {
+                    continue;
+                }
                 let found = Found {
                     distance: pair.distance(),
                     fingerprint: pair.second,
