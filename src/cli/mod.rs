@@ -15,6 +15,7 @@ mod completions;
 mod costs;
 mod curve;
 mod dedup;
+mod dedup_stream;
 mod delete;
 mod df;
 mod documents;
