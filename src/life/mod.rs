@@ -4,6 +4,8 @@ mod compact;
 mod delete;
 mod expire;
 mod options;
+#[cfg(test)]
+mod tests;
 mod tier;
 mod transfer;
 mod writer;
