@@ -55,8 +55,6 @@ pub(super) struct AddArgs {
     /// With --scheme auto: space for the tables, as 12GB or 16B/fp
     #[arg(long, value_name = "BYTES")]
     budget: Option<BudgetArg>,
-    #[command(flatten)]
-    documents: DocumentArgs,
     /// What ids to keep; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
@@ -72,6 +70,8 @@ pub(super) struct AddArgs {
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    documents: DocumentArgs,
 }
 
 pub(super) fn run(args: &AddArgs) -> anyhow::Result<Verdict> {

@@ -123,7 +123,10 @@ fn check_terminal(file: &Path) -> anyhow::Result<()> {
 
 /// The ids of a file, one a line; blank lines do not count.
 fn read_ids(file: &Path, ids: &mut Vec<String>) -> anyhow::Result<()> {
-    let name = file.display();
+    let name = match file == Path::new("-") {
+        true => "standard input".into(),
+        false => file.display().to_string(),
+    };
     let mut reader = BufReader::new(open_input(file)?);
     let mut line = Vec::new();
     for number in 1.. {

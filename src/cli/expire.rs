@@ -55,6 +55,10 @@ fn report(expired: &Expired, args: &ExpireArgs) {
             counted(segment.fingerprint_count, "fingerprint", "fingerprints"),
         );
     }
+    if expired.segments.is_empty() {
+        say!("fpstore: no segment has a label before '{}'", args.before);
+        return;
+    }
     let len = expired.segments.iter().map(|segment| segment.file_len).sum();
     let count = counted(expired.segments.len() as u64, "segment", "segments");
     say!("fpstore: {count} {verb}, {}", bytes(len));

@@ -50,9 +50,10 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
   fpstore query c0f1789bed2eb9b8      what is within 3 bits of it, and whose is it
+  fpstore add more.tsv                add to it; 'delete', 'expire' and 'compact' take away
   fpstore info                        what the store holds and how large it is
 
-Exit status: 0 found or done, 1 nothing within k (query) or damaged (verify), 2 could not answer.";
+Exit status: 0 found or done, 1 nothing found (query, delete, expire) or damaged (verify), 2 could not.";
 
 /// What a report of a problem should say.
 const LONG_VERSION: &str =
@@ -177,7 +178,8 @@ pub(crate) fn run() -> ExitCode {
             if can_skip && matches!(cause, Some(Error::BadInput { .. })) {
                 say!("fpstore: --skip-bad counts bad records and goes on");
             }
-            if let Some(hint) = cause.and_then(hint) {
+            let makes_new = matches!(cli.command, Build(_));
+            if let Some(hint) = cause.and_then(|cause| hint(cause, makes_new)) {
                 say!("fpstore: {hint}");
             }
             ExitCode::from(2)
@@ -195,15 +197,16 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// What to do next about an error.
-fn hint(error: &Error) -> Option<String> {
+fn hint(error: &Error, may_replace: bool) -> Option<String> {
     match error {
         Error::NoStore { path } => {
             Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
         }
-        Error::StoreExists { .. } => Some("--force replaces it once the new one is whole".into()),
+        Error::StoreExists { .. } if may_replace => Some("--force replaces it once the new one is whole".into()),
         Error::Corrupt { path, .. } => {
-            let store = path.parent()?.display();
-            Some(format!("run 'fpstore verify -s {store}' for a full report"))
+            // A segment may be on its way, with no store around it.
+            let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
+            Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
         Error::NoSpace { .. } => Some(
             "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check begins \
