@@ -41,7 +41,7 @@
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder` and `read_records`: making stores; `PlanRequest`: choosing schemes; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
+//! | `build` | `Builder`, `Writer` and `read_records`: making stores and changing them; `PlanRequest`: choosing schemes; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
 //! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::build::{Folder, Fresh, SegmentFile, publish_new};
 use crate::error::{Error, Result};
@@ -43,7 +44,9 @@ pub struct Exported {
 struct Arrival {
     path: PathBuf,
     label: String,
-    deletions: Option<std::sync::Arc<Deletions>>,
+    deletions: Option<Arc<Deletions>>,
+    /// Keeps the file of a store where it is, whatever its writer does meanwhile.
+    _held: Option<Arc<Mapped>>,
 }
 
 impl Writer {
@@ -146,13 +149,15 @@ fn attach(
 fn arrivals_of(source: &Path) -> Result<Vec<Arrival>> {
     if !source.is_dir() {
         let path = source.to_path_buf();
-        return Ok(vec![Arrival { path, label: String::new(), deletions: None }]);
+        let (label, deletions) = (String::new(), None);
+        return Ok(vec![Arrival { path, label, deletions, _held: None }]);
     }
     let store = Store::open(source)?;
     let arrival = |open: &OpenSegment| Arrival {
         path: open.segment.path().into(),
         label: open.entry.label.clone(),
         deletions: open.deleted.clone(),
+        _held: Some(Arc::clone(&open.segment)),
     };
     Ok(store.snapshot().segments().iter().map(arrival).collect())
 }

@@ -42,8 +42,9 @@ pub struct Store {
 impl Store {
     /// Opens the store in the directory `path`.
     ///
-    /// Takes no lock and writes nothing, so a read-only directory will do. A cold page that a
-    /// query needs blocks its thread until it is read.
+    /// Writes nothing, so a read-only directory will do, and waits for no lock. Where the system has such locks, it holds a shared one on
+    /// each segment file, up to 256 in a process, so that a writer leaves the file where it is. A cold page that a query needs blocks its
+    /// thread until it is read.
     ///
     /// # Errors
     ///
