@@ -36,6 +36,9 @@
 //!
 //! The bytes are fixed by `format-spec.md` in the repository.
 //!
+//! A store lives: a `Writer` adds segments, deletes, merges, and lets segments expire, while readers keep the state that they
+//! opened until [`Store::refresh`]. The documentation of `Writer` has that as a diagram.
+//!
 //! # Features
 //!
 //! | feature | brings |

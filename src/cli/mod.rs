@@ -167,7 +167,10 @@ pub(crate) fn run() -> ExitCode {
         Ok(Verdict::No) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if matches!(error.downcast_ref(), Some(Error::Interrupted)) => {
-            say!("fpstore: interrupted; nothing was changed");
+            match cli.command {
+                Command::Compact(_) => say!("fpstore: interrupted; merges that were done stay"),
+                _ => say!("fpstore: interrupted; nothing was changed"),
+            }
             ExitCode::from(effort::INTERRUPTED)
         }
         Err(error) => {

@@ -1,7 +1,7 @@
 //! Deletion files: which fingerprints of a segment are gone, and which of their ids.
 
 #[cfg(feature = "build")]
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 #[cfg(feature = "build")]
 use std::ops::Range;
 
@@ -181,12 +181,10 @@ impl Deletions {
     /// The whole file, for a segment whose header has this CRC.
     #[cfg(feature = "build")]
     pub(crate) fn encode(&self, header_crc: u32) -> Vec<u8> {
-        let mut entries: BTreeMap<u64, &[(u64, u64)]> =
-            self.gone.iter().map(|&rank| (rank, [].as_slice())).collect();
-        entries.extend(self.ids.chunk_by(|a, b| a.0 == b.0).filter_map(|ids| {
-            let &(rank, _) = ids.first()?;
-            Some((rank, ids))
-        }));
+        let gone = self.gone.iter().map(|&rank| (rank, [].as_slice()));
+        let single = self.ids.chunk_by(|a, b| a.0 == b.0);
+        let single = single.filter_map(|ids| ids.first().map(|&(rank, _)| (rank, ids)));
+        let entries: Vec<(u64, &[(u64, u64)])> = merged(gone, single);
         let mut out = MAGIC.to_vec();
         put_u16(&mut out, VERSION);
         put_u16(&mut out, 0);
@@ -211,49 +209,44 @@ impl Deletions {
     }
 }
 
-/// Deletions being put together: those that are there and more.
+/// Deletions being put together: those that are there, and new ones.
 #[cfg(feature = "build")]
-#[derive(Debug, Default)]
-pub(crate) struct DeletionSet {
+#[derive(Debug)]
+pub(crate) struct DeletionSet<'a> {
+    before: Option<&'a Deletions>,
     gone: BTreeSet<u64>,
     ids: BTreeSet<(u64, u64)>,
+    /// New ids that are gone, with those of fingerprints.
     id_count: u64,
 }
 
 #[cfg(feature = "build")]
-impl DeletionSet {
-    /// All that these hold.
-    pub(crate) fn of(deletions: Option<&Deletions>) -> Self {
-        let Some(deletions) = deletions else { return DeletionSet::default() };
-        DeletionSet {
-            gone: deletions.gone.iter().copied().collect(),
-            ids: deletions.ids.iter().copied().collect(),
-            id_count: deletions.id_count,
-        }
+impl<'a> DeletionSet<'a> {
+    /// Begins with what is deleted.
+    pub(crate) fn of(before: Option<&'a Deletions>) -> Self {
+        DeletionSet { before, gone: BTreeSet::new(), ids: BTreeSet::new(), id_count: 0 }
     }
 
     /// Whether the fingerprint at a rank is gone.
     pub(crate) fn has(&self, rank: Rank) -> bool {
-        self.gone.contains(&rank.0)
+        self.before.is_some_and(|before| before.has(rank)) || self.gone.contains(&rank.0)
     }
 
     /// Whether a single id is gone.
     pub(crate) fn has_id(&self, rank: Rank, position: u64) -> bool {
-        self.ids.contains(&(rank.0, position))
+        let id = (rank.0, position);
+        let before = self.before.map_or([].as_slice(), |before| before.ids_of(rank));
+        before.binary_search(&id).is_ok() || self.ids.contains(&id)
     }
 
     /// How many single ids of a fingerprint are gone.
     pub(crate) fn id_count_of(&self, rank: Rank) -> u64 {
-        self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).count() as u64
+        let before = self.before.map_or(0, |before| before.ids_of(rank).len());
+        (before + self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).count()) as u64
     }
 
     /// Deletes a fingerprint that is there and has `ids` ids left.
     pub(crate) fn delete(&mut self, rank: Rank, ids: u64) {
-        let single: Vec<(u64, u64)> =
-            self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).copied().collect();
-        single.iter().for_each(|id| {
-            self.ids.remove(id);
-        });
         self.gone.insert(rank.0);
         self.id_count += ids;
     }
@@ -264,13 +257,35 @@ impl DeletionSet {
         self.id_count += 1;
     }
 
-    pub(crate) fn finish(self) -> Deletions {
-        Deletions {
-            gone: self.gone.into_iter().collect(),
-            ids: self.ids.into_iter().collect(),
-            id_count: self.id_count,
+    /// All deletions, if any is new.
+    pub(crate) fn finish(self) -> Option<Deletions> {
+        if self.gone.is_empty() && self.ids.is_empty() {
+            return None;
         }
+        let none = Deletions::default();
+        let before = self.before.unwrap_or(&none);
+        let is_there = |id: &(u64, u64)| !self.gone.contains(&id.0);
+        Some(Deletions {
+            gone: merged(before.gone.iter().copied(), self.gone.iter().copied()),
+            ids: merged(
+                before.ids.iter().copied().filter(is_there),
+                self.ids.iter().copied().filter(is_there),
+            ),
+            id_count: before.id_count + self.id_count,
+        })
     }
+}
+
+/// Two ascending sequences as one.
+#[cfg(feature = "build")]
+fn merged<T: Ord>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> Vec<T> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(|| match (one.peek(), other.peek()) {
+        (Some(a), Some(b)) if b < a => other.next(),
+        (None, _) => other.next(),
+        _ => one.next(),
+    })
+    .collect()
 }
 
 #[cfg(all(test, feature = "build"))]
@@ -278,31 +293,50 @@ mod tests {
     use super::*;
 
     fn sample() -> Deletions {
-        let mut set = DeletionSet::default();
+        let mut set = DeletionSet::of(None);
         set.delete_id(Rank(3), 0);
         set.delete_id(Rank(3), 700);
         set.delete_id(Rank(9), 5);
         set.delete(Rank(0), 1);
         set.delete(Rank(8), 0);
         set.delete(Rank(9), 2);
+        let first = set.finish().unwrap();
+        let mut set = DeletionSet::of(Some(&first));
+        assert!(set.has(Rank(9)) && set.has_id(Rank(3), 700) && !set.has_id(Rank(3), 7));
+        set.delete_id(Rank(5), 1);
         set.delete(Rank(300), 4);
-        set.finish()
+        let second = set.finish().unwrap();
+        let mut set = DeletionSet::of(Some(&second));
+        assert_eq!(set.id_count_of(Rank(5)), 1);
+        // Its single id stays counted.
+        set.delete(Rank(5), 1);
+        set.finish().unwrap()
     }
 
     #[test]
     fn deletions_come_back() {
         let sample = sample();
-        assert_eq!(sample.gone, [0, 8, 9, 300]);
+        assert_eq!(sample.gone, [0, 5, 8, 9, 300]);
         assert_eq!(sample.ids, [(3, 0), (3, 700)]);
-        assert_eq!(sample.id_count(), 10);
+        assert_eq!(sample.id_count(), 12);
         assert_eq!(Deletions::read(&sample.encode(7), 7, 301), Ok(sample.clone()));
-        assert_eq!(sample.gone_in(1..9), [8]);
+        assert_eq!(sample.gone_in(1..9), [5, 8]);
         assert_eq!(sample.ids_of(Rank(3)).len(), 2);
         assert!(sample.ids_of(Rank(9)).is_empty());
         assert!(sample.has(Rank(300)) && !sample.has(Rank(3)));
-        let again = DeletionSet::of(Some(&sample)).finish();
-        assert_eq!(again, sample);
-        assert!(sample.encode(7).len() as u64 <= len_max(4, 2));
+        assert_eq!(DeletionSet::of(Some(&sample)).finish(), None);
+        assert!(sample.encode(7).len() as u64 <= len_max(5, 2));
+    }
+
+    /// The example of format-spec.md, section 3.1.
+    #[test]
+    fn entries_are_written_as_the_example_says() {
+        let mut set = DeletionSet::of(None);
+        set.delete_id(Rank(3), 0);
+        set.delete_id(Rank(3), 2);
+        set.delete(Rank(5), 1);
+        let bytes = set.finish().unwrap().encode(7);
+        assert_eq!(bytes[FIXED_LEN..bytes.len() - CRC_LEN], [3, 2, 0, 1, 1, 0]);
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Writer {
     /// Has `choose` add to what is deleted of each segment, and publishes all of it in one step.
     fn delete(
         &mut self,
-        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet]) -> Result<()>,
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
     ) -> Result<Deleted> {
         let snapshot = self.store.snapshot();
         let open = snapshot.segments();
@@ -185,10 +185,7 @@ impl Writer {
         let (mut segments, mut fresh) = (Vec::new(), Vec::new());
         for (open, set) in open.iter().zip(sets) {
             let mut entry = open.entry.clone();
-            let deletions = set.finish();
-            if open.deleted.as_deref().is_none_or(|before| *before != deletions)
-                && deletions.fingerprint_count() + deletions.id_count() > 0
-            {
+            if let Some(deletions) = set.finish() {
                 let before = open.entry.deletions;
                 done.fingerprints += deletions.fingerprint_count()
                     - before.map_or(0, |before| before.fingerprint_count);
@@ -211,7 +208,7 @@ impl Writer {
 /// Deletes the wanted ids of a segment in one pass over it, and notes fingerprints that lost their last one there.
 fn delete_wanted(
     open: &OpenSegment,
-    set: &mut DeletionSet,
+    set: &mut DeletionSet<'_>,
     wanted: &mut WantedIds,
     mut emptied: impl FnMut(Fingerprint),
     watch: &Watch,
@@ -258,7 +255,7 @@ fn delete_wanted(
 /// an id, too; as a merge of the segments does not tell, that makes no difference here either.
 fn delete_bare(
     segments: &[OpenSegment],
-    sets: &mut [DeletionSet],
+    sets: &mut [DeletionSet<'_>],
     label: &str,
     fingerprint: Fingerprint,
 ) -> Result<()> {
@@ -281,7 +278,7 @@ fn delete_bare(
 }
 
 /// How many ids a fingerprint has left.
-fn ids_left(open: &OpenSegment, set: &DeletionSet, rank: Rank) -> Result<u64> {
+fn ids_left(open: &OpenSegment, set: &DeletionSet<'_>, rank: Rank) -> Result<u64> {
     let record = open.segment.record(rank, &mut 0)?;
     let count = record.id_count().map_err(|fault| id_fault(open, fault))?;
     Ok(count.saturating_sub(set.id_count_of(rank)))
