@@ -58,6 +58,7 @@ impl EffortArgs {
         options.memory = self.memory.map(|memory| memory.as_u64());
         options.threads = self.threads.map(usize::from);
         options.temp_dir.clone_from(&self.temp_dir);
+        options.skip_space_check = self.skip_space_check;
         options.observer = Some(work.observer());
     }
 }

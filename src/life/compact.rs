@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::bits::permutation::Permuted;
-use crate::build::{Clock, Gathering, IdPolicy};
-use crate::error::Result;
+use crate::build::{Clock, Gathering, IdPolicy, InputEstimate};
+use crate::error::{Error, Result};
 use crate::life::Writer;
 use crate::life::delete::id_fault;
 use crate::life::tier::{self, Candidate};
@@ -55,9 +55,9 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// * [`Error::Corrupt`](crate::Error::Corrupt) if the store is damaged.
-    /// * [`Error::Io`](crate::Error::Io) if the system refuses, [`Error::Interrupted`](crate::Error::Interrupted) if the
-    ///   observer says so.
+    /// * [`Error::Corrupt`] if the store is damaged.
+    /// * [`Error::NoSpace`] if a disk is too full for the next merge.
+    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer says so.
     ///
     /// Merges that were done stay; the one under way leaves nothing behind.
     ///
@@ -99,9 +99,12 @@ impl Writer {
         Ok(done)
     }
 
-    /// Merges what is due by the size-tiered rule.
+    /// Merges what is due by the size-tiered rule, if there is room: adding must go on where merging cannot.
     pub(super) fn compact_due(&mut self) -> Result<()> {
-        self.merge_while(&mut Compacted::default(), tier::due)
+        match self.merge_while(&mut Compacted::default(), tier::due) {
+            Err(Error::NoSpace { .. }) => Ok(()),
+            merged => merged,
+        }
     }
 
     /// Merges as many of the youngest segments as takes no more than half of what was written.
@@ -109,7 +112,10 @@ impl Writer {
         match tier::settled(&self.candidates(), self.written_len / 2) {
             Some(range) => {
                 let label = self.folder.manifest().segments[range.start].label.clone();
-                self.merge(range, &label, &mut Compacted::default())
+                match self.merge(range, &label, &mut Compacted::default()) {
+                    Err(Error::NoSpace { .. }) => Ok(()),
+                    merged => merged,
+                }
             }
             None => Ok(()),
         }
@@ -141,6 +147,9 @@ impl Writer {
     fn merge(&mut self, range: Range<usize>, label: &str, done: &mut Compacted) -> Result<()> {
         let snapshot = self.store.snapshot();
         let parts = &snapshot.segments()[range.clone()];
+        if !self.options.skip_space_check {
+            self.check_room(parts)?;
+        }
         let observer = self.options.observer.clone();
         let mut gathering = Gathering::new(IdPolicy::Auto, &self.resources, observer.clone());
         let total = parts.iter().map(OpenSegment::live_count).sum();
@@ -176,6 +185,20 @@ impl Writer {
         // It holds the files that are about to go.
         drop(snapshot);
         self.publish(segments, fresh)
+    }
+}
+
+impl Writer {
+    /// Whether the disks have room for a merge of these.
+    fn check_room(&self, parts: &[OpenSegment]) -> Result<()> {
+        let mut input = InputEstimate::default();
+        for open in parts {
+            let header = open.segment.header();
+            input.record_count += open.live_count();
+            input.id_count += header.id_count;
+            input.id_len += open.segment.id_places().map_or(0, |(_, records)| records.len);
+        }
+        self.room_for(&input)
     }
 }
 

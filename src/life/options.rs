@@ -33,6 +33,8 @@ pub struct WriterOptions {
     pub compact: bool,
     /// The most bytes a second that compaction reads and writes.
     pub max_rate: Option<u64>,
+    /// Whether a merge begins though the disk seems too small for it.
+    pub skip_space_check: bool,
     /// Bytes of memory, as in [`BuildOptions::memory`](crate::BuildOptions::memory): half for what is pushed, half
     /// for compaction.
     pub memory: Option<u64>,
@@ -53,6 +55,7 @@ impl Default for WriterOptions {
             label: String::new(),
             compact: true,
             max_rate: None,
+            skip_space_check: false,
             memory: None,
             threads: None,
             temp_dir: None,

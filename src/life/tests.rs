@@ -323,3 +323,14 @@ fn a_compaction_keeps_to_its_rate() {
     // Values are read a run at a time, so the last of them may come for nothing.
     assert!(start.elapsed().as_secs_f64() > 0.8 * seconds, "{seconds}");
 }
+
+#[test]
+fn a_disk_without_room_is_named_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    let input = crate::InputEstimate { record_count: 1 << 50, ..Default::default() };
+    assert!(matches!(writer.expect(&input, true), Err(Error::NoSpace { .. })));
+    assert!(writer.expect(&input, false).is_ok());
+}

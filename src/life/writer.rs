@@ -184,14 +184,15 @@ impl Writer {
     /// [`Error::NoSpace`] if a disk is too full.
     pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
         self.pending.expect(input.record_count);
-        if check_space {
-            let mut options = BuildOptions::default();
-            options.temp_dir.clone_from(&self.options.temp_dir);
-            options.scheme = self.scheme_for(input.record_count)?;
-            let folder = self.store.info().path;
-            check_space_for(input, &options, &self.resources, &folder)?;
-        }
-        Ok(())
+        if check_space { self.room_for(input) } else { Ok(()) }
+    }
+
+    /// Whether the disks have room for a segment of so much.
+    pub(super) fn room_for(&self, input: &InputEstimate) -> Result<()> {
+        let mut options = BuildOptions::default();
+        options.temp_dir.clone_from(&self.options.temp_dir);
+        options.scheme = self.scheme_for(input.record_count)?;
+        check_space_for(input, &options, &self.resources, self.store.snapshot().path())
     }
 
     /// What new segments are called.
