@@ -34,7 +34,7 @@ fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
     let cases: &[(usize, &[&str])] = if measuring { &CASES } else { &CASES_IN_TESTS };
     println!(
-        "n\tscheme\tk\tway\tnanos\texpected\tfootprint\ttables\tprobes\tlines\tblocks\tranges\t\
+        "n\tscheme\tk\tway\tnanos\texpected\tfootprint\ttables\tprobes\tlines\tblocks\twindows\tranges\t\
          heads_passed\theads_compared\tlong_gaps\tcandidates\tscanned\twork_probes\twork_candidates"
     );
     for &(count, schemes) in cases {
@@ -102,12 +102,13 @@ fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
     let nanos = rounds.fold(f64::INFINITY, f64::min);
     let (_, probes, candidates) = ask(&mut searcher, queries, k);
     println!(
-        "{n}\t{name}\t{k}\t{way}\t{nanos:.1}\t{expected:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.3}\t{}\t{probes:.2}\t{candidates:.3}",
+        "{n}\t{name}\t{k}\t{way}\t{nanos:.1}\t{expected:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.3}\t{}\t{probes:.2}\t{candidates:.3}",
         footprint(store, &tables),
         effort.tables,
         effort.probes,
         effort.lines,
         effort.blocks,
+        effort.windows,
         effort.ranges,
         effort.heads_passed,
         effort.heads_compared,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 
 /// Bytes that a buffered input takes at a time.
-const BUFFER_LEN: usize = 1 << 18;
+pub(crate) const BUFFER_LEN: usize = 1 << 18;
 /// Files made with `zstd --long=31` need a window of this many bits.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 

@@ -17,6 +17,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Reading documents; the bytes of their files are counted, compressed as they are.
+    Documents,
     /// Taking records; they are counted.
     Read,
     /// Sorting them and finding the distinct fingerprints; records are counted.
@@ -40,6 +42,7 @@ impl Phase {
     /// The word for it: `read`, `sort`, `tables`, `ids` or `publish`.
     pub fn name(self) -> &'static str {
         match self {
+            Phase::Documents => "docs",
             Phase::Read => "read",
             Phase::Sort => "sort",
             Phase::Tables => "tables",
@@ -110,8 +113,13 @@ impl Watch {
 
     /// Tells the observer how far it is, and asks whether to go on.
     pub(crate) fn report(&self) -> Result<()> {
+        self.report_with(0)
+    }
+
+    /// As [`Watch::report`], with so much more that is under way.
+    pub(crate) fn report_with(&self, under_way: u64) -> Result<()> {
         let Some(observer) = &self.observer else { return Ok(()) };
-        let done = self.done.load(Ordering::Relaxed);
+        let done = self.done.load(Ordering::Relaxed) + under_way;
         match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Interrupted),

@@ -12,6 +12,11 @@ use fpstore::{
 };
 use serde_json::Value;
 
+/// Pairs of words, each counted once: easy to follow by hand.
+fn words_recipe() -> TextRecipe {
+    TextRecipe { segment: Segment::Words, shingle: 2, ..TextRecipe::default() }
+}
+
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/text").join(name)
 }
@@ -60,7 +65,7 @@ fn slow_simhash(features: &[(u64, Weight)], ties: TieRule) -> Option<u64> {
     Some(value)
 }
 
-/// The whole way of [`TextRecipe::default`] and its kin for ASCII texts, in plain loops.
+/// The whole way of [`words_recipe`] and its kin for ASCII texts, in plain loops.
 fn slow_fingerprint(text: &str, recipe: &TextRecipe) -> Option<u64> {
     let text = if recipe.lower { text.to_lowercase() } else { text.to_string() };
     let words: Vec<&str> =
@@ -113,7 +118,7 @@ fn published_combinations_come_out_with_either_tie_rule() {
             count: CountWeight::Count,
             hash: FeatureHash::Fnv1,
             ties: TieRule::One,
-            ..TextRecipe::default()
+            ..words_recipe()
         };
         assert_eq!(value(SimHasher::new(&recipe).unwrap().fingerprint(text)), expected);
         cases += 1;
@@ -267,7 +272,7 @@ fn whole_texts_agree_with_the_slow_way() {
             count: [CountWeight::Once, CountWeight::Log, CountWeight::Count][round as usize % 3],
             ties: if round % 2 == 0 { TieRule::Zero } else { TieRule::One },
             lower: round % 5 != 0,
-            ..TextRecipe::default()
+            ..words_recipe()
         };
         let mut hasher = SimHasher::new(&recipe).unwrap();
         let len = if round % 50 == 0 { 30_000 } else { random.below(300) };
@@ -287,7 +292,7 @@ fn whole_texts_agree_with_the_slow_way() {
         if text.bytes().any(|b| !b.is_ascii() || b"'._:;,".contains(&b)) {
             continue;
         }
-        let recipe = TextRecipe::default();
+        let recipe = words_recipe();
         let recipe = TextRecipe { segment: Segment::Words, ..recipe };
         let found = value(SimHasher::new(&recipe).unwrap().fingerprint(&text));
         assert_eq!(found, slow_fingerprint(&text, &recipe), "{text:?}");
@@ -307,7 +312,7 @@ fn parts_give_what_the_whole_gives() {
             segment: Segment::named(segment).unwrap(),
             shingle: 3,
             ngram: 3,
-            ..TextRecipe::default()
+            ..words_recipe()
         };
         let mut hasher = SimHasher::new(&recipe).unwrap();
         let expected = hasher.fingerprint(&whole);
@@ -384,10 +389,11 @@ fn one_repeated_token_does_not_decide_a_fingerprint() {
             let mut of = |text: &str| hasher.fingerprint(text).unwrap();
             let (plain, plain_other) = (of(article), of(other));
             let (with, with_other) = (of(&walled(article)), of(&walled(other)));
-            assert!(plain.distance(with) <= 8, "{language}: {}", plain.distance(with));
+            // The wall adds up to ten features to some 250: 4 bits are to be expected, 32 if it decided.
+            assert!(plain.distance(with) <= 12, "{language}: {}", plain.distance(with));
             let apart = plain.distance(plain_other);
             let apart_with = with.distance(with_other);
-            assert!(apart_with + 8 >= apart, "{language}: {apart_with} instead of {apart}");
+            assert!(apart_with + 12 >= apart, "{language}: {apart_with} instead of {apart}");
         }
     }
 }
@@ -405,18 +411,28 @@ fn what_has_no_features_has_no_fingerprint() {
     assert_eq!(simhash([(u64::MAX, Weight::ZERO)], TieRule::One), None);
     // All words left out.
     let list = StopWords::from_list("# of no use\nthe\n\nof\n");
-    let recipe = TextRecipe { stop_words: Some(list.mark()), ..TextRecipe::default() };
+    let recipe = TextRecipe { stop_words: Some(list.mark()), ..words_recipe() };
     let mut resources = TextResources::default();
     resources.stop_words = Some(list);
     let mut hasher = SimHasher::with_resources(&recipe, resources).unwrap();
     assert_eq!(hasher.fingerprint("The of, THE"), None);
-    let mut plain = SimHasher::new(&TextRecipe::default()).unwrap();
+    let mut plain = SimHasher::new(&words_recipe()).unwrap();
     assert_eq!(hasher.fingerprint("the cat of night"), plain.fingerprint("cat night"));
+    // Words are left out where tokens are letters, too, and a built-in list is found by what the recipe says of it.
+    let list = StopWords::of_language("en").unwrap();
+    let recipe = TextRecipe { stop_words: Some(list.mark()), ..TextRecipe::default() };
+    let mut hasher = SimHasher::new(&recipe).unwrap();
+    let mut plain = SimHasher::new(&TextRecipe::default()).unwrap();
+    let expected = plain.fingerprint("catastrophe tonight");
+    assert_eq!(hasher.fingerprint("A catastrophe of tonight"), expected);
+    let mut letters = String::new();
+    hasher.each_token("a cat of mine", |letter| letters.push_str(letter));
+    assert_eq!(letters, "cat");
 }
 
 #[test]
 fn weights_come_from_tables_and_lists() {
-    let base = TextRecipe { shingle: 1, count: CountWeight::Count, ..TextRecipe::default() };
+    let base = TextRecipe { shingle: 1, count: CountWeight::Count, ..words_recipe() };
     let texts = ["the cat sat", "the dog sat", "the bird flew", "a"];
     let mut plain = SimHasher::new(&base).unwrap();
     let mut builder = DfBuilder::new(&base);
@@ -493,7 +509,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
             top: Some(99),
             hash: FeatureHash::SipHash24(HashKey([1, u64::MAX])),
             ties: TieRule::One,
-            ..TextRecipe::default()
+            ..words_recipe()
         });
     }
     for recipe in recipes {
@@ -502,7 +518,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
         let again = TextRecipe::from_recipe(&text).unwrap();
         assert_eq!(again.to_recipe(), text);
     }
-    let text = TextRecipe::default().to_recipe();
+    let text = words_recipe().to_recipe();
     for (from, to, part) in [
         ("fpstore-text=1", "fpstore-text=2", "fpstore-text=2"),
         ("nfkc 18.0", "nfkc 17.0", "nfkc 17.0"),
@@ -528,7 +544,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
 #[test]
 fn the_example_of_the_format_page_comes_out() {
     let spec = include_str!("../format-spec.md");
-    let mut hasher = SimHasher::new(&TextRecipe::default()).unwrap();
+    let mut hasher = SimHasher::new(&words_recipe()).unwrap();
     let hash = FeatureHash::default();
     let fingerprint = hasher.fingerprint("One two, three").unwrap();
     assert_eq!(fingerprint.value(), 0x0948_0109_4034_402c);
@@ -543,4 +559,32 @@ fn the_example_of_the_format_page_comes_out() {
         let mut hasher = SimHasher::new(&TextRecipe::named(name).unwrap()).unwrap();
         assert_eq!(value(hasher.fingerprint(text)), slow_simhash(&features, TieRule::Zero));
     }
+}
+
+/// What all machines are to give: one number for all texts of 1e0ng, of which many are Chinese. When the rules change, the test prints
+/// the new numbers.
+#[test]
+fn all_machines_give_the_same_fingerprints() {
+    let texts = texts_of_1e0ng();
+    let digest = |recipe: &TextRecipe| {
+        let mut hasher = SimHasher::new(recipe).unwrap();
+        texts.iter().fold(0_u64, |digest, (text, _)| {
+            let value = value(hasher.fingerprint(text)).unwrap_or(1);
+            (digest.rotate_left(7) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        })
+    };
+    let mut found = Vec::new();
+    for name in TextRecipe::NAMES {
+        found.push(format!("{name} {:016x}", digest(&TextRecipe::named(name).unwrap())));
+    }
+    for name in ["words", "letters", "characters", "jieba", "forward", "backward", "fewest"] {
+        let segment = Segment::named(name).unwrap();
+        for (shingle, ngram) in [(1, 1), (2, 3)] {
+            let recipe = TextRecipe { segment, shingle, ngram, ..words_recipe() };
+            found.push(format!("{name} {shingle} {ngram} {:016x}", digest(&recipe)));
+        }
+    }
+    let expected = include_str!("data/text/digests.txt");
+    let lines: Vec<&str> = expected.lines().collect();
+    assert_eq!(found, lines, "\n{}", found.join("\n"));
 }

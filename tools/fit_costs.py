@@ -15,10 +15,10 @@ import sys
 import numpy
 from scipy.optimize import lsq_linear
 
-STEPS = ["query", "table", "probe", "block", "range", "head_passed", "head_compared", "long_gap",
+STEPS = ["query", "table", "probe", "block", "window", "range", "head_passed", "head_compared", "long_gap",
          "candidate", "scanned"]
 # Rows cannot tell a look-up from what follows it; without this one may come out free.
-LEAST = {"probe": 3, "block": 2}
+LEAST = {"probe": 3, "block": 2, "window": 12}
 TOUCH_BITS = [18, 20, 22, 24, 26, 28, 30]
 
 
@@ -46,10 +46,12 @@ def main():
         number = {name: float(row[name]) for name in row if name not in ("scheme", "way")}
         # The queries are not all stored ones, as the expected steps have it.
         found = number["work_candidates"]
-        steps = [1, number["tables"], number["probes"], number["blocks"], number["ranges"],
+        steps = [1, number["tables"], number["probes"], number["blocks"], number["windows"], number["ranges"],
                  number["heads_passed"], number["heads_compared"], number["long_gaps"], found,
                  number["scanned"]]
-        touched = number["lines"] + number["blocks"] + found
+        # As UnitCosts::nanos has it.
+        waited = 3 * 12 if number["probes"] else 0
+        touched = number["lines"] + number["blocks"] + found + waited
         shares = touched * touch_shares(number["footprint"])
         # Cumulative, so that not negative means not falling.
         matrix.append(steps + list(numpy.cumsum(shares[::-1])[::-1]))

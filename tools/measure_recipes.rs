@@ -6,6 +6,10 @@
 //! sets, `pairs.tsv.zst`. `RECIPES` may name a file with a recipe a line: a name, then changes to the
 //! default one as `name=value`, all separated by spaces; else those of [`RECIPES`] are measured.
 //!
+//! Documents in Chinese and in other languages are told apart, and measured apart: a column is the documents of one language in one
+//! set, under one truth. What is chosen on some data looks better there than elsewhere, so all is measured on two halves of each set
+//! too, documents that are labelled duplicates in one half.
+//!
 //! Two truths are asked:
 //!
 //! * *near*: all pairs of documents (one of each group with equal shingles), of which those with Jaccard
@@ -35,9 +39,16 @@ const RECIPES: &[&str] = &[
     "w2-c1-once segment=words shingle=2 ngram=1 count=once",
     "w3-c2-once segment=words shingle=3 ngram=2 count=once",
     "w3-c3-once segment=words shingle=3 ngram=3 count=once",
+    "l7-c2-log segment=letters shingle=7 ngram=2 count=log",
+    "l7-c2-count segment=letters shingle=7 ngram=2 count=count",
+    "l4-c2-once segment=letters shingle=4 ngram=2 count=once",
     "l5-c2-once segment=letters shingle=5 ngram=2 count=once",
+    "l6-c2-once segment=letters shingle=6 ngram=2 count=once",
     "l7-c2-once segment=letters shingle=7 ngram=2 count=once",
+    "l7-c3-once segment=letters shingle=7 ngram=3 count=once",
+    "l8-c2-once segment=letters shingle=8 ngram=2 count=once",
     "l9-c2-once segment=letters shingle=9 ngram=2 count=once",
+    "l11-c2-once segment=letters shingle=11 ngram=2 count=once",
     "c3-once segment=characters ngram=3 count=once",
     "c5-once segment=characters ngram=5 count=once",
     "jieba1-once segment=jieba shingle=1 count=once",
@@ -54,8 +65,17 @@ const K_MAX: usize = 16;
 const KEY_COUNT: u64 = 3;
 
 type Failure = Box<dyn std::error::Error>;
-/// By the name of the truth.
-type Curves = Vec<(&'static str, Curve)>;
+/// All documents, then each half.
+const VIEW_COUNT: usize = 3;
+
+/// By language and truth.
+type Curves = Vec<(Column, [Curve; VIEW_COUNT])>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    is_chinese: bool,
+    truth: &'static str,
+}
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
@@ -73,40 +93,95 @@ fn main() -> Result<(), Failure> {
     };
     let recipes: Vec<&str> =
         listed.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).collect();
-    println!("| set | truth | recipe | best F1 | k | precision | recall | F1 at 3 | at 6 | area |");
-    println!("|---|---|---|---:|---:|---:|---:|---:|---:|---:|");
-    let mut means: Vec<(String, f64, usize)> = Vec::new();
+    println!(
+        "| set | language | truth | recipe | best F1 | k | precision | recall | F1 at 3 | at 6 | area | half 1 | half 2 |"
+    );
+    println!("|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    let mut scores: Vec<Score> = Vec::new();
     for set in &sets {
         let set = Set::read(&folder, set)?;
         for line in &recipes {
             let (name, curves) = set.measure(line)?;
-            for (truth, curve) in curves {
+            for (column, views) in curves {
+                let [curve, half_1, half_2] = &views;
                 let best = curve.best();
                 let [f3, f6] = [3, 6].map(|k| curve.f1(k));
                 println!(
-                    "| {} | {truth} | {name} | {:.3} | {best} | {:.3} | {:.3} | {f3:.3} | {f6:.3} | {:.3} |",
+                    "| {} | {} | {} | {name} | {:.3} | {best} | {:.3} | {:.3} | {f3:.3} | {f6:.3} | {:.3} | {:.3} | {:.3} |",
                     set.name,
+                    if column.is_chinese { "Chinese" } else { "other" },
+                    column.truth,
                     curve.f1(best),
                     curve.precision(best),
                     curve.recall(best),
                     curve.area(),
+                    half_1.best_f1(),
+                    half_2.best_f1(),
                 );
-                let key = format!("{name} | {truth}");
-                match means.iter_mut().find(|(known, ..)| *known == key) {
-                    Some((_, sum, count)) => {
-                        *sum += curve.f1(best);
-                        *count += 1;
-                    }
-                    None => means.push((key, curve.f1(best), 1)),
-                }
+                let best_f1 = views.map(|curve| curve.best_f1());
+                scores.push(Score { recipe: name.clone(), column, best_f1 });
             }
         }
     }
-    println!("\n| recipe | truth | mean of best F1 | sets |\n|---|---|---:|---:|");
-    for (key, sum, count) in means {
-        println!("| {key} | {:.4} | {count} |", sum / count as f64);
-    }
+    let names: Vec<&str> = recipes.iter().filter_map(|line| line.split(' ').next()).collect();
+    print_means(&names, &scores);
     Ok(())
+}
+
+/// What a recipe reached in one column.
+struct Score {
+    recipe: String,
+    column: Column,
+    best_f1: [f64; VIEW_COUNT],
+}
+
+/// Whether a column is one of a group.
+type Group = fn(&Column) -> bool;
+
+/// The columns over which means are taken.
+const GROUPS: &[(&str, Group)] = &[
+    ("all", |_| true),
+    ("Chinese", |column| column.is_chinese),
+    ("other languages", |column| !column.is_chinese),
+    ("near", |column| column.truth == "near"),
+    ("pairs", |column| column.truth == "pairs"),
+];
+
+fn print_means(names: &[&str], scores: &[Score]) {
+    let mean = |name: &str, group: Group, view: usize| -> f64 {
+        let wanted = scores.iter().filter(|score| score.recipe == name && group(&score.column));
+        let values: Vec<f64> = wanted.map(|score| score.best_f1[view]).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    println!("\nMeans of best F1:\n");
+    let heads: Vec<&str> = GROUPS.iter().map(|(head, _)| *head).collect();
+    println!("| recipe | {} |\n|---|{}", heads.join(" | "), "---:|".repeat(heads.len()));
+    let mut sorted = names.to_vec();
+    sorted.sort_by(|a, b| mean(b, GROUPS[0].1, 0).total_cmp(&mean(a, GROUPS[0].1, 0)));
+    for name in &sorted {
+        let values: Vec<String> =
+            GROUPS.iter().map(|(_, group)| format!("{:.4}", mean(name, *group, 0))).collect();
+        println!("| {name} | {} |", values.join(" | "));
+    }
+    println!("\nThe winner over one half, and its place on the other:\n");
+    println!("| columns | chosen on | winner | place on the other half | behind its winner by |");
+    println!("|---|---|---|---:|---:|");
+    for (head, group) in &GROUPS[..3] {
+        for (chosen, other) in [(1, 2), (2, 1)] {
+            let by = |view: usize| {
+                let mut order = names.to_vec();
+                order.sort_by(|a, b| mean(b, *group, view).total_cmp(&mean(a, *group, view)));
+                order
+            };
+            let (winner, order) = (by(chosen)[0], by(other));
+            let place = order.iter().position(|name| *name == winner).unwrap_or(0) + 1;
+            let behind = mean(order[0], *group, other) - mean(winner, *group, other);
+            println!(
+                "| {head} | half {chosen} | {winner} | {place} of {} | {behind:.4} |",
+                names.len()
+            );
+        }
+    }
 }
 
 /// Counts of pairs by distance, 0 to `K_MAX`.
@@ -127,6 +202,15 @@ impl Curve {
         self.duplicates += other.duplicates;
     }
 
+    /// Counts a pair that is a duplicate or none, at this distance if it is not too far.
+    fn count(&mut self, is_duplicate: bool, distance: Option<usize>) {
+        self.duplicates += u64::from(is_duplicate);
+        if let Some(d) = distance {
+            let counts = if is_duplicate { &mut self.good } else { &mut self.bad };
+            counts[d] += 1;
+        }
+    }
+
     fn sums(&self, k: usize) -> (f64, f64) {
         let sum = |counts: &[u64]| counts.iter().take(k + 1).sum::<u64>() as f64;
         (sum(&self.good), sum(&self.bad))
@@ -138,7 +222,8 @@ impl Curve {
     }
 
     fn recall(&self, k: usize) -> f64 {
-        self.sums(k).0 / self.duplicates as f64
+        // A half may have none.
+        self.sums(k).0 / self.duplicates.max(1) as f64
     }
 
     fn f1(&self, k: usize) -> f64 {
@@ -152,6 +237,10 @@ impl Curve {
 
     fn best(&self) -> usize {
         (0..=K_MAX).rev().max_by(|&a, &b| self.f1(a).total_cmp(&self.f1(b))).unwrap_or(0)
+    }
+
+    fn best_f1(&self) -> f64 {
+        self.f1(self.best())
     }
 
     /// Under precision over recall, from one k to the next by the trapezoid.
@@ -171,8 +260,12 @@ struct Set {
     texts: Vec<String>,
     /// Only pairs of documents of the same kind of shingle have known labels.
     kinds: Vec<bool>,
+    /// Whether the documents of a kind are in Chinese.
+    is_chinese: [bool; 2],
     /// Whether a document is the first of those with equal shingles.
     first: Vec<bool>,
+    /// In which half a document is.
+    second_half: Vec<bool>,
     near: HashMap<(u32, u32), i8>,
     pairs: HashMap<(u32, u32), i8>,
 }
@@ -213,7 +306,15 @@ impl Set {
         };
         let near = table("near.tsv.zst", true)?;
         let pairs = table("pairs.tsv.zst", false)?;
-        Ok(Set { name: name.into(), texts, kinds, first, near, pairs })
+        let is_chinese = [false, true].map(|kind| {
+            let texts = || texts.iter().zip(&kinds).filter(|(_, k)| **k == kind).map(|(t, _)| t);
+            let is_han = |c: &char| ('\u{4e00}'..='\u{9fff}').contains(c);
+            let han: usize = texts().map(|text| text.chars().filter(is_han).count()).sum();
+            // Three bytes each.
+            han * 6 > texts().map(String::len).sum()
+        });
+        let second_half = halves(texts.len(), near.iter().chain(&pairs));
+        Ok(Set { name: name.into(), texts, kinds, is_chinese, first, second_half, near, pairs })
     }
 
     fn measure(&self, line: &str) -> Result<(String, Curves), Failure> {
@@ -228,10 +329,12 @@ impl Set {
                 _ if key > 0 => break,
                 _ => {}
             }
-            for (place, (truth, curve)) in self.curves_of(recipe, idf)?.into_iter().enumerate() {
-                match sums.get_mut(place) {
-                    Some((_, sum)) => sum.add(&curve),
-                    None => sums.push((truth, curve)),
+            for (column, views) in self.curves_of(recipe, idf)? {
+                match sums.iter_mut().find(|(known, _)| *known == column) {
+                    Some((_, sums)) => {
+                        sums.iter_mut().zip(&views).for_each(|(sum, curve)| sum.add(curve));
+                    }
+                    None => sums.push((column, views)),
                 }
             }
         }
@@ -255,67 +358,83 @@ impl Set {
     }
 
     fn curves(&self, fingerprints: &[Option<u64>]) -> Curves {
-        let distance = |(a, b): (u32, u32)| -> Option<usize> {
-            Some((fingerprints[a as usize]? ^ fingerprints[b as usize]?).count_ones() as usize)
-        };
-        let mut near = Curve::default();
-        let firsts = |(a, b): (u32, u32)| self.first[a as usize] && self.first[b as usize];
-        for (&pair, _) in self.near.iter().filter(|(pair, label)| **label == 1 && firsts(**pair)) {
-            near.duplicates += 1;
-            if let Some(d) = distance(pair).filter(|&d| d <= K_MAX) {
-                near.good[d] += 1;
-            }
-        }
-        let mut pairs = Curve::default();
+        let mut curves: Curves = Vec::new();
         let only_duplicates = self.pairs.values().all(|&label| label == 1);
-        for (&pair, &label) in &self.pairs {
-            let d = distance(pair).filter(|&d| d <= K_MAX);
-            pairs.duplicates += u64::from(label == 1);
-            match (label, d) {
-                (1, Some(d)) => pairs.good[d] += 1,
-                (0, Some(d)) => pairs.bad[d] += 1,
-                _ => {}
+        for kind in [false, true].into_iter().filter(|kind| self.kinds.contains(kind)) {
+            let is_chinese = self.is_chinese[usize::from(kind)];
+            let column = |truth| Column { is_chinese, truth };
+            let in_kind = |&(a, _): &(u32, u32)| self.kinds[a as usize] == kind;
+            let mut near: [Curve; VIEW_COUNT] = Default::default();
+            let firsts = |(a, b): (u32, u32)| self.first[a as usize] && self.first[b as usize];
+            for (&pair, _) in self
+                .near
+                .iter()
+                .filter(|(pair, label)| **label == 1 && firsts(**pair) && in_kind(pair))
+            {
+                let d = self.distance(fingerprints, pair);
+                self.views_of(pair).for_each(|view| near[view].count(true, d));
             }
-        }
-        let (bad_near, bad_both) = self.unlisted(fingerprints);
-        near.bad = bad_near;
-        if only_duplicates {
-            pairs.bad = bad_both;
-        }
-        let mut curves = vec![("near", near)];
-        if !self.pairs.is_empty() {
-            curves.push(("pairs", pairs));
+            let mut pairs: [Curve; VIEW_COUNT] = Default::default();
+            for (&pair, &label) in self.pairs.iter().filter(|(pair, _)| in_kind(pair)) {
+                let d = self.distance(fingerprints, pair);
+                if matches!(label, 0 | 1) {
+                    self.views_of(pair).for_each(|view| pairs[view].count(label == 1, d));
+                }
+            }
+            let bad = self.unlisted(fingerprints, kind);
+            for view in 0..VIEW_COUNT {
+                near[view].bad = bad.near[view];
+                if only_duplicates {
+                    pairs[view].bad = bad.both[view];
+                }
+            }
+            for (truth, views) in [("near", near), ("pairs", pairs)] {
+                if views[0].duplicates > 0 {
+                    curves.push((column(truth), views));
+                }
+            }
         }
         curves
     }
 
+    fn distance(&self, fingerprints: &[Option<u64>], (a, b): (u32, u32)) -> Option<usize> {
+        let d = (fingerprints[a as usize]? ^ fingerprints[b as usize]?).count_ones() as usize;
+        (d <= K_MAX).then_some(d)
+    }
+
+    /// All, and the half in which both documents are.
+    fn views_of(&self, (a, b): (u32, u32)) -> impl Iterator<Item = usize> {
+        let [a, b] = [a, b].map(|number| usize::from(self.second_half[number as usize]));
+        std::iter::once(0).chain((a == b).then_some(1 + a))
+    }
+
     /// Pairs of first documents within `K_MAX` that are not in `near`, and that are in neither table.
-    fn unlisted(&self, fingerprints: &[Option<u64>]) -> ([u64; K_MAX + 1], [u64; K_MAX + 1]) {
-        let mut bad = ([0; K_MAX + 1], [0; K_MAX + 1]);
-        for kind in [false, true] {
-            let (numbers, values): (Vec<u32>, Vec<u64>) = (0..)
-                .zip(fingerprints)
-                .filter(|&(n, _)| self.first[n as usize] && self.kinds[n as usize] == kind)
-                .filter_map(|(n, f)| Some((n, (*f)?)))
-                .unzip();
-            let threads = 2;
-            let parts: Vec<_> = std::thread::scope(|scope| {
-                let workers: Vec<_> = (0..threads)
-                    .map(|part| {
-                        let (numbers, values) = (&numbers, &values);
-                        scope.spawn(move || self.unlisted_part(numbers, values, part, threads))
-                    })
-                    .collect();
-                workers.into_iter().map(|worker| worker.join().expect("it counts")).collect()
-            });
-            for (near, both) in parts {
+    fn unlisted(&self, fingerprints: &[Option<u64>], kind: bool) -> Unlisted {
+        let (numbers, values): (Vec<u32>, Vec<u64>) = (0..)
+            .zip(fingerprints)
+            .filter(|&(n, _)| self.first[n as usize] && self.kinds[n as usize] == kind)
+            .filter_map(|(n, f)| Some((n, (*f)?)))
+            .unzip();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts: Vec<Unlisted> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|part| {
+                    let (numbers, values) = (&numbers, &values);
+                    scope.spawn(move || self.unlisted_part(numbers, values, part, threads))
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().expect("it counts")).collect()
+        });
+        let mut sum = Unlisted::default();
+        for part in parts {
+            for view in 0..VIEW_COUNT {
                 for d in 0..=K_MAX {
-                    bad.0[d] += near[d];
-                    bad.1[d] += both[d];
+                    sum.near[view][d] += part.near[view][d];
+                    sum.both[view][d] += part.both[view][d];
                 }
             }
         }
-        bad
+        sum
     }
 
     fn unlisted_part(
@@ -324,8 +443,8 @@ impl Set {
         values: &[u64],
         part: usize,
         parts: usize,
-    ) -> ([u64; K_MAX + 1], [u64; K_MAX + 1]) {
-        let mut bad = ([0; K_MAX + 1], [0; K_MAX + 1]);
+    ) -> Unlisted {
+        let mut bad = Unlisted::default();
         let listed: HashSet<u32> =
             self.near.keys().chain(self.pairs.keys()).flat_map(|&(a, b)| [a, b]).collect();
         let is_listed: Vec<bool> = numbers.iter().map(|n| listed.contains(n)).collect();
@@ -346,13 +465,51 @@ impl Set {
                     if may_be && self.near.contains_key(&pair) {
                         continue;
                     }
-                    bad.0[d] += 1;
-                    bad.1[d] += u64::from(!(may_be && self.pairs.contains_key(&pair)));
+                    let in_neither = !(may_be && self.pairs.contains_key(&pair));
+                    for view in self.views_of(pair) {
+                        bad.near[view][d] += 1;
+                        bad.both[view][d] += u64::from(in_neither);
+                    }
                 }
             }
         }
         bad
     }
+}
+
+/// Pairs that are no duplicates, by view and distance.
+#[derive(Clone, Debug, Default)]
+struct Unlisted {
+    /// Those not in `near`.
+    near: [[u64; K_MAX + 1]; VIEW_COUNT],
+    /// Those in neither table.
+    both: [[u64; K_MAX + 1]; VIEW_COUNT],
+}
+
+/// Halves such that documents labelled duplicates, directly or through others, are in one.
+fn halves<'a>(
+    document_count: usize,
+    labels: impl Iterator<Item = (&'a (u32, u32), &'a i8)>,
+) -> Vec<bool> {
+    let mut parent: Vec<u32> = (0..document_count as u32).collect();
+    let root = |parent: &mut Vec<u32>, mut number: u32| {
+        while parent[number as usize] != number {
+            parent[number as usize] = parent[parent[number as usize] as usize];
+            number = parent[number as usize];
+        }
+        number
+    };
+    for (&(a, b), _) in labels.filter(|(_, label)| **label == 1) {
+        let [a, b] = [root(&mut parent, a), root(&mut parent, b)];
+        // The smaller one, so that the order of the labels does not matter.
+        parent[a.max(b) as usize] = a.min(b);
+    }
+    (0..document_count as u32)
+        .map(|number| {
+            let root = u64::from(root(&mut parent, number));
+            root.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1
+        })
+        .collect()
 }
 
 /// The recipe of a line, and whether it takes a table of document frequencies of the set itself.

@@ -98,7 +98,7 @@ pub(super) fn run(args: &AddArgs) -> anyhow::Result<Verdict> {
     }
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
-            .push_all(&files, |fingerprint, id| writer.push(fingerprint, id))
+            .push_all(&files, &work, |fingerprint, id| writer.push(fingerprint, id))
             .map(|summary| work.aside(|| documents::report(&summary))),
         None => read_fingerprints(args, &files, &mut writer, &work),
     };

@@ -140,12 +140,17 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     };
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
-            .push_all(&files, |fingerprint, id| {
+            .push_all(&files, &work, |fingerprint, id| {
                 show(fingerprint);
                 builder.push(fingerprint, id)
             })
             .map(|summary| {
-                work.aside(|| documents::report(&summary));
+                work.aside(|| {
+                    if !args.quiet {
+                        args.documents.tell();
+                    }
+                    documents::report(&summary);
+                });
                 None
             }),
         None => read_fingerprints(args, &files, &mut builder, &work, show).map(Some),

@@ -103,7 +103,7 @@ pub(super) fn fingerprint_of_file(
 ) -> anyhow::Result<Fingerprint> {
     let mut found = Vec::new();
     let mut count = 0;
-    hash_all(&[PathBuf::from(name)], hasher, options, true, |document| {
+    hash_all(&[PathBuf::from(name)], hasher, options, None, |document| {
         count += 1;
         found.extend(document.fingerprint);
         Ok(())

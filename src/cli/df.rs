@@ -9,6 +9,7 @@ use fpstore::{DfBuilder, Factor, count_document_frequencies};
 
 use super::Verdict;
 use super::documents::{ReadingArgs, files_or_stdin, report};
+use super::effort::Work;
 use super::output::{bytes, counted};
 use super::recipe_args::RecipeArgs;
 
@@ -62,10 +63,12 @@ pub(super) fn run(args: &DfArgs) -> anyhow::Result<Verdict> {
     if path.exists() && !args.force {
         bail!("there is a file {} already; --force replaces it", path.display());
     }
-    let options = args.reading.options(args.skip_bad)?;
+    let work = Work::on_documents(args.quiet, false)?;
+    let options = args.reading.options(args.skip_bad)?.observer(work.observer());
     let files = files_or_stdin(&args.files, "df")?;
     let mut builder = DfBuilder::new(hasher.recipe());
     let summary = count_document_frequencies(&files, &hasher, &options, &mut builder)?;
+    work.done();
     let table = builder.finish(args.min_df);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -1,8 +1,7 @@
 //! What the commands that take documents share: recipes, inputs, and how they are read.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -12,8 +11,8 @@ use fpstore::{
 };
 
 use super::compare::fingerprint_of_file;
-
-use super::output::{counted, grouped};
+use super::effort::Work;
+use super::output::counted;
 use super::recipe_args::{RecipeArgs, ResourceArgs};
 
 /// How documents are read.
@@ -167,6 +166,11 @@ pub(super) struct Documents {
 }
 
 impl DocumentArgs {
+    /// Says in one line which recipe was taken where none was asked for.
+    pub(super) fn tell(&self) {
+        self.recipe.tell(self.reading.holds_features());
+    }
+
     /// Whether files hold documents, or fingerprints of which a recipe is known.
     pub(super) fn prepare(&self, skip_bad: bool) -> anyhow::Result<Option<Documents>> {
         if !self.docs && !self.recipe.is_given() {
@@ -210,9 +214,10 @@ impl Documents {
     pub(super) fn push_all(
         &self,
         files: &[PathBuf],
+        work: &Work,
         mut push: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), Error>,
     ) -> anyhow::Result<DocumentSummary> {
-        let options = self.options.clone().unwrap_or_default();
+        let options = self.options.clone().unwrap_or_default().observer(work.observer());
         let summary =
             hash_documents(files, &self.hasher, &options, |document| match document.fingerprint {
                 Some(fingerprint) => push(fingerprint, document.id),
@@ -227,13 +232,13 @@ pub(super) fn hash_all(
     files: &[PathBuf],
     hasher: &SimHasher,
     options: &DocumentOptions,
-    quiet: bool,
+    work: Option<&Work>,
     mut take: impl FnMut(HashedDocument<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<DocumentSummary> {
     let mut failed = None;
-    let mut progress = Progress::new(quiet);
-    let summary = hash_documents(files, hasher, options, |document| {
-        progress.step();
+    let mut options = options.clone();
+    options.observer = work.map(Work::observer);
+    let summary = hash_documents(files, hasher, &options, |document| {
         if let fpstore::IdRef::Text(text) = document.id
             && let Some(fault) = fpstore::IdRef::fault_of_text(text)
         {
@@ -245,7 +250,9 @@ pub(super) fn hash_all(
             Error::Io { doing: "take", path: "documents".into(), source }
         })
     });
-    progress.end();
+    if let Some(work) = work {
+        work.done();
+    }
     match failed {
         Some(error) => Err(error),
         None => Ok(summary?),
@@ -278,37 +285,4 @@ pub(super) fn files_or_stdin(files: &[PathBuf], command: &str) -> anyhow::Result
         bail!("no input: name a file, or pipe one in; see 'fpstore {command} --help'");
     }
     Ok(files)
-}
-
-/// A count on the terminal, while there is one and it takes long.
-pub(super) struct Progress {
-    count: u64,
-    next: Instant,
-    shown: bool,
-    silent: bool,
-}
-
-const PROGRESS_PAUSE: Duration = Duration::from_millis(500);
-
-impl Progress {
-    pub(super) fn new(quiet: bool) -> Self {
-        let silent = quiet || !io::stderr().is_terminal();
-        Progress { count: 0, next: Instant::now() + PROGRESS_PAUSE, shown: false, silent }
-    }
-
-    pub(super) fn step(&mut self) {
-        self.count += 1;
-        if self.silent || !self.count.is_multiple_of(64) || Instant::now() < self.next {
-            return;
-        }
-        self.next = Instant::now() + PROGRESS_PAUSE;
-        self.shown = true;
-        let _ = write!(io::stderr(), "\rfpstore: {} documents ", grouped(self.count));
-    }
-
-    pub(super) fn end(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\u{1b}[K");
-        }
-    }
 }

@@ -66,6 +66,20 @@ impl EffortArgs {
 impl Work {
     /// Begins to listen to signals and to show progress.
     pub(super) fn start(args: &EffortArgs, quiet: bool) -> anyhow::Result<Self> {
+        Work::begin(match args.progress {
+            ProgressArg::Auto => io::stderr().is_terminal() && !quiet,
+            ProgressArg::Always => true,
+            ProgressArg::Never => false,
+        })
+    }
+
+    /// The same where nothing was said about it, and lines may go to the terminal.
+    pub(super) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
+        let disturbs = prints && io::stdout().is_terminal();
+        Work::begin(io::stderr().is_terminal() && !quiet && !disturbs)
+    }
+
+    fn begin(shown: bool) -> anyhow::Result<Self> {
         let interrupted = Arc::<AtomicBool>::default();
         let asked = interrupted.clone();
         // The first signal lets the work tidy up; whoever asks again does not want to wait.
@@ -75,19 +89,33 @@ impl Work {
             }
         })
         .context("cannot listen to signals")?;
-        let shown = match args.progress {
-            ProgressArg::Auto => io::stderr().is_terminal() && !quiet,
-            ProgressArg::Always => true,
-            ProgressArg::Never => false,
-        };
         Ok(Work { interrupted, bar: Arc::new(Bar::new(shown)) })
     }
 
     /// Who is to be told of the progress.
     pub(super) fn observer(&self) -> Observer {
+        self.observer_of(|progress| progress)
+    }
+
+    /// Who is to be told of the progress of one search of many, so many queries after the first of
+    /// them; how many there will be is not known.
+    pub(super) fn observer_after(&self, queries: u64) -> Observer {
+        self.observer_of(move |mut progress| {
+            if progress.phase == Phase::Search {
+                progress.done += queries;
+                progress.total = None;
+            }
+            progress
+        })
+    }
+
+    fn observer_of(
+        &self,
+        shown: impl Fn(Progress) -> Progress + Send + Sync + 'static,
+    ) -> Observer {
         let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
         Observer::new(move |progress| {
-            bar.show(progress);
+            bar.show(shown(progress));
             match interrupted.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -148,16 +176,20 @@ impl Bar {
             true => ProgressDrawTarget::stderr_with_hz(10),
             false => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style(false));
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(Phase::Read, false));
         Bar { bar, phase: Mutex::new(None) }
     }
 
     fn show(&self, progress: Progress) {
         let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        // The records that documents become are counted too, but only of bytes is it known how many there are.
+        if (*phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
+            return;
+        }
         if *phase != Some(progress.phase) {
             *phase = Some(progress.phase);
             self.bar.reset();
-            self.bar.set_style(style(progress.total.is_some()));
+            self.bar.set_style(style(progress.phase, progress.total.is_some()));
             self.bar.set_message(progress.phase.name());
             match progress.total {
                 Some(total) => self.bar.set_length(total),
@@ -169,10 +201,16 @@ impl Bar {
     }
 }
 
-fn style(has_total: bool) -> ProgressStyle {
-    let template = match has_total {
-        true => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
-        false => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
+fn style(phase: Phase, has_total: bool) -> ProgressStyle {
+    let template = match (phase, has_total) {
+        (Phase::Documents, true) => {
+            "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
+        }
+        (Phase::Documents, false) => {
+            "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
+        }
+        (_, true) => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
+        (_, false) => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
     };
     let style = ProgressStyle::with_template(template).expect("the template is valid");
     let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {

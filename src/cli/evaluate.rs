@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Verdict;
 use super::curve::{Curve, K_MAX, Point, area, best};
 use super::documents::{ReadingArgs, hash_all, report};
+use super::effort::Work;
 use super::output::{ReportFormat, counted, stdout};
 use super::plot;
 use super::recipe_args::RecipeArgs;
@@ -86,7 +87,8 @@ pub(super) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     let labels = Labels::read(&args.pairs)?;
     let mut ids: HashMap<String, u32> = HashMap::new();
     let mut fingerprints: Vec<Option<Fingerprint>> = Vec::new();
-    let summary = hash_all(&args.docs, &hasher, &options, args.quiet, |document| {
+    let work = Work::on_documents(args.quiet, false)?;
+    let summary = hash_all(&args.docs, &hasher, &options, Some(&work), |document| {
         let id = document.id.to_string();
         if ids.insert(id.clone(), u32::try_from(fingerprints.len())?).is_some() {
             bail!("two documents have the id '{id}'");

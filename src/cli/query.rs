@@ -52,14 +52,6 @@ pub(super) struct QueryArgs {
         allow_negative_numbers = true
     )]
     needles: Vec<String>,
-    /// Ask for a text, by the recipe of the store; may be repeated
-    #[arg(long, value_name = "TEXT", help_heading = "Documents")]
-    text: Vec<String>,
-    /// Ask for the text of a file, by the recipe of the store; may be repeated
-    #[arg(long, value_name = "FILE", help_heading = "Documents")]
-    file: Vec<String>,
-    #[command(flatten)]
-    documents: QueryDocumentArgs,
     #[command(flatten)]
     store: StoreArg,
     /// The distance in bits, inclusive; default: the one the store was built for
@@ -74,6 +66,14 @@ pub(super) struct QueryArgs {
     /// Say on standard error how each answer was found and what it took
     #[arg(long)]
     explain: bool,
+    /// Ask for a text, by the recipe of the store; may be repeated
+    #[arg(long, value_name = "TEXT", help_heading = "Documents")]
+    text: Vec<String>,
+    /// Ask for the text of a file, by the recipe of the store; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Documents")]
+    file: Vec<String>,
+    #[command(flatten)]
+    documents: QueryDocumentArgs,
     #[command(flatten)]
     many: ManyArgs,
 }

@@ -1,11 +1,9 @@
 //! `fpstore query --from`: files of queries, answered together.
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use bytesize::ByteSize;
 use clap::Args;
 use fpstore::{
     BatchMode, Error, Fingerprint, JoinOptions, Limits, Store, read_records, search_many,
@@ -13,7 +11,8 @@ use fpstore::{
 
 use super::Verdict;
 use super::build::{inputs, report_skipped};
-use super::join_input::ReadArgs;
+use super::effort::{EffortArgs, Work};
+use super::join_input::{ReadArgs, join_options};
 use super::output::{IdPrinter, RowFormat, counted, stdout};
 use super::query::{write_json, write_tsv};
 
@@ -24,18 +23,15 @@ const IDS_LEN: usize = 64 << 20;
 
 /// Many queries at once.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Many at once")]
 pub(super) struct ManyArgs {
     /// Answer all records of these files, as 'build' reads them; - is standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(super) from: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) read: ReadArgs,
-    /// Memory for --from, such as 512MiB; a quarter of the machine's if not given
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<ByteSize>,
-    /// Threads for --from; one for each core if not given
-    #[arg(long, value_name = "N", env = "FPSTORE_THREADS")]
-    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    effort: EffortArgs,
 }
 
 /// What is asked of all queries.
@@ -46,13 +42,13 @@ pub(super) struct Asked {
 }
 
 pub(super) fn run(args: &ManyArgs, store: &Store, asked: &Asked) -> anyhow::Result<Verdict> {
-    let mut options = JoinOptions::new(asked.k);
-    options.memory = args.memory.map(|memory| memory.as_u64());
-    options.threads = args.threads.map(usize::from);
+    let work = Work::start(&args.effort, false)?;
     let mut many = Many {
         store,
         asked,
-        options,
+        options: join_options(asked.k, &args.effort, &work),
+        work: &work,
+        answered: 0,
         queries: Vec::new(),
         ids: String::new(),
         id_ends: Vec::new(),
@@ -78,6 +74,7 @@ pub(super) fn run(args: &ManyArgs, store: &Store, asked: &Asked) -> anyhow::Resu
     }
     many.answer()?;
     many.out.flush()?;
+    work.done();
     if many.cut > 0 && asked.format == RowFormat::Tsv {
         say!("fpstore: {} cut by --limit", counted(many.cut, "answer was", "answers were"));
     }
@@ -89,6 +86,8 @@ struct Many<'a> {
     store: &'a Store,
     asked: &'a Asked,
     options: JoinOptions,
+    work: &'a Work,
+    answered: u64,
     queries: Vec<Fingerprint>,
     ids: String,
     /// Where the id of each query ends; an empty one is none.
@@ -112,7 +111,8 @@ impl Many<'_> {
     }
 
     fn answer(&mut self) -> anyhow::Result<()> {
-        let Many { queries, ids, id_ends, line, asked, .. } = self;
+        let Many { queries, ids, id_ends, line, asked, work, answered, .. } = self;
+        self.options.observer = Some(work.observer_after(*answered));
         let (printer, out) = (&self.printer, &mut self.out);
         let (mut found, mut cut) = (false, 0);
         let auto = BatchMode::Auto;
@@ -137,6 +137,7 @@ impl Many<'_> {
         )?;
         self.found |= found;
         self.cut += cut;
+        self.answered += queries.len() as u64;
         queries.clear();
         ids.clear();
         id_ends.clear();

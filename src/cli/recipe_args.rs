@@ -13,16 +13,16 @@ use fpstore::{
 #[derive(Args, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(super) struct RecipeArgs {
-    /// auto, 1e0ng, or a file with a recipe as 'info' prints it
+    /// auto, en, zh, 1e0ng, or a file with a recipe as 'info' prints it
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
-    /// The language of the texts, auto or a code such as en or zh; the default recipe serves all
+    /// The language of the texts, by a code such as en or zh: the recipe that was measured to be best for it [default: auto, for all languages]
     #[arg(long, value_name = "LANG", conflicts_with = "recipe")]
     lang: Option<String>,
-    /// How texts are cut: words, characters, python-characters; for Chinese also jieba, forward, backward, fewest
+    /// How texts are cut: words, letters, characters, python-characters; for Chinese also jieba, forward, backward, fewest
     #[arg(long, value_name = "HOW", hide_short_help = true)]
     segment: Option<String>,
-    /// Words in a row that make a feature
+    /// Words in a row that make a feature, or letters with --segment letters
     #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     shingle: Option<u32>,
     /// Characters in a row that make a feature, in scripts without spaces or with --segment characters
@@ -66,8 +66,8 @@ pub(super) struct ResourceArgs {
     /// Weigh features by a table of document frequencies, made by 'fpstore df'
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     df: Option<PathBuf>,
-    /// Leave out the words of a list, one a line
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    /// Leave out the words of a list: a language that has a built-in one, such as en or zh, or a file with one a line
+    #[arg(long, value_name = "LANG|FILE", hide_short_help = true)]
     stop_words: Option<PathBuf>,
     /// Weigh features by a list of 'word<TAB>weight', weights from 1 to 5
     #[arg(long, value_name = "FILE", hide_short_help = true, conflicts_with = "df")]
@@ -85,7 +85,10 @@ impl ResourceArgs {
             resources.df_table = Some(table);
         }
         if let Some(path) = &self.stop_words {
-            resources.stop_words = Some(StopWords::from_list(&read(path)?));
+            resources.stop_words = Some(match path.to_str().filter(|_| !path.exists()) {
+                Some(code) if code.len() == 2 => StopWords::of_language(code)?,
+                _ => StopWords::from_list(&read(path)?),
+            });
         }
         if let Some(path) = &self.weights {
             let list = GivenWeights::from_list(&read(path)?, &path.display().to_string())?;
@@ -126,6 +129,13 @@ impl RecipeArgs {
         Ok(hasher)
     }
 
+    /// Says in one line which recipe was taken where none was asked for.
+    pub(super) fn tell(&self, for_features: bool) {
+        if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
+            say!("fpstore: recipe auto, for texts in any language; --lang names one");
+        }
+    }
+
     /// The hasher for texts, or for ready features.
     pub(super) fn hasher(&self, for_features: bool) -> anyhow::Result<SimHasher> {
         let mut recipe = match (for_features, &self.recipe) {
@@ -148,8 +158,18 @@ impl RecipeArgs {
     }
 
     fn change(&self, recipe: &mut TextRecipe) -> anyhow::Result<()> {
-        if let Some(name) = &self.segment {
-            recipe.segment = Segment::named(name)?;
+        match &self.segment {
+            Some(name) => recipe.segment = Segment::named(name)?,
+            // Whoever counts words does not mean letters.
+            None if self.shingle.is_some() && recipe.segment == Segment::Letters => {
+                recipe.segment = Segment::Words;
+            }
+            None => {}
+        }
+        // Seven letters make a feature, but not seven words.
+        let is_cut_otherwise = self.segment.as_deref().is_some_and(|name| name != "letters");
+        if is_cut_otherwise && self.recipe.is_none() {
+            recipe.shingle = 2;
         }
         recipe.shingle = self.shingle.unwrap_or(recipe.shingle);
         recipe.ngram = self.ngram.unwrap_or(recipe.ngram);

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Verdict;
 use super::documents::{ReadingArgs, files_or_stdin, hash_all, report};
+use super::effort::Work;
 use super::output::{IdPrinter, stdout};
 use super::recipe_args::RecipeArgs;
 
@@ -61,7 +62,8 @@ pub(super) fn run(args: &SimhashArgs) -> anyhow::Result<Verdict> {
     }
     let printer = IdPrinter::for_stdout();
     let mut out = stdout();
-    let summary = hash_all(&files, &hasher, &options, args.quiet, |document| {
+    let work = Work::on_documents(args.quiet, true)?;
+    let summary = hash_all(&files, &hasher, &options, Some(&work), |document| {
         if let Some(fingerprint) = document.fingerprint {
             let id = document.id.to_string();
             writeln!(out, "{fingerprint}\t{}", printer.show(&id))?;
@@ -70,6 +72,7 @@ pub(super) fn run(args: &SimhashArgs) -> anyhow::Result<Verdict> {
     })?;
     out.flush()?;
     if !args.quiet {
+        args.recipe.tell(args.reading.holds_features() || summary.document_count == 0);
         report(&summary);
     }
     Ok(Verdict::Yes)

@@ -16,6 +16,8 @@ mod work;
 
 use std::path::PathBuf;
 
+use crate::watch::Observer;
+
 pub use decode::TextEncoding;
 pub use format::DocumentFormat;
 pub use pipeline::{DocumentSummary, HashedDocument, count_document_frequencies, hash_documents};
@@ -36,6 +38,9 @@ pub struct DocumentOptions {
     pub skip_bad: bool,
     /// How many threads work; 0 is one for each core. The result is the same for any number.
     pub threads: usize,
+    /// Who is told how many bytes of the inputs were read ([`Phase::Documents`](crate::Phase::Documents)), and may
+    /// end it.
+    pub observer: Option<Observer>,
 }
 
 impl Default for DocumentOptions {
@@ -47,6 +52,7 @@ impl Default for DocumentOptions {
             encoding: TextEncoding::Utf8,
             skip_bad: false,
             threads: 0,
+            observer: None,
         }
     }
 }
@@ -85,6 +91,13 @@ impl DocumentOptions {
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Sets who is told how many bytes of the inputs were read.
+    #[must_use]
+    pub fn observer(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
         self
     }
 }

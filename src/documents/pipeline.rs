@@ -14,6 +14,7 @@ use crate::error::{Error, InputPlace, Result};
 use crate::fingerprint::Fingerprint;
 use crate::id::{Id, IdRef};
 use crate::text::{DfBuilder, Segment, SimHasher};
+use crate::watch::{Phase, Watch};
 
 /// How many faults and documents without features a summary shows.
 const SHOWN_MAX: usize = 10;
@@ -56,6 +57,7 @@ pub struct DocumentSummary {
 ///   An [`Error::InvalidId`] from `take` makes its record a bad one.
 /// * [`Error::InvalidRecipe`] if the recipe is one for given features and a file holds texts, or the other way round.
 /// * [`Error::Io`] if an input cannot be read or decompressed.
+/// * [`Error::Interrupted`] if the observer ends it.
 /// * Any other error from `take`.
 ///
 /// # Examples
@@ -137,6 +139,8 @@ fn run<W: Work>(
     take: Take<'_, W::Out>,
 ) -> Result<()> {
     let inputs = inputs(paths)?;
+    let total = inputs.iter().map(|input| input.len).sum();
+    let watch = Watch::new(options.observer.clone(), Phase::Documents, total);
     let thread_count = match options.threads {
         0 => thread::available_parallelism().map_or(1, usize::from),
         count => count,
@@ -152,7 +156,7 @@ fn run<W: Work>(
     }
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let mut feeder = Feeder::new(work_sender, credit_receiver);
+            let mut feeder = Feeder::new(work_sender, credit_receiver, watch);
             let read = read_all(&inputs, given, options, &mut feeder);
             feeder.send();
             read

@@ -1,12 +1,17 @@
 //! Reading the inputs, one after the other.
 
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use crate::documents::walk::Input;
 use crate::documents::{Body, DocumentFormat, DocumentOptions, FileKind, Item, Place};
 use crate::documents::{decode, lines, rows};
 use crate::error::{Error, InputPlace, Result};
-use crate::source;
+use crate::source::{self, Source};
+use crate::watch::Watch;
 
 /// Things on their way, with the number of the batch.
 pub(super) type Batch<T> = (u64, Vec<T>);
@@ -24,11 +29,51 @@ pub(super) struct Feeder {
     number: u64,
     /// Whether no one works on what comes.
     stopped: bool,
+    /// Whether the observer ended it.
+    interrupted: bool,
+    watch: Watch,
+    /// How many bytes of the input were read, and how many the observer was told of.
+    taken: Arc<AtomicU64>,
+    told: u64,
 }
 
 impl Feeder {
-    pub(super) fn new(sender: SyncSender<Batch<Item>>, credit: Receiver<()>) -> Self {
-        Feeder { sender, credit, batch: Vec::new(), batch_len: 0, number: 0, stopped: false }
+    pub(super) fn new(sender: SyncSender<Batch<Item>>, credit: Receiver<()>, watch: Watch) -> Self {
+        Feeder {
+            sender,
+            credit,
+            batch: Vec::new(),
+            batch_len: 0,
+            number: 0,
+            stopped: false,
+            interrupted: false,
+            watch,
+            taken: Arc::default(),
+            told: 0,
+        }
+    }
+
+    /// Opens an input whose bytes are counted as they are read.
+    fn open(&mut self, path: &Path) -> Result<Box<dyn BufRead + Send>> {
+        let source = Source::open(path)?;
+        self.taken = source.taken;
+        self.told = 0;
+        Ok(Box::new(BufReader::with_capacity(source::BUFFER_LEN, source.reader)))
+    }
+
+    /// Tells the observer what was read since.
+    fn tell(&mut self) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        let news = taken - self.told;
+        self.told = taken;
+        self.tell_more(news);
+    }
+
+    fn tell_more(&mut self, len: u64) {
+        if self.watch.tick(len).is_err() {
+            self.stopped = true;
+            self.interrupted = true;
+        }
     }
 
     /// Takes a document, and says whether to go on.
@@ -50,11 +95,12 @@ impl Feeder {
     pub(super) fn send(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         self.batch_len = 0;
+        self.tell();
         if batch.is_empty() || self.stopped {
             return;
         }
         let sent = self.credit.recv().is_ok() && self.sender.send((self.number, batch)).is_ok();
-        self.stopped = !sent;
+        self.stopped |= !sent;
         self.number += 1;
     }
 }
@@ -81,11 +127,17 @@ pub(super) fn read_all(
             return Err(Error::InvalidRecipe { reason });
         }
         read_input(number, input, format, inputs.len() > 1, options, feeder)?;
+        match format {
+            DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Parquet => {
+                feeder.tell_more(input.len.unwrap_or(0));
+            }
+            _ => feeder.tell(),
+        }
         if feeder.stopped {
             break;
         }
     }
-    Ok(())
+    if feeder.interrupted { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 fn read_input(
@@ -109,8 +161,8 @@ fn read_input(
             Error::Io { doing: source::doing(path), path: input.name.clone().into(), source: fault }
         }
     };
-    let open = || {
-        let reader = source::open(path)?;
+    let open = |feeder: &mut Feeder| {
+        let reader = feeder.open(path)?;
         decode::utf8_reader(reader, options.encoding).map_err(unreadable)
     };
     let line_body = |line: u64, bytes: Vec<u8>| match format {
@@ -121,6 +173,7 @@ fn read_input(
     };
     match format {
         DocumentFormat::JsonLines | DocumentFormat::Features | DocumentFormat::Lines => {
+            let reader = open(feeder)?;
             let take = &mut |line: u64, bytes: lines::Line| {
                 let at = Some(InputPlace::Line(line));
                 match bytes {
@@ -129,10 +182,11 @@ fn read_input(
                     Err(reason) => feeder.push(number, at, Body::Bad(reason)),
                 }
             };
-            lines::read(open()?, take).map_err(unreadable)
+            lines::read(reader, take).map_err(unreadable)
         }
         DocumentFormat::Csv | DocumentFormat::Tsv => {
             let is_tsv = format == DocumentFormat::Tsv;
+            let reader = open(feeder)?;
             let take = &mut |(line, row): rows::Row| {
                 let body = match row {
                     Ok((id, text)) => Body::Row(id, text),
@@ -140,7 +194,7 @@ fn read_input(
                 };
                 feeder.push(number, Some(InputPlace::Line(line)), body)
             };
-            let read = rows::read(open()?, is_tsv, &options.id_field, &options.text_field, take);
+            let read = rows::read(reader, is_tsv, &options.id_field, &options.text_field, take);
             read.map_err(|fault| match fault {
                 rows::TableFault::Io(fault) => unreadable(fault),
                 rows::TableFault::Header(reason) => {
@@ -175,8 +229,7 @@ fn read_input(
                 DocumentFormat::Html => FileKind::Html,
                 _ => FileKind::Plain,
             };
-            let id =
-                if path == std::path::Path::new("-") { "-".into() } else { input.name.clone() };
+            let id = if path == Path::new("-") { "-".into() } else { input.name.clone() };
             feeder.push(number, None, Body::File(id, input.path.clone(), kind));
             Ok(())
         }

@@ -9,6 +9,18 @@ pub(super) struct Input {
     pub(super) path: PathBuf,
     /// The name below the folder that was given, with slashes; the path itself for a file.
     pub(super) name: String,
+    /// Its bytes, if it is a file.
+    pub(super) len: Option<u64>,
+}
+
+impl Input {
+    fn new(path: PathBuf, name: String) -> Self {
+        let is_file = |path: &PathBuf| path != Path::new("-");
+        let metadata =
+            Some(&path).filter(|path| is_file(path)).and_then(|path| path.metadata().ok());
+        let len = metadata.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        Input { path, name, len }
+    }
 }
 
 /// All files that `paths` name or hold, folders in the order of the names in them. Hidden files and
@@ -20,7 +32,7 @@ pub(super) fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>> {
             walk(path, "", &mut inputs)?;
         } else {
             let name = crate::source::name_of(path);
-            inputs.push(Input { path: path.clone(), name });
+            inputs.push(Input::new(path.clone(), name));
         }
     }
     Ok(inputs)
@@ -46,7 +58,7 @@ fn walk(folder: &Path, prefix: &str, inputs: &mut Vec<Input>) -> Result<()> {
         let name = format!("{prefix}{name}");
         match is_folder {
             true => walk(&path, &format!("{name}/"), inputs)?,
-            false => inputs.push(Input { path, name }),
+            false => inputs.push(Input::new(path, name)),
         }
     }
     Ok(())

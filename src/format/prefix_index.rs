@@ -21,6 +21,8 @@ const WIDE: u64 = 1 << 63;
 /// Ends in a narrow line have 12 bits.
 const NARROW_BITS: u32 = 12;
 pub(crate) const NARROW_MAX: u64 = (1 << NARROW_BITS) - 1;
+/// Ranks below this leave the three highest bytes of their base zero.
+const RANKS_IN_FIVE_BYTES: u64 = 1 << 40;
 
 /// The bytes of the index section.
 pub(crate) fn section_len(block_bits: u32) -> u64 {
@@ -45,6 +47,11 @@ pub(crate) struct BlockSpan {
 impl BlockSpan {
     pub(crate) fn value_count(&self) -> u64 {
         self.rank_end - self.rank_start
+    }
+
+    /// The bytes of its heads.
+    pub(crate) fn heads_len(&self) -> u64 {
+        self.heads_end - self.heads_start
     }
 }
 
@@ -127,35 +134,52 @@ pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> 
         let offset = number.checked_mul(WIDE_LINE_LEN).ok_or_else(disorder)?;
         return Ok(Lookup::Wide { offset, line });
     }
-    let narrow = bytes.first_chunk().ok_or_else(|| short(LINE_LEN, bytes))?;
-    look_up_narrow(narrow, block).map(Lookup::Span).ok_or_else(disorder)
+    let slot = (block.0 % BLOCKS_PER_LINE) as usize;
+    // The upper three of four bytes are an end.
+    let end_at = |slot: usize| {
+        let packed = u64::from(u32_at(bytes, 15 + 3 * slot)? >> 8);
+        Some((packed & NARROW_MAX, packed >> NARROW_BITS))
+    };
+    let end = end_at(slot).ok_or_else(|| short(LINE_LEN, bytes))?;
+    let start = match slot.checked_sub(1) {
+        Some(before) => end_at(before).ok_or_else(|| short(LINE_LEN, bytes))?,
+        None => (0, 0),
+    };
+    let ends = Ends { ranks: (start.0, end.0), extra: (start.1, end.1) };
+    ends.span(&line).map(Lookup::Span).ok_or_else(disorder)
 }
 
-/// What a narrow line says of `block`; `None` if the line is wide or out of order, for
-/// [`look_up`] to say which.
+/// What a narrow line of a table of so many values says of `block`; `None` if the line is wide, out
+/// of order, beyond the values or beyond 2^40, for [`look_up`] to see to.
 #[inline(always)]
 pub(crate) fn look_up_narrow(
     line: &[u8; LINE_LEN as usize],
     block: BlockIndex,
+    value_count: u64,
 ) -> Option<BlockSpan> {
-    let [h0, h1, h2, h3, h4, h5, h6, h7, r0, r1, r2, r3, r4, r5, r6, r7, ..] = *line;
-    let heads_base = u64::from_le_bytes([h0, h1, h2, h3, h4, h5, h6, h7]);
-    let rank_base = u64::from_le_bytes([r0, r1, r2, r3, r4, r5, r6, r7]);
+    let word = |at: usize| u64_at(line, at);
+    let (heads_base, rank_base) = (word(0)?, word(8)?);
     let slot = (block.0 % BLOCKS_PER_LINE) as usize;
-    // One load of four bytes each, of which the upper three are the end.
-    let end = u64::from(u32_at(line, 15 + 3 * slot)? >> 8);
-    let before = u64::from(u32_at(line, 12 + 3 * slot)? >> 8);
-    let start = if slot == 0 { 0 } else { before };
-    let (ranks, extra) = (end & NARROW_MAX, end >> NARROW_BITS);
-    let (ranks_before, extra_before) = (start & NARROW_MAX, start >> NARROW_BITS);
-    if heads_base & WIDE != 0 || ranks < ranks_before || extra < extra_before {
+    // One load ends with the end of the block; before it lies the end of the block before, and
+    // for the first block the highest bytes of the base of ranks, which are zero.
+    let ends = word(11 + 3 * slot)?;
+    let (ranks, extra) = (ends >> 40 & NARROW_MAX, ends >> 52);
+    let (ranks_before, extra_before) = (ends >> 16 & NARROW_MAX, ends >> 28 & NARROW_MAX);
+    // One branch for all that can be wrong: each difference is negative where it is.
+    let rank_end = rank_base.wrapping_add(ranks);
+    let wrong = heads_base
+        | rank_base
+        | ranks.wrapping_sub(ranks_before)
+        | extra.wrapping_sub(extra_before)
+        | value_count.min(RANKS_IN_FIVE_BYTES).wrapping_sub(rank_end);
+    if wrong.cast_signed() < 0 {
         return None;
     }
     Some(BlockSpan {
         heads_start: heads_base + ranks_before + extra_before,
         heads_end: heads_base + ranks + extra,
-        rank_start: rank_base.checked_add(ranks_before)?,
-        rank_end: rank_base.checked_add(ranks)?,
+        rank_start: rank_base + ranks_before,
+        rank_end,
     })
 }
 
@@ -255,7 +279,11 @@ mod tests {
         (0..blocks.len() as u64)
             .map(BlockIndex)
             .map(|block| match look_up(&lines[line_offset(block) as usize..], block).unwrap() {
-                Lookup::Span(span) => span,
+                Lookup::Span(span) => {
+                    let line = lines[line_offset(block) as usize..].first_chunk().unwrap();
+                    assert_eq!(look_up_narrow(line, block, rank_end), Some(span));
+                    span
+                }
                 Lookup::Wide { offset, line } => {
                     look_up_wide(&wide[offset as usize..], block, &line).unwrap()
                 }
@@ -281,6 +309,8 @@ mod tests {
         #[test]
         fn any_bytes_as_a_line_give_a_span_or_a_fault(line: [u8; 32], rest: [u8; 32], block in 0..16_u64) {
             let line = [line, rest].concat();
+            let quick = look_up_narrow(line.first_chunk().unwrap(), BlockIndex(block), 1 << 39);
+            prop_assert!(quick.is_none_or(|span| look_up(&line, BlockIndex(block)) == Ok(Lookup::Span(span))));
             if let Ok(Lookup::Span(span)) = look_up(&line, BlockIndex(block)) {
                 prop_assert!(span.rank_start <= span.rank_end && span.heads_start <= span.heads_end);
             }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::JoinOptions;
 use super::pair::near_pairs_across;
@@ -24,8 +25,8 @@ const MATCH_LEN: u64 = 2 * size_of::<(u32, Found)>() as u64;
 const NANOS_PER_READ: f64 = 4.0;
 /// How much less a probe costs when the one before it was next to it.
 const WALKING_SHARE: f64 = 0.5;
-/// Work between two looks at whether to go on.
-const STEP: usize = 1 << 10;
+/// Queries between two looks at whether to go on, and at the memory of the matches.
+const STEP: usize = 1 << 8;
 
 /// How a batch is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +106,7 @@ pub fn search_many<E: From<Error>>(
         match_max: usize::try_from(memory / 2 / MATCH_LEN).unwrap_or(usize::MAX).max(1),
         mode,
         watch,
+        steps: AtomicU64::new(0),
     };
     let mut at = 0;
     let mut count_max = chunk_max;
@@ -139,6 +141,8 @@ struct Batch<'a> {
     match_max: usize,
     mode: BatchMode,
     watch: Watch,
+    /// Steps of the chunk that are done: a query on a table each.
+    steps: AtomicU64,
 }
 
 /// The query of a match by its position in the chunk, and the match.
@@ -151,6 +155,7 @@ impl Batch<'_> {
 
     /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
     fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<Matched>>> {
+        self.steps.store(0, Ordering::Relaxed);
         let pass = match self.mode {
             BatchMode::Auto => self.pass_is_cheaper(chunk.len()),
             BatchMode::Probe => self.only_scans(),
@@ -218,6 +223,7 @@ impl Batch<'_> {
         let mut walker = Walker::default();
         let mut found: Vec<Matched> = Vec::new();
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(queries.len());
+        let tables = self.choices().map(Choice::table_count).sum::<u64>().max(1);
         for (number, open) in self.snapshot().segments().iter().enumerate() {
             let Way::Probe { radii } = &open.choice(k).way else { continue };
             for (position, (table, radius)) in open.segment.tables().iter().zip(radii).enumerate() {
@@ -229,20 +235,17 @@ impl Batch<'_> {
                 order.extend(permuted.zip(0..));
                 order.sort_unstable();
                 for steps in order.chunks(STEP) {
-                    self.watch.report()?;
-                    for &(_, query) in steps {
-                        let needle = queries[query as usize];
-                        let segment = (number, &*open.segment);
-                        let matches = walker.ask(segment, radii, position, needle, k)?;
-                        if found.len() + matches.len() > room {
-                            return Ok(None);
-                        }
-                        for one in matches {
-                            if open.is_live(one)? {
-                                found.push((first + query, *one));
-                            }
-                        }
+                    let done = self.steps.fetch_add(steps.len() as u64, Ordering::Relaxed);
+                    self.watch.report_with(done / tables)?;
+                    let queries =
+                        steps.iter().map(|&(_, query)| (first + query, queries[query as usize]));
+                    let segment = (number, &*open.segment);
+                    let before = found.len();
+                    walker.ask(segment, radii, position, queries, k, (&mut found, room))?;
+                    if found.len() > room {
+                        return Ok(None);
                     }
+                    open.retain_live_pairs(&mut found, before)?;
                 }
             }
         }

@@ -5,6 +5,9 @@ use super::effort::Effort;
 /// The footprints, as powers of 2 of bytes, at which the cost of a touch is known.
 const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 
+/// Touches that are over in the time that one is waited for.
+const TOUCHES_IN_A_WAIT: f64 = 12.0;
+
 /// What single steps of a query cost in nanoseconds on one thread.
 ///
 /// The defaults were measured on one machine, see `benches/README.md`; `fpstore plan
@@ -20,6 +23,8 @@ pub struct UnitCosts {
     pub probe: f64,
     /// To open a block that holds values.
     pub block: f64,
+    /// To sum 64 bytes of heads at once and compare the sums.
+    pub window: f64,
     /// To look for a range of heads in a block.
     pub range: f64,
     /// To pass over a head.
@@ -46,6 +51,7 @@ impl UnitCosts {
         table: 30.0,
         probe: 3.0,
         block: 2.0,
+        window: 10.0,
         range: 4.1,
         head_passed: 0.13,
         head_compared: 3.5,
@@ -60,11 +66,15 @@ impl UnitCosts {
     /// Nanoseconds for these steps with data in memory, where queries touch `footprint` bytes
     /// in no order.
     pub fn nanos(&self, effort: &Effort, footprint: f64) -> f64 {
-        let touched = effort.lines + effort.blocks + effort.candidates;
+        // Index lines, heads and tails: what comes first of each is waited for, while the others
+        // come beside it.
+        let waited = if effort.probes > 0.0 { 3.0 * TOUCHES_IN_A_WAIT } else { 0.0 };
+        let touched = effort.lines + effort.blocks + effort.candidates + waited;
         self.query
             + self.table * effort.tables
             + self.probe * effort.probes
             + self.block * effort.blocks
+            + self.window * effort.windows
             + self.range * effort.ranges
             + self.head_passed * effort.heads_passed
             + self.head_compared * effort.heads_compared
@@ -91,6 +101,7 @@ impl UnitCosts {
             &mut self.table,
             &mut self.probe,
             &mut self.block,
+            &mut self.window,
             &mut self.range,
             &mut self.head_passed,
             &mut self.head_compared,
@@ -130,6 +141,7 @@ impl UnitCosts {
             ("table".into(), &mut self.table),
             ("probe".into(), &mut self.probe),
             ("block".into(), &mut self.block),
+            ("window".into(), &mut self.window),
             ("range".into(), &mut self.range),
             ("head_passed".into(), &mut self.head_passed),
             ("head_compared".into(), &mut self.head_compared),

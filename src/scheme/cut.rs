@@ -2,10 +2,16 @@
 
 use crate::bits::packing::WIDTH_MAX;
 
-/// Values that a block holds at least on average, empty blocks counted. At 4 bytes of index a
-/// block, this keeps the index within one bit a value however the values crowd together.
+/// Values that a block of a large table holds at least on average, empty blocks counted. At 4
+/// bytes of index a block, this keeps the index within one bit a value however they crowd together.
 #[cfg(any(test, feature = "build"))]
 const VALUES_PER_BLOCK_MIN: u64 = 32;
+/// The same for fewer values than `LARGE_TABLE_MIN`: up to 48 values to a block, so that nearly
+/// all blocks are summed in one step of 64 bytes. Few values have room for a third of a bit more.
+#[cfg(any(test, feature = "build"))]
+const VALUES_PER_SMALL_BLOCK_MIN: u64 = 24;
+#[cfg(any(test, feature = "build"))]
+const LARGE_TABLE_MIN: u64 = 10_000_000;
 
 /// What a gap of several bytes counts for beyond its length, in bits: summing heads passes over
 /// eight one-byte gaps in the time of one longer gap. Spread values get nearly all gaps of one
@@ -16,7 +22,9 @@ const BITS_PER_LONG_GAP: f64 = 16.0;
 #[cfg(any(test, feature = "build"))]
 /// How many leading bits name a block, for so many values with so many tail bits.
 pub(crate) fn block_bits(value_count: u64, tail_bits: u32) -> u32 {
-    (value_count / VALUES_PER_BLOCK_MIN).max(1).ilog2().min(64 - tail_bits)
+    let large = value_count >= LARGE_TABLE_MIN;
+    let least = if large { VALUES_PER_BLOCK_MIN } else { VALUES_PER_SMALL_BLOCK_MIN };
+    (value_count / least).max(1).ilog2().min(64 - tail_bits)
 }
 
 /// The tail bits for which length and long gaps together weigh least, the most of equals.
@@ -92,7 +100,7 @@ mod tests {
             let extra = f64::from(uniform_head_bits(n)) - (n as f64).log2();
             assert!((3.5..=6.5).contains(&extra), "n={n}: {extra}");
         }
-        assert_eq!(block_bits(1_000_000, 40), 14);
+        assert_eq!(block_bits(1_000_000, 40), 15);
         assert_eq!(block_bits(1_000_000_000, 56), 8);
         assert_eq!((block_bits(0, 56), block_bits(1, 56)), (0, 0));
     }

@@ -10,6 +10,11 @@ pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
 const PASSED_MAX: f64 = 128.0;
 /// Heads that the walk to a range passes in one step.
 const HEADS_IN_GROUP: f64 = 8.0;
+/// Blocks with more values, or more bits of a head below the name of the block, are walked gap by gap.
+pub(crate) const PLAIN_VALUES_MAX: u64 = 256;
+pub(crate) const PLAIN_INNER_BITS_MAX: u32 = 15;
+/// Bytes of heads that are summed at once.
+const WINDOW_LEN: f64 = 64.0;
 
 /// The steps of one query, expected or counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,7 +28,9 @@ pub struct Effort {
     pub lines: f64,
     /// Blocks among them that hold values, so that heads are read.
     pub blocks: f64,
-    /// Ranges of heads looked for in blocks.
+    /// Windows of 64 bytes of heads that are summed at once, in the blocks where that can be done.
+    pub windows: f64,
+    /// Ranges of heads looked for in the other blocks.
     pub ranges: f64,
     /// Heads passed over on the way to a range.
     pub heads_passed: f64,
@@ -43,6 +50,7 @@ impl AddAssign for Effort {
         self.probes += other.probes;
         self.lines += other.lines;
         self.blocks += other.blocks;
+        self.windows += other.windows;
         self.ranges += other.ranges;
         self.heads_passed += other.heads_passed;
         self.heads_compared += other.heads_compared;
@@ -111,6 +119,13 @@ impl TableShape {
             // Crowded blocks among the used ones make up for the empty ones.
             let held = in_block / filled.max(f64::MIN_POSITIVE);
             let spare = radius - weight;
+            let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
+            let in_ranges = in_range * ways * flipped;
+            if self.is_plain(held + at_home) {
+                effort.windows += blocks * windows(held * (1.0 + self.long_share));
+                effort.heads_compared += in_ranges + at_home;
+                continue;
+            }
             let ranges = combinations_up_to(inner, spare);
             let to_walk = if spare == 0 { 0.0 } else { ranges * VALUES_PER_RANGE };
             if held + at_home <= to_walk {
@@ -119,9 +134,10 @@ impl TableShape {
                 continue;
             }
             effort.ranges += blocks * ranges;
+            // Halving the restart points of a long block touches a line each time.
+            effort.lines += blocks * ranges * (held / PASSED_MAX).max(1.0).log2();
             // Half of a block lies before the range, half of a restart interval in a long one.
             let passed = (held / 2.0).min(PASSED_MAX / 2.0);
-            let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
             let near_passed = (near / 2.0).min(PASSED_MAX / 2.0 * prefixes);
             effort.heads_passed += (blocks * passed + near_passed) * ranges;
             // Heads longer than the prefix: its range has an inside, and the group of eight in
@@ -131,14 +147,23 @@ impl TableShape {
             } else {
                 0.0
             };
-            let in_ranges = in_range * ways * flipped;
             effort.heads_compared += (in_ranges + group).min(blocks * ranges * held) + at_home;
         }
-        effort.long_gaps = self.long_share * (effort.heads_passed + effort.heads_compared);
-        effort.lines = self.lines(radius);
+        if effort.windows == 0.0 {
+            effort.long_gaps = self.long_share * (effort.heads_passed + effort.heads_compared);
+        }
+        effort.lines += self.lines(radius);
         let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);
         effort.candidates = within + own;
         effort
+    }
+
+    /// Whether blocks with so many values are summed in windows.
+    fn is_plain(&self, held: f64) -> bool {
+        // Gaps of three bytes are rare as long as those of two are no rule.
+        self.head_bits - self.block_bits <= PLAIN_INNER_BITS_MAX
+            && held <= PLAIN_VALUES_MAX as f64
+            && self.long_share < 0.5
     }
 
     /// Flips of the lowest bits that name a block stay in one line of the index.
@@ -174,6 +199,17 @@ impl TableShape {
     }
 }
 
+/// How many windows a block takes whose bytes are so many on average.
+fn windows(len: f64) -> f64 {
+    // As many as begin before its end; lengths spread like counts.
+    let spread = len.sqrt().max(1.0);
+    let begun = |number: u32| {
+        let start = WINDOW_LEN * f64::from(number);
+        1.0 / (1.0 + (1.702 * (start - len) / spread).exp())
+    };
+    1.0 + (1..8).map(begun).sum::<f64>()
+}
+
 /// The share of long gaps as the length of the heads tells it: bytes beyond one for each value.
 pub(crate) fn long_share(heads_len: f64, value_count: u64) -> f64 {
     (heads_len / value_count.max(1) as f64 - 1.0).clamp(0.0, 1.0)
@@ -204,9 +240,9 @@ mod tests {
         assert_eq!(effort.lines, 15.0);
         assert!((effort.blocks - 19.0).abs() < 1e-6);
         // The home block is walked whole; one range in each of the others.
-        assert_eq!(effort.ranges, 19.0);
-        assert!((effort.heads_passed / (18.0 * 19.07) - 1.0).abs() < 0.01, "{effort:?}");
-        assert!(effort.heads_compared > 38.0 && effort.heads_compared < 42.0);
+        assert!(effort.windows >= effort.blocks && effort.windows < 1.01 * effort.blocks);
+        // One range of a 1024th of a block's heads in each, and one for each of the ten flips at home.
+        assert!((effort.heads_compared / (28.0 * 38.15 / 1024.0) - 1.0).abs() < 0.1, "{effort:?}");
     }
 
     #[test]
@@ -215,5 +251,15 @@ mod tests {
         assert_eq!(effort.probes, 256.0);
         assert_eq!(effort.lines, 16.0);
         assert!((effort.heads_compared / (1e7 / 1024.0) - 1.0).abs() < 0.01, "{effort:?}");
+    }
+
+    #[test]
+    fn blocks_take_as_many_windows_as_their_bytes_begin() {
+        for (len, least, most) in
+            [(1.0, 1.0, 1.001), (38.0, 1.0, 1.01), (64.0, 1.4, 1.6), (100.0, 1.99, 2.1)]
+        {
+            let found = windows(len);
+            assert!(found >= least && found <= most, "{len}: {found}");
+        }
     }
 }

@@ -21,6 +21,17 @@ pub(crate) struct Choice {
     pub(crate) expected_nanos: f64,
 }
 
+impl Choice {
+    /// How many tables take part.
+    #[cfg(feature = "build")]
+    pub(crate) fn table_count(&self) -> u64 {
+        match &self.way {
+            Way::Probe { radii } => radii.iter().flatten().count() as u64,
+            Way::Scan { .. } => 1,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Way {
     /// Probe the tables, each within its radius.

@@ -3,17 +3,21 @@
 use crate::bits::permutation::Permuted;
 use crate::fingerprint::Fingerprint;
 use crate::format::header::TableDescriptor;
+use crate::format::near_heads::{INNER_BITS_MAX, Needle};
 use crate::section::BlockIndex;
 use crate::segment::Table;
 
 /// How the needle enters one table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
+    /// The number of its query.
+    pub(super) query: u32,
+    pub(super) needle: Fingerprint,
     /// The position of the table in the segment.
     pub(super) table: usize,
     pub(super) mask: u64,
     pub(super) radius: u32,
-    pub(super) needle: Permuted,
+    pub(super) permuted: Permuted,
     needle_head: u64,
     /// Masked bits among those that name a block.
     pub(super) leading: u32,
@@ -31,7 +35,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(number: usize, table: &Table, radius: u32, needle: Fingerprint) -> Self {
+    pub(super) fn new(
+        query: u32,
+        number: usize,
+        table: &Table,
+        radius: u32,
+        needle: Fingerprint,
+    ) -> Self {
         let TableDescriptor { mask, tail_bits, block_bits } = table.descriptor;
         let prefix_bits = table.permutation.prefix_bits();
         let head_bits = table.descriptor.head_bits();
@@ -42,10 +52,12 @@ impl Entry {
         let needle_head = table.head_of(permuted);
         let leading = prefix_bits.min(block_bits);
         Entry {
+            query,
+            needle,
             table: number,
             mask,
             radius,
-            needle: permuted,
+            permuted,
             needle_head,
             leading,
             free_leading: block_bits - leading,
@@ -64,6 +76,21 @@ impl Entry {
         let base = block.0.checked_shl(self.inner_bits).unwrap_or(0);
         let low = base | (self.inner ^ flips << self.inner_free);
         (low, low | low_bits(self.inner_free))
+    }
+
+    /// What the heads of plain blocks are compared with; `None` where they do not fit lanes.
+    #[inline]
+    pub(super) fn near_needle(&self) -> Option<Needle> {
+        let lane = u16::try_from(self.needle_head & low_bits(self.inner_bits)).ok();
+        let inner = lane.filter(|_| self.inner_bits <= INNER_BITS_MAX)?;
+        // What lies above the block is compared too: it must be zero, as in the needle.
+        Some(Needle { inner, mask: u16::MAX.checked_shl(self.inner_free).unwrap_or(0) })
+    }
+
+    /// The head that is `inner` below the bits that name its block.
+    #[inline]
+    pub(super) fn head(&self, block: BlockIndex, inner: u64) -> u64 {
+        block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
     }
 
     /// Whether a value with this head can be a match that this table finds.

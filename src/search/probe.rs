@@ -1,295 +1,236 @@
 //! Probing: every prefix within the radius of each table, in passes over all of them.
 //!
 //! A query waits for memory, not for arithmetic. So each pass asks for the bytes that the next
-//! one needs before any of them is used: index lines, then heads, then tails.
+//! one needs before any of them is used: index lines, then heads, then tails. Where they come
+//! from a disk, the system is asked for all their pages before it must wait for one.
+
+mod announce;
+mod blocks;
+mod compare;
 
 use crate::error::Result;
-use crate::format::heads::Block;
-use crate::format::prefix_index::{self, BlockSpan};
-use crate::scheme::{Radius, VALUES_PER_RANGE, combinations_up_to};
+use crate::fingerprint::Fingerprint;
+use crate::format::near_heads::{Job, Kernel, NearHeads};
+use crate::scheme::Radius;
+use crate::search::answer::Work;
 use crate::search::entry::Entry;
 use crate::search::flips::Flips;
-use crate::search::searcher::Collector;
-use crate::section::{BlockIndex, Rank};
-use crate::segment::{Segment, Table};
+use crate::section::{BlockIndex, Rank, TableIndex};
+use crate::segment::{Mapped, Table};
 
 /// Probes that share their passes; more would only make the scratch larger.
 const PROBES_PER_PASS: usize = 512;
-/// Candidates whose tails are fetched together.
-const CANDIDATES_PER_PASS: usize = 512;
 
 /// What probing needs and keeps from query to query.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ProbeScratch {
+    kernel: Kernel,
     entries: Vec<Entry>,
     probes: Vec<Probe>,
+    jobs: Vec<Job>,
+    runs: Vec<Run>,
+    near: NearHeads,
     candidates: Vec<Candidate>,
+}
+
+impl Default for ProbeScratch {
+    fn default() -> Self {
+        ProbeScratch {
+            kernel: Kernel::detect(),
+            entries: Vec::new(),
+            probes: Vec::new(),
+            jobs: Vec::new(),
+            runs: Vec::new(),
+            near: NearHeads::default(),
+            candidates: Vec::new(),
+        }
+    }
 }
 
 /// One block to look into.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    entry: usize,
+    block: BlockIndex,
     /// Flips that may still be forgiven below the bits that name the block.
     spare: u32,
-    block: BlockIndex,
-    span: BlockSpan,
+}
+
+/// The probes of one entry, and their blocks.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// The position of their entry.
+    entry: u32,
+    /// Where they end; each run starts where the one before it ends.
+    probes_end: usize,
+    jobs_end: usize,
+    /// Whether all heads lie on pages that were checked before.
+    checked: bool,
 }
 
 /// A value whose head passed: its tail decides.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    entry: usize,
+    /// The position of its entry.
+    entry: u32,
     rank: Rank,
     head: u64,
 }
 
-/// Finds everything within `collector.k` of its needle that probing with `radii` finds.
+/// Takes the matches as they are found.
+pub(crate) trait Sink {
+    /// The distance that is asked for.
+    fn k(&self) -> u32;
+    /// What it takes is added here.
+    fn work(&mut self) -> &mut Work;
+    /// Whether enough was done; what is left is not looked at any more.
+    fn exhausted(&mut self) -> bool;
+    /// Takes a match of the query of this number.
+    fn push(&mut self, query: u32, distance: u32, fingerprint: Fingerprint, place: Place);
+}
+
+/// Where a match was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
+
+/// Finds everything within `sink.k()` of the needle that probing with `radii` finds; it is query 0.
 ///
 /// A match is reported by the first table that covers it, so each comes once.
-pub(crate) fn probe<D: AsRef<[u8]>>(
-    segment: &Segment<D>,
+pub(crate) fn probe(
+    segment: &Mapped,
     radii: &[Radius],
+    needle: Fingerprint,
     scratch: &mut ProbeScratch,
-    collector: &mut Collector,
+    sink: &mut impl Sink,
 ) -> Result<()> {
-    let mut pass = Pass::new(segment, radii, scratch, collector);
-    for number in 0..pass.entries.len() {
-        pass.enter(number)?;
-    }
-    pass.run()
+    let tables = segment.tables().iter().zip(radii).enumerate();
+    let entries = tables.filter_map(|(number, (table, radius))| {
+        radius.map(|radius| Entry::new(0, number, table, radius, needle))
+    });
+    Pass::new(segment, radii, entries, scratch, sink).enter_all()
 }
 
-/// As [`probe`], but finds only what the table at one position reports.
+/// As [`probe`], but finds only what the table at one position reports, for many queries.
 #[cfg(feature = "build")]
-pub(crate) fn probe_table<D: AsRef<[u8]>>(
-    segment: &Segment<D>,
+pub(crate) fn probe_table(
+    segment: &Mapped,
     radii: &[Radius],
     table: usize,
+    queries: impl Iterator<Item = (u32, Fingerprint)>,
     scratch: &mut ProbeScratch,
-    collector: &mut Collector,
+    sink: &mut impl Sink,
 ) -> Result<()> {
-    let mut pass = Pass::new(segment, radii, scratch, collector);
-    if let Some(number) = pass.entries.iter().position(|entry| entry.table == table) {
-        pass.enter(number)?;
-    }
-    pass.run()
+    let (Some(Some(radius)), Some(at)) = (radii.get(table), segment.tables().get(table)) else {
+        return Ok(());
+    };
+    let entries = queries.map(|(query, needle)| Entry::new(query, table, at, *radius, needle));
+    Pass::new(segment, radii, entries, scratch, sink).enter_all()
 }
+
 /// One run through index lines, heads and tails.
-struct Pass<'a, D> {
-    segment: &'a Segment<D>,
+struct Pass<'a, S> {
+    segment: &'a Mapped,
     tables: &'a [Table],
+    radii: &'a [Radius],
+    kernel: Kernel,
     entries: &'a [Entry],
     probes: &'a mut Vec<Probe>,
+    /// The blocks of the probes of all entries, one entry after the other.
+    jobs: &'a mut Vec<Job>,
+    runs: &'a mut Vec<Run>,
+    near: &'a mut NearHeads,
     candidates: &'a mut Vec<Candidate>,
-    collector: &'a mut Collector,
+    sink: &'a mut S,
 }
 
-impl<'a, D: AsRef<[u8]>> Pass<'a, D> {
+impl<'a, S: Sink> Pass<'a, S> {
     fn new(
-        segment: &'a Segment<D>,
-        radii: &[Radius],
+        segment: &'a Mapped,
+        radii: &'a [Radius],
+        wanted: impl Iterator<Item = Entry>,
         scratch: &'a mut ProbeScratch,
-        collector: &'a mut Collector,
+        sink: &'a mut S,
     ) -> Self {
-        let ProbeScratch { entries, probes, candidates } = scratch;
+        let ProbeScratch { kernel, entries, probes, jobs, runs, near, candidates } = scratch;
         entries.clear();
+        entries.extend(wanted);
         probes.clear();
+        runs.clear();
         candidates.clear();
-        for (number, (table, radius)) in segment.tables().iter().zip(radii).enumerate() {
-            if let Some(radius) = *radius {
-                entries.push(Entry::new(number, table, radius, collector.needle));
-            }
-        }
-        Pass { segment, tables: segment.tables(), entries, probes, candidates, collector }
+        let (tables, kernel) = (segment.tables(), *kernel);
+        Pass { segment, tables, radii, kernel, entries, probes, jobs, runs, near, candidates, sink }
     }
 
-    /// Lists the blocks of all prefixes within the radius of one table.
+    fn enter_all(mut self) -> Result<()> {
+        for number in 0..self.entries.len() {
+            self.enter(number)?;
+        }
+        self.run()
+    }
+
+    /// Lists the blocks of all prefixes within the radius of one entry.
     fn enter(&mut self, number: usize) -> Result<()> {
-        let (entry, table) = self.entry(number);
+        let (entry, table) = self.entry(number as u32);
+        let blocks = self.segment.blocks(table);
         // Where the mask is shorter than the name of a block, a prefix has many blocks.
         let free = entry.free_leading;
-        let home = table.block_of(entry.needle).0 >> free;
+        let home = table.block_of(entry.permuted).0 >> free;
+        let probe = |block: u64, spare: u32| {
+            let block = BlockIndex(block);
+            blocks.prefetch(block);
+            Probe { block, spare }
+        };
+        if free == 0 && entry.radius <= 1 && (entry.leading as usize) < PROBES_PER_PASS {
+            // Nearly all queries: as below, in a loop whose length is known.
+            if self.probes.len() + entry.leading as usize >= PROBES_PER_PASS {
+                self.run()?;
+            }
+            self.probes.push(probe(home, entry.radius));
+            let flips = 0..if entry.radius == 1 { entry.leading } else { 0 };
+            self.probes.extend(flips.map(|bit| probe(home ^ 1 << bit, 0)));
+            self.end_run(number as u32);
+            return Ok(());
+        }
         for (flips, weight) in Flips::new(entry.leading, entry.radius) {
             let first = (home ^ flips) << free;
-            let spare = entry.radius - weight;
-            for block in (first..first + (1 << free)).map(BlockIndex) {
-                self.segment.prefetch(&table.lines, prefix_index::line_offset(block));
-                let span = BlockSpan::default();
-                self.probes.push(Probe { entry: number, spare, block, span });
+            for block in first..first + (1 << free) {
+                self.probes.push(probe(block, entry.radius - weight));
                 if self.probes.len() == PROBES_PER_PASS {
+                    self.end_run(number as u32);
                     self.run()?;
                 }
             }
-            if self.collector.exhausted() {
-                return Ok(());
+            if self.sink.exhausted() {
+                break;
             }
         }
+        self.end_run(number as u32);
         Ok(())
     }
 
+    fn end_run(&mut self, entry: u32) {
+        let probes_end = self.probes.len();
+        self.runs.push(Run { entry, probes_end, jobs_end: 0, checked: false });
+    }
+
     #[inline(always)]
-    fn entry(&self, number: usize) -> (&'a Entry, &'a Table) {
-        let entry = &self.entries[number];
+    fn entry(&self, number: u32) -> (&'a Entry, &'a Table) {
+        let entry = &self.entries[number as usize];
         (entry, &self.tables[entry.table])
     }
 
     fn run(&mut self) -> Result<()> {
+        let cold = self.segment.is_cold();
+        if cold {
+            self.announce_lines();
+        }
         self.find_blocks()?;
-        // Taken so that candidates can be compared while they are walked; its memory comes back.
-        let mut probes = std::mem::take(self.probes);
-        let walked = self.walk_blocks(&probes);
-        probes.clear();
-        *self.probes = probes;
-        walked?;
+        if cold {
+            self.announce_heads();
+        }
+        self.walk_blocks()?;
         self.compare_candidates()
-    }
-
-    /// Looks the blocks up; empty ones need no further visit.
-    fn find_blocks(&mut self) -> Result<()> {
-        let work = &mut self.collector.work;
-        work.probes += self.probes.len() as u64;
-        let mut failed = None;
-        self.probes.retain_mut(|probe| {
-            let table = &self.tables[self.entries[probe.entry].table];
-            match self.segment.span(table, probe.block, &mut work.pages_checked) {
-                Ok(span) if span.value_count() > 0 => {
-                    self.segment.prefetch(&table.heads, span.heads_start);
-                    self.segment.prefetch(&table.heads, span.heads_end.saturating_sub(1));
-                    probe.span = span;
-                    true
-                }
-                Ok(_) => false,
-                Err(error) => {
-                    failed = Some(error);
-                    false
-                }
-            }
-        });
-        failed.map_or(Ok(()), Err)
-    }
-
-    /// Decodes heads and collects the values whose head is near enough.
-    fn walk_blocks(&mut self, probes: &[Probe]) -> Result<()> {
-        // The probes of one table lie side by side.
-        for probes in probes.chunk_by(|a, b| a.entry == b.entry) {
-            let Some(first) = probes.first() else { continue };
-            let (entry, table) = self.entry(first.entry);
-            for probe in probes {
-                let pages_checked = &mut self.collector.work.pages_checked;
-                let block = self.segment.block(table, probe.block, &probe.span, pages_checked)?;
-                if probe.spare == 0 {
-                    // Nearly all probes end here: one range of heads.
-                    self.collect(probe, entry, table, &block, 0)?;
-                    continue;
-                }
-                let ranges = combinations_up_to(entry.inner_masked, probe.spare);
-                if probe.span.value_count() as f64 <= ranges * VALUES_PER_RANGE {
-                    self.collect_all(probe, entry, table, &block)?;
-                    continue;
-                }
-                for (flips, _) in Flips::new(entry.inner_masked, probe.spare) {
-                    self.collect(probe, entry, table, &block, flips)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Collects the candidates in the range of heads that the needle has with these flips.
-    #[inline(always)]
-    fn collect(
-        &mut self,
-        probe: &Probe,
-        entry: &Entry,
-        table: &Table,
-        block: &Block<'_>,
-        flips: u64,
-    ) -> Result<()> {
-        let (low, high) = entry.range(probe.block, flips);
-        let k = self.collector.k;
-        let located = |fault| self.segment.corrupt(&table.heads, probe.span.heads_start, fault);
-        let mut heads = block.heads_from(low).map_err(located)?;
-        loop {
-            let visited = heads.visit_range(low, high, |position, head| {
-                if entry.passes(head, k) {
-                    let rank = Rank(probe.span.rank_start + position);
-                    self.segment.prefetch_tail(table, rank);
-                    self.candidates.push(Candidate { entry: probe.entry, rank, head });
-                }
-                self.candidates.len() < CANDIDATES_PER_PASS
-            });
-            let located = |fault| self.segment.corrupt(&table.heads, probe.span.heads_start, fault);
-            if !visited.map_err(located)? {
-                return Ok(());
-            }
-            // A prefix can have any number of values; the scratch keeps its bounds.
-            self.compare_candidates()?;
-            if self.collector.exhausted() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Collects the candidates among all heads of a block.
-    fn collect_all(
-        &mut self,
-        probe: &Probe,
-        entry: &Entry,
-        table: &Table,
-        block: &Block<'_>,
-    ) -> Result<()> {
-        let k = self.collector.k;
-        let mut heads = block.heads();
-        let mut rank = probe.span.rank_start;
-        let mut run = [0; 64];
-        loop {
-            let located = |fault| self.segment.corrupt(&table.heads, probe.span.heads_start, fault);
-            let filled = heads.fill(&mut run).map_err(located)?;
-            for (rank, &head) in (rank..).map(Rank).zip(&run[..filled]) {
-                if entry.passes(head, k) {
-                    self.segment.prefetch_tail(table, rank);
-                    self.candidates.push(Candidate { entry: probe.entry, rank, head });
-                }
-            }
-            if filled < run.len() {
-                return Ok(());
-            }
-            rank += filled as u64;
-            if self.candidates.len() >= CANDIDATES_PER_PASS {
-                self.compare_candidates()?;
-                if self.collector.exhausted() {
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    /// Fetches the tails of the candidates and keeps the matches.
-    fn compare_candidates(&mut self) -> Result<()> {
-        for at in 0..self.candidates.len() {
-            if self.collector.exhausted() {
-                break;
-            }
-            let Candidate { entry: number, rank, head } = self.candidates[at];
-            let (entry, table) = self.entry(number);
-            let collector = &mut *self.collector;
-            collector.work.candidates += 1;
-            let tail = self.segment.tail(table, rank, &mut collector.work.pages_checked)?;
-            let value = table.value(head, tail);
-            if (value.0 ^ entry.needle.0).count_ones() > collector.k {
-                continue;
-            }
-            let fingerprint = table.permutation.invert(value);
-            let diff = fingerprint.value() ^ collector.needle.value();
-            let earlier = &self.entries[..number];
-            let reported = earlier.iter().any(|e| (diff & e.mask).count_ones() <= e.radius);
-            let in_reach = (diff & entry.mask).count_ones() <= entry.radius;
-            if in_reach && !reported {
-                collector.push(fingerprint, table.index, rank);
-            }
-        }
-        self.candidates.clear();
-        Ok(())
     }
 }

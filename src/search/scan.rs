@@ -2,6 +2,7 @@
 
 use crate::bits::permutation::Permuted;
 use crate::error::Result;
+use crate::search::probe::{Place, Sink};
 use crate::search::searcher::Collector;
 use crate::section::Rank;
 use crate::segment::{Mapped, Table};
@@ -19,9 +20,11 @@ fn compare_all(segment: &Mapped, table: &Table, collector: &mut Collector) -> Re
     let mut values = segment.values(table);
     while let Some((first, run)) = values.next_run()? {
         for (rank, &value) in (first.0..).zip(run) {
-            if (value ^ needle).count_ones() <= collector.k {
+            let distance = (value ^ needle).count_ones();
+            if distance <= collector.k {
                 let fingerprint = table.permutation.invert(Permuted(value));
-                collector.push(fingerprint, table.index, Rank(rank));
+                let place = Place { table: table.index, rank: Rank(rank) };
+                collector.push(0, distance, fingerprint, place);
             }
         }
         collector.work.scanned += run.len() as u64;

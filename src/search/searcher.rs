@@ -6,9 +6,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::scheme::Way;
 use crate::search::answer::{Answer, Found, Outcome, Work};
-use crate::search::probe::{ProbeScratch, probe};
+use crate::search::probe::{Place, ProbeScratch, Sink, probe};
 use crate::search::scan::scan;
-use crate::section::{Rank, TableIndex};
 use crate::store::{Snapshot, Store};
 
 /// How much a search may find or do. What a limit cuts off is said in [`Outcome::cut`].
@@ -156,7 +155,7 @@ impl Searcher {
             collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
             match &open.choice(k).way {
                 Way::Probe { radii } => {
-                    probe(&open.segment, radii, &mut self.scratch, collector)?;
+                    probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
                 }
                 Way::Scan { table } => {
                     if let Some(table) = open.segment.tables().get(*table) {
@@ -208,29 +207,6 @@ impl Collector {
         self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
     }
 
-    /// Takes a match of the current segment.
-    pub(crate) fn push(&mut self, fingerprint: Fingerprint, table: TableIndex, rank: Rank) {
-        let distance = fingerprint.distance(self.needle);
-        self.found.push(Found { distance, fingerprint, segment: self.segment, table, rank });
-        // A fingerprint can be in every segment so far, so this leaves room for all its places.
-        if let Some(most) = self.limits.max_matches {
-            // Those that are deleted must not push out those that are there.
-            let most = most.saturating_add(self.deleted_max);
-            let room = most.saturating_add(1).saturating_mul(self.segment + 1);
-            if self.found.len() > room.saturating_mul(2).max(1024) {
-                self.keep_nearest(most);
-            }
-        }
-    }
-
-    /// Whether the limit on work is reached; the answer counts as cut from then on.
-    pub(crate) fn exhausted(&mut self) -> bool {
-        let compared = self.work.candidates + self.work.scanned;
-        let exhausted = self.limits.max_compared.is_some_and(|most| compared >= most);
-        self.cut |= exhausted;
-        exhausted
-    }
-
     /// Sorts the matches and says how many fingerprints they are.
     fn finish(&mut self) -> usize {
         self.keep_nearest(self.limits.max_matches.unwrap_or(usize::MAX))
@@ -249,5 +225,41 @@ impl Collector {
         }
         self.found.truncate(len);
         kept
+    }
+}
+
+impl Sink for Collector {
+    #[inline(always)]
+    fn k(&self) -> u32 {
+        self.k
+    }
+
+    #[inline(always)]
+    fn work(&mut self) -> &mut Work {
+        &mut self.work
+    }
+
+    /// Whether the limit on work is reached; the answer counts as cut from then on.
+    #[inline]
+    fn exhausted(&mut self) -> bool {
+        let compared = self.work.candidates + self.work.scanned;
+        let exhausted = self.limits.max_compared.is_some_and(|most| compared >= most);
+        self.cut |= exhausted;
+        exhausted
+    }
+
+    /// Takes a match of the current segment.
+    fn push(&mut self, _: u32, distance: u32, fingerprint: Fingerprint, place: Place) {
+        let Place { table, rank } = place;
+        self.found.push(Found { distance, fingerprint, segment: self.segment, table, rank });
+        // A fingerprint can be in every segment so far, so this leaves room for all its places.
+        if let Some(most) = self.limits.max_matches {
+            // Those that are deleted must not push out those that are there.
+            let most = most.saturating_add(self.deleted_max);
+            let room = most.saturating_add(1).saturating_mul(self.segment + 1);
+            if self.found.len() > room.saturating_mul(2).max(1024) {
+                self.keep_nearest(most);
+            }
+        }
     }
 }

@@ -92,6 +92,25 @@ impl Mapped {
         }
     }
 
+    /// Asks the system for the pages of some bytes that will soon be read, unless they were checked
+    /// before: those are in memory, or were.
+    pub(crate) fn announce(&self, place: &SectionPlace, offset: u64, len: u64) {
+        let start = place.offset.saturating_add(offset);
+        let last = start.saturating_add(len.saturating_sub(1)) / PAGE_LEN as u64;
+        let first = start / PAGE_LEN as u64;
+        let known =
+            self.checked().contains(first as usize) && self.checked().contains(last as usize);
+        if known || last >= self.header().file_len / PAGE_LEN as u64 {
+            return;
+        }
+        #[cfg(unix)]
+        let _ = self.data().map().advise_range(
+            memmap2::Advice::WillNeed,
+            first as usize * PAGE_LEN,
+            (last - first + 1) as usize * PAGE_LEN,
+        );
+    }
+
     /// Asks the system to read a section ahead; where it refuses, reading only takes longer.
     pub(crate) fn advise_soon(&self, place: &SectionPlace) {
         #[cfg(unix)]

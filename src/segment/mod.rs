@@ -22,4 +22,4 @@ pub(crate) mod write;
 pub(crate) use map::{Mapped, map};
 pub(crate) use pages::CheckedPages;
 pub(crate) use read::Segment;
-pub(crate) use table::Table;
+pub(crate) use table::{Blocks, Table};

@@ -1,55 +1,37 @@
 //! Which pages of a segment were checked since it was opened.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// Words of a chunk: 512 * 64 pages of 4 KiB are 128 MiB of file.
-const CHUNK_WORDS: usize = 512;
-const CHUNK_PAGES: usize = CHUNK_WORDS * 64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One bit a page, set once its checksum was found right.
 ///
-/// Chunks come to life when a page of theirs is first checked, so that opening costs the same
-/// for any file. Two threads may check one page at the same time; both find the same.
+/// The bits are asked of the system as zeros, which it makes when they are first written: opening
+/// costs the same for any file. Two threads may check one page at the same time; both find the
+/// same.
 #[derive(Debug)]
 pub(crate) struct CheckedPages {
-    chunks: Box<[OnceLock<Box<[AtomicU64; CHUNK_WORDS]>>]>,
-    /// Every page was checked, so there is no need to ask for each.
-    all: AtomicBool,
+    words: Box<[AtomicU64]>,
 }
 
 impl CheckedPages {
     /// For a file of so many pages, none checked yet.
     pub(crate) fn new(page_count: u64) -> Self {
-        let chunk_count = page_count.div_ceil(CHUNK_PAGES as u64);
-        let chunks = (0..chunk_count).map(|_| OnceLock::new()).collect();
-        CheckedPages { chunks, all: AtomicBool::new(false) }
+        // A file longer than the address space was not mapped.
+        let word_count = usize::try_from(page_count.div_ceil(64)).unwrap_or(0);
+        CheckedPages { words: bytemuck::zeroed_slice_box(word_count) }
     }
 
     /// Whether the page was checked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn contains(&self, page: usize) -> bool {
-        if self.all.load(Ordering::Relaxed) {
-            return true;
-        }
-        let chunk = self.chunks.get(page / CHUNK_PAGES).and_then(OnceLock::get);
         // The bit only says that someone compared the page with its checksum; the bytes come
         // from the file itself, so there is nothing to order with it.
-        chunk
-            .and_then(|words| words.get(page % CHUNK_PAGES / 64))
-            .is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
-    }
-
-    /// Remembers that every page of the file was checked.
-    pub(crate) fn insert_all(&self) {
-        self.all.store(true, Ordering::Relaxed);
+        let word = self.words.get(page / 64).map_or(0, |word| word.load(Ordering::Relaxed));
+        word >> (page % 64) & 1 == 1
     }
 
     /// Remembers that the page was checked.
     pub(crate) fn insert(&self, page: usize) {
-        let Some(chunk) = self.chunks.get(page / CHUNK_PAGES) else { return };
-        let words = chunk.get_or_init(|| Box::new([const { AtomicU64::new(0) }; CHUNK_WORDS]));
-        if let Some(word) = words.get(page % CHUNK_PAGES / 64) {
+        if let Some(word) = self.words.get(page / 64) {
             word.fetch_or(1 << (page % 64), Ordering::Relaxed);
         }
     }

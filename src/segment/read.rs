@@ -1,6 +1,8 @@
 //! An open segment: its header, and its bytes page by page as their checksums are verified.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::bits::prefetch::prefetch;
 #[cfg(feature = "build")]
@@ -11,10 +13,15 @@ use crate::error::{Error, Fault, Result};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::format::header::{self, Header, HeaderFault};
 use crate::format::manifest::SegmentEntry;
-use crate::format::prefix_index::LINE_LEN;
 use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
 use crate::segment::{CheckedPages, Table};
+
+/// The first touch of a page, checksum and all, takes about a microsecond from memory and at least
+/// tens of them from the fastest disks.
+const FROM_DISK: Duration = Duration::from_micros(20);
+/// Pages that may come fast in a row before asking ahead is given up.
+const COLD_FOR: u32 = 512;
 
 /// A segment over any bytes; see `map` for a file.
 #[derive(Debug)]
@@ -26,6 +33,8 @@ pub(crate) struct Segment<D> {
     tables: Vec<Table>,
     checksums: SectionPlace,
     checked: CheckedPages,
+    /// How many pages may come fast before they are taken to come from memory; see `is_cold`.
+    coldness: AtomicU32,
 }
 
 impl<D: AsRef<[u8]>> Segment<D> {
@@ -68,7 +77,9 @@ impl<D: AsRef<[u8]>> Segment<D> {
         let checked = CheckedPages::new(header.file_len / PAGE_LEN as u64);
         let recipe = Recipe::external();
         let path = path.to_path_buf();
-        let mut segment = Segment { data, path, header, recipe, tables, checksums, checked };
+        let coldness = AtomicU32::new(COLD_FOR);
+        let mut segment =
+            Segment { data, path, header, recipe, tables, checksums, checked, coldness };
         segment.recipe = segment.read_recipe(&recipe_place)?;
         Ok(segment)
     }
@@ -189,17 +200,22 @@ impl<D: AsRef<[u8]>> Segment<D> {
         found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
     }
 
-    /// The line of a prefix index at `offset` of its section, if its page was checked before.
+    /// Which pages were checked.
     #[inline(always)]
-    pub(crate) fn line_if_checked(
-        &self,
-        place: &SectionPlace,
-        offset: u64,
-    ) -> Option<&[u8; LINE_LEN as usize]> {
-        let start = (place.offset + offset) as usize;
-        // Lines are aligned, so none lies on two pages.
-        let checked = offset < place.len && self.checked.contains(start / PAGE_LEN);
-        if checked { self.data.as_ref().get(start..)?.first_chunk() } else { None }
+    pub(crate) fn checked(&self) -> &CheckedPages {
+        &self.checked
+    }
+
+    /// The bytes of a section, checked or not; empty if the file is too short.
+    pub(crate) fn section(&self, place: &SectionPlace) -> &[u8] {
+        let rest = self.bytes_from(place);
+        usize::try_from(place.len).ok().and_then(|len| rest.get(..len)).unwrap_or_default()
+    }
+
+    /// The bytes from the start of a section to the end of the file, checked or not.
+    pub(crate) fn bytes_from(&self, place: &SectionPlace) -> &[u8] {
+        let start = usize::try_from(place.offset).ok();
+        start.and_then(|start| self.file().get(start..)).unwrap_or_default()
     }
 
     /// Asks for a byte of a section, so that its cache line is near when it is needed.
@@ -215,9 +231,19 @@ impl<D: AsRef<[u8]>> Segment<D> {
         slice_at(self.data.as_ref(), start, len).unwrap_or_default()
     }
 
-    /// Remembers that every page was checked.
-    pub(crate) fn mark_all_checked(&self) {
-        self.checked.insert_all();
+    /// Whether pages seem to come from a disk: it was just opened, or one of the last pages that were
+    /// touched first took long. Then it pays to ask for many pages before waiting for one; where
+    /// they come from memory, asking costs more than it gains.
+    #[inline]
+    pub(crate) fn is_cold(&self) -> bool {
+        self.coldness.load(Ordering::Relaxed) > 0
+    }
+
+    /// Remembers whether touching a page took as long as reading from a disk does.
+    fn note_touch(&self, took: Duration) {
+        let left = self.coldness.load(Ordering::Relaxed);
+        let left = if took >= FROM_DISK { COLD_FOR } else { left.saturating_sub(1) };
+        self.coldness.store(left, Ordering::Relaxed);
     }
 
     /// Compares one page of a section, counted from the start of the file, with its checksum.
@@ -238,7 +264,9 @@ impl<D: AsRef<[u8]>> Segment<D> {
             table: table_tag(place.section),
             page_in_section: in_section / PAGE_LEN as u64,
         };
+        let start = Instant::now();
         let found = identity.checksum(bytes);
+        self.note_touch(start.elapsed());
         if found != expected {
             return Err(self.corrupt(place, in_section, Fault::Checksum { found, expected }));
         }

@@ -2,13 +2,17 @@
 
 use crate::bits::packing;
 use crate::bits::permutation::{Permutation, Permuted};
+use crate::bits::prefetch::prefetch;
+use crate::checksum::PAGE_LEN;
 use crate::error::{Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::header::TableDescriptor;
 use crate::format::heads::Block;
-use crate::format::prefix_index::{self, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN};
+use crate::format::prefix_index::{
+    self, BLOCKS_PER_LINE, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN,
+};
 use crate::section::{BlockIndex, Rank, TableIndex};
-use crate::segment::Segment;
+use crate::segment::{CheckedPages, Mapped};
 
 /// Where a table lies in its segment, and how its values are cut.
 #[derive(Debug)]
@@ -66,24 +70,87 @@ impl Table {
     }
 }
 
-impl<D: AsRef<[u8]>> Segment<D> {
+/// Index lines of a page.
+const LINES_PER_PAGE: u64 = PAGE_LEN as u64 / LINE_LEN;
+
+/// The blocks of one table, by its prefix index.
+#[derive(Debug)]
+pub(crate) struct Blocks<'a> {
+    segment: &'a Mapped,
+    table: &'a Table,
+    lines: &'a [[u8; LINE_LEN as usize]],
+    heads: &'a [u8],
+    /// The page of the first line; sections start with a page.
+    first_page: u64,
+    value_count: u64,
+    checked: &'a CheckedPages,
+}
+
+impl Blocks<'_> {
+    /// Asks for the index line of a block.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, block: BlockIndex) {
+        if let Some(line) = self.lines.get((block.0 / BLOCKS_PER_LINE) as usize) {
+            prefetch(line, 0);
+        }
+    }
+
     /// Where a block lies.
     #[inline(always)]
+    pub(crate) fn span(&self, block: BlockIndex, pages_checked: &mut u64) -> Result<BlockSpan> {
+        let number = block.0 / BLOCKS_PER_LINE;
+        let page = self.first_page + number / LINES_PER_PAGE;
+        // Nearly all lines are narrow, in order, and on a page that was checked before.
+        if self.checked.contains(page as usize)
+            && let Some(line) = self.lines.get(number as usize)
+            && let Some(span) = prefix_index::look_up_narrow(line, block, self.value_count)
+        {
+            return Ok(span);
+        }
+        self.segment.span_with_care(self.table, block, pages_checked)
+    }
+
+    /// Asks for the heads of blocks, and says whether all lie on pages that were checked before.
+    #[inline(never)]
+    pub(crate) fn prefetch_heads<'s>(&self, spans: impl Iterator<Item = &'s BlockSpan>) -> bool {
+        let (heads, checked) = (self.heads, self.checked);
+        let mut all_checked = true;
+        for span in spans {
+            // The first and the last line of what is one or two.
+            prefetch(heads, span.heads_start as usize);
+            prefetch(heads, span.heads_end.wrapping_sub(1) as usize);
+            let start = self.table.heads.offset.wrapping_add(span.heads_start);
+            let (page, within) = (start / PAGE_LEN as u64, start % PAGE_LEN as u64);
+            let end = within + span.heads_len();
+            // Blocks on more than two pages are seen to by those who read them.
+            all_checked &= span.heads_end <= heads.len() as u64
+                && checked.contains(page as usize)
+                && (end <= PAGE_LEN as u64
+                    || (end <= 2 * PAGE_LEN as u64 && checked.contains(page as usize + 1)));
+        }
+        all_checked
+    }
+}
+
+impl Mapped {
+    /// The blocks of a table, to look up many.
+    #[inline]
+    pub(crate) fn blocks<'a>(&'a self, table: &'a Table) -> Blocks<'a> {
+        let lines = self.section(&table.lines).as_chunks().0;
+        let first_page = table.lines.offset / PAGE_LEN as u64;
+        let value_count = self.header().fingerprint_count;
+        let (heads, checked) = (self.section(&table.heads), self.checked());
+        Blocks { segment: self, table, lines, heads, first_page, value_count, checked }
+    }
+
+    /// Where a block lies.
     pub(crate) fn span(
         &self,
         table: &Table,
         block: BlockIndex,
         pages_checked: &mut u64,
     ) -> Result<BlockSpan> {
-        let offset = prefix_index::line_offset(block);
-        // Nearly all lines are narrow, in order, and on a page that was checked before.
-        if let Some(line) = self.line_if_checked(&table.lines, offset)
-            && let Some(span) = prefix_index::look_up_narrow(line, block)
-            && span.rank_end <= self.header().fingerprint_count
-        {
-            return Ok(span);
-        }
-        self.span_with_care(table, block, pages_checked)
+        self.blocks(table).span(block, pages_checked)
     }
 
     #[cold]
@@ -133,6 +200,15 @@ impl<D: AsRef<[u8]>> Segment<D> {
     pub(crate) fn prefetch_tail(&self, table: &Table, rank: Rank) {
         let offset = packing::load_offset(rank.0, table.descriptor.tail_bits);
         self.prefetch(&table.tails, offset);
+    }
+
+    /// Asks the system for the page with the tail of the value at `rank`.
+    pub(crate) fn announce_tail(&self, table: &Table, rank: Rank) {
+        let width = table.descriptor.tail_bits;
+        if width > 0 {
+            let offset = packing::load_offset(rank.0, width);
+            self.announce(&table.tails, offset, packing::GUARD_LEN);
+        }
     }
 
     /// The tail of the value at `rank`.

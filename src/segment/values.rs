@@ -5,7 +5,7 @@ use crate::bits::permutation::Permuted;
 use crate::error::{Error, Fault, Result};
 use crate::format::heads::Heads;
 use crate::section::{BlockIndex, Rank};
-use crate::segment::{Segment, Table};
+use crate::segment::{Mapped, Table};
 
 /// Values decoded at a time.
 const RUN_MAX: usize = 256;
@@ -14,8 +14,8 @@ const RUN_MAX: usize = 256;
 ///
 /// It takes no fault in the order for granted: a value that does not exceed the one before it
 /// is an error, and so is a walk that ends with another count than the header's.
-pub(crate) struct Values<'a, D> {
-    segment: &'a Segment<D>,
+pub(crate) struct Values<'a> {
+    segment: &'a Mapped,
     table: &'a Table,
     next_block: u64,
     /// What is left of the block that was opened last.
@@ -35,9 +35,9 @@ pub(crate) struct Values<'a, D> {
     given: usize,
 }
 
-impl<D: AsRef<[u8]>> Segment<D> {
+impl Mapped {
     /// All values of a table in ascending order.
-    pub(crate) fn values<'a>(&'a self, table: &'a Table) -> Values<'a, D> {
+    pub(crate) fn values<'a>(&'a self, table: &'a Table) -> Values<'a> {
         Values {
             segment: self,
             table,
@@ -56,7 +56,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
     }
 }
 
-impl<D: AsRef<[u8]>> Values<'_, D> {
+impl Values<'_> {
     /// The next values and the rank of the first; `None` at the end. For loops that must be
     /// fast; the iterator gives the same one by one.
     pub(crate) fn next_run(&mut self) -> Result<Option<(Rank, &[u64])>> {
@@ -159,7 +159,7 @@ impl<D: AsRef<[u8]>> Values<'_, D> {
     }
 }
 
-impl<D: AsRef<[u8]>> Iterator for Values<'_, D> {
+impl Iterator for Values<'_> {
     type Item = Result<(Rank, Permuted)>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -73,14 +73,23 @@ impl OpenSegment {
         }
     }
 
-    /// Whether a match is there still. Costs nothing where nothing is deleted.
+    /// Takes those that are gone out of the matches of a batch from a position on, and leaves the others in any order.
     #[cfg(feature = "build")]
-    #[inline]
-    pub(crate) fn is_live(&self, found: &Found) -> Result<bool> {
-        match &self.deleted {
-            None => Ok(true),
-            Some(deleted) => Ok(!deleted.has(self.first_rank(found)?)),
+    pub(crate) fn retain_live_pairs(
+        &self,
+        found: &mut Vec<(u32, Found)>,
+        from: usize,
+    ) -> Result<()> {
+        let Some(deleted) = &self.deleted else { return Ok(()) };
+        let mut at = from;
+        while let Some((_, one)) = found.get(at) {
+            if deleted.has(self.first_rank(one)?) {
+                found.swap_remove(at);
+            } else {
+                at += 1;
+            }
         }
+        Ok(())
     }
 
     /// Whether the fingerprint at a rank of the first table is gone.

@@ -62,8 +62,5 @@ fn warm_segment(segment: &Mapped, what: Warm) -> Result<u64> {
         }
         pages += count as u64;
     }
-    if what == Warm::All {
-        segment.mark_all_checked();
-    }
     Ok(pages)
 }

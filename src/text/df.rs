@@ -166,7 +166,7 @@ fn parse(bytes: &[u8]) -> Result<DfTable, String> {
 ///     builder.add(&mut hasher, text);
 /// }
 /// let table = builder.finish(1);
-/// assert_eq!((table.document_count(), table.entry_count()), (3, 4));
+/// assert_eq!((table.document_count(), table.entry_count()), (3, 7));
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 #[derive(Clone, Debug)]

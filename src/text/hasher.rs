@@ -1,23 +1,18 @@
 //! From a text to its fingerprint.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::text::chinese::dictionary_words;
+use crate::text::ballot::Ballot;
 use crate::text::features::{Features, Mode};
-use crate::text::normal::normalize;
-use crate::text::recipe::{Factor, Segment, TextRecipe, invalid};
-use crate::text::resources::{StopWords, TextResources};
-use crate::text::votes::{BitCounts, Votes};
+use crate::text::recipe::{Factor, TextRecipe};
+use crate::text::resources::TextResources;
+use crate::text::stretches::each_piece;
+use crate::text::tables::Tables;
+use crate::text::tokens::Tokens;
 use crate::text::weight::Weight;
-use crate::text::windows::Windows;
-use crate::text::words::{Token, letters, python_word_characters, word_characters, words};
-
-/// Texts are worked on in pieces of about this many bytes, so that what is read is still in the
-/// cache and the memory stays small.
-const PIECE_LEN: usize = 1 << 15;
+use crate::text::windows::Make;
 
 /// Makes fingerprints of texts by a recipe.
 ///
@@ -30,9 +25,12 @@ const PIECE_LEN: usize = 1 << 15;
 /// use fpstore::{SimHasher, TextRecipe};
 ///
 /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
-/// let a = hasher.fingerprint("The quick brown fox jumps over the lazy dog today").unwrap();
-/// let b = hasher.fingerprint("the quick brown fox jumped over the lazy dog today!").unwrap();
-/// assert!(a.distance(b) < 16);
+/// let text = "The quick brown fox jumps over the lazy dog today, and the dog does not move at all";
+/// let a = hasher.fingerprint(text).unwrap();
+/// let b = hasher.fingerprint(&text.replace("lazy", "LAZY,")).unwrap();
+/// assert_eq!(a, b);
+/// let c = hasher.fingerprint(&text.replace("jumps", "jumped")).unwrap();
+/// assert!(a.distance(c) < 20);
 /// // What has no words has no fingerprint.
 /// assert_eq!(hasher.fingerprint(" -- "), None);
 /// # Ok::<(), fpstore::Error>(())
@@ -45,34 +43,12 @@ const PIECE_LEN: usize = 1 << 15;
 pub struct SimHasher {
     recipe: Arc<TextRecipe>,
     tables: Arc<Tables>,
-    folded: String,
-    scratch: String,
+    tokens: Tokens,
     /// What was fed and not worked on: it may go on in the next feeding.
     pending: String,
-    windows: Windows,
     features: Features,
-    weighted: Vec<(Weight, u64)>,
-    votes: Votes,
-    groups: Vec<BitCounts>,
+    ballot: Ballot,
 }
-
-/// What is looked up while a text is worked on.
-#[derive(Debug, Default)]
-struct Tables {
-    stop_words: Option<StopWords>,
-    factor: FactorTable,
-}
-
-#[derive(Debug, Default)]
-enum FactorTable {
-    #[default]
-    None,
-    Idf(crate::text::df::DfTable),
-    Given(HashMap<u64, u8>),
-}
-
-/// Features that occur up to so many times are added up by count, faster than one by one.
-const GROUP_COUNT: usize = 8;
 
 impl SimHasher {
     /// A hasher for a recipe that needs no lists and no tables.
@@ -90,31 +66,12 @@ impl SimHasher {
     ///
     /// [`Error::InvalidRecipe`](crate::Error::InvalidRecipe) if one is missing or is not the one that the recipe names.
     pub fn with_resources(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
-        let stop_words = match (recipe.stop_words, resources.stop_words) {
-            (None, _) => None,
-            (Some(mark), Some(list)) if list.mark() == mark => Some(list),
-            (Some(mark), other) => {
-                let found = other.map_or("none was given".into(), |list| list.mark().to_string());
-                return Err(invalid(format!(
-                    "it leaves out the words of list {mark} (checksum and count), {found}"
-                )));
-            }
-        };
-        let factor = factor_table(recipe, resources.df_table, resources.weights)?;
         Ok(SimHasher {
-            tables: Arc::new(Tables { stop_words, factor }),
-            folded: String::new(),
-            scratch: String::new(),
+            tables: Arc::new(Tables::new(recipe, resources)?),
+            tokens: Tokens::new(recipe),
             pending: String::new(),
-            windows: Windows::new(
-                recipe.shingle as usize,
-                recipe.ngram as usize,
-                recipe.segment != Segment::Letters,
-            ),
             features: Features::new(recipe),
-            weighted: Vec::new(),
-            votes: Votes::default(),
-            groups: vec![BitCounts::default(); GROUP_COUNT],
+            ballot: Ballot::new(),
             recipe: Arc::new(recipe.clone()),
         })
     }
@@ -176,7 +133,7 @@ impl SimHasher {
     /// Forgets the text that was fed.
     pub fn reset(&mut self) {
         self.pending.clear();
-        self.windows.clear();
+        self.tokens.clear();
         self.features.clear();
     }
 
@@ -186,12 +143,10 @@ impl SimHasher {
         &mut self,
         features: impl IntoIterator<Item = (&'a str, Weight)>,
     ) -> Option<Fingerprint> {
-        let hash = self.recipe.hash;
-        self.weighted.clear();
-        let hashed = features.into_iter().map(|(text, weight)| (weight, hash.of(text.as_bytes())));
-        self.weighted.extend(hashed.filter(|(weight, _)| *weight > Weight::ZERO));
-        self.vote_heaviest();
-        self.decide_votes()
+        let SimHasher { recipe, ballot, features: hasher, .. } = self;
+        let hashed = features.into_iter().map(|(text, weight)| (weight, hasher.hash_of(text)));
+        let hashed = hashed.filter(|(weight, _)| *weight > Weight::ZERO);
+        ballot.vote_heaviest(hashed, recipe.top, recipe.ties)
     }
 
     /// Hands over the tokens of a text, as they are before features are made of them: how the recipe cuts it.
@@ -199,26 +154,19 @@ impl SimHasher {
     /// # Examples
     ///
     /// ```
-    /// use fpstore::{SimHasher, TextRecipe};
+    /// use fpstore::{Segment, SimHasher, TextRecipe};
     ///
     /// let mut tokens = Vec::new();
-    /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+    /// let recipe = TextRecipe { segment: Segment::Words, ..TextRecipe::default() };
+    /// let mut hasher = SimHasher::new(&recipe)?;
     /// hasher.each_token("Don't panic!", |token| tokens.push(token.to_string()));
     /// assert_eq!(tokens, ["don't", "panic"]);
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn each_token(&mut self, text: &str, mut take: impl FnMut(&str)) {
-        let SimHasher { recipe, folded, scratch, tables, .. } = self;
+        let SimHasher { tokens, tables, .. } = self;
         let stop_words = tables.stop_words.as_ref();
-        each_piece(text, &mut |piece| {
-            normalize(piece, recipe.nfkc, recipe.lower, folded, scratch);
-            cut(folded, recipe.segment, &mut |token| {
-                let (Token::Word(text) | Token::Character(text)) = token;
-                if !stop_words.is_some_and(|words| words.contains(text)) {
-                    take(text);
-                }
-            });
-        });
+        each_piece(text, &mut |piece| tokens.each(piece, stop_words, &mut take));
     }
 
     /// The hashes of the distinct features of a text, in no order that means anything.
@@ -254,180 +202,35 @@ impl SimHasher {
 
     fn feed_whole(&mut self, text: &str) {
         self.feed_pieces(text);
-        let features = &mut self.features;
-        self.windows.finish(&mut |feature: &str| features.take(feature));
-        features.settle();
+        self.tokens.finish(&mut self.features);
+        self.features.settle();
     }
 
     /// Works on a text that is whole or cut before white space.
     fn feed_pieces(&mut self, text: &str) {
-        each_piece(text, &mut |piece| self.feed_piece(piece));
-    }
-
-    fn feed_piece(&mut self, piece: &str) {
-        let SimHasher { recipe, folded, scratch, windows, features, tables, .. } = self;
-        normalize(piece, recipe.nfkc, recipe.lower, folded, scratch);
-        let mut make = |feature: &str| features.take(feature);
-        match &tables.stop_words {
-            None => cut(folded, recipe.segment, &mut |token| windows.push(token, &mut make)),
-            Some(stop_words) => cut(folded, recipe.segment, &mut |token| {
-                let (Token::Word(text) | Token::Character(text)) = token;
-                if !stop_words.contains(text) {
-                    windows.push(token, &mut make);
-                }
-            }),
-        }
+        let SimHasher { tokens, features, tables, .. } = self;
+        let stop_words = tables.stop_words.as_ref();
+        each_piece(text, &mut |piece| tokens.feed(piece, stop_words, features));
     }
 
     /// Lets the features vote, and starts anew.
     fn decide(&mut self) -> Option<Fingerprint> {
-        if !std::mem::take(&mut self.features.any) && self.recipe.empty_feature {
-            self.features.take("");
-            self.features.settle();
-            self.features.any = false;
+        let SimHasher { recipe, tables, features, ballot, .. } = self;
+        if !std::mem::take(&mut features.any) && recipe.empty_feature {
+            features.make(&[], 0);
+            features.settle();
+            features.any = false;
         }
-        if self.features.mode != Mode::Last {
-            self.features.empty_group();
-            self.features.counts.clear();
-            let decided = self.features.votes.decide(self.recipe.ties);
-            self.features.votes.clear();
-            return decided;
-        }
-        if self.recipe.factor == Factor::None && self.recipe.top.is_none() {
-            self.vote_by_count();
+        let counts = &features.counts;
+        let decided = if features.mode != Mode::Last {
+            features.decide(recipe.ties)
+        } else if recipe.factor == Factor::None && recipe.top.is_none() {
+            ballot.vote_by_count(counts, recipe.count, recipe.ties)
         } else {
-            let (tables, count_weight) = (&self.tables, self.recipe.count);
-            let weight_of = |(hash, count): (u64, u64)| {
-                let weight = count_weight.of(count);
-                let weight = match &tables.factor {
-                    FactorTable::None => weight,
-                    FactorTable::Idf(table) => weight.times(table.idf(hash)),
-                    FactorTable::Given(weights) => {
-                        let given = weights.get(&hash).copied().unwrap_or(1);
-                        weight.times(Weight::whole(given.into()))
-                    }
-                };
-                (weight, hash)
-            };
-            self.weighted.clear();
-            self.weighted.extend(self.features.counts.iter().map(weight_of));
-            self.vote_heaviest();
-        }
-        self.features.counts.clear();
-        self.decide_votes()
-    }
-
-    /// Votes where the weight depends on the count alone.
-    fn vote_by_count(&mut self) {
-        let rule = self.recipe.count;
-        for (hash, count) in self.features.counts.iter() {
-            match self.groups.get_mut((count - 1) as usize) {
-                Some(group) if !group.is_full() => group.add(hash),
-                _ => self.votes.add(hash, rule.of(count)),
-            }
-        }
-        self.empty_groups(|count| rule.of(count));
-    }
-
-    /// Votes of the weighted features, of which only the heaviest may count.
-    fn vote_heaviest(&mut self) {
-        if let Some(top) = self.recipe.top.map(|top| top as usize)
-            && top < self.weighted.len()
-        {
-            let heavier_first =
-                |(weight, hash): &(Weight, u64)| (std::cmp::Reverse(*weight), *hash);
-            self.weighted.select_nth_unstable_by_key(top, heavier_first);
-            self.weighted.truncate(top);
-        }
-        for &(weight, hash) in &self.weighted {
-            // Most weights that people give are small whole numbers.
-            let whole = weight.raw() >> Weight::FRACTION_BITS;
-            let place =
-                if Weight::whole(whole) == weight { whole.wrapping_sub(1) } else { u64::MAX };
-            match usize::try_from(place).ok().and_then(|place| self.groups.get_mut(place)) {
-                Some(group) if !group.is_full() => group.add(hash),
-                _ => self.votes.add(hash, weight),
-            }
-        }
-        self.empty_groups(Weight::whole);
-    }
-
-    /// Adds up the groups; group 0 has count or weight 1.
-    fn empty_groups(&mut self, weight_of: impl Fn(u64) -> Weight) {
-        for (group, count) in self.groups.iter_mut().zip(1..) {
-            let (counts, features) = group.take();
-            if features > 0 {
-                self.votes.add_counts(&counts, features, weight_of(count));
-            }
-        }
-    }
-
-    fn decide_votes(&mut self) -> Option<Fingerprint> {
-        let decided = self.votes.decide(self.recipe.ties);
-        self.votes.clear();
-        decided
-    }
-}
-
-/// Cuts a text before white space into pieces of about [`PIECE_LEN`].
-fn each_piece(mut text: &str, take: &mut impl FnMut(&str)) {
-    while text.len() > PIECE_LEN {
-        let bytes = text.as_bytes();
-        let before = bytes[..PIECE_LEN].iter().rposition(u8::is_ascii_whitespace);
-        let after = || bytes[PIECE_LEN..].iter().position(u8::is_ascii_whitespace);
-        let cut = match before.filter(|&cut| cut > 0) {
-            Some(cut) => cut,
-            None => after().map_or(text.len(), |cut| cut + PIECE_LEN),
+            let weigh = |(hash, count)| (tables.weigh(recipe.count.of(count), hash), hash);
+            ballot.vote_heaviest(counts.iter().map(weigh), recipe.top, recipe.ties)
         };
-        let (piece, rest) = text.split_at(cut);
-        take(piece);
-        text = rest;
-    }
-    take(text);
-}
-
-fn cut<'a>(text: &'a str, segment: Segment, take: &mut impl FnMut(Token<'a>)) {
-    match segment {
-        Segment::Words => words(text, take),
-        Segment::Letters => letters(text, take),
-        Segment::Characters => word_characters(text, take),
-        Segment::PythonCharacters => python_word_characters(text, take),
-        Segment::Dictionary(method) => dictionary_words(text, method, take),
-        // Refused when the hasher was made for texts; as features they come another way.
-        Segment::Given => {}
-    }
-}
-
-fn factor_table(
-    recipe: &TextRecipe,
-    df_table: Option<crate::text::df::DfTable>,
-    weights: Option<crate::text::resources::GivenWeights>,
-) -> Result<FactorTable> {
-    let none = "none was given";
-    match recipe.factor {
-        Factor::None => Ok(FactorTable::None),
-        Factor::Idf(mark) => match df_table {
-            Some(table) if table.mark() == mark => {
-                table.check(recipe)?;
-                Ok(FactorTable::Idf(table))
-            }
-            other => {
-                let found = other.map_or(none.into(), |table| format!("not {}", table.mark()));
-                Err(invalid(format!(
-                    "it needs the table of document frequencies {mark} (checksum and count), {found}"
-                )))
-            }
-        },
-        Factor::Given(mark) => match weights {
-            Some(weights) if weights.mark() == mark => {
-                Ok(FactorTable::Given(weights.by_hash(recipe.hash)))
-            }
-            other => {
-                let found = other.map_or(none.into(), |list| format!("not {}", list.mark()));
-                Err(invalid(format!(
-                    "it needs the list of weights {mark} (checksum and count), {found}"
-                )))
-            }
-        },
+        features.counts.clear();
+        decided
     }
 }

@@ -2,13 +2,12 @@
 
 use crate::text::hash::FeatureHash;
 
-/// The longest feature that is remembered: four characters of UTF-8.
-const FEATURE_LEN_MAX: usize = 16;
-const SLOT_COUNT: usize = 1 << 14;
+/// Features of fewer bytes are remembered: up to three characters of any script, four of nearly all.
+const FEATURE_LEN_END: usize = 16;
+const SLOT_COUNT: usize = 1 << 16;
 
 /// Remembers the hashes of short features, from one document to the next. MD5 takes ten times as long as
-/// finding its result again, and of the n-grams of a language some ten thousand are most. Takes half a MiB: more would not
-/// stay in the cache of a core.
+/// finding its result again, and of the n-grams of a language some ten thousand are most.
 #[derive(Clone, Debug)]
 pub(crate) struct HashMemo {
     slots: Vec<Slot>,
@@ -16,28 +15,34 @@ pub(crate) struct HashMemo {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    feature: [u8; FEATURE_LEN_MAX],
-    /// More than any feature has in an empty slot.
-    len: u8,
+    /// The feature, and its length in the last byte; in an empty slot 0.
+    key: [u64; 2],
     hash: u64,
 }
 
 impl HashMemo {
     pub(crate) fn new() -> Self {
-        HashMemo { slots: vec![Slot { len: u8::MAX, ..Slot::default() }; SLOT_COUNT] }
+        HashMemo { slots: vec![Slot::default(); SLOT_COUNT] }
     }
 
-    /// What `hash` gives for the feature.
-    pub(crate) fn hash(&mut self, feature: &[u8], hash: &FeatureHash) -> u64 {
-        let mut key = [0; FEATURE_LEN_MAX];
-        let Some(start) = key.get_mut(..feature.len()) else { return hash.of(feature) };
-        start.copy_from_slice(feature);
-        let number = u128::from_le_bytes(key);
-        let mixed = (number as u64 ^ (number >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    /// What `hash` gives for the first `len` bytes. What lies behind them does not matter, but makes it faster.
+    #[inline]
+    pub(crate) fn hash(&mut self, bytes: &[u8], len: usize, hash: &FeatureHash) -> u64 {
+        let feature = &bytes[..len];
+        if len == 0 || len >= FEATURE_LEN_END {
+            return hash.of(feature);
+        }
+        let block = bytes.first_chunk().copied().unwrap_or_else(|| {
+            let mut block = [0; FEATURE_LEN_END];
+            block[..len].copy_from_slice(feature);
+            block
+        });
+        let number = u128::from_le_bytes(block) & !(u128::MAX << (8 * len)) | (len as u128) << 120;
+        let key = [number as u64, (number >> 64) as u64];
+        let mixed = (key[0] ^ key[1]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let slot = &mut self.slots[(mixed >> (64 - SLOT_COUNT.ilog2())) as usize];
-        let len = feature.len() as u8;
-        if slot.feature != key || slot.len != len {
-            *slot = Slot { feature: key, len, hash: hash.of(feature) };
+        if slot.key != key {
+            *slot = Slot { key, hash: hash.of(feature) };
         }
         slot.hash
     }
@@ -56,12 +61,16 @@ mod tests {
                 let feature = number.to_le_bytes();
                 // Zeros at the end, and other lengths of the same.
                 for feature in [&feature[..], &feature[..3], &[feature, feature].concat()] {
-                    assert_eq!(memo.hash(feature, &hash), hash.of(feature), "{round}");
+                    let found = memo.hash(feature, feature.len(), &hash);
+                    assert_eq!(found, hash.of(feature), "{round}");
+                    let longer = [feature, b"0123456789abcdef"].concat();
+                    assert_eq!(memo.hash(&longer, feature.len(), &hash), found);
                 }
             }
         }
         for text in ["", "\0", "0123456789abcdef", "0123456789abcdefg"] {
-            assert_eq!(memo.hash(text.as_bytes(), &hash), hash.of(text.as_bytes()));
+            let found = memo.hash(text.as_bytes(), text.len(), &hash);
+            assert_eq!(found, hash.of(text.as_bytes()));
         }
     }
 }

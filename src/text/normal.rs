@@ -2,7 +2,9 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Writes `text` with compatibility characters replaced and composed (NFKC), if `nfkc`, then in
+use crate::text::stretches::each_stretch;
+
+/// Appends `text` with compatibility characters replaced and composed (NFKC), if `nfkc`, then in
 /// lower case, if `lower`.
 ///
 /// The text must be whole or cut before ASCII white space: neither form looks across that.
@@ -13,11 +15,15 @@ pub(crate) fn normalize(
     out: &mut String,
     scratch: &mut String,
 ) {
-    out.clear();
+    each_stretch(text, &mut |stretch| push_normal(stretch, nfkc, lower, out, scratch));
+}
+
+fn push_normal(text: &str, nfkc: bool, lower: bool, out: &mut String, scratch: &mut String) {
     if text.is_ascii() {
+        let start = out.len();
         out.push_str(text);
         if lower {
-            out.make_ascii_lowercase();
+            out[start..].make_ascii_lowercase();
         }
         return;
     }
@@ -107,6 +113,7 @@ mod tests {
                         continue;
                     }
                     let text = format!("{before}{c}{after}");
+                    out.clear();
                     normalize(&text, true, true, &mut out, &mut scratch);
                     let plain: String = text.nfkc().collect();
                     assert_eq!(out, plain.to_lowercase(), "{text:?}");
@@ -125,9 +132,11 @@ mod tests {
             (false, true, "\u{ff41}\u{e9}\u{3c2}"),
             (true, true, "a\u{e9}\u{3c2}"),
         ] {
+            out.clear();
             normalize(text, nfkc, lower, &mut out, &mut scratch);
             assert_eq!(out, expected);
         }
+        out.clear();
         normalize("ABC d", true, false, &mut out, &mut scratch);
         assert_eq!(out, "ABC d");
     }

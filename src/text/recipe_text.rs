@@ -1,10 +1,45 @@
-//! Reading the spelling of recipes.
+//! The spelling of recipes, read and written.
 
-use crate::error::Result;
+use std::fmt::Write;
+
+use crate::error::{Error, Result};
+use crate::recipe::Recipe;
+use crate::text::chinese::{DICTIONARY, DictionaryMethod};
 use crate::text::hash::{FeatureHash, HashKey};
-use crate::text::recipe::{
-    COUNTS, Factor, Mark, SEGMENTS, TIES, TextRecipe, VERSION, by_name, invalid, unknown,
-};
+use crate::text::recipe::{Factor, Mark, Segment, TextRecipe, VERSION, invalid};
+use crate::text::votes::TieRule;
+use crate::text::weight::CountWeight;
+
+/// Segments and their names in recipes.
+pub(crate) const SEGMENTS: &[(Segment, &str)] = &[
+    (Segment::Words, "words"),
+    (Segment::Letters, "letters"),
+    (Segment::Characters, "characters"),
+    (Segment::PythonCharacters, "python-characters"),
+    (Segment::Dictionary(DictionaryMethod::Jieba), "jieba"),
+    (Segment::Dictionary(DictionaryMethod::ForwardMaximum), "forward"),
+    (Segment::Dictionary(DictionaryMethod::BackwardMaximum), "backward"),
+    (Segment::Dictionary(DictionaryMethod::FewestWords), "fewest"),
+    (Segment::Given, "given"),
+];
+
+pub(crate) const COUNTS: &[(CountWeight, &str)] =
+    &[(CountWeight::Once, "once"), (CountWeight::Log, "log"), (CountWeight::Count, "count")];
+
+pub(crate) const TIES: &[(TieRule, &str)] = &[(TieRule::Zero, "zero"), (TieRule::One, "one")];
+
+fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
+    names.iter().find(|(named, _)| *named == value).map_or("?", |(_, name)| name)
+}
+
+pub(crate) fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
+    names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+}
+
+pub(crate) fn unknown<T>(what: &str, name: &str, names: &[(T, &str)]) -> Error {
+    let names: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
+    invalid(format!("{what}={name}, expected {}", names.join(", ")))
+}
 
 /// The lines of a recipe, by name.
 pub(crate) struct Lines<'a> {
@@ -97,6 +132,105 @@ impl<'a> Lines<'a> {
             empty_feature: self.named("empty", EMPTY, false)?,
         })
     }
+}
+
+impl TextRecipe {
+    /// The canonical text: lines of `name=value` in fixed order, of which those that have no
+    /// meaning here are left out.
+    pub fn to_recipe(&self) -> Recipe {
+        let mut text = format!("fpstore-text={VERSION}\n");
+        self.write_features(&mut text);
+        if self.segment != Segment::Given {
+            let count = name_of(COUNTS, self.count);
+            let _ = writeln!(text, "count={count}");
+            let _ = match self.factor {
+                Factor::None => writeln!(text, "factor=none"),
+                Factor::Idf(mark) => writeln!(text, "factor=idf {mark}"),
+                Factor::Given(mark) => writeln!(text, "factor=given {mark}"),
+            };
+        }
+        let _ = match self.top {
+            None => writeln!(text, "top=all"),
+            Some(count) => writeln!(text, "top={count}"),
+        };
+        let ties = name_of(TIES, self.ties);
+        let empty = if self.empty_feature { "feature" } else { "nothing" };
+        let _ = write!(text, "tie={ties}\nempty={empty}");
+        Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
+    }
+
+    /// The lines that decide what features there are and what their hashes are. Tables of document
+    /// frequencies hold for these.
+    pub(crate) fn feature_text(&self) -> String {
+        let mut text = String::new();
+        self.write_features(&mut text);
+        text
+    }
+
+    fn write_features(&self, text: &mut String) {
+        let segment = self.segment;
+        if segment != Segment::Given {
+            let yes_no = |yes| if yes { "yes" } else { "no" };
+            if let Some(versions) = self.unicode_versions() {
+                let _ = writeln!(text, "unicode={versions}");
+            }
+            let _ = writeln!(text, "nfkc={}\nlower={}", yes_no(self.nfkc), yes_no(self.lower));
+        }
+        let _ = writeln!(text, "segment={}", name_of(SEGMENTS, segment));
+        if let Segment::Dictionary(_) = segment {
+            let _ = writeln!(text, "dictionary={DICTIONARY}");
+        }
+        if segment.has_words() {
+            let _ = writeln!(text, "shingle={}", self.shingle);
+        }
+        if segment.has_characters() {
+            let _ = writeln!(text, "ngram={}", self.ngram);
+        }
+        if segment != Segment::Given {
+            let _ = match self.stop_words {
+                None => writeln!(text, "stop=none"),
+                Some(mark) => writeln!(text, "stop={mark}"),
+            };
+        }
+        let _ = match self.hash {
+            FeatureHash::SipHash13(key) => writeln!(text, "hash=siphash-1-3 {}", spell_key(key)),
+            FeatureHash::SipHash24(key) => writeln!(text, "hash=siphash-2-4 {}", spell_key(key)),
+            FeatureHash::Md5Low64 => writeln!(text, "hash=md5-low-64"),
+            FeatureHash::Fnv1 => writeln!(text, "hash=fnv-1"),
+        };
+    }
+
+    /// The versions of the tables that this program cuts and folds texts by, as far as they matter here.
+    fn unicode_versions(&self) -> Option<String> {
+        let mut versions = Vec::new();
+        match self.segment {
+            Segment::Words | Segment::Dictionary(_) => {
+                let (major, minor, _) = unicode_segmentation::UNICODE_VERSION;
+                versions.push(format!("words {major}.{minor}"));
+            }
+            Segment::Letters | Segment::Characters | Segment::PythonCharacters => {
+                let (major, minor, _) = unicode_properties::UNICODE_VERSION;
+                versions.push(format!("categories {major}.{minor}"));
+            }
+            Segment::Given => {}
+        }
+        if self.nfkc {
+            let (major, minor, _) = unicode_normalization::UNICODE_VERSION;
+            versions.push(format!("nfkc {major}.{minor}"));
+        }
+        if self.lower {
+            let (major, minor, _) = char::UNICODE_VERSION;
+            versions.push(format!("lower {major}.{minor}"));
+        }
+        (!versions.is_empty()).then(|| versions.join(", "))
+    }
+}
+
+fn spell_key(key: HashKey) -> String {
+    key.0.iter().flat_map(|word| word.to_le_bytes()).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The longest shingle and n-gram.

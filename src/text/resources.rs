@@ -1,11 +1,12 @@
-//! Lists of words that a recipe may need: words to leave out, and weights of words.
+//! What a recipe names and does not hold: lists of words, weights, document frequencies.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::error::{Error, InputPlace, Result};
 use crate::text::df::DfTable;
 use crate::text::hash::FeatureHash;
 use crate::text::recipe::Mark;
+use crate::text::stop_words::StopWords;
 
 /// What a recipe names and does not hold.
 #[derive(Clone, Debug, Default)]
@@ -17,39 +18,6 @@ pub struct TextResources {
     pub df_table: Option<DfTable>,
     /// Weights of features.
     pub weights: Option<GivenWeights>,
-}
-
-/// Words that are left out before features are made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StopWords {
-    words: HashSet<Box<str>>,
-    mark: Mark,
-}
-
-impl StopWords {
-    /// The words of a list, one a line; blank lines and lines that start with `#` do not count. They
-    /// are compared with tokens as the recipe makes them, so as a rule they should be in lower case.
-    pub fn from_list(list: &str) -> Self {
-        let mut words: Vec<&str> = content_lines(list).map(|(_, line)| line).collect();
-        words.sort_unstable();
-        words.dedup();
-        let mut crc = crc32fast::Hasher::new();
-        for word in &words {
-            crc.update(word.as_bytes());
-            crc.update(b"\n");
-        }
-        let mark = Mark { crc: crc.finalize(), entry_count: words.len() as u64 };
-        StopWords { words: words.into_iter().map(Into::into).collect(), mark }
-    }
-
-    /// What tells this list from others; order and repeats do not.
-    pub fn mark(&self) -> Mark {
-        self.mark
-    }
-
-    pub(crate) fn contains(&self, word: &str) -> bool {
-        self.words.contains(word)
-    }
 }
 
 /// Weights from 1 to 5 for features; what has none weighs 1.
@@ -108,7 +76,7 @@ impl GivenWeights {
 }
 
 /// Lines that are neither blank nor comments, with their numbers.
-fn content_lines(list: &str) -> impl Iterator<Item = (u64, &str)> {
+pub(crate) fn content_lines(list: &str) -> impl Iterator<Item = (u64, &str)> {
     let list = list.strip_prefix('\u{feff}').unwrap_or(list);
     (1..).zip(list.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }

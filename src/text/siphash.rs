@@ -28,13 +28,38 @@ impl SipHash13 {
         for word in words {
             compress(&mut state, u64::from_le_bytes(*word));
         }
-        compress(&mut state, (bytes.len() as u64) << 56 | short_word(rest));
-        state[2] ^= 0xff;
-        round(&mut state);
-        round(&mut state);
-        round(&mut state);
-        state[0] ^ state[1] ^ state[2] ^ state[3]
+        finish(state, (bytes.len() as u64) << 56 | short_word(rest))
     }
+
+    /// The hash of the first `len` bytes, fewer than 16, of two little-endian words; what lies behind them does not matter. It
+    /// takes no branch, so many can go side by side.
+    #[inline(always)]
+    pub(crate) fn hash_short(&self, first: u64, second: u64, len: u64) -> u64 {
+        let is_long = len >= 8;
+        let mut long = self.start;
+        compress(&mut long, first);
+        // Spelled out: a closure here keeps the compiler from spreading it over lanes.
+        let [a, b, c, d] = self.start;
+        let state = [
+            if is_long { long[0] } else { a },
+            if is_long { long[1] } else { b },
+            if is_long { long[2] } else { c },
+            if is_long { long[3] } else { d },
+        ];
+        let rest = if is_long { second } else { first } & !(u64::MAX << (8 * (len & 7)));
+        finish(state, len << 56 | rest)
+    }
+}
+
+/// Compresses the last word, and ends.
+#[inline(always)]
+fn finish(mut state: [u64; 4], last: u64) -> u64 {
+    compress(&mut state, last);
+    state[2] ^= 0xff;
+    round(&mut state);
+    round(&mut state);
+    round(&mut state);
+    state[0] ^ state[1] ^ state[2] ^ state[3]
 }
 
 /// Up to seven bytes as a little-endian number, without a loop.

@@ -3,6 +3,8 @@
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::text::stretches::each_stretch;
+
 /// A piece of text between two cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
@@ -10,6 +12,14 @@ pub(crate) enum Token<'a> {
     Word(&'a str),
     /// A character of a script that does not.
     Character(&'a str),
+}
+
+impl<'a> Token<'a> {
+    #[inline]
+    pub(crate) fn text(self) -> &'a str {
+        let (Token::Word(text) | Token::Character(text)) = self;
+        text
+    }
 }
 
 /// Whether a character belongs to a script that puts no spaces between words: Han, Hiragana, Thai,
@@ -53,18 +63,20 @@ pub(crate) fn split_run(text: &str, inside: fn(char) -> bool) -> (&str, bool, &s
 }
 
 /// The words of UAX #29, with the characters of scripts without spaces one by one.
-pub(crate) fn words<'a>(mut text: &'a str, take: &mut impl FnMut(Token<'a>)) {
-    if text.is_ascii() {
-        return spaced_words(text, take);
-    }
-    while !text.is_empty() {
-        let (run, dense, rest) = split_run(text, is_dense);
-        match dense {
-            true => characters(run, take),
-            false => spaced_words(run, take),
+pub(crate) fn words<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
+    each_stretch(text, &mut |mut stretch: &'a str| {
+        if stretch.is_ascii() {
+            return spaced_words(stretch, take);
         }
-        text = rest;
-    }
+        while !stretch.is_empty() {
+            let (run, dense, rest) = split_run(stretch, is_dense);
+            match dense {
+                true => characters(run, take),
+                false => spaced_words(run, take),
+            }
+            stretch = rest;
+        }
+    });
 }
 
 /// The words of UAX #29.
@@ -82,32 +94,57 @@ fn characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     }
 }
 
-/// The letters, marks and numbers one by one, whatever stands between them.
-pub(crate) fn word_characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
-    kept_characters(text, is_word_character, take);
+/// Which characters are tokens, one by one, whatever stands between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Letters, marks and numbers; `Word` where their script puts spaces between words.
+    Letters,
+    /// Letters, marks and numbers, each a `Character`.
+    Characters,
+    /// What the expression `\w` of Python matches, letters, numbers and the underscore, each a `Character`.
+    PythonCharacters,
 }
 
-/// The letters, marks and numbers one by one, told apart by whether their script puts spaces between
-/// words: `Word` where it does.
-pub(crate) fn letters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
-    for (start, c) in text.char_indices() {
-        if is_word_character(c) {
-            let letter = &text[start..start + c.len_utf8()];
-            take(if is_dense(c) { Token::Character(letter) } else { Token::Word(letter) });
+impl Kept {
+    #[inline]
+    fn keeps(self, c: char) -> bool {
+        match self {
+            Kept::Letters | Kept::Characters => is_word_character(c),
+            Kept::PythonCharacters => is_python_word_character(c),
         }
     }
-}
 
-/// What the expression `\w` of Python matches, one by one: letters, numbers and the underscore.
-pub(crate) fn python_word_characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
-    kept_characters(text, is_python_word_character, take);
-}
+    /// Whether a character that is kept is a `Character`.
+    #[inline]
+    pub(crate) fn is_character(self, c: char) -> bool {
+        self != Kept::Letters || is_dense(c)
+    }
 
-fn kept_characters<'a>(text: &'a str, kept: fn(char) -> bool, take: &mut impl FnMut(Token<'a>)) {
-    for (start, c) in text.char_indices() {
-        if kept(c) {
-            take(Token::Character(&text[start..start + c.len_utf8()]));
+    /// Hands over what is kept.
+    pub(crate) fn each<'a>(self, text: &'a str, take: &mut impl FnMut(Token<'a>)) {
+        for (start, c) in text.char_indices() {
+            if self.keeps(c) {
+                let kept = &text[start..start + c.len_utf8()];
+                take(if self.is_character(c) { Token::Character(kept) } else { Token::Word(kept) });
+            }
         }
+    }
+
+    /// Appends what is kept.
+    pub(crate) fn push_kept(self, text: &str, out: &mut String) {
+        if !text.is_ascii() {
+            return out.extend(text.chars().filter(|&c| self.keeps(c)));
+        }
+        // Without a branch: what is kept cannot be foretold.
+        let mut bytes = std::mem::take(out).into_bytes();
+        let mut end = bytes.len();
+        bytes.resize(end + text.len(), 0);
+        for &byte in text.as_bytes() {
+            bytes[end] = byte;
+            end += usize::from(self.keeps(char::from(byte)));
+        }
+        bytes.truncate(end);
+        *out = String::from_utf8(bytes).expect("ASCII behind a string is a string");
     }
 }
 
@@ -175,13 +212,13 @@ mod tests {
     fn characters_are_kept_by_their_category() {
         let mut kept = String::new();
         let text = "a_1\u{e9}\u{301}\u{4e2d}\u{2460}-\u{3002} \u{1f600}";
-        word_characters(text, &mut |token| match token {
+        Kept::Characters.each(text, &mut |token| match token {
             Token::Character(c) => kept.push_str(c),
             Token::Word(_) => unreachable!(),
         });
         assert_eq!(kept, "a1\u{e9}\u{301}\u{4e2d}\u{2460}");
         kept.clear();
-        python_word_characters(text, &mut |token| match token {
+        Kept::PythonCharacters.each(text, &mut |token| match token {
             Token::Character(c) => kept.push_str(c),
             Token::Word(_) => unreachable!(),
         });

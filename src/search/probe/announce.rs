@@ -1,0 +1,39 @@
+//! Asking the system for pages before they are read, while they come from a disk.
+
+use super::{Pass, Sink};
+use crate::format::prefix_index::{LINE_LEN, line_offset};
+
+impl<S: Sink> Pass<'_, S> {
+    /// Asks for the pages with the index lines of all probes.
+    pub(super) fn announce_lines(&self) {
+        let mut start = 0;
+        for run in self.runs.iter() {
+            let (_, table) = self.entry(run.entry);
+            for probe in self.probes.get(start..run.probes_end).unwrap_or_default() {
+                self.segment.announce(&table.lines, line_offset(probe.block), LINE_LEN);
+            }
+            start = run.probes_end;
+        }
+    }
+
+    /// Asks for the pages with the heads of all blocks.
+    pub(super) fn announce_heads(&self) {
+        let mut start = 0;
+        for run in self.runs.iter() {
+            let (_, table) = self.entry(run.entry);
+            for job in self.jobs.get(start..run.jobs_end).unwrap_or_default() {
+                let (from, len) = (job.span.heads_start, job.span.heads_len());
+                self.segment.announce(&table.heads, from, len);
+            }
+            start = run.jobs_end;
+        }
+    }
+
+    /// Asks for the pages with the tails of all candidates.
+    pub(super) fn announce_tails(&self) {
+        for candidate in self.candidates.iter() {
+            let (_, table) = self.entry(candidate.entry);
+            self.segment.announce_tail(table, candidate.rank);
+        }
+    }
+}
