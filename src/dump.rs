@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::search::{Found, Hit};
 use crate::section::Rank;
-use crate::segment::{Mapped, Table};
-use crate::store::Store;
+use crate::segment::Table;
+use crate::store::{OpenSegment, Store};
 
 /// Fingerprints that one pass over a table that is sorted in another order picks out. Twice as
 /// many are held at most: 256 MiB.
@@ -44,9 +44,8 @@ impl Store {
         mut visit: impl FnMut(Hit<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let snapshot = self.snapshot();
-        let segments = snapshot.segments().iter().map(|open| &open.segment);
         let mut sources = Vec::new();
-        for source in segments.filter_map(Ordered::new) {
+        for source in snapshot.segments().iter().filter_map(Ordered::new) {
             let mut source = source;
             let next = source.next()?;
             sources.push((source, next));
@@ -69,7 +68,7 @@ impl Store {
                     *next = source.next()?;
                 }
             }
-            visit(Hit::new(snapshot, &places))?;
+            visit(Hit::new(&snapshot, &places))?;
         }
         Ok(())
     }
@@ -102,19 +101,23 @@ impl Store {
         segment: usize,
         visit: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let Some(open) = self.snapshot().segments().get(segment) else { return Ok(()) };
+        let snapshot = self.snapshot();
+        let Some(open) = snapshot.segments().get(segment) else { return Ok(()) };
         let Some(table) = open.segment.tables().first() else { return Ok(()) };
         open.segment.expect_pass(table);
         let mut values = open.segment.values(table);
         let mut natural = Vec::new();
-        while let Some((_, run)) = values.next_run()? {
-            if table.permutation.is_identity() {
+        while let Some((first, run)) = values.next_run()? {
+            let ranks = first.0..first.0 + run.len() as u64;
+            let gone = open.deleted.as_ref().map_or([].as_slice(), |of| of.gone_in(ranks.clone()));
+            if table.permutation.is_identity() && gone.is_empty() {
                 visit(run)?;
                 continue;
             }
             natural.clear();
-            let invert = |&value: &u64| table.permutation.invert(Permuted(value)).value();
-            natural.extend(run.iter().map(invert));
+            let mut gone = gone.iter().copied().peekable();
+            let live = ranks.zip(run).filter(|(rank, _)| gone.next_if_eq(rank).is_none());
+            natural.extend(live.map(|(_, &v)| table.permutation.invert(Permuted(v)).value()));
             visit(&natural)?;
         }
         open.segment.expect_probes(table);
@@ -130,7 +133,7 @@ type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 
 /// The fingerprints of one segment, ascending, with their ranks in the first table.
 struct Ordered<'a> {
-    segment: &'a Mapped,
+    open: &'a OpenSegment,
     table: &'a Table,
     /// The values as they are stored, where that is fingerprint order.
     stored: Option<Values<'a>>,
@@ -142,17 +145,21 @@ struct Ordered<'a> {
 
 impl<'a> Ordered<'a> {
     /// `None` for a segment without tables, which does not pass for a segment.
-    fn new(segment: &'a Mapped) -> Option<Self> {
-        let table = segment.tables().first()?;
-        let stored =
-            table.permutation.is_identity().then(|| Box::new(segment.values(table)) as Values<'a>);
-        Some(Ordered { segment, table, stored, picked: Vec::new(), from: Some(0) })
+    fn new(open: &'a OpenSegment) -> Option<Self> {
+        let table = open.segment.tables().first()?;
+        let values = || Box::new(open.segment.values(table)) as Values<'a>;
+        let stored = table.permutation.is_identity().then(values);
+        Some(Ordered { open, table, stored, picked: Vec::new(), from: Some(0) })
     }
 
     fn next(&mut self) -> Result<Option<(Fingerprint, Rank)>> {
         if let Some(stored) = &mut self.stored {
-            let step = stored.next().transpose()?;
-            return Ok(step.map(|(rank, value)| (self.table.permutation.invert(value), rank)));
+            while let Some((rank, value)) = stored.next().transpose()? {
+                if !self.open.is_gone(rank) {
+                    return Ok(Some((self.table.permutation.invert(value), rank)));
+                }
+            }
+            return Ok(None);
         }
         if self.picked.is_empty()
             && let Some(from) = self.from
@@ -165,10 +172,10 @@ impl<'a> Ordered<'a> {
     /// Picks the `most` least fingerprints that are at least `from`, in one pass.
     fn pick(&mut self, from: u64, most: usize) -> Result<()> {
         let mut more = false;
-        for step in self.segment.values(self.table) {
+        for step in self.open.segment.values(self.table) {
             let (rank, value) = step?;
             let fingerprint = self.table.permutation.invert(value);
-            if fingerprint.value() >= from {
+            if fingerprint.value() >= from && !self.open.is_gone(rank) {
                 self.picked.push((fingerprint, rank));
                 if self.picked.len() == 2 * most {
                     self.picked.select_nth_unstable(most);
@@ -204,7 +211,8 @@ mod tests {
         expected.iter().for_each(|&value| builder.push_bare(value.into()).unwrap());
         expected.sort_unstable();
         let store = builder.finish().unwrap();
-        let segment = &store.snapshot().segments()[0].segment;
+        let snapshot = store.snapshot();
+        let segment = &snapshot.segments()[0];
         for most in [1, 2, 10, 1000, 1001, 1002] {
             let mut ordered = Ordered::new(segment).unwrap();
             let mut found = Vec::new();

@@ -36,12 +36,15 @@
 //!
 //! The bytes are fixed by `format-spec.md` in the repository.
 //!
+//! A store lives: a `Writer` adds segments, deletes, merges, and lets segments expire, while readers keep the state that they
+//! opened until [`Store::refresh`]. The documentation of `Writer` has that as a diagram.
+//!
 //! # Features
 //!
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder` and `read_records`: making stores; `PlanRequest`: choosing schemes; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
+//! | `build` | `Builder`, `Writer` and `read_records`: making stores and changing them; `PlanRequest`: choosing schemes; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
 //! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
 //! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
 //! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |
@@ -81,6 +84,8 @@ mod id;
 #[cfg(feature = "build")]
 mod join;
 #[cfg(feature = "build")]
+mod life;
+#[cfg(feature = "build")]
 mod planner;
 mod recipe;
 mod scheme;
@@ -118,6 +123,11 @@ pub use join::{
     BatchMode, Cluster, ClusterMember, ClusterMethod, Clusters, Dedup, DocumentPair, DocumentPairs,
     Fate, JoinInput, JoinOptions, KeepRule, Pair, Share, SortedPairs, clusters, dedup,
     document_pairs, near_pairs, near_pairs_across, search_many, sorted_pairs, sorted_pairs_across,
+};
+#[cfg(feature = "build")]
+pub use life::{
+    Committed, Compacted, Compaction, Deleted, Expired, Exported, Imported, Writer, WriterOptions,
+    export,
 };
 #[cfg(feature = "build")]
 pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};

@@ -20,6 +20,8 @@ pub(crate) struct BlockIndex(pub(crate) u64);
 pub enum Section {
     /// The manifest of the store, a file of its own.
     Manifest,
+    /// The deletions of a segment, a file of its own.
+    Deletions,
     /// The header of a segment with its table descriptors and section directory.
     Header,
     /// The recipe text.
@@ -57,6 +59,7 @@ impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Section::Manifest => "manifest",
+            Section::Deletions => "deletion file",
             Section::Header => "header",
             Section::Recipe => "recipe",
             Section::PrefixIndex(_) => "prefix index",

@@ -4,11 +4,14 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
 /// The observer is called each time so much more is done.
 const STEP: u64 = 1 << 16;
+/// Pauses shorter than this are put off.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
 
 /// What a build is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,6 +123,34 @@ impl Watch {
         match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Interrupted),
+        }
+    }
+}
+
+/// Keeps work to a rate, by pauses.
+#[derive(Clone, Debug)]
+pub(crate) struct Throttle {
+    since: Instant,
+    bytes_per_second: f64,
+    spent: Arc<AtomicU64>,
+}
+
+impl Throttle {
+    /// At most so many bytes a second from now on.
+    pub(crate) fn new(bytes_per_second: u64) -> Self {
+        let bytes_per_second = bytes_per_second.max(1) as f64;
+        Throttle { since: Instant::now(), bytes_per_second, spent: Arc::default() }
+    }
+
+    /// Counts so many bytes, and waits until they may have been read or written.
+    pub(crate) fn spend(&self, bytes: u64) {
+        let spent = self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second);
+        // Short pauses would take longer than they should.
+        if let Some(pause) = due.checked_sub(self.since.elapsed())
+            && pause > PAUSE_MIN
+        {
+            std::thread::sleep(pause);
         }
     }
 }

@@ -152,8 +152,8 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
     for (number, opens) in [(1_u64 << 62, true), (u64::MAX, false)] {
         let mut manifest = fs::read(path.join("MANIFEST")).unwrap();
         manifest[24..32].copy_from_slice(&number.to_le_bytes());
-        let crc = crc32fast::hash(&manifest[..64]).to_le_bytes();
-        manifest[64..].copy_from_slice(&crc);
+        let crc = crc32fast::hash(&manifest[..96]).to_le_bytes();
+        manifest[96..].copy_from_slice(&crc);
         fs::write(path.join("MANIFEST"), &manifest).unwrap();
         assert_eq!(Store::open(&path).is_ok(), opens);
         let options = BuildOptions::default().replace(true);

@@ -22,8 +22,9 @@ struct Patient {
 impl Patient {
     fn of(store: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for file in ["MANIFEST", SEGMENT] {
-            fs::write(folder.path().join(file), fs::read(store.join(file)).unwrap()).unwrap();
+        for file in fs::read_dir(store).unwrap() {
+            let name = file.unwrap().file_name();
+            fs::write(folder.path().join(&name), fs::read(store.join(&name)).unwrap()).unwrap();
         }
         let store = Store::open(folder.path()).unwrap();
         let mut stored = Vec::new();
@@ -119,6 +120,27 @@ fn flipping_any_byte_gives_an_error_or_the_right_answer_and_is_reported() {
 }
 
 #[test]
+fn flipping_or_cutting_any_byte_of_deletions_is_an_error_and_is_reported() {
+    let patient = Patient::of(&golden("lived.fps"));
+    flip_every_byte(&patient, "MANIFEST", 1);
+    for name in ["deletion-0000000000000004.fpd", "deletion-0000000000000005.fpd"] {
+        flip_every_byte(&patient, name, 1);
+        let path = patient.file(name);
+        let intact = fs::read(&path).unwrap();
+        for len in 0..intact.len() {
+            fs::write(&path, &intact[..len]).unwrap();
+            let error = Store::open(patient.folder.path()).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "{name} of {len} bytes: {error}");
+        }
+        fs::remove_file(&path).unwrap();
+        let error = Store::open(patient.folder.path()).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{name} is missing: {error}");
+        fs::write(&path, intact).unwrap();
+        patient.check("mended");
+    }
+}
+
+#[test]
 fn flipping_bytes_of_wide_lines_and_restart_points_is_found_too() {
     let patient = Patient::of(&golden("crowded.fps"));
     flip_every_byte(&patient, SEGMENT, 97);
@@ -208,8 +230,8 @@ fn fit_manifest(manifest: &mut [u8], segment: &[u8]) {
     if let Some(crc) = header_len.checked_sub(4).and_then(|at| segment.get(at..header_len)) {
         manifest[56..60].copy_from_slice(crc);
     }
-    let crc = crc32fast::hash(&manifest[..64]).to_le_bytes();
-    manifest[64..68].copy_from_slice(&crc);
+    let crc = crc32fast::hash(&manifest[..96]).to_le_bytes();
+    manifest[96..100].copy_from_slice(&crc);
 }
 
 /// With right checksums any content is taken at its word, so answers may be anything; but

@@ -15,10 +15,17 @@ fn golden() -> PathBuf {
 fn the_golden_stores_are_written_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     make_golden::make(folder.path()).unwrap();
-    for store in ["worked.fps", "crowded.fps", "empty.fps"] {
-        for file in ["MANIFEST", "segment-0000000000000001.fps"] {
-            let kept = std::fs::read(golden().join(store).join(file)).unwrap();
-            let made = std::fs::read(folder.path().join(store).join(file)).unwrap();
+    for store in ["worked.fps", "crowded.fps", "empty.fps", "lived.fps"] {
+        let mut files: Vec<_> = std::fs::read_dir(golden().join(store))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        let expected = if store == "lived.fps" { 5 } else { 2 };
+        assert_eq!(files.len(), expected, "{files:?}");
+        for file in files {
+            let kept = std::fs::read(golden().join(store).join(&file)).unwrap();
+            let made = std::fs::read(folder.path().join(store).join(&file)).unwrap();
             assert!(kept == made, "{store}/{file} differs: format-spec.md and changelog too?");
         }
     }
@@ -26,9 +33,12 @@ fn the_golden_stores_are_written_byte_for_byte() {
 
 #[test]
 fn the_golden_stores_are_sound_and_answer() {
-    for (store, fingerprints, ids) in
-        [("worked.fps", 5, 6), ("crowded.fps", 6000, 5050), ("empty.fps", 0, 0)]
-    {
+    for (store, fingerprints, ids) in [
+        ("worked.fps", 5, 6),
+        ("crowded.fps", 6000, 5050),
+        ("empty.fps", 0, 0),
+        ("lived.fps", 4, 4),
+    ] {
         let path = golden().join(store);
         let report = verify(&path, 50).unwrap();
         assert!(report.is_sound(), "{store}: {:?}", report.faults);

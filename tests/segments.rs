@@ -14,7 +14,7 @@ const SEGMENT: &str = "segment-0000000000000001.fps";
 /// The manifest entry of the only segment of a store, under another number (format-spec.md, 3).
 fn entry(store: &Path, number: u64) -> Vec<u8> {
     let manifest = fs::read(store.join("MANIFEST")).unwrap();
-    [&number.to_le_bytes()[..], &manifest[40..64]].concat()
+    [&number.to_le_bytes()[..], &manifest[40..96]].concat()
 }
 
 /// Puts the segments of several stores into one, numbered from 1.

@@ -42,5 +42,22 @@ for input in bare numbers texts crowded one none; do
             cmp "$folder/ours" "$folder/theirs"
         done
     done
+    # The same store, grown and shrunk: two segments, deletions in both, then one without.
+    store="$folder/$input-grown.fps"
+    half=$(($(wc -l <"$folder/$input.tsv") / 2))
+    head -n "$half" "$folder/$input.tsv" | "$fpstore" build - -s "$store" --scheme 2 --quiet 2>/dev/null
+    tail -n "+$half" "$folder/$input.tsv" | "$fpstore" add - -s "$store" --scheme 4 --label later --no-compact --quiet
+    sed -n '3~7p' "$folder/$input.tsv" | cut -f 2 >"$folder/gone-ids"
+    sed -n '5~9p' "$folder/$input.tsv" >"$folder/gone"
+    "$fpstore" delete --ids "$folder/gone-ids" -s "$store" --quiet || [ $? -eq 1 ]
+    "$fpstore" delete --fingerprints "$folder/gone" -s "$store" --quiet || [ $? -eq 1 ]
+    "$fpstore" dump -s "$store" >"$folder/ours"
+    python3 tools/fpstore_reader.py dump "$store" >"$folder/theirs"
+    cmp "$folder/ours" "$folder/theirs"
+    "$fpstore" verify -s "$store" --quiet
+    python3 tools/fpstore_reader.py verify "$store" >/dev/null
+    "$fpstore" compact --one -s "$store" --quiet
+    "$fpstore" dump -s "$store" >"$folder/theirs"
+    cmp "$folder/ours" "$folder/theirs"
     echo "$input: same dump and answers for schemes 1, 2, 4, 14"
 done

@@ -2,7 +2,7 @@
 """A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
 
     fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
-    fpstore_reader.py verify STORE         check rules R-1 to R-24
+    fpstore_reader.py verify STORE         check rules R-1 to R-26
     fpstore_reader.py query STORE HEX K    what is within K bits, by a pass over table 0
 
 Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
@@ -72,6 +72,8 @@ class File:
 
 class Segment(File):
     """One segment file. Making one checks what is to be checked when a store is opened."""
+
+    deletions = None
 
     def __init__(self, path):
         super().__init__(path)
@@ -285,6 +287,50 @@ class Segment(File):
         self.ids()
 
 
+class Deletions(File):
+    """What is deleted of one segment: ranks that are gone, and positions of single ids by rank."""
+
+    def __init__(self, path, segment):
+        super().__init__(path)
+        data, need = self.data, self.need
+        self.check_start(b"\x89FPD\r\n\x1a\n", 44, 26)
+        crc = self.check_crc(len(data))
+        of, entries, gone_count, self.id_count = struct.unpack_from("<IQQQ", data, 12)
+        need(of == segment.header_crc, 26, 12, f"of the segment {of:08x}")
+        self.gone, self.positions, at, least = set(), {}, 40, 0
+        for _ in range(entries):
+            rank, positions, at = self.entry(at, least)
+            need(rank < segment.count, 26, at, f"rank {rank} of {segment.count}")
+            least = rank + 1
+            if positions:
+                self.positions[rank] = positions
+            else:
+                self.gone.add(rank)
+        need(at == len(data) - 4, 26, at, "bytes after the last entry")
+        need(len(self.gone) == gone_count, 26, 24, f"{len(self.gone)} fingerprints are gone")
+        self.facts = (gone_count, self.id_count, crc)
+
+    def entry(self, at, least):
+        end = len(self.data) - 4
+        rank, at = self.varint(self.data, at, end, 0, 26)
+        count, at = self.varint(self.data, at, end, 0, 26)
+        positions, next_position = set(), 0
+        for _ in range(count):
+            position, at = self.varint(self.data, at, end, 0, 26)
+            positions.add(next_position + position)
+            next_position += position + 1
+        return least + rank, positions, at
+
+    def verify(self, segment):
+        ids = segment.ids()
+        for rank, positions in self.positions.items():
+            there = len(ids[rank])
+            self.need(max(positions) < there and len(positions) < there, 26, 40,
+                      f"positions of rank {rank}, which has {there} ids")
+        count = sum(map(len, self.positions.values())) + sum(len(ids[rank]) for rank in self.gone)
+        self.need(count == self.id_count, 26, 32, f"{count} ids are gone")
+
+
 class Manifest(File):
     """The manifest and the segments that it names."""
 
@@ -294,15 +340,20 @@ class Manifest(File):
         self.check_start(b"\x89FPM\r\n\x1a\n", 36, 22)
         count, self.generation, next_number = struct.unpack_from("<IQQ", data, 12)
         need(count <= 65536, 22, 12, f"{count} segments")
-        label_at = 32 + 32 * count
+        label_at = 32 + 64 * count
         need(label_at + 4 <= len(data), 22, 12, f"{count} segments in {len(data)} bytes")
         self.check_crc(len(data))
         self.entries, numbers = [], set()
-        for at in range(32, 32 + 32 * count, 32):
+        for at in range(32, 32 + 64 * count, 64):
             number, *facts, label_len = struct.unpack_from("<QQQII", data, at)
-            need(number < next_number, 22, at, f"segment number {number}, next is {next_number}")
-            need(number not in numbers, 22, at, f"segment number {number} twice")
-            numbers.add(number)
+            deletion, *gone, reserved = struct.unpack_from("<QQQII", data, at + 32)
+            need(reserved == 0, 5, at + 60, "reserved bytes are not zero")
+            need(deletion or not any(gone), 25, at + 32, "deletions without a file")
+            need(gone[0] <= facts[1], 25, at + 40, f"{gone[0]} deleted of {facts[1]}")
+            for one in [number] + [deletion] * (deletion > 0):
+                need(one < next_number, 22, at, f"file number {one}, next is {next_number}")
+                need(one not in numbers, 22, at, f"file number {one} twice")
+                numbers.add(one)
             label_end = label_at + label_len
             need(label_len <= 255 and label_end + 4 <= len(data), 24, at + 28, "label too long")
             label = self.text(data[label_at:label_end], 24, label_at)
@@ -310,13 +361,18 @@ class Manifest(File):
             need(plain, 24, label_at, "the label has a control character")
             label_at = label_end
             path = os.path.join(store, f"segment-{number:016x}.fps")
-            self.entries.append((at, path, tuple(facts)))
+            deletion = deletion and os.path.join(store, f"deletion-{deletion:016x}.fpd")
+            self.entries.append((at, path, tuple(facts), deletion, tuple(gone)))
         need(label_at + 4 == len(data), 24, label_at, "bytes after the last label")
 
     def segments(self):
         segments = []
-        for at, path, facts in self.entries:
+        for at, path, facts, deletion, gone in self.entries:
             segment = Segment(path)
+            if deletion:
+                segment.deletions = Deletions(deletion, segment)
+                found = segment.deletions.facts
+                self.need(found == gone, 25, at + 40, f"{deletion} has {found}, its entry {gone}")
             found = (len(segment.data), segment.count, segment.header_crc)
             self.need(found == facts, 23, at, f"{path} has {found}, its entry {facts}")
             segments.append(segment)
@@ -393,8 +449,13 @@ def union(store):
     """Each fingerprint once and in order, with the ids of all segments in the order of those."""
     ids_of = {}
     for segment in open_store(store):
-        for fingerprint, ids in zip(segment.table(0), segment.ids()):
-            ids_of.setdefault(fingerprint, []).extend(ids)
+        deletions = segment.deletions
+        for rank, (fingerprint, ids) in enumerate(zip(segment.table(0), segment.ids())):
+            if deletions and rank in deletions.gone:
+                continue
+            gone = deletions.positions.get(rank, ()) if deletions else ()
+            live = [text for position, text in enumerate(ids) if position not in gone]
+            ids_of.setdefault(fingerprint, []).extend(live)
     return sorted(ids_of.items())
 
 
@@ -420,6 +481,8 @@ def query(store, digits, distance):
 def verify(store):
     for segment in open_store(store):
         segment.verify()
+        if segment.deletions:
+            segment.deletions.verify(segment)
     print("sound")
     return 0
 

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdRef, Scheme, Writer};
 
 /// The records of format-spec.md, section 8.
 const WORKED_EXAMPLE: [(u64, &str); 6] = [
@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 pub fn make(folder: &Path) -> Result<(), Error> {
     worked_example(&folder.join("worked.fps"))?;
     crowded(&folder.join("crowded.fps"))?;
+    lived(&folder.join("lived.fps"))?;
     empty(&folder.join("empty.fps"))
 }
 
@@ -56,6 +57,19 @@ fn crowded(path: &Path) -> Result<(), Error> {
         builder.push_bare(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
     }
     builder.finish().map(drop)
+}
+
+/// Two segments, the second with a label, and deletions in both: single ids and whole fingerprints.
+fn lived(path: &Path) -> Result<(), Error> {
+    worked_example(path)?;
+    let mut builder = Builder::append(path, options("2")?.label("2026-11"))?;
+    for (value, id) in [(0x0123_4567_89ab_cdef, "d.html"), (1 << 63, "e.html")] {
+        builder.push(Fingerprint::new(value), id)?;
+    }
+    builder.finish()?;
+    let mut writer = Writer::open(path)?;
+    writer.delete_ids(["a.html", "b.html", "d.html"].map(IdRef::Text))?;
+    writer.delete_fingerprints(&[Fingerprint::new(u64::MAX)]).map(drop)
 }
 
 fn empty(path: &Path) -> Result<(), Error> {

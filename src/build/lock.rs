@@ -21,7 +21,7 @@ const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
 
 /// The writer lock of a store. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
-pub(super) struct WriterLock(File);
+pub(crate) struct WriterLock(File);
 
 impl Drop for WriterLock {
     fn drop(&mut self) {

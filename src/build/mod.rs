@@ -1,7 +1,9 @@
 //! Making stores: fingerprints and ids in any order go in, a published store comes out.
 
+mod assembly;
 mod budget;
 mod choice;
+mod folder;
 mod input;
 mod lock;
 mod options;
@@ -15,26 +17,27 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use assembly::Gathering;
 pub(crate) use budget::share_out;
 pub use choice::SchemeChoice;
+pub(crate) use folder::{Folder, Fresh, SegmentFile};
 pub use input::{
     InputFormat, InputOptions, InputSummary, Record, SkippedRecord, estimate_input, read_records,
 };
 pub use options::{BuildOptions, IdPolicy};
+pub(crate) use publish::{Purpose, Target, open_folder, publish_new};
 pub use report::BuildReport;
+pub(crate) use report::Clock;
 pub use space::InputEstimate;
+pub(crate) use space::check as check_space_for;
 
-use crate::build::publish::{Purpose, Target};
-use crate::build::report::Clock;
-use crate::build::tables::Contents;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::header::FINGERPRINT_COUNT_MAX;
 use crate::format::manifest::fault_of_label;
 use crate::id::IdRef;
-use crate::sort::{RecordSorter, Resources};
+use crate::sort::Resources;
 use crate::store::Store;
-use crate::watch::{Phase, Watch};
+use crate::watch::Phase;
 
 /// Makes a store from fingerprints in any order.
 ///
@@ -64,8 +67,7 @@ pub struct Builder {
     target: Target,
     options: BuildOptions,
     resources: Resources,
-    sorter: RecordSorter,
-    watch: Watch,
+    records: Gathering,
     clock: Clock,
 }
 
@@ -119,11 +121,11 @@ impl Builder {
     /// ```
     pub fn append(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let path = path.into();
-        let target = Target::claim(path.clone(), Purpose::Append)?;
+        let target = Target::claim(path.clone(), Purpose::Change)?;
         if let Some(recipe) = Store::open(path)?.recipe()
-            && *recipe != options.recipe
+            && recipe != options.recipe
         {
-            let (store, given) = (recipe.clone(), options.recipe);
+            let (store, given) = (recipe, options.recipe);
             return Err(Error::RecipeMismatch { store, given });
         }
         Builder::start(target, options)
@@ -139,9 +141,8 @@ impl Builder {
         };
         std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
         let resources = options.resources(folder)?;
-        let sorter = RecordSorter::new(resources.clone(), options.ids == IdPolicy::Text);
-        let watch = Watch::new(options.observer.clone(), Phase::Read, None);
-        Ok(Builder { target, options, resources, sorter, watch, clock: Clock::start() })
+        let records = Gathering::new(options.ids, &resources, options.observer.clone());
+        Ok(Builder { target, options, resources, records, clock: Clock::start() })
     }
 
     /// Takes a fingerprint with an id. The same id may come again and is then kept again.
@@ -153,11 +154,7 @@ impl Builder {
     /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
     /// * [`Error::Interrupted`] if the observer says so.
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
-        match self.options.ids.admit(id.into())? {
-            Some(id) => self.sorter.push(fingerprint.value(), id)?,
-            None => self.sorter.push_bare(fingerprint.value())?,
-        }
-        self.watch.tick(1)
+        self.records.push(fingerprint, id.into())
     }
 
     /// Takes a fingerprint without an id.
@@ -166,8 +163,7 @@ impl Builder {
     ///
     /// As [`Builder::push`], except that there is no id to refuse.
     pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
-        self.sorter.push_bare(fingerprint.value())?;
-        self.watch.tick(1)
+        self.records.push_bare(fingerprint)
     }
 
     /// Takes all records of the file at `path`, or of standard input if it is `-`, read and
@@ -193,24 +189,14 @@ impl Builder {
         &mut self,
         path: &Path,
         options: &InputOptions,
-        mut show: impl FnMut(Fingerprint),
+        show: impl FnMut(Fingerprint),
     ) -> Result<InputSummary> {
-        let (sorter, watch) = (&mut self.sorter, &self.watch);
-        input::read_batches(path, options, self.options.ids, self.resources.threads, |batch| {
-            match batch {
-                Some(batch) => {
-                    batch.keys().for_each(|key| show(Fingerprint::new(key)));
-                    sorter.push_batch(batch)?;
-                    watch.tick(batch.count())
-                }
-                None => watch.report(),
-            }
-        })
+        self.records.read(path, options, show)
     }
 
     /// Records taken so far.
     pub fn record_count(&self) -> u64 {
-        self.sorter.count()
+        self.records.count()
     }
 
     /// Says what will come, so that progress has a total, and checks that the disks have room
@@ -220,8 +206,7 @@ impl Builder {
     ///
     /// [`Error::NoSpace`] if a disk is too full.
     pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
-        self.watch =
-            Watch::new(self.options.observer.clone(), Phase::Read, Some(input.record_count));
+        self.records.expect(input.record_count);
         if check_space {
             space::check(input, &self.options, &self.resources, self.target.temporary_folder())?;
         }
@@ -248,34 +233,15 @@ impl Builder {
     ///
     /// As [`Builder::finish`].
     pub fn finish_and_report(self) -> Result<(Store, BuildReport)> {
-        let Builder { target, options, resources, sorter, watch, mut clock } = self;
-        let record_count = sorter.count();
-        clock.ended(Phase::Read);
-        let watch = watch.next(Phase::Sort, Some(record_count));
-        watch.report()?;
-        let mut records = sorter.finish()?;
-        let distinct = records.distinct(|count| watch.tick(count))?;
-        if distinct.count > FINGERPRINT_COUNT_MAX {
-            let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
-            return Err(Error::TooLarge { reason });
-        }
-        let scheme = options.scheme.for_values(&distinct)?;
-        clock.ended(Phase::Sort);
-        let contents = Contents {
-            options: &options,
-            scheme: &scheme,
-            resources: &resources,
-            records: &records,
-            distinct: &distinct,
-        };
-        let store = target.publish(&options.label, |file| {
-            contents.write(file, &mut clock, &watch)?;
-            watch.next(Phase::Publish, None).report()
-        })?;
+        let Builder { target, options, resources, records, mut clock } = self;
+        let record_count = records.count();
+        let assembly = records.assemble(|_| Ok(options.scheme.clone()), &mut clock)?;
+        let store = target
+            .publish(&options.label, |file| assembly.write(file, &options.recipe, &mut clock))?;
         clock.ended(Phase::Publish);
         let mut report = clock.report;
         report.record_count = record_count;
-        report.fingerprint_count = distinct.count;
+        report.fingerprint_count = assembly.fingerprint_count();
         report.temporary_len = resources.folder.most_held();
         Ok((store, report))
     }
@@ -283,7 +249,7 @@ impl Builder {
 
 impl IdPolicy {
     /// The id as it is kept, if it is.
-    fn admit(self, id: IdRef<'_>) -> Result<Option<IdRef<'_>>> {
+    pub(crate) fn admit(self, id: IdRef<'_>) -> Result<Option<IdRef<'_>>> {
         let IdRef::Text(text) = id else {
             return Ok((self != IdPolicy::None).then_some(id));
         };

@@ -20,18 +20,18 @@ pub struct BuildReport {
 
 /// Notes the times of phases.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     since: Instant,
-    pub(super) report: BuildReport,
+    pub(crate) report: BuildReport,
 }
 
 impl Clock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Clock { since: Instant::now(), report: BuildReport::default() }
     }
 
     /// The phase that ends here.
-    pub(super) fn ended(&mut self, phase: Phase) {
+    pub(crate) fn ended(&mut self, phase: Phase) {
         let now = Instant::now();
         self.report.phases.push((phase, now - self.since));
         self.since = now;

@@ -38,7 +38,7 @@ struct Needs {
 }
 
 /// Checks that there is room for a build of about this input.
-pub(super) fn check(
+pub(crate) fn check(
     input: &InputEstimate,
     options: &BuildOptions,
     resources: &Resources,

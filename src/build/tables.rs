@@ -1,8 +1,7 @@
 //! Writing the segment: the distinct values permuted, sorted and encoded table by table, then
 //! the ids in the order of the first table.
 
-use super::BuildOptions;
-use super::publish::SegmentFile;
+use super::SegmentFile;
 use super::report::Clock;
 use super::shape;
 use crate::bits::permutation::Permutation;
@@ -11,6 +10,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::header::TableDescriptor;
 use crate::format::id_records::{IdLayout, id_len_for};
 use crate::id::IdKind;
+use crate::recipe::Recipe;
 use crate::scheme::Scheme;
 use crate::segment::write::{SegmentSpec, SegmentWriter};
 use crate::sort::{IdColumn, RecordSorter, Resources, SortedRecords, SortedValues, ValueSorter};
@@ -18,7 +18,7 @@ use crate::watch::{Phase, Watch};
 
 /// What the segment is made from.
 pub(super) struct Contents<'a> {
-    pub(super) options: &'a BuildOptions,
+    pub(super) recipe: &'a Recipe,
     pub(super) scheme: &'a Scheme,
     pub(super) resources: &'a Resources,
     pub(super) records: &'a SortedRecords,
@@ -43,7 +43,7 @@ impl Contents<'_> {
             table_count: scheme.masks().len(),
             tuned_k: scheme.tuned_k(),
             ids: self.id_layout(),
-            recipe: self.options.recipe.clone(),
+            recipe: self.recipe.clone(),
             scratch: self.resources.folder.clone(),
         };
         let mut writer = SegmentWriter::new(file, &path, spec)?;

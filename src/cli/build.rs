@@ -85,11 +85,22 @@ pub(super) struct BuildArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum IdsArg {
+pub(super) enum IdsArg {
     Auto,
     None,
     U64,
     Text,
+}
+
+impl From<IdsArg> for IdPolicy {
+    fn from(arg: IdsArg) -> IdPolicy {
+        match arg {
+            IdsArg::Auto => IdPolicy::Auto,
+            IdsArg::None => IdPolicy::None,
+            IdsArg::U64 => IdPolicy::U64,
+            IdsArg::Text => IdPolicy::Text,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -122,21 +133,26 @@ pub(super) fn run(args: &BuildArgs) -> anyhow::Result<Verdict> {
     }
     let mut builder = Builder::with_options(&args.store.store, options)?;
     let mut doctor = (!args.quiet).then(|| Gatherer::with_exact_max(LOOKED_AT_MAX));
-    let show = |fingerprint| {
+    let mut show = |fingerprint| {
         if let Some(doctor) = &mut doctor {
             doctor.push(fingerprint);
         }
     };
     let read = match documents.filter(Documents::are_given) {
-        Some(documents) => documents.push_all(&files, &mut builder, &work, show).map(|summary| {
-            work.aside(|| {
-                if !args.quiet {
-                    args.documents.tell();
-                }
-                documents::report(&summary);
-            });
-            None
-        }),
+        Some(documents) => documents
+            .push_all(&files, &work, |fingerprint, id| {
+                show(fingerprint);
+                builder.push(fingerprint, id)
+            })
+            .map(|summary| {
+                work.aside(|| {
+                    if !args.quiet {
+                        args.documents.tell();
+                    }
+                    documents::report(&summary);
+                });
+                None
+            }),
         None => read_fingerprints(args, &files, &mut builder, &work, show).map(Some),
     };
     let read_len = read.inspect_err(|_| work.lost(builder.record_count()))?;
@@ -174,13 +190,8 @@ fn read_fingerprints(
 
 fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
     let scheme = scheme_of(&args.scheme, args.k, args.budget)?;
-    let ids = match args.ids {
-        IdsArg::Auto => IdPolicy::Auto,
-        IdsArg::None => IdPolicy::None,
-        IdsArg::U64 => IdPolicy::U64,
-        IdsArg::Text => IdPolicy::Text,
-    };
-    let mut options = BuildOptions::default().scheme(scheme).ids(ids).replace(args.force);
+    let mut options =
+        BuildOptions::default().scheme(scheme).ids(args.ids.into()).replace(args.force);
     options.memory = args.effort.memory.map(|memory| memory.as_u64());
     options.threads = args.effort.threads.map(usize::from);
     options.temp_dir.clone_from(&args.effort.temp_dir);

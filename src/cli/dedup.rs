@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::{Dedup, DocumentPair, Fate, Recipe, Store, dedup, read_records};
+use fpstore::{
+    Dedup, DocumentPair, Fate, Recipe, Store, Writer, WriterOptions, dedup, read_records,
+};
 use tempfile::TempPath;
 
 use super::Verdict;
+use super::dedup_stream;
 use super::effort::{EffortArgs, Work};
+use super::follow::BatchArgs;
 use super::join_input::{Ids, ReadArgs, join_options, split_place, temporary_store};
 use super::output::{IdPrinter, counted};
 use super::sink::{OutputArgs, Sink};
@@ -26,12 +30,19 @@ they do. Records are compared by fingerprint; ids only name them.
 'new'. Each new record has a line for each stored document that it is near, and a record dropped by --within one \
 line for the record that stays in its place. Lines are by ascending new fingerprint, the stored ones first.
 
+--add then adds the records that stay to the store: all of them, once the output is written, or none. With --add and - as NEW \
+the records of standard input are answered line by line, each as soon as it is known, and later ones see earlier ones: \
+'new', fingerprint and id for a record that is new and will be remembered; 'near', fingerprint, id, the stored fingerprint, its \
+distance and its first id for one that is not. They are committed --batch-count at a time or every --batch-seconds; \
+after a crash up to that many may be new once more. With --batch-count 1 each is durable before it is answered.
+
 Takes 24 bytes of memory for each new fingerprint beside the join.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore dedup --against pages.fps new.tsv.zst -o kept.tsv --matches dropped.tsv
   fpstore dedup --within corpus.tsv | zstd > unique.tsv.zst
+  crawler | fpstore dedup --against pages.fps --add -
 
 Exit status: 0 done, 2 could not.";
 
@@ -48,12 +59,20 @@ pub(super) struct DedupArgs {
     /// Also find near-duplicates among the new records; the first one stays
     #[arg(long)]
     within: bool,
+    /// Add the records that stay to the store; with - each is answered as it comes
+    #[arg(long, requires = "against")]
+    add: bool,
+    /// With --add: what the new segment is called
+    #[arg(long, value_name = "LABEL", default_value = "", requires = "add")]
+    label: String,
     /// The distance in bits, inclusive; default: the one the store was built for, else 3
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
     /// Write what each dropped record is near to FILE
     #[arg(long, value_name = "FILE")]
     matches: Option<PathBuf>,
+    #[command(flatten)]
+    batch: BatchArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -66,8 +85,25 @@ pub(super) struct DedupArgs {
 }
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Verdict> {
-    let stored = args.against.as_deref().map(Store::open).transpose()?;
+    let mut stored = args.against.as_deref().map(Store::open).transpose()?;
     let k = args.k.unwrap_or_else(|| stored.as_ref().map_or(3, Store::tuned_k));
+    let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
+    if let (true, Some(path)) = (is_stream, &args.against) {
+        if args.files.len() > 1 || args.matches.is_some() || args.output.output.is_some() {
+            bail!(
+                "--add with - takes and answers standard input alone; leave out files, -o and --matches"
+            );
+        }
+        return dedup_stream::run(
+            path,
+            k,
+            args.label.as_str(),
+            &args.batch,
+            &args.read,
+            &args.effort,
+            args.quiet,
+        );
+    }
     let mut out = args.output.open()?;
     if args.matches.is_some() && args.matches == args.output.output {
         bail!("--matches and --output name the same file");
@@ -75,8 +111,19 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Verdict> {
     let matches = args.matches.as_deref().map(|path| Sink::file(path, args.output.force));
     let mut matches = matches.transpose()?;
     let work = Work::start(&args.effort, args.quiet)?;
+    // The lock is held from the first look at the store on, so that what is new stays new.
+    let mut writer = match &args.against {
+        Some(path) if args.add => {
+            let mut options = WriterOptions::default().label(&args.label);
+            args.effort.limit(&mut options, &work);
+            let writer = Writer::with_options(path, options)?;
+            stored = Some(writer.store().clone());
+            Some(writer)
+        }
+        _ => None,
+    };
     let inputs = Inputs::hold(&args.files, &args.effort)?;
-    let recipe = stored.as_ref().and_then(Store::recipe).cloned();
+    let recipe = stored.as_ref().and_then(Store::recipe);
     let recipe = recipe.unwrap_or_else(Recipe::external);
     let opened =
         temporary_store(&inputs.files, &args.read, recipe, &args.effort, &work, Ids::WithPlaces)?;
@@ -98,17 +145,23 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Verdict> {
     if let Some(matches) = &mut matches {
         write_matches(&done, matches)?;
     }
-    write_kept(args, &inputs.files, &kept, &mut out, &work)?;
-    work.done();
+    write_kept(args, &inputs.files, &kept, &mut out, writer.as_mut(), &work)?;
     out.finish()?;
     if let Some(matches) = matches {
         matches.finish()?;
     }
+    drop((done, opened, stored));
+    if let Some(mut writer) = writer {
+        writer.commit()?;
+        writer.finish()?;
+    }
+    work.done();
     if !args.quiet {
         say!(
-            "fpstore: {}: {} kept, {} dropped",
+            "fpstore: {}: {} {}, {} dropped",
             counted(count, "new record", "new records"),
             counted(kept_count, "record", "records"),
+            if args.add { "kept and added" } else { "kept" },
             counted(count - kept_count, "record", "records"),
         );
     }
@@ -121,6 +174,7 @@ fn write_kept(
     files: &[PathBuf],
     kept: &Places,
     out: &mut Sink,
+    mut writer: Option<&mut Writer>,
     work: &Work,
 ) -> anyhow::Result<()> {
     let printer = IdPrinter::for_sink(out);
@@ -132,6 +186,12 @@ fn write_kept(
             place += 1;
             if !is_kept {
                 return work.check();
+            }
+            if let Some(writer) = &mut writer {
+                match record.id {
+                    Some(id) => writer.push(record.fingerprint, id)?,
+                    None => writer.push_bare(record.fingerprint)?,
+                }
             }
             let written = match record.id {
                 Some(id) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fpstore::{
-    Builder, DocumentFormat, DocumentOptions, DocumentSummary, Error, Fingerprint, HashedDocument,
+    DocumentFormat, DocumentOptions, DocumentSummary, Error, Fingerprint, HashedDocument, IdRef,
     Recipe, SimHasher, Store, TextEncoding, hash_documents,
 };
 
@@ -182,6 +182,23 @@ impl DocumentArgs {
     }
 }
 
+impl DocumentArgs {
+    /// As [`DocumentArgs::prepare`], for a store that is there: documents go by its recipe unless another is given.
+    pub(super) fn prepare_for(
+        &self,
+        store: &Store,
+        skip_bad: bool,
+    ) -> anyhow::Result<Option<Documents>> {
+        match store.recipe() {
+            Some(recipe) if self.docs && !self.recipe.is_given() => {
+                let hasher = self.recipe.hasher_of(&recipe)?;
+                Ok(Some(Documents { hasher, options: Some(self.reading.options(skip_bad)?) }))
+            }
+            _ => self.prepare(skip_bad),
+        }
+    }
+}
+
 impl Documents {
     /// How the fingerprints are made.
     pub(super) fn recipe(&self) -> Recipe {
@@ -193,21 +210,17 @@ impl Documents {
         self.options.is_some()
     }
 
-    /// Pushes the fingerprints of all documents, and shows them.
+    /// Hands the fingerprints of all documents to `push`.
     pub(super) fn push_all(
         &self,
         files: &[PathBuf],
-        builder: &mut Builder,
         work: &Work,
-        mut show: impl FnMut(Fingerprint),
+        mut push: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), Error>,
     ) -> anyhow::Result<DocumentSummary> {
         let options = self.options.clone().unwrap_or_default().observer(work.observer());
         let summary =
             hash_documents(files, &self.hasher, &options, |document| match document.fingerprint {
-                Some(fingerprint) => {
-                    show(fingerprint);
-                    builder.push(fingerprint, document.id)
-                }
+                Some(fingerprint) => push(fingerprint, document.id),
                 None => Ok(()),
             })?;
         Ok(summary)

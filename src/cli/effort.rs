@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
-use fpstore::{Observer, Phase, Progress};
+use fpstore::{Observer, Phase, Progress, WriterOptions};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::output::counted;
@@ -50,6 +50,17 @@ enum ProgressArg {
 pub(super) struct Work {
     interrupted: Arc<AtomicBool>,
     bar: Arc<Bar>,
+}
+
+impl EffortArgs {
+    /// Has a writer keep to this, and be interrupted.
+    pub(super) fn limit(&self, options: &mut WriterOptions, work: &Work) {
+        options.memory = self.memory.map(|memory| memory.as_u64());
+        options.threads = self.threads.map(usize::from);
+        options.temp_dir.clone_from(&self.temp_dir);
+        options.skip_space_check = self.skip_space_check;
+        options.observer = Some(work.observer());
+    }
 }
 
 impl Work {
@@ -118,6 +129,11 @@ impl Work {
             true => Err(fpstore::Error::Interrupted),
             false => Ok(()),
         }
+    }
+
+    /// Goes on whatever was asked, for a last step that is short.
+    pub(super) fn deafen(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
     }
 
     /// Prints lines without disturbing the bar.

@@ -53,9 +53,15 @@ struct Report {
 struct Segment {
     number: u64,
     file: String,
+    label: String,
     bytes: u64,
+    /// In the file, with those that are deleted.
     fingerprints: u64,
     ids: u64,
+    deleted_fingerprints: u64,
+    deleted_ids: u64,
+    /// Since the file was written.
+    age_seconds: Option<u64>,
     id_kind: &'static str,
     tuned_k: u32,
     /// 64 - log2 n + log2 e, the fewest bits a random set can take for each of its members.
@@ -105,11 +111,54 @@ impl Report {
             writeln!(out, "{:14} {line}", if number == 0 { "recipe" } else { "" })?;
         }
         writeln!(out, "generation     {}", self.generation)?;
+        self.write_segments(out)?;
         for segment in &self.segments {
             segment.write_text(out)?;
         }
         Ok(())
     }
+}
+
+impl Report {
+    /// A line for each segment, the oldest first.
+    fn write_segments(&self, out: &mut impl Write) -> std::io::Result<()> {
+        writeln!(
+            out,
+            "\n  {:>7}  {:<12} {:>14} {:>12} {:>12} {:>10}  {:>6}  {:>2}  {:>6}",
+            "segment",
+            "label",
+            "fingerprints",
+            "deleted",
+            "deleted ids",
+            "size",
+            "tables",
+            "k",
+            "age"
+        )?;
+        for segment in &self.segments {
+            writeln!(
+                out,
+                "  {:>7}  {:<12} {:>14} {:>12} {:>12} {:>10}  {:>6}  {:>2}  {:>6}",
+                segment.number,
+                if segment.label.is_empty() { "-" } else { &segment.label },
+                grouped(segment.fingerprints),
+                grouped(segment.deleted_fingerprints),
+                grouped(segment.deleted_ids),
+                bytes(segment.bytes),
+                segment.tables.len(),
+                segment.tuned_k,
+                segment.age_seconds.map_or("-".into(), age),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds in the largest unit that leaves at least two.
+fn age(seconds: u64) -> String {
+    let units = [("d", 86_400), ("h", 3600), ("min", 60)];
+    let unit = units.into_iter().find(|(_, len)| seconds / len >= 2).unwrap_or(("s", 1));
+    format!("{} {}", seconds / unit.1, unit.0)
 }
 
 impl Segment {
@@ -130,9 +179,13 @@ impl Segment {
         Segment {
             number: info.number,
             file: info.path.display().to_string(),
+            label: info.label.clone(),
             bytes: info.file_len,
             fingerprints: info.fingerprint_count,
             ids: info.id_count,
+            deleted_fingerprints: info.deleted_fingerprints,
+            deleted_ids: info.deleted_ids,
+            age_seconds: info.written.and_then(|at| at.elapsed().ok()).map(|age| age.as_secs()),
             id_kind: info.id_kind.name(),
             tuned_k: info.tuned_k,
             information_limit: info.information_limit(),

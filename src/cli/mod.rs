@@ -3,21 +3,27 @@
 #[macro_use]
 mod output;
 
+mod add;
 mod budget;
 mod build;
 mod cluster;
 #[cfg(feature = "parquet")]
 mod cluster_table;
+mod compact;
 mod compare;
 mod completions;
 mod costs;
 mod curve;
 mod dedup;
+mod dedup_stream;
+mod delete;
 mod df;
 mod documents;
 mod dump;
 mod effort;
 mod evaluate;
+mod expire;
+mod follow;
 mod info;
 mod join_input;
 mod pairs;
@@ -30,6 +36,7 @@ mod recipe_args;
 mod simhash;
 mod sink;
 mod stats;
+mod transfer;
 mod verify;
 
 use std::io;
@@ -43,9 +50,10 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
   fpstore query c0f1789bed2eb9b8      what is within 3 bits of it, and whose is it
+  fpstore add more.tsv                add to it; 'delete', 'expire' and 'compact' take away
   fpstore info                        what the store holds and how large it is
 
-Exit status: 0 found or done, 1 nothing within k (query) or damaged (verify), 2 could not answer.";
+Exit status: 0 found or done, 1 nothing found (query, delete, expire) or damaged (verify), 2 could not.";
 
 /// What a report of a problem should say.
 const LONG_VERSION: &str =
@@ -62,10 +70,16 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Build(build::BuildArgs),
+    Add(add::AddArgs),
     Query(query::QueryArgs),
     Pairs(pairs::PairsArgs),
     Cluster(cluster::ClusterArgs),
     Dedup(dedup::DedupArgs),
+    Delete(delete::DeleteArgs),
+    Expire(expire::ExpireArgs),
+    Compact(compact::CompactArgs),
+    Import(transfer::ImportArgs),
+    Export(transfer::ExportArgs),
     Info(info::InfoArgs),
     Stats(stats::StatsArgs),
     Plan(plan::PlanArgs),
@@ -127,6 +141,12 @@ pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Build(args) => build::run(args),
+        Command::Add(args) => add::run(args),
+        Command::Delete(args) => delete::run(args),
+        Command::Expire(args) => expire::run(args),
+        Command::Compact(args) => compact::run(args),
+        Command::Import(args) => transfer::run_import(args),
+        Command::Export(args) => transfer::run_export(args),
         Command::Query(args) => query::run(args),
         Command::Pairs(args) => pairs::run(args),
         Command::Cluster(args) => cluster::run(args),
@@ -147,18 +167,22 @@ pub(crate) fn run() -> ExitCode {
         Ok(Verdict::No) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if matches!(error.downcast_ref(), Some(Error::Interrupted)) => {
-            say!("fpstore: interrupted; nothing was changed");
+            match cli.command {
+                Command::Compact(_) => say!("fpstore: interrupted; merges that were done stay"),
+                _ => say!("fpstore: interrupted; nothing was changed"),
+            }
             ExitCode::from(effort::INTERRUPTED)
         }
         Err(error) => {
             say!("fpstore: {error:#}");
             let cause = error.downcast_ref::<Error>();
-            use Command::{Build, Df, Simhash, Stats};
-            let can_skip = matches!(cli.command, Build(_) | Df(_) | Simhash(_) | Stats(_));
+            use Command::{Add, Build, Df, Simhash, Stats};
+            let can_skip = matches!(cli.command, Add(_) | Build(_) | Df(_) | Simhash(_) | Stats(_));
             if can_skip && matches!(cause, Some(Error::BadInput { .. })) {
                 say!("fpstore: --skip-bad counts bad records and goes on");
             }
-            if let Some(hint) = cause.and_then(hint) {
+            let makes_new = matches!(cli.command, Build(_));
+            if let Some(hint) = cause.and_then(|cause| hint(cause, makes_new)) {
                 say!("fpstore: {hint}");
             }
             ExitCode::from(2)
@@ -176,15 +200,16 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// What to do next about an error.
-fn hint(error: &Error) -> Option<String> {
+fn hint(error: &Error, may_replace: bool) -> Option<String> {
     match error {
         Error::NoStore { path } => {
             Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
         }
-        Error::StoreExists { .. } => Some("--force replaces it once the new one is whole".into()),
+        Error::StoreExists { .. } if may_replace => Some("--force replaces it once the new one is whole".into()),
         Error::Corrupt { path, .. } => {
-            let store = path.parent()?.display();
-            Some(format!("run 'fpstore verify -s {store}' for a full report"))
+            // A segment may be on its way, with no store around it.
+            let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
+            Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
         Error::NoSpace { .. } => Some(
             "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check begins \

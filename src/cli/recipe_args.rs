@@ -116,6 +116,19 @@ impl RecipeArgs {
         self.recipe.is_some() || self.lang.is_some()
     }
 
+    /// The hasher of the recipe of a store, which leaves nothing to say but where its files are.
+    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
+        let hasher = self.resources.hasher_of(recipe)?;
+        let mut changed = hasher.recipe().clone();
+        self.change(&mut changed)?;
+        if changed != *hasher.recipe() {
+            bail!(
+                "the recipe of the store decides how its texts are cut and weighed; leave that out"
+            );
+        }
+        Ok(hasher)
+    }
+
     /// Says in one line which recipe was taken where none was asked for.
     pub(super) fn tell(&self, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {

@@ -29,9 +29,11 @@ pub fn examine(store: &Store) -> Result<Statistics> {
     let info = store.info();
     let has_ids = info.id_count() > 0;
     let mut tally = Tally::new(info.fingerprint_count());
-    match store.snapshot().segments() {
+    let store = &store.pinned();
+    let snapshot = store.snapshot();
+    match snapshot.segments() {
         // Nothing here depends on the order, and bringing a large table into another takes long.
-        [only] => tally_segment(&only.segment, has_ids, &mut tally)?,
+        [only] if only.deleted.is_none() => tally_segment(&only.segment, has_ids, &mut tally)?,
         _ => store.for_each(|entry| {
             let records = if has_ids { entry.id_count()?.max(1) } else { 1 };
             tally.push(entry.fingerprint().value(), records);
@@ -40,7 +42,8 @@ pub fn examine(store: &Store) -> Result<Statistics> {
     }
     let counted = if has_ids { Counted::Ids } else { Counted::Fingerprints };
     let mut statistics = tally.finish(counted, store.tuned_k(), 0);
-    for open in store.snapshot().segments() {
+    // What is deleted is in the tables still, and in the way of probes.
+    for open in snapshot.segments() {
         let segment = &open.segment;
         for table in segment.tables() {
             segment.expect_pass(table);
@@ -50,7 +53,7 @@ pub fn examine(store: &Store) -> Result<Statistics> {
                 run.iter().for_each(|&value| counts.push(value));
             }
             segment.expect_probes(table);
-            statistics.tables.push(counts.finish(Some(open.number), table.index, 1.0));
+            statistics.tables.push(counts.finish(Some(open.entry.number), table.index, 1.0));
         }
     }
     Ok(statistics)

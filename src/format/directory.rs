@@ -48,7 +48,7 @@ pub(crate) fn expected_sections(table_count: u16, has_ids: bool) -> Vec<Section>
 /// The number of a section kind in directory entries and page checksums.
 pub(crate) fn kind_tag(section: Section) -> u16 {
     match section {
-        Section::Manifest | Section::Header => 0,
+        Section::Manifest | Section::Deletions | Section::Header => 0,
         Section::Recipe => 1,
         Section::PrefixIndex(_) => 2,
         Section::Tails(_) => 3,

@@ -14,17 +14,30 @@ pub(crate) const FILE_NAME: &str = "MANIFEST";
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPM\r\n\x1a\n";
 const VERSION: u16 = 1;
 const FIXED_LEN: usize = 32;
-const ENTRY_LEN: usize = 32;
+const ENTRY_LEN: usize = 64;
 const CRC_LEN: usize = 4;
 /// The most live segments.
-const SEGMENT_COUNT_MAX: usize = 65_536;
-/// Segment numbers and generations stay below this, so that there is always a next one.
+pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
+/// Numbers of files and generations stay below this, so that there is always a next one.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 /// The longest label in bytes.
 pub(crate) const LABEL_LEN_MAX: usize = 255;
 /// The longest manifest in bytes, so that a reader knows what to refuse before reading.
 pub(crate) const LEN_MAX: u64 =
     (FIXED_LEN + SEGMENT_COUNT_MAX * (ENTRY_LEN + LABEL_LEN_MAX) + CRC_LEN) as u64;
+
+/// What is deleted of a segment, as the manifest names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeletionEntry {
+    /// The number of the deletion file, never used again in the life of the store.
+    pub(crate) number: u64,
+    /// The CRC-32 at the end of the file.
+    pub(crate) crc: u32,
+    /// Fingerprints that are gone.
+    pub(crate) fingerprint_count: u64,
+    /// Ids that are gone, with those of fingerprints that are gone.
+    pub(crate) id_count: u64,
+}
 
 /// A live segment, as the manifest names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +48,8 @@ pub(crate) struct SegmentEntry {
     pub(crate) fingerprint_count: u64,
     /// Ties the entry to one file: the CRC-32 at the end of its header.
     pub(crate) header_crc: u32,
+    /// What is deleted of it, if anything is.
+    pub(crate) deletions: Option<DeletionEntry>,
     /// What the user calls the segment; empty if nothing.
     pub(crate) label: String,
 }
@@ -63,8 +78,8 @@ pub(crate) fn segment_number(file_name: &str) -> Option<u64> {
 pub(crate) struct Manifest {
     /// Grows by one with each manifest of the store.
     pub(crate) generation: u64,
-    /// The number that the next segment gets.
-    pub(crate) next_segment: u64,
+    /// The number that the next segment or deletion file gets.
+    pub(crate) next_number: u64,
     /// In the order of their ids in answers: the oldest first.
     pub(crate) segments: Vec<SegmentEntry>,
 }
@@ -124,9 +139,9 @@ impl Manifest {
         }
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(body_len));
         let mut manifest =
-            Manifest { generation: field(16)?, next_segment: field(24)?, segments: Vec::new() };
-        if manifest.generation > NUMBER_MAX || manifest.next_segment > NUMBER_MAX {
-            return Err(at(16, Fault::rule(22, "generation or next segment above 2^62")));
+            Manifest { generation: field(16)?, next_number: field(24)?, segments: Vec::new() };
+        if manifest.generation > NUMBER_MAX || manifest.next_number > NUMBER_MAX {
+            return Err(at(16, Fault::rule(22, "generation or next number above 2^62")));
         }
         let mut numbers = BTreeSet::new();
         let mut labels = slice_at(body, labels_at, body_len - labels_at).unwrap_or_default();
@@ -144,11 +159,15 @@ impl Manifest {
                 file_len: field(start + 8)?,
                 fingerprint_count: field(start + 16)?,
                 header_crc: u32_at(body, start + 24).ok_or_else(|| short(body_len))?,
+                deletions: read_deletions(body, start).map_err(|fault| at(start + 32, fault))?,
                 label: label.into(),
             };
-            if entry.number >= manifest.next_segment || !numbers.insert(entry.number) {
-                let detail = format!("segment number {} not below the next or twice", entry.number);
-                return Err(at(start, Fault::rule(22, detail)));
+            let of_deletions = entry.deletions.map(|deletions| deletions.number);
+            for number in [entry.number].into_iter().chain(of_deletions) {
+                if number >= manifest.next_number || !numbers.insert(number) {
+                    let detail = format!("file number {number} not below the next or twice");
+                    return Err(at(start, Fault::rule(22, detail)));
+                }
             }
             manifest.segments.push(entry);
         }
@@ -168,18 +187,44 @@ impl Manifest {
         put_u16(&mut out, 0);
         put_u32(&mut out, u32::try_from(self.segments.len()).expect("at most 65536 segments"));
         put_u64(&mut out, self.generation);
-        put_u64(&mut out, self.next_segment);
+        put_u64(&mut out, self.next_number);
         for entry in &self.segments {
             put_u64(&mut out, entry.number);
             put_u64(&mut out, entry.file_len);
             put_u64(&mut out, entry.fingerprint_count);
             put_u32(&mut out, entry.header_crc);
             put_u32(&mut out, u32::try_from(entry.label.len()).expect("at most 255 bytes"));
+            let deletions = entry.deletions.as_ref();
+            put_u64(&mut out, deletions.map_or(0, |of| of.number));
+            put_u64(&mut out, deletions.map_or(0, |of| of.fingerprint_count));
+            put_u64(&mut out, deletions.map_or(0, |of| of.id_count));
+            put_u32(&mut out, deletions.map_or(0, |of| of.crc));
+            put_u32(&mut out, 0);
         }
         self.segments.iter().for_each(|entry| out.extend_from_slice(entry.label.as_bytes()));
         let crc = crc32(&out);
         put_u32(&mut out, crc);
         out
+    }
+}
+
+/// The part of an entry at `start` about its deletions.
+fn read_deletions(body: &[u8], start: usize) -> Result<Option<DeletionEntry>, Fault> {
+    let short = || Fault::Truncated { needed: (start + ENTRY_LEN) as u64, found: 0 };
+    let field = |offset: usize| u64_at(body, start + offset).ok_or_else(short);
+    let (number, fingerprint_count, id_count) = (field(32)?, field(40)?, field(48)?);
+    let crc = u32_at(body, start + 56).ok_or_else(short)?;
+    if u32_at(body, start + 60) != Some(0) {
+        return Err(Fault::rule(5, "reserved bytes not zero"));
+    }
+    let entry = DeletionEntry { number, crc, fingerprint_count, id_count };
+    match number {
+        0 if (crc, fingerprint_count, id_count) == (0, 0, 0) => Ok(None),
+        0 => Err(Fault::rule(25, "deletions without a file")),
+        _ if fingerprint_count > field(16)? => {
+            Err(Fault::rule(25, format!("{fingerprint_count} deleted of fewer fingerprints")))
+        }
+        _ => Ok(Some(entry)),
     }
 }
 
@@ -193,10 +238,16 @@ mod tests {
             file_len: 28_672,
             fingerprint_count: 5,
             header_crc: 0x1234_5678,
+            deletions: (number == 2).then_some(DeletionEntry {
+                number: 4,
+                crc: 0x9abc_def0,
+                fingerprint_count: 3,
+                id_count: 9,
+            }),
             label: label.into(),
         };
         let segments = vec![entry(3, "2026-10"), entry(1, ""), entry(2, "2026-11")];
-        Manifest { generation: 7, next_segment: 4, segments }
+        Manifest { generation: 7, next_number: 5, segments }
     }
 
     #[test]
@@ -219,13 +270,23 @@ mod tests {
     }
 
     #[test]
-    fn segment_numbers_must_be_distinct_and_below_the_next() {
+    fn numbers_must_be_distinct_and_below_the_next() {
         let mut manifest = sample();
-        manifest.next_segment = 3;
+        manifest.next_number = 3;
         assert!(Manifest::read(&manifest.encode()).is_err());
         manifest = sample();
         manifest.segments[1].number = 3;
         assert!(Manifest::read(&manifest.encode()).is_err());
+        for change in [
+            |of: &mut DeletionEntry| of.number = 1,
+            |of: &mut DeletionEntry| of.number = 0,
+            |of: &mut DeletionEntry| of.number = 5,
+            |of: &mut DeletionEntry| of.fingerprint_count = 6,
+        ] {
+            manifest = sample();
+            manifest.segments[2].deletions.as_mut().map(change).unwrap();
+            assert!(Manifest::read(&manifest.encode()).is_err());
+        }
     }
 
     #[test]

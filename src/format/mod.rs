@@ -10,6 +10,7 @@
 
 #[cfg(feature = "build")]
 pub(crate) mod block_writer;
+pub(crate) mod deletions;
 pub(crate) mod directory;
 mod gap_words;
 pub(crate) mod header;

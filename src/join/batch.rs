@@ -1,6 +1,7 @@
 //! Many queries at once: sorted as each table is and walked along it, or joined with all that is stored.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::options::JoinOptions;
@@ -95,8 +96,10 @@ pub fn search_many<E: From<Error>>(
     let chunk_max = usize::try_from(memory / 4 / QUERY_LEN).unwrap_or(usize::MAX);
     let chunk_max = chunk_max.clamp(1, CHUNK_COUNT);
     let watch = options.watch(Phase::Search, Some(queries.len() as u64));
+    let store = &store.pinned();
     let batch = Batch {
         store,
+        snapshot: store.snapshot(),
         options,
         limits: *limits,
         threads: resources.threads,
@@ -128,7 +131,9 @@ pub fn search_many<E: From<Error>>(
 }
 
 struct Batch<'a> {
+    /// Always in the state of the snapshot.
     store: &'a Store,
+    snapshot: Arc<Snapshot>,
     options: &'a JoinOptions,
     limits: Limits,
     threads: usize,
@@ -145,7 +150,7 @@ type Matched = (u32, Found);
 
 impl Batch<'_> {
     fn snapshot(&self) -> &Snapshot {
-        self.store.snapshot()
+        &self.snapshot
     }
 
     /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
@@ -234,11 +239,13 @@ impl Batch<'_> {
                     self.watch.report_with(done / tables)?;
                     let queries =
                         steps.iter().map(|&(_, query)| (first + query, queries[query as usize]));
-                    let segment = (number, &open.segment);
+                    let segment = (number, &*open.segment);
+                    let before = found.len();
                     walker.ask(segment, radii, position, queries, k, (&mut found, room))?;
                     if found.len() > room {
                         return Ok(None);
                     }
+                    open.retain_live_pairs(&mut found, before)?;
                 }
             }
         }
@@ -275,6 +282,9 @@ impl Batch<'_> {
                 let Some(first) = open.segment.tables().first() else { continue };
                 let value = first.permutation.apply(pair.second);
                 let Some(rank) = open.segment.find(first, value, &mut 0)? else { continue };
+                if open.is_gone(rank) {
+                    continue;
+                }
                 let found = Found {
                     distance: pair.distance(),
                     fingerprint: pair.second,

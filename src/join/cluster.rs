@@ -94,6 +94,7 @@ pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> 
         let reason = "clusters need all pairs, not a share of them".into();
         return Err(Error::InvalidOptions { reason });
     }
+    let store = &store.pinned();
     let room = Room::of(store, options)?;
     let (values, copied) = read(store, options)?;
     Clusters::among(store, options, method, room, values, copied)

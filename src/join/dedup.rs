@@ -71,6 +71,9 @@ pub fn dedup(
     options: &JoinOptions,
 ) -> Result<Dedup> {
     options.check()?;
+    let new = &new.pinned();
+    let stored = stored.map(Store::pinned);
+    let stored = stored.as_ref();
     let room = Room::of(new, options)?;
     let (values, copied) = read(new, options)?;
     let mut sorting = Sorting::new(options)?;

@@ -62,6 +62,7 @@ pub fn document_pairs(
     options: &JoinOptions,
     distinct: bool,
 ) -> Result<DocumentPairs> {
+    let store = &store.pinned();
     let mut sorting = Sorting::new(options)?;
     let join_options = sorting.options(options);
     let mut any_copies = false;

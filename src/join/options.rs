@@ -26,7 +26,7 @@ impl JoinInput<'_> {
     pub(super) fn check_recipe(&self, other: &JoinInput<'_>) -> Result<()> {
         let recipe = |input: &JoinInput<'_>| match input {
             JoinInput::Fingerprints(_) => None,
-            JoinInput::Store(store) | JoinInput::Segment(store, _) => store.recipe().cloned(),
+            JoinInput::Store(store) | JoinInput::Segment(store, _) => store.recipe(),
         };
         match (recipe(other), recipe(self)) {
             (Some(store), Some(given)) if store != given => {

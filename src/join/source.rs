@@ -39,17 +39,19 @@ impl<'a> Source<'a> {
             JoinInput::Store(store) => (store, None),
             JoinInput::Segment(store, number) => (store, Some(number)),
         };
-        let segments = store.snapshot().segments();
+        let store = store.pinned();
+        let snapshot = store.snapshot();
+        let segments = snapshot.segments();
         let count = match segment {
-            None => segments.iter().map(|open| open.segment.header().fingerprint_count).sum(),
+            None => segments.iter().map(|open| open.live_count()).sum(),
             Some(number) => {
                 let open = segments.get(number).ok_or_else(|| Error::InvalidOptions {
                     reason: format!("there is no segment {number} of {}", segments.len()),
                 })?;
-                open.segment.header().fingerprint_count
+                open.live_count()
             }
         };
-        let source = Source::Stored { store: store.clone(), segment, count };
+        let source = Source::Stored { store, segment, count };
         if count.saturating_mul(8) > room {
             Ok(source)
         } else {

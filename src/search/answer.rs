@@ -4,10 +4,9 @@ use std::slice;
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::id_records::Record;
 use crate::id::{Id, IdRef};
 use crate::section::{Rank, TableIndex};
-use crate::store::Snapshot;
+use crate::store::{LiveIds, Snapshot};
 
 /// A stored fingerprint near the needle, with its ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +135,7 @@ impl<'a> Hit<'a> {
     /// Its ids in the order they were stored in, older segments first; the first one costs a look
     /// at the records of up to 31 neighbours, and at the pages that this fingerprint's ids take.
     pub fn ids(&self) -> Ids<'a> {
-        Ids { snapshot: self.snapshot, places: self.places.iter(), record: None, failed: false }
+        Ids { snapshot: self.snapshot, places: self.places.iter(), open: None, failed: false }
     }
 
     /// How many ids it has; costs what the first of them costs.
@@ -145,9 +144,9 @@ impl<'a> Hit<'a> {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of its record are.
     pub fn id_count(&self) -> Result<u64> {
-        let count = |found: &Found| {
-            let count = self.snapshot.record(found)?.id_count();
-            count.map_err(|fault| self.snapshot.id_fault(found, fault))
+        let count = |found: &Found| match self.snapshot.ids(found)? {
+            Some(ids) => ids.count().map_err(|fault| self.snapshot.id_fault(found, fault)),
+            None => Ok(0),
         };
         self.places.iter().map(count).sum()
     }
@@ -168,15 +167,15 @@ impl<'a> Hit<'a> {
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
     places: slice::Iter<'a, Found>,
-    record: Option<(&'a Found, Record<'a>)>,
+    open: Option<(&'a Found, LiveIds<'a>)>,
     failed: bool,
 }
 
 impl<'a> Ids<'a> {
     fn step(&mut self) -> Result<Option<IdRef<'a>>> {
         loop {
-            if let Some((found, record)) = &mut self.record {
-                let id = record.next().map_err(|fault| self.snapshot.id_fault(found, fault))?;
+            if let Some((found, ids)) = &mut self.open {
+                let id = ids.next().map_err(|fault| self.snapshot.id_fault(found, fault))?;
                 if id.is_some() {
                     return Ok(id);
                 }
@@ -184,7 +183,7 @@ impl<'a> Ids<'a> {
             let Some(found) = self.places.next() else {
                 return Ok(None);
             };
-            self.record = Some((found, self.snapshot.record(found)?));
+            self.open = self.snapshot.ids(found)?.map(|ids| (found, ids));
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::scheme::Way;
 use crate::search::answer::{Answer, Found, Outcome, Work};
 use crate::search::probe::{Place, ProbeScratch, Sink, probe};
 use crate::search::scan::scan;
-use crate::store::Snapshot;
+use crate::store::{Snapshot, Store};
 
 /// How much a search may find or do. What a limit cuts off is said in [`Outcome::cut`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Limits {
 /// for, and 4 KiB of memory of checked pages for each 128 MiB of file.
 ///
 /// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
-/// It keeps asking the state of the store that it was made from.
+/// It keeps asking the state that the store showed when it was made, or at the last [`Searcher::follow`].
 #[derive(Debug)]
 pub struct Searcher {
     snapshot: Arc<Snapshot>,
@@ -53,6 +53,30 @@ pub struct Searcher {
 impl Searcher {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         Searcher { snapshot, scratch: ProbeScratch::default(), collector: Collector::default() }
+    }
+
+    /// Asks from now on the state that a store shows at this moment, see
+    /// [`Store::refresh`](crate::Store::refresh). Takes no longer than a clone of an `Arc`.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let mut searcher = store.searcher();
+    /// for page in [7, 8, 9] {
+    ///     store.refresh()?; // here or in one thread for all
+    ///     searcher.follow(&store);
+    ///     println!("{}", searcher.search(page.into(), 3)?.len());
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn follow(&mut self, store: &Store) {
+        self.snapshot = store.snapshot();
+    }
+
+    /// How many manifests the store had had when it was in the state that is asked.
+    pub fn generation(&self) -> u64 {
+        self.snapshot.generation()
     }
 
     /// Finds every stored fingerprint within `k` bits of `needle`.
@@ -128,7 +152,7 @@ impl Searcher {
         let collector = &mut self.collector;
         collector.restart(needle, k, *limits);
         for (number, open) in self.snapshot.segments().iter().enumerate() {
-            collector.segment = number;
+            collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
             match &open.choice(k).way {
                 Way::Probe { radii } => {
                     probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
@@ -139,6 +163,7 @@ impl Searcher {
                     }
                 }
             }
+            open.retain_live(&mut collector.found, number)?;
         }
         let hit_count = collector.finish();
         Ok(Answer {
@@ -158,6 +183,8 @@ pub(crate) struct Collector {
     pub(crate) segment: usize,
     pub(crate) work: Work,
     limits: Limits,
+    /// How many matches of the current segment may turn out to be deleted.
+    deleted_max: usize,
     pub(super) found: Vec<Found>,
     cut: bool,
 }
@@ -169,7 +196,15 @@ impl Collector {
         self.limits = limits;
         self.work = Work::default();
         self.found.clear();
+        self.deleted_max = 0;
         self.cut = false;
+    }
+
+    /// Goes on to the segment at a position, of which so many fingerprints are deleted. The caller takes their
+    /// matches out again before the next one.
+    fn enter(&mut self, segment: usize, deleted: u64) {
+        self.segment = segment;
+        self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
     }
 
     /// Sorts the matches and says how many fingerprints they are.
@@ -219,6 +254,8 @@ impl Sink for Collector {
         self.found.push(Found { distance, fingerprint, segment: self.segment, table, rank });
         // A fingerprint can be in every segment so far, so this leaves room for all its places.
         if let Some(most) = self.limits.max_matches {
+            // Those that are deleted must not push out those that are there.
+            let most = most.saturating_add(self.deleted_max);
             let room = most.saturating_add(1).saturating_mul(self.segment + 1);
             if self.found.len() > room.saturating_mul(2).max(1024) {
                 self.keep_nearest(most);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memmap2::Mmap;
 
@@ -11,8 +12,58 @@ use crate::format::directory::SectionPlace;
 use crate::section::Section;
 use crate::segment::{Segment, Table};
 
+/// How many segments of a process are held at a time; past that, they are only mapped. A process may not have
+/// any number of open files.
+const HELD_MAX: usize = 256;
+
+/// The segments that this process holds.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
 /// A segment in a memory map.
-pub(crate) type Mapped = Segment<Mmap>;
+pub(crate) type Mapped = Segment<HeldMap>;
+
+/// The bytes of a file in a memory map, and a shared lock on it where the system has such: a writer that sees it
+/// leaves the file where it is, though no manifest names it any more.
+#[derive(Debug)]
+pub(crate) struct HeldMap {
+    map: Mmap,
+    held: Option<File>,
+}
+
+impl HeldMap {
+    fn new(map: Mmap, file: File) -> Self {
+        // A file that is not locked is as sound where files stay as long as they are mapped, which is everywhere
+        // but on network file systems.
+        let may_hold = HELD.fetch_add(1, Ordering::Relaxed) < HELD_MAX;
+        let held = (may_hold && file.try_lock_shared().is_ok()).then_some(file);
+        if held.is_none() {
+            HELD.fetch_sub(1, Ordering::Relaxed);
+        }
+        HeldMap { map, held }
+    }
+
+    #[cfg(unix)]
+    fn map(&self) -> &Mmap {
+        &self.map
+    }
+}
+
+impl AsRef<[u8]> for HeldMap {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl Drop for HeldMap {
+    fn drop(&mut self) {
+        if let Some(file) = &self.held {
+            // Closing would do, were there no copy of the file in a process that another thread is just starting.
+            let _ = file.unlock();
+            HELD.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
 
 impl Mapped {
     /// Tells the system that a table is about to be read from first to last, so that it reads
@@ -37,7 +88,7 @@ impl Mapped {
         for place in [&table.lines, &table.tails, &table.heads, &table.wide_lines] {
             let (offset, len) = (place.offset as usize, place.len as usize);
             // It is advice: where it is refused, reading only takes longer.
-            let _ = self.data().advise_range(advice, offset, len);
+            let _ = self.data().map().advise_range(advice, offset, len);
         }
     }
 
@@ -53,7 +104,7 @@ impl Mapped {
             return;
         }
         #[cfg(unix)]
-        let _ = self.data().advise_range(
+        let _ = self.data().map().advise_range(
             memmap2::Advice::WillNeed,
             first as usize * PAGE_LEN,
             (last - first + 1) as usize * PAGE_LEN,
@@ -63,7 +114,7 @@ impl Mapped {
     /// Asks the system to read a section ahead; where it refuses, reading only takes longer.
     pub(crate) fn advise_soon(&self, place: &SectionPlace) {
         #[cfg(unix)]
-        let _ = self.data().advise_range(
+        let _ = self.data().map().advise_range(
             memmap2::Advice::WillNeed,
             place.offset as usize,
             place.len as usize,
@@ -105,5 +156,5 @@ pub(crate) fn map(path: &Path) -> Result<Mapped> {
     // a hundred pages for one. It is advice: where it is refused, queries only get slower.
     #[cfg(unix)]
     let _ = bytes.advise(memmap2::Advice::Random);
-    Segment::from_bytes(bytes, path)
+    Segment::from_bytes(HeldMap::new(bytes, file), path)
 }

@@ -12,6 +12,8 @@ mod ids;
 mod map;
 mod pages;
 mod read;
+#[cfg(feature = "build")]
+mod records;
 mod table;
 mod values;
 #[cfg(feature = "build")]

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bits::prefetch::prefetch;
+#[cfg(feature = "build")]
+use crate::bytes::slice_at;
 use crate::bytes::u32_at;
 use crate::checksum::{PAGE_LEN, PageIdentity};
 use crate::error::{Error, Fault, Result};
@@ -120,6 +122,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
             file_len: self.header.file_len,
             fingerprint_count: self.header.fingerprint_count,
             header_crc: self.header.crc,
+            deletions: None,
             label: label.into(),
         }
     }
@@ -127,7 +130,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
     /// The manifest ties its entry to one file.
     pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
         let found = self.entry(entry.number, &entry.label);
-        if found == *entry {
+        if (SegmentEntry { deletions: entry.deletions, ..found.clone() }) == *entry {
             return Ok(());
         }
         let detail = format!(
@@ -219,6 +222,13 @@ impl<D: AsRef<[u8]>> Segment<D> {
     #[inline]
     pub(crate) fn prefetch(&self, place: &SectionPlace, offset: u64) {
         prefetch(self.data.as_ref(), place.offset.wrapping_add(offset) as usize);
+    }
+
+    /// The checksums of all pages: two segments in which they and the headers are equal hold the same.
+    #[cfg(feature = "build")]
+    pub(crate) fn page_checksums(&self) -> &[u8] {
+        let (start, len) = (self.checksums.offset as usize, self.checksums.len as usize);
+        slice_at(self.data.as_ref(), start, len).unwrap_or_default()
     }
 
     /// Whether pages seem to come from a disk: it was just opened, or one of the last pages that were

@@ -1,6 +1,7 @@
 //! What a store holds, in numbers.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use crate::checksum::PAGE_LEN;
 use crate::id::IdKind;
@@ -29,14 +30,26 @@ impl StoreInfo {
         }
     }
 
-    /// Fingerprints over all segments; one that is in two counts twice.
+    /// Fingerprints over all segments without deleted ones; one that is in two counts twice.
     pub fn fingerprint_count(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.fingerprint_count).sum()
+        let live = |segment: &SegmentInfo| segment.fingerprint_count - segment.deleted_fingerprints;
+        self.segments.iter().map(live).sum()
     }
 
-    /// Ids over all segments.
+    /// Ids over all segments without deleted ones.
     pub fn id_count(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.id_count).sum()
+        let live = |segment: &SegmentInfo| segment.id_count.saturating_sub(segment.deleted_ids);
+        self.segments.iter().map(live).sum()
+    }
+
+    /// Fingerprints over all segments that are deleted and still take space.
+    pub fn deleted_fingerprints(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.deleted_fingerprints).sum()
+    }
+
+    /// Ids over all segments that are deleted and still take space.
+    pub fn deleted_ids(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.deleted_ids).sum()
     }
 
     /// Bytes of all segment files.
@@ -57,10 +70,16 @@ pub struct SegmentInfo {
     pub label: String,
     /// Bytes of the file.
     pub file_len: u64,
-    /// Distinct fingerprints.
+    /// Distinct fingerprints in the file, deleted ones too.
     pub fingerprint_count: u64,
-    /// Ids.
+    /// Ids in the file, deleted ones too.
     pub id_count: u64,
+    /// Fingerprints that are deleted, with all their ids.
+    pub deleted_fingerprints: u64,
+    /// Ids that are deleted, those of deleted fingerprints too.
+    pub deleted_ids: u64,
+    /// When the file was written, where the system tells.
+    pub written: Option<SystemTime>,
     /// The kind of the ids.
     pub id_kind: IdKind,
     /// The distance that the scheme is meant for.
@@ -130,11 +149,14 @@ impl SegmentInfo {
         });
         SegmentInfo {
             path: open.segment.path().into(),
-            number: open.number,
-            label: open.label.clone(),
+            number: open.entry.number,
+            label: open.entry.label.clone(),
             file_len: header.file_len,
             fingerprint_count: header.fingerprint_count,
             id_count: header.id_count,
+            deleted_fingerprints: open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()),
+            deleted_ids: open.deleted.as_ref().map_or(0, |of| of.id_count()),
+            written: std::fs::metadata(open.segment.path()).and_then(|of| of.modified()).ok(),
             id_kind: header.id_kind,
             tuned_k: header.tuned_k,
             recipe: open.segment.recipe().clone(),

@@ -1,85 +1,94 @@
-//! Opening: from the manifest to mapped segments.
+//! Opening: from the manifest to a snapshot of live segments, and from one snapshot to the next.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault, Result};
-use crate::format::id_records::Record;
-use crate::format::manifest::{self, Manifest, ManifestFault, SegmentEntry};
-use crate::scheme::Choice;
-use crate::search::{Choices, Found};
-use crate::section::{Section, TableIndex};
-use crate::segment::{Mapped, map};
+use crate::format::manifest::{self, Manifest, ManifestFault};
+use crate::search::Found;
+use crate::section::Section;
+use crate::store::live::{LiveIds, OpenSegment};
 
-/// How often to read a manifest again whose segments a writer has just replaced.
-const OPEN_TRIES: u32 = 5;
-
-/// A segment with its plans.
-#[derive(Debug)]
-pub(crate) struct OpenSegment {
-    pub(crate) number: u64,
-    pub(crate) label: String,
-    pub(crate) segment: Mapped,
-    choices: Choices,
-}
-
-impl OpenSegment {
-    /// How this segment answers distance `k`, at most 64.
-    pub(crate) fn choice(&self, k: u32) -> &Choice {
-        self.choices.for_distance(k, &self.segment)
-    }
-}
+/// How often to read a manifest again whose files a writer has just replaced.
+const OPEN_TRIES: u32 = 100;
 
 /// The segments that were live at one time.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     path: PathBuf,
     generation: u64,
+    /// The manifest as it was read: a later one differs.
+    manifest: Box<[u8]>,
     segments: Vec<OpenSegment>,
 }
 
 impl Snapshot {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let mut manifest = read_manifest(path)?;
-        for _ in 1..OPEN_TRIES {
-            let opened = Snapshot::open_segments(path, &manifest);
-            // A writer may publish a new manifest and remove old segments in between.
+        Snapshot::open_after(path, None, read_manifest_bytes(path)?)
+    }
+
+    /// The store as it is now, if that is not this snapshot. Segments that stayed are not opened anew.
+    pub(crate) fn next(&self) -> Result<Option<Self>> {
+        let bytes = read_manifest_bytes(&self.path)?;
+        if bytes == *self.manifest {
+            return Ok(None);
+        }
+        Snapshot::open_after(&self.path, Some(self), bytes).map(Some)
+    }
+
+    /// Opens what a manifest names. A writer may publish another one and remove files in between; then that
+    /// one is taken, for as long as there are new ones.
+    fn open_after(path: &Path, before: Option<&Snapshot>, mut bytes: Vec<u8>) -> Result<Self> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let opened = Snapshot::open_segments(path, before, &bytes);
             let newer = match &opened {
-                Err(Error::Corrupt { .. }) => read_manifest(path)?,
+                Err(Error::Corrupt { .. }) if tries < OPEN_TRIES => read_manifest_bytes(path)?,
                 _ => return opened,
             };
-            if newer.generation == manifest.generation {
+            if newer == bytes {
                 return opened;
             }
-            manifest = newer;
+            bytes = newer;
         }
-        Snapshot::open_segments(path, &manifest)
     }
 
-    fn open_segments(path: &Path, manifest: &Manifest) -> Result<Self> {
-        let mut segments: Vec<(SegmentEntry, Mapped)> = Vec::with_capacity(manifest.segments.len());
+    fn open_segments(path: &Path, before: Option<&Snapshot>, bytes: &[u8]) -> Result<Self> {
+        let manifest = parse_manifest(path, bytes)?;
+        // A store that was made anew in the same place begins to count anew.
+        let before = before.filter(|before| before.generation < manifest.generation);
+        let known = before.map_or([].as_slice(), |before| before.segments());
+        let mut segments: Vec<OpenSegment> = Vec::with_capacity(manifest.segments.len());
         for entry in &manifest.segments {
-            let segment = map_live(path, entry)?;
-            segment.check_entry(entry)?;
-            if let Some((_, first)) = segments.first() {
-                segment.check_recipe(first.recipe())?;
+            let same = |open: &&OpenSegment| {
+                open.entry.number == entry.number
+                    && open.entry.file_len == entry.file_len
+                    && open.entry.fingerprint_count == entry.fingerprint_count
+                    && open.entry.header_crc == entry.header_crc
+            };
+            let open = match known.iter().find(same) {
+                Some(open) => open.renewed(path, entry)?,
+                None => OpenSegment::open(path, entry)?,
+            };
+            if let Some(first) = segments.first() {
+                open.segment.check_recipe(first.segment.recipe())?;
             }
-            segments.push((entry.clone(), segment));
+            segments.push(open);
         }
-        Ok(Snapshot::new(path, manifest.generation, segments))
+        Ok(Snapshot::new(path, &manifest, bytes, segments))
     }
 
-    /// These segments, with their entries, as the store at `path`.
-    pub(crate) fn new(path: &Path, generation: u64, segments: Vec<(SegmentEntry, Mapped)>) -> Self {
-        let open = |(entry, segment): (SegmentEntry, Mapped)| OpenSegment {
-            number: entry.number,
-            label: entry.label,
-            segment,
-            choices: Choices::new(),
-        };
-        let segments = segments.into_iter().map(open).collect();
-        Snapshot { path: path.into(), generation, segments }
+    /// These segments as the store at `path`.
+    pub(crate) fn new(
+        path: &Path,
+        manifest: &Manifest,
+        bytes: &[u8],
+        segments: Vec<OpenSegment>,
+    ) -> Self {
+        let (generation, manifest) = (manifest.generation, bytes.into());
+        Snapshot { path: path.into(), generation, manifest, segments }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -95,18 +104,8 @@ impl Snapshot {
     }
 
     /// The ids of a match. Ids follow the first table, so a match of another is found there.
-    pub(crate) fn record(&self, found: &Found) -> Result<Record<'_>> {
-        let Some(open) = self.segments.get(found.segment) else { return Ok(Record::empty()) };
-        let segment = &open.segment;
-        let mut rank = found.rank;
-        if let (Some(first), true) = (segment.tables().first(), found.table != TableIndex(0)) {
-            let value = first.permutation.apply(found.fingerprint);
-            rank = segment.find(first, value, &mut 0)?.ok_or_else(|| {
-                let detail = format!("{} is missing from the first table", found.fingerprint);
-                segment.corrupt(&first.heads, 0, Fault::rule(20, detail))
-            })?;
-        }
-        segment.record(rank, &mut 0)
+    pub(crate) fn ids(&self, found: &Found) -> Result<Option<LiveIds<'_>>> {
+        self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
     }
 
     /// A fault in the ids of a match, with its place.
@@ -124,21 +123,14 @@ impl Snapshot {
     }
 }
 
-/// Maps a segment that a manifest names; one that is missing is damage to the store.
-pub(crate) fn map_live(path: &Path, entry: &SegmentEntry) -> Result<Mapped> {
-    map(&path.join(entry.file_name())).map_err(|error| match error {
-        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Error::Corrupt {
-            path: path.join(manifest::FILE_NAME),
-            section: Section::Manifest,
-            offset: 0,
-            fault: Fault::rule(23, format!("it names {}, which is missing", entry.file_name())),
-        },
-        error => error,
-    })
+/// Reads the manifest of the store in the directory `path`.
+#[cfg(feature = "build")]
+pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
+    parse_manifest(path, &read_manifest_bytes(path)?)
 }
 
-/// Reads the manifest of the store in the directory `path`.
-pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
+/// The bytes of the manifest of the store in the directory `path`, not looked at.
+pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
     let file_path = path.join(manifest::FILE_NAME);
     let file = fs::File::open(&file_path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if path.is_dir() => {
@@ -154,7 +146,13 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
     file.take(manifest::LEN_MAX + 1)
         .read_to_end(&mut bytes)
         .map_err(Error::io("read", &file_path))?;
-    Manifest::read(&bytes).map_err(|fault| match fault {
+    Ok(bytes)
+}
+
+/// Checks the bytes of the manifest of the store in the directory `path`.
+pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
+    let file_path = path.join(manifest::FILE_NAME);
+    Manifest::read(bytes).map_err(|fault| match fault {
         ManifestFault::Version { found, oldest, newest } => {
             Error::UnsupportedVersion { path: file_path, found, oldest, newest }
         }

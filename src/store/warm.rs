@@ -37,7 +37,8 @@ impl Store {
     /// ```
     pub fn warm(&self, what: Warm) -> Result<u64> {
         let mut pages = 0;
-        for open in self.snapshot().segments() {
+        let snapshot = self.snapshot();
+        for open in snapshot.segments() {
             pages += warm_segment(&open.segment, what)?;
         }
         Ok(pages)
@@ -48,7 +49,7 @@ fn warm_segment(segment: &Mapped, what: Warm) -> Result<u64> {
     let wanted = |section: Section| match section {
         Section::PrefixIndex(_) | Section::WideLines(_) | Section::Heads(_) => true,
         // Checksums have none themselves; they are read as the others are checked.
-        Section::Checksums | Section::Header | Section::Manifest => false,
+        Section::Checksums | Section::Header | Section::Manifest | Section::Deletions => false,
         _ => what == Warm::All,
     };
     let mut pages = 0;

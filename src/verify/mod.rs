@@ -1,5 +1,6 @@
 //! Verifying a store: every rule of the format, every checksum, and samples of queries.
 
+mod deletions;
 mod index;
 mod sample;
 mod segment;
@@ -7,9 +8,9 @@ mod segment;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::format::manifest::SegmentEntry;
+#[cfg(feature = "build")]
 use crate::segment::Mapped;
-use crate::store::{Snapshot, Store, map_live, read_manifest};
+use crate::store::{OpenSegment, Snapshot, Store, parse_manifest, read_manifest_bytes};
 
 /// How often to begin anew when a writer replaces segments under way.
 const TRIES: u32 = 5;
@@ -73,10 +74,19 @@ pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport>
         .ok_or_else(|| Error::Locked { path: path.into(), process: None })
 }
 
+/// Every fault of one segment.
+#[cfg(feature = "build")]
+pub(crate) fn faults_of(segment: &Mapped) -> Vec<Error> {
+    let mut report = VerifyReport::default();
+    segment::verify(segment, &mut report);
+    report.faults
+}
+
 /// `None` if a writer replaced the segments that were about to be looked at.
 fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
     let mut report = VerifyReport::default();
-    let live = match read_manifest(path) {
+    let bytes = read_manifest_bytes(path)?;
+    let live = match parse_manifest(path, &bytes) {
         Err(fault @ Error::Corrupt { .. }) => {
             report.faults.push(fault);
             return Ok(Some(report));
@@ -84,31 +94,32 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
         read => read?,
     };
     // All are opened before any is looked at: what is open stays, whatever a writer removes.
-    let mut opened: Vec<(SegmentEntry, Mapped)> = Vec::new();
+    let mut opened: Vec<OpenSegment> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
-        let segment = map_live(path, entry);
-        let segment = segment.and_then(|segment| segment.check_entry(entry).map(|()| segment));
-        match segment {
-            Ok(segment) => opened.push((entry.clone(), segment)),
+        match OpenSegment::open(path, entry) {
+            Ok(open) => opened.push(open),
             Err(refused @ Error::Io { .. }) => return Err(refused),
             Err(fault) => report.faults.push(fault),
         }
     }
-    if !report.is_sound() && read_manifest(path).is_ok_and(|now| now.generation != live.generation)
-    {
+    if !report.is_sound() && read_manifest_bytes(path).is_ok_and(|now| now != bytes) {
         return Ok(None);
     }
-    for (_, segment) in &opened {
-        segment::verify(segment, &mut report);
+    for open in &opened {
+        let before = report.faults.len();
+        segment::verify(&open.segment, &mut report);
+        if report.faults.len() == before {
+            report.faults.extend(deletions::verify(open).err());
+        }
     }
     for pair in opened.windows(2) {
-        if let [(_, one), (_, next)] = pair {
-            report.faults.extend(next.check_recipe(one.recipe()).err());
+        if let [one, next] = pair {
+            report.faults.extend(next.segment.check_recipe(one.segment.recipe()).err());
         }
     }
     if report.is_sound() && sample_count > 0 {
-        let store = Store::of(Snapshot::new(path, live.generation, opened));
+        let store = Store::of(Snapshot::new(path, &live, &bytes, opened));
         if let Err(fault) = sample::verify(&store, sample_count, &mut report) {
             report.faults.push(fault);
         }

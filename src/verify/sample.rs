@@ -102,7 +102,8 @@ fn needles(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
 /// About `count` stored fingerprints, spread evenly over the ranks of each segment.
 fn pick(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
     let mut picked = Vec::new();
-    for open in store.snapshot().segments() {
+    let snapshot = store.snapshot();
+    for open in snapshot.segments() {
         let Some(table) = open.segment.tables().first() else { continue };
         let stride = (open.segment.header().fingerprint_count / count.max(1)).max(1);
         for step in open.segment.values(table) {

@@ -1,0 +1,132 @@
+//! A store that grew in small batches, merged as it went, beside one built at once: bytes written, and queries.
+#![deny(unsafe_code)]
+
+mod clock;
+mod data;
+
+use std::path::Path;
+
+use data::{Spread, count_name, query_mix};
+use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Writer, WriterOptions};
+
+const K: u32 = 3;
+/// Records of a batch.
+const BATCH_LEN: usize = 1000;
+/// Odd, so that the median is one of them.
+const ROUNDS: usize = 21;
+/// How often queries are timed while the store grows.
+const LOOKS: usize = 50;
+
+fn main() {
+    let measuring = std::env::args().any(|argument| argument == "--bench");
+    let asked = std::env::var("FPSTORE_BENCH_N").ok().and_then(|text| text.parse().ok());
+    let count = asked.unwrap_or(if measuring { 1_000_000 } else { 10_000 });
+    let folder = tempfile::tempdir().expect("the system gives a directory");
+    let fingerprints = Spread::Uniform.fingerprints(count);
+    for scheme in [Some(Scheme::named("2", K).expect("two halves")), None] {
+        compare(folder.path(), &fingerprints, scheme);
+    }
+}
+
+fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<Scheme>) {
+    let case = format!(
+        "life/k{K}/{}/{}",
+        count_name(fingerprints.len()),
+        if scheme.is_some() { "halves" } else { "auto" }
+    );
+    let (grown, whole) = (folder.join("grown.fps"), folder.join("whole.fps"));
+    let queries = query_mix(fingerprints, 30_000);
+    let mut build = BuildOptions::default();
+    build.scheme = scheme.clone().map_or(build.scheme, Into::into);
+    let whole = build_whole(&whole, build.clone(), fingerprints);
+
+    Builder::with_options(&grown, build).and_then(Builder::finish).expect("a new directory");
+    let before = written_by_process();
+    let mut options = WriterOptions::default();
+    options.scheme = scheme.map(Into::into);
+    let mut writer = Writer::with_options(&grown, options).expect("the store was just made");
+    let mut looks: Vec<(usize, f64)> = Vec::new();
+    let every = (fingerprints.len() / BATCH_LEN / LOOKS).max(1);
+    for (number, batch) in fingerprints.chunks(BATCH_LEN).enumerate() {
+        for (at, &value) in batch.iter().enumerate() {
+            let id = (number * BATCH_LEN + at) as u64;
+            writer.push(Fingerprint::new(value), id).expect("memory is enough");
+        }
+        writer.commit().expect("the disk has room");
+        if number % every == every / 2 {
+            let store = writer.store();
+            let nanos = time(&mut store.searcher(), &queries[..3000]).0;
+            looks.push((store.info().segments.len(), nanos));
+        }
+    }
+    let grown = writer.finish().expect("the disk has room");
+    let final_len = grown.info().file_len();
+    println!("{case}: {} segments at the end, {final_len} bytes", grown.info().segments.len());
+    if let (Some(before), Some(after)) = (before, written_by_process()) {
+        let written = after - before;
+        println!(
+            "  {written} bytes written, {:.2} times the store",
+            written as f64 / final_len as f64
+        );
+    }
+
+    let (mut one, mut other) = (grown.searcher(), whole.searcher());
+    let mut ratios = Vec::new();
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        // Another one goes first each time.
+        let (grown, whole) = match round % 2 {
+            0 => (time(&mut one, &queries), time(&mut other, &queries)),
+            _ => {
+                let whole = time(&mut other, &queries);
+                (time(&mut one, &queries), whole)
+            }
+        };
+        assert_eq!(grown.1, whole.1, "both find the same");
+        ratios.push(grown.0 / whole.0);
+        times.push(whole.0);
+    }
+    let at_once = median(&mut times);
+    println!("  {:.0} ns a query of the store built at once", at_once);
+    println!("  {:.2} times as long in the one that grew, median of {ROUNDS}", median(&mut ratios));
+    let most = looks.iter().map(|look| look.0).max().unwrap_or_default();
+    let mut while_growing: Vec<f64> = looks.iter().map(|look| look.1 / at_once).collect();
+    println!(
+        "  while it grew: up to {most} segments, {:.1} times as long as that in the median",
+        median(&mut while_growing)
+    );
+    drop((one, other, grown, whole));
+    for name in ["grown.fps", "whole.fps"] {
+        std::fs::remove_dir_all(folder.join(name)).expect("it was made here");
+    }
+}
+
+fn build_whole(path: &Path, options: BuildOptions, fingerprints: &[u64]) -> Store {
+    let mut builder = Builder::with_options(path, options).expect("a new directory");
+    for (id, &value) in (0_u64..).zip(fingerprints) {
+        builder.push(Fingerprint::new(value), id).expect("memory is enough");
+    }
+    builder.finish().expect("the disk has room")
+}
+
+/// Nanoseconds a query, in time of this thread, and how many matches there were.
+fn time(searcher: &mut Searcher, queries: &[u64]) -> (f64, usize) {
+    let start = clock::nanos();
+    let mut found = 0;
+    for &query in queries {
+        found += searcher.search(Fingerprint::new(query), K).expect("the store is whole").len();
+    }
+    ((clock::nanos() - start) / queries.len() as f64, found)
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Bytes that this process has handed to the system to write, where it tells.
+fn written_by_process() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/io").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("wchar: "))?;
+    line.trim().parse().ok()
+}

@@ -1,0 +1,381 @@
+//! Deletion files: which fingerprints of a segment are gone, and which of their ids.
+
+#[cfg(feature = "build")]
+use std::collections::BTreeSet;
+#[cfg(feature = "build")]
+use std::ops::Range;
+
+#[cfg(feature = "build")]
+use crate::bytes::{put_u16, put_u32, put_u64};
+use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
+use crate::checksum::crc32;
+use crate::error::Fault;
+use crate::section::Rank;
+use crate::varint;
+
+/// The first eight bytes.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89FPD\r\n\x1a\n";
+/// The only version so far.
+pub(crate) const VERSION: u16 = 1;
+const FIXED_LEN: usize = 40;
+const CRC_LEN: usize = 4;
+
+/// The name of deletion file `number` in the directory of the store.
+pub(crate) fn file_name(number: u64) -> String {
+    format!("deletion-{number:016x}.fpd")
+}
+
+/// The number of the deletion file that has this name.
+#[cfg(feature = "build")]
+pub(crate) fn file_number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("deletion-")?.strip_suffix(".fpd")?;
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+/// The most bytes of a deletion file of so many fingerprints and single ids, so that a reader knows what to
+/// refuse before reading.
+pub(crate) fn len_max(fingerprint_count: u64, id_count: u64) -> u64 {
+    let varints = fingerprint_count.saturating_add(id_count).saturating_mul(3);
+    varints.saturating_mul(varint::LEN_MAX as u64).saturating_add((FIXED_LEN + CRC_LEN) as u64)
+}
+
+/// What was deleted of a segment, by rank in its first table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deletions {
+    /// Fingerprints that are gone, ascending.
+    gone: Vec<u64>,
+    /// Single ids that are gone, as rank and position, of fingerprints that are still there; ascending.
+    ids: Vec<(u64, u64)>,
+    /// Ids that are gone, those of the fingerprints that are gone included.
+    id_count: u64,
+}
+
+/// Why a deletion file was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DeletionFault {
+    Version(u16),
+    Fault { offset: u64, fault: Fault },
+}
+
+impl Deletions {
+    /// Whether the fingerprint at a rank is gone.
+    #[inline]
+    pub(crate) fn has(&self, rank: Rank) -> bool {
+        self.gone.binary_search(&rank.0).is_ok()
+    }
+
+    /// The ranks within a range that are gone, ascending.
+    #[cfg(feature = "build")]
+    pub(crate) fn gone_in(&self, ranks: Range<u64>) -> &[u64] {
+        let start = self.gone.partition_point(|&rank| rank < ranks.start);
+        let rest = self.gone.get(start..).unwrap_or_default();
+        rest.get(..rest.partition_point(|&rank| rank < ranks.end)).unwrap_or_default()
+    }
+
+    /// The single ids of the fingerprint at a rank that are gone, by ascending position.
+    pub(crate) fn ids_of(&self, rank: Rank) -> &[(u64, u64)] {
+        let start = self.ids.partition_point(|&(of, _)| of < rank.0);
+        let rest = self.ids.get(start..).unwrap_or_default();
+        rest.get(..rest.partition_point(|&(of, _)| of == rank.0)).unwrap_or_default()
+    }
+
+    /// The ranks that are gone, ascending.
+    pub(crate) fn gone(&self) -> &[u64] {
+        &self.gone
+    }
+
+    /// The single ids that are gone, ascending.
+    pub(crate) fn single_ids(&self) -> &[(u64, u64)] {
+        &self.ids
+    }
+
+    /// Fingerprints that are gone.
+    pub(crate) fn fingerprint_count(&self) -> u64 {
+        self.gone.len() as u64
+    }
+
+    /// Ids that are gone, with those of fingerprints that are gone.
+    pub(crate) fn id_count(&self) -> u64 {
+        self.id_count
+    }
+
+    /// Reads and checks a whole deletion file of a segment whose header has this CRC and so many fingerprints.
+    pub(crate) fn read(
+        bytes: &[u8],
+        header_crc: u32,
+        fingerprint_count: u64,
+    ) -> Result<Self, DeletionFault> {
+        let at = |offset: usize, fault| DeletionFault::Fault { offset: offset as u64, fault };
+        let short = |needed: usize| {
+            at(0, Fault::Truncated { needed: needed as u64, found: bytes.len() as u64 })
+        };
+        let magic = slice_at(bytes, 0, 8).ok_or_else(|| short(FIXED_LEN))?;
+        if magic != MAGIC {
+            return Err(at(0, Fault::rule(1, "no magic of deletions")));
+        }
+        let version = u16_at(bytes, 8).ok_or_else(|| short(FIXED_LEN))?;
+        if version != VERSION {
+            return Err(DeletionFault::Version(version));
+        }
+        if bytes.len() < FIXED_LEN + CRC_LEN {
+            return Err(short(FIXED_LEN + CRC_LEN));
+        }
+        let (body, stored) = bytes.split_at(bytes.len() - CRC_LEN);
+        let expected = u32_at(stored, 0).ok_or_else(|| short(bytes.len()))?;
+        let found = crc32(body);
+        if found != expected {
+            return Err(at(body.len(), Fault::Checksum { found, expected }));
+        }
+        if u16_at(body, 10) != Some(0) {
+            return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+        }
+        let of_segment = u32_at(body, 12).ok_or_else(|| short(FIXED_LEN))?;
+        if of_segment != header_crc {
+            let detail = format!("of the segment {of_segment:08x}, not {header_crc:08x}");
+            return Err(at(12, Fault::rule(26, detail)));
+        }
+        let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(FIXED_LEN));
+        let (entry_count, gone_count, id_count) = (field(16)?, field(24)?, field(32)?);
+        let mut deletions = Deletions { id_count, ..Deletions::default() };
+        let mut rest = body.get(FIXED_LEN..).unwrap_or_default();
+        let mut place = FIXED_LEN;
+        let mut next = |place: &mut usize| -> Result<u64, DeletionFault> {
+            let (value, len) = varint::read(rest).map_err(|fault| at(*place, fault))?;
+            rest = rest.get(len..).unwrap_or_default();
+            *place += len;
+            Ok(value)
+        };
+        let above = |least: u64, gap: u64, most: u64| {
+            least.checked_add(gap).filter(|&value| value < most).ok_or_else(|| {
+                let detail = format!("rank or position {gap} above {least}, below {most} expected");
+                at(FIXED_LEN, Fault::rule(26, detail))
+            })
+        };
+        let mut least_rank = 0;
+        for _ in 0..entry_count {
+            let rank = above(least_rank, next(&mut place)?, fingerprint_count)?;
+            least_rank = rank + 1;
+            let position_count = next(&mut place)?;
+            if position_count == 0 {
+                deletions.gone.push(rank);
+            }
+            let mut least = 0;
+            for _ in 0..position_count {
+                let position = above(least, next(&mut place)?, u64::MAX)?;
+                least = position + 1;
+                deletions.ids.push((rank, position));
+            }
+        }
+        if place != body.len() {
+            return Err(at(place, Fault::rule(26, "bytes after the last entry")));
+        }
+        let found = deletions.gone.len() as u64;
+        if found != gone_count {
+            let detail = format!("{found} fingerprints, {gone_count} expected");
+            return Err(at(24, Fault::rule(26, detail)));
+        }
+        Ok(deletions)
+    }
+
+    /// The whole file, for a segment whose header has this CRC.
+    #[cfg(feature = "build")]
+    pub(crate) fn encode(&self, header_crc: u32) -> Vec<u8> {
+        let gone = self.gone.iter().map(|&rank| (rank, [].as_slice()));
+        let single = self.ids.chunk_by(|a, b| a.0 == b.0);
+        let single = single.filter_map(|ids| ids.first().map(|&(rank, _)| (rank, ids)));
+        let entries: Vec<(u64, &[(u64, u64)])> = merged(gone, single);
+        let mut out = MAGIC.to_vec();
+        put_u16(&mut out, VERSION);
+        put_u16(&mut out, 0);
+        put_u32(&mut out, header_crc);
+        put_u64(&mut out, entries.len() as u64);
+        put_u64(&mut out, self.fingerprint_count());
+        put_u64(&mut out, self.id_count);
+        let mut least_rank = 0;
+        for (rank, ids) in entries {
+            varint::write(rank - least_rank, &mut out);
+            varint::write(ids.len() as u64, &mut out);
+            least_rank = rank + 1;
+            let mut least = 0;
+            for &(_, position) in ids {
+                varint::write(position - least, &mut out);
+                least = position + 1;
+            }
+        }
+        let crc = crc32(&out);
+        put_u32(&mut out, crc);
+        out
+    }
+}
+
+/// Deletions being put together: those that are there, and new ones.
+#[cfg(feature = "build")]
+#[derive(Debug)]
+pub(crate) struct DeletionSet<'a> {
+    before: Option<&'a Deletions>,
+    gone: BTreeSet<u64>,
+    ids: BTreeSet<(u64, u64)>,
+    /// New ids that are gone, with those of fingerprints.
+    id_count: u64,
+}
+
+#[cfg(feature = "build")]
+impl<'a> DeletionSet<'a> {
+    /// Begins with what is deleted.
+    pub(crate) fn of(before: Option<&'a Deletions>) -> Self {
+        DeletionSet { before, gone: BTreeSet::new(), ids: BTreeSet::new(), id_count: 0 }
+    }
+
+    /// Whether the fingerprint at a rank is gone.
+    pub(crate) fn has(&self, rank: Rank) -> bool {
+        self.before.is_some_and(|before| before.has(rank)) || self.gone.contains(&rank.0)
+    }
+
+    /// Whether a single id is gone.
+    pub(crate) fn has_id(&self, rank: Rank, position: u64) -> bool {
+        let id = (rank.0, position);
+        let before = self.before.map_or([].as_slice(), |before| before.ids_of(rank));
+        before.binary_search(&id).is_ok() || self.ids.contains(&id)
+    }
+
+    /// How many single ids of a fingerprint are gone.
+    pub(crate) fn id_count_of(&self, rank: Rank) -> u64 {
+        let before = self.before.map_or(0, |before| before.ids_of(rank).len());
+        (before + self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).count()) as u64
+    }
+
+    /// Deletes a fingerprint that is there and has `ids` ids left.
+    pub(crate) fn delete(&mut self, rank: Rank, ids: u64) {
+        self.gone.insert(rank.0);
+        self.id_count += ids;
+    }
+
+    /// Deletes one id of a fingerprint that keeps others.
+    pub(crate) fn delete_id(&mut self, rank: Rank, position: u64) {
+        self.ids.insert((rank.0, position));
+        self.id_count += 1;
+    }
+
+    /// All deletions, if any is new.
+    pub(crate) fn finish(self) -> Option<Deletions> {
+        if self.gone.is_empty() && self.ids.is_empty() {
+            return None;
+        }
+        let none = Deletions::default();
+        let before = self.before.unwrap_or(&none);
+        let is_there = |id: &(u64, u64)| !self.gone.contains(&id.0);
+        Some(Deletions {
+            gone: merged(before.gone.iter().copied(), self.gone.iter().copied()),
+            ids: merged(
+                before.ids.iter().copied().filter(is_there),
+                self.ids.iter().copied().filter(is_there),
+            ),
+            id_count: before.id_count + self.id_count,
+        })
+    }
+}
+
+/// Two ascending sequences as one.
+#[cfg(feature = "build")]
+fn merged<T: Ord>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> Vec<T> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(|| match (one.peek(), other.peek()) {
+        (Some(a), Some(b)) if b < a => other.next(),
+        (None, _) => other.next(),
+        _ => one.next(),
+    })
+    .collect()
+}
+
+#[cfg(all(test, feature = "build"))]
+mod tests {
+    use super::*;
+
+    fn sample() -> Deletions {
+        let mut set = DeletionSet::of(None);
+        set.delete_id(Rank(3), 0);
+        set.delete_id(Rank(3), 700);
+        set.delete_id(Rank(9), 5);
+        set.delete(Rank(0), 1);
+        set.delete(Rank(8), 0);
+        set.delete(Rank(9), 2);
+        let first = set.finish().unwrap();
+        let mut set = DeletionSet::of(Some(&first));
+        assert!(set.has(Rank(9)) && set.has_id(Rank(3), 700) && !set.has_id(Rank(3), 7));
+        set.delete_id(Rank(5), 1);
+        set.delete(Rank(300), 4);
+        let second = set.finish().unwrap();
+        let mut set = DeletionSet::of(Some(&second));
+        assert_eq!(set.id_count_of(Rank(5)), 1);
+        // Its single id stays counted.
+        set.delete(Rank(5), 1);
+        set.finish().unwrap()
+    }
+
+    #[test]
+    fn deletions_come_back() {
+        let sample = sample();
+        assert_eq!(sample.gone, [0, 5, 8, 9, 300]);
+        assert_eq!(sample.ids, [(3, 0), (3, 700)]);
+        assert_eq!(sample.id_count(), 12);
+        assert_eq!(Deletions::read(&sample.encode(7), 7, 301), Ok(sample.clone()));
+        assert_eq!(sample.gone_in(1..9), [5, 8]);
+        assert_eq!(sample.ids_of(Rank(3)).len(), 2);
+        assert!(sample.ids_of(Rank(9)).is_empty());
+        assert!(sample.has(Rank(300)) && !sample.has(Rank(3)));
+        assert_eq!(DeletionSet::of(Some(&sample)).finish(), None);
+        assert!(sample.encode(7).len() as u64 <= len_max(5, 2));
+    }
+
+    /// The example of format-spec.md, section 3.1.
+    #[test]
+    fn entries_are_written_as_the_example_says() {
+        let mut set = DeletionSet::of(None);
+        set.delete_id(Rank(3), 0);
+        set.delete_id(Rank(3), 2);
+        set.delete(Rank(5), 1);
+        let bytes = set.finish().unwrap().encode(7);
+        assert_eq!(bytes[FIXED_LEN..bytes.len() - CRC_LEN], [3, 2, 0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn any_changed_byte_and_any_cut_is_refused() {
+        let whole = sample().encode(7);
+        assert!(Deletions::read(&whole, 7, 301).is_ok());
+        assert!(Deletions::read(&whole, 7, 300).is_err());
+        assert!(Deletions::read(&whole, 8, 301).is_err());
+        for at in 0..whole.len() {
+            for flip in [1, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= flip;
+                assert!(Deletions::read(&bytes, 7, 301).is_err(), "byte {at} ^ {flip:#x}");
+            }
+            assert!(Deletions::read(&whole[..at], 7, 301).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn hostile_counts_are_refused_without_taking_memory() {
+        let fix = |mut bytes: Vec<u8>| {
+            let end = bytes.len() - CRC_LEN;
+            let crc = crc32(&bytes[..end]).to_le_bytes();
+            bytes[end..].copy_from_slice(&crc);
+            bytes
+        };
+        for at in [16, 24] {
+            let mut bytes = sample().encode(7);
+            bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+            assert!(Deletions::read(&fix(bytes), 7, 301).is_err());
+        }
+        let mut bytes = sample().encode(7);
+        bytes.insert(bytes.len() - CRC_LEN, 0);
+        assert!(Deletions::read(&fix(bytes), 7, 301).is_err());
+    }
+
+    #[test]
+    fn file_names_and_numbers_agree() {
+        assert_eq!(file_number(&file_name(26)), Some(26));
+        assert_eq!(file_number("deletion-1a.fpd"), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! The id records of a segment from the first rank to the last.
+
+use crate::error::{Fault, Result};
+use crate::format::directory::SectionPlace;
+use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record};
+use crate::section::Rank;
+use crate::segment::Segment;
+
+/// A walk over the records of all fingerprints, in the order of the first table. Without ids there are none.
+pub(crate) struct Records<'a, D> {
+    segment: &'a Segment<D>,
+    places: Option<(&'a SectionPlace, &'a SectionPlace)>,
+    rank: u64,
+    /// What is left of the records of the group, and where it stands in their section.
+    bytes: &'a [u8],
+    offset: u64,
+}
+
+impl<D: AsRef<[u8]>> Segment<D> {
+    /// The id records of all fingerprints in the order of the first table.
+    pub(crate) fn records(&self) -> Records<'_, D> {
+        Records { segment: self, places: self.id_places(), rank: 0, bytes: &[], offset: 0 }
+    }
+}
+
+impl<'a, D: AsRef<[u8]>> Records<'a, D> {
+    /// The record of the next fingerprint; `None` at the end, and in a segment without ids.
+    pub(crate) fn next(&mut self) -> Result<Option<(Rank, Record<'a>)>> {
+        let Some((groups, records)) = self.places else { return Ok(None) };
+        let count = self.segment.header().fingerprint_count;
+        let corrupt = |offset, fault| self.segment.corrupt(records, offset, fault);
+        if self.rank.is_multiple_of(GROUP_LEN) || self.rank == count {
+            if !self.bytes.is_empty() {
+                return Err(corrupt(self.offset, Fault::rule(18, "bytes left over in a group")));
+            }
+            if self.rank == count {
+                return Ok(None);
+            }
+            let entry = self.rank / GROUP_LEN * GROUP_ENTRY_LEN;
+            let (start, end) = self.segment.group_bounds(groups, entry, records.len, &mut 0)?;
+            self.bytes = self.segment.bytes(records, start, end - start, &mut 0)?;
+            self.offset = start;
+        }
+        let read = Record::read(self.bytes, self.segment.id_layout());
+        let (record, len) = read.map_err(|fault| corrupt(self.offset, fault))?;
+        self.bytes = self.bytes.get(len..).unwrap_or_default();
+        self.offset += len as u64;
+        let rank = Rank(self.rank);
+        self.rank += 1;
+        Ok(Some((rank, record)))
+    }
+}

@@ -1,0 +1,387 @@
+//! The life of a store against a plain map with a linear scan: whatever is added, deleted, expired, merged, moved and
+//! reopened, answers are those of the map.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use common::Random;
+use fpstore::{
+    BuildOptions, Builder, Compaction, Error, Fingerprint, Id, IdRef, JoinOptions, Limits, Scheme,
+    Store, Writer, WriterOptions, export, search_many, verify,
+};
+
+/// One segment, as the model has it: ids by fingerprint, in their order.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    label: String,
+    ids: BTreeMap<u64, Vec<String>>,
+}
+
+/// A store as a list of maps.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    parts: Vec<Part>,
+}
+
+impl Model {
+    fn add(&mut self, label: &str, records: &[(u64, Option<Id>)]) {
+        let mut part = Part { label: label.into(), ids: BTreeMap::new() };
+        for (value, id) in records {
+            let ids = part.ids.entry(*value).or_default();
+            ids.extend(id.iter().map(Id::to_string));
+        }
+        self.parts.push(part);
+    }
+
+    fn all(&self) -> BTreeMap<u64, Vec<String>> {
+        let mut all = BTreeMap::<u64, Vec<String>>::new();
+        for (value, ids) in self.parts.iter().flat_map(|part| &part.ids) {
+            all.entry(*value).or_default().extend(ids.iter().cloned());
+        }
+        all
+    }
+
+    /// Deletes fingerprints: how many of them were there.
+    fn delete_fingerprints(&mut self, wanted: &[u64]) -> u64 {
+        let all = self.all();
+        for part in &mut self.parts {
+            part.ids.retain(|value, _| !wanted.contains(value));
+        }
+        wanted.iter().filter(|value| all.contains_key(value)).count() as u64
+    }
+
+    /// Deletes ids: how many of them were there.
+    fn delete_ids(&mut self, wanted: &[String]) -> u64 {
+        let mut found = vec![false; wanted.len()];
+        let mut emptied = BTreeSet::new();
+        for part in &mut self.parts {
+            part.ids.retain(|value, ids| {
+                let before = ids.len();
+                ids.retain(|id| match wanted.iter().position(|wanted| wanted == id) {
+                    Some(at) => {
+                        found[at] = true;
+                        false
+                    }
+                    None => true,
+                });
+                if ids.is_empty() && before > 0 {
+                    emptied.insert((part.label.clone(), *value));
+                }
+                before == 0 || !ids.is_empty()
+            });
+        }
+        // Where it was added without an id, too, it goes with the last one of the label: a merge would not tell.
+        for (label, value) in emptied {
+            let of_label = |part: &&mut Part| part.label == label;
+            let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(of_label).collect();
+            if !parts.iter().any(|part| part.ids.get(&value).is_some_and(|ids| !ids.is_empty())) {
+                parts.iter_mut().for_each(|part| drop(part.ids.remove(&value)));
+            }
+        }
+        found.iter().filter(|found| **found).count() as u64
+    }
+
+    fn expire(&mut self, before: &str) {
+        self.parts.retain(|part| part.label.is_empty() || part.label.as_str() >= before);
+    }
+
+    /// All becomes one part, which expires last or never.
+    fn join(&mut self, labels: &[String]) {
+        let unlabelled = labels.iter().any(String::is_empty);
+        let greatest = labels.iter().max().filter(|_| !unlabelled);
+        let label = greatest.cloned().unwrap_or_default();
+        self.parts = vec![Part { label, ids: self.all() }];
+    }
+
+    fn scan(&self, needle: u64, k: u32) -> Vec<(u32, u64, Vec<String>)> {
+        let near = |(value, ids): (u64, Vec<String>)| ((value ^ needle).count_ones(), value, ids);
+        let mut found: Vec<_> =
+            self.all().into_iter().map(near).filter(|(distance, ..)| *distance <= k).collect();
+        found.sort();
+        found
+    }
+}
+
+type Shown = Vec<(u32, u64, Vec<String>)>;
+
+fn shown(answer: &fpstore::Answer<'_>) -> Shown {
+    let matches = answer.to_matches().unwrap();
+    assert_eq!(matches.len(), answer.len());
+    let one = |found: fpstore::Match| {
+        let ids = found.ids.iter().map(Id::to_string).collect();
+        (found.distance, found.fingerprint.value(), ids)
+    };
+    matches.into_iter().map(one).collect()
+}
+
+/// Fails unless every way to read the store agrees with the model.
+fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
+    let all = model.all();
+    let mut listed = BTreeMap::new();
+    let done = store.for_each(|hit| {
+        let ids: Vec<String> = hit.ids().map(|id| id.unwrap().to_string()).collect();
+        assert_eq!(hit.id_count().unwrap(), ids.len() as u64);
+        listed.insert(hit.fingerprint().value(), ids);
+        Ok::<(), Error>(())
+    });
+    done.unwrap();
+    assert_eq!(listed, all, "{case}");
+    let info = store.info();
+    // A fingerprint in two segments counts twice, until they are merged.
+    let parts: u64 = model.parts.iter().map(|part| part.ids.len() as u64).sum();
+    assert!((all.len() as u64..=parts).contains(&info.fingerprint_count()), "{case}");
+    assert_eq!(info.id_count(), all.values().map(|ids| ids.len() as u64).sum::<u64>(), "{case}");
+    let values: Vec<u64> = all.keys().copied().collect();
+    let mut searcher = store.searcher();
+    let mut needles = Vec::new();
+    for k in [0, 2, 3, 5, 40] {
+        let mut needle = random.next();
+        if !values.is_empty() && random.below(4) > 0 {
+            needle = values[random.below(values.len() as u64) as usize];
+            needle = random.flip(needle, k.min(3));
+        }
+        needles.push(Fingerprint::new(needle));
+        let expected = model.scan(needle, k);
+        let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
+        assert_eq!(shown(&answer), expected, "{case}: {needle:016x}, k={k}");
+        let most = 1 + random.below(3) as usize;
+        let limits = Limits::default().max_matches(most);
+        let answer = searcher.search_within(Fingerprint::new(needle), k, &limits).unwrap();
+        assert_eq!(answer.outcome().cut, expected.len() > most, "{case}");
+        assert_eq!(shown(&answer), expected[..expected.len().min(most)], "{case}");
+    }
+    if random.below(4) > 0 {
+        return;
+    }
+    let mut options = JoinOptions::new(3);
+    options.threads = Some(1);
+    let done = search_many(
+        store,
+        &needles,
+        &options,
+        &Limits::default(),
+        [fpstore::BatchMode::Probe, fpstore::BatchMode::Pass][random.below(2) as usize],
+        |at, answer| {
+            assert_eq!(shown(&answer), model.scan(needles[at].value(), 3), "{case}, batch");
+            Ok::<(), Error>(())
+        },
+    );
+    done.unwrap();
+}
+
+/// A store that lives, with its model.
+struct Life {
+    path: PathBuf,
+    model: Model,
+    random: Random,
+    /// Fingerprints come from here, so that segments share some.
+    pool: Vec<u64>,
+    next_id: u64,
+}
+
+const LABELS: [&str; 5] = ["", "2026-08", "2026-09", "2026-10", "2026-11"];
+
+impl Life {
+    fn new(folder: &Path, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut pool: Vec<u64> = (0..60).map(|_| random.next()).collect();
+        for at in 0..60 {
+            let flips = random.below(5) as u32;
+            pool.push(random.flip(pool[at], flips));
+        }
+        pool.extend([0, u64::MAX]);
+        let path = folder.join(format!("{seed}.fps"));
+        let options = BuildOptions::default().scheme(Scheme::named("2", 3).unwrap());
+        Builder::with_options(&path, options).unwrap().finish().unwrap();
+        let mut model = Model::default();
+        model.add("", &[]);
+        Life { path, model, random, pool, next_id: 0 }
+    }
+
+    fn value(&mut self) -> u64 {
+        self.pool[self.random.below(self.pool.len() as u64) as usize]
+    }
+
+    fn records(&mut self) -> Vec<(u64, Option<Id>)> {
+        let count = self.random.below(30);
+        let kind = self.random.below(3);
+        (0..count)
+            .map(|_| {
+                let value = self.value();
+                self.next_id += 1;
+                let id = self.random.below(self.next_id);
+                let id = match (kind, self.random.below(4)) {
+                    (0, _) | (_, 0) => None,
+                    (1, _) => Some(Id::U64(id)),
+                    _ => Some(Id::Text(format!("page {id}").into())),
+                };
+                (value, id)
+            })
+            .collect()
+    }
+
+    /// Ids of which some are there.
+    fn some_ids(&mut self) -> Vec<String> {
+        let count = 1 + self.random.below(6);
+        let all: Vec<String> = self.model.all().into_values().flatten().collect();
+        let mut ids: Vec<String> = (0..count)
+            .map(|_| match all.len() as u64 {
+                len if len > 0 && self.random.below(4) > 0 => {
+                    all[self.random.below(len) as usize].clone()
+                }
+                _ => format!("absent {}", self.random.below(9)),
+            })
+            .collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
+    fn writer(&mut self) -> Writer {
+        let scheme = ["1", "2", "4"][self.random.below(3) as usize];
+        let mut options = WriterOptions::default().scheme(Scheme::named(scheme, 3).unwrap());
+        options.label = LABELS[self.random.below(5) as usize].into();
+        options.compact = self.random.below(2) == 0;
+        options.threads = Some(1);
+        Writer::with_options(&self.path, options).unwrap()
+    }
+
+    fn push(writer: &mut Writer, records: &[(u64, Option<Id>)]) {
+        for (value, id) in records {
+            let value = Fingerprint::new(*value);
+            match id {
+                Some(id) => writer.push(value, id.as_ref()).unwrap(),
+                None => writer.push_bare(value).unwrap(),
+            }
+        }
+    }
+
+    /// One random act; the model does the same. Merging is not in the model: no one may notice.
+    fn step(&mut self, writer: &mut Writer) -> String {
+        match self.random.below(12) {
+            0..=4 => {
+                let records = self.records();
+                Life::push(writer, &records);
+                let committed = writer.commit().unwrap();
+                assert_eq!(committed.report.record_count, records.len() as u64);
+                if !records.is_empty() {
+                    self.model.add(writer.label(), &records);
+                }
+                format!("add {}", records.len())
+            }
+            5 | 6 => {
+                let ids = self.some_ids();
+                let found = self.model.delete_ids(&ids);
+                let deleted = writer.delete_ids(ids.iter().map(|id| IdRef::Text(id))).unwrap();
+                assert_eq!((deleted.wanted, deleted.found), (ids.len() as u64, found), "{ids:?}");
+                format!("delete ids {ids:?}")
+            }
+            7 | 8 => {
+                let mut values: Vec<u64> = (0..4).map(|_| self.value()).collect();
+                values.sort_unstable();
+                values.dedup();
+                let found = self.model.delete_fingerprints(&values);
+                let wanted: Vec<Fingerprint> =
+                    values.iter().map(|&v| Fingerprint::new(v)).collect();
+                let deleted = writer.delete_fingerprints(&wanted).unwrap();
+                assert_eq!((deleted.wanted, deleted.found), (values.len() as u64, found));
+                "delete fingerprints".into()
+            }
+            9 => {
+                let before = LABELS[self.random.below(5) as usize];
+                self.model.expire(before);
+                writer.expire_before(before).unwrap();
+                format!("expire {before}")
+            }
+            10 => {
+                writer.compact(&Compaction::Tier).unwrap();
+                "tier".into()
+            }
+            _ => {
+                // What is of different labels does not expire alone any more, in the model neither.
+                if self.random.below(4) == 0 {
+                    let info = writer.store().info();
+                    let labels: Vec<String> =
+                        info.segments.into_iter().map(|segment| segment.label).collect();
+                    writer.compact(&Compaction::One).unwrap();
+                    self.model.join(&labels);
+                    "one".into()
+                } else {
+                    writer.compact(&Compaction::All).unwrap();
+                    "all".into()
+                }
+            }
+        }
+    }
+}
+
+/// Steps of each life.
+fn step_count() -> u64 {
+    std::env::var("FPSTORE_TEST_STEPS").map_or(700, |steps| steps.parse().unwrap())
+}
+
+fn live(seed: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut life = Life::new(folder.path(), seed);
+    let reader = Store::open(&life.path).unwrap();
+    let mut writer = life.writer();
+    for step in 0..step_count() {
+        if life.random.below(6) == 0 {
+            drop(writer);
+            writer = life.writer();
+        }
+        let case = format!("seed {seed}, step {step}: {}", life.step(&mut writer));
+        let store = match life.random.below(3) {
+            0 => {
+                reader.refresh().unwrap();
+                assert!(!reader.refresh().unwrap(), "{case}");
+                reader.clone()
+            }
+            1 => Store::open(&life.path).unwrap(),
+            _ => writer.store().clone(),
+        };
+        check(&store, &life.model, &mut life.random, &case);
+        if step % 100 == 99 {
+            let report = verify(&life.path, 3).unwrap();
+            assert!(report.is_sound(), "{case}: {:?}", report.faults);
+        }
+    }
+    drop(writer);
+    // What is shipped is the same store, and whoever takes it in has it.
+    reader.refresh().unwrap();
+    let shipped = folder.path().join("shipped.fps");
+    export(&reader, &shipped, None).unwrap();
+    check(&Store::open(&shipped).unwrap(), &life.model, &mut life.random, "shipped");
+    let other = Life::new(folder.path(), seed + 100);
+    let mut taker = Writer::open(&other.path).unwrap();
+    taker.import(std::slice::from_ref(&shipped)).unwrap();
+    check(taker.store(), &life.model, &mut life.random, "imported");
+    assert!(matches!(taker.import(&[shipped]), Err(Error::InvalidOptions { .. })));
+    // Once no one holds them, the next writer takes all old files away.
+    drop(reader);
+    Writer::open(&life.path).unwrap().compact(&Compaction::One).unwrap();
+    let names = std::fs::read_dir(&life.path).unwrap().count();
+    assert_eq!(names, 3, "the manifest, the lock and one segment");
+}
+
+#[test]
+fn a_store_that_lives_answers_as_a_map_does() {
+    live(1);
+}
+
+#[test]
+fn a_second_life_answers_as_a_map_does() {
+    live(2);
+}
+
+#[test]
+fn a_third_life_answers_as_a_map_does() {
+    live(3);
+}
+
+#[test]
+fn a_fourth_life_answers_as_a_map_does() {
+    live(4);
+}

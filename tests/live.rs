@@ -1,0 +1,278 @@
+//! A store that lives, with processes that read it, and writers that are killed.
+#![cfg(unix)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::cargo::CommandCargoExt;
+use common::Random;
+use fpstore::{
+    BuildOptions, Builder, Compaction, Error, Fingerprint, Scheme, Searcher, Store, Writer,
+    WriterOptions, verify,
+};
+
+/// The fingerprint whose ids say which blocks were added.
+const MARKER: u64 = 0x5555_5555_5555_5555;
+/// Fingerprints of a block.
+const BLOCK_LEN: u64 = 10;
+
+/// A fingerprint of a block, far from all others.
+fn value(block: u64, at: u64) -> u64 {
+    Random::new(block * BLOCK_LEN + at).next()
+}
+
+fn scheme() -> Scheme {
+    Scheme::named("2", 3).unwrap()
+}
+
+fn make(path: &Path) {
+    let options = BuildOptions::default().scheme(scheme());
+    let mut builder = Builder::with_options(path, options).unwrap();
+    builder.push(Fingerprint::new(MARKER), 0).unwrap();
+    (0..BLOCK_LEN).for_each(|at| builder.push(Fingerprint::new(value(0, at)), at).unwrap());
+    builder.finish().unwrap();
+}
+
+/// Adds block after block, deletes each as the third one after it is there, and merges.
+fn write_blocks(path: &Path, count: u64) {
+    let mut writer = Writer::with_options(path, WriterOptions::default().scheme(scheme())).unwrap();
+    for block in 1..=count {
+        writer.push(Fingerprint::new(MARKER), block).unwrap();
+        for at in 0..BLOCK_LEN {
+            writer.push(Fingerprint::new(value(block, at)), BLOCK_LEN * block + at).unwrap();
+        }
+        writer.commit().unwrap();
+        if block >= 3 {
+            let gone: Vec<Fingerprint> =
+                (0..BLOCK_LEN).map(|at| Fingerprint::new(value(block - 3, at))).collect();
+            assert_eq!(writer.delete_fingerprints(&gone).unwrap().found, BLOCK_LEN);
+        }
+        if block % 40 == 0 {
+            writer.compact(&Compaction::One).unwrap();
+        }
+        if block % 16 == 0 {
+            // The next writer takes away what readers held.
+            drop(writer);
+            writer = Writer::with_options(path, WriterOptions::default().scheme(scheme())).unwrap();
+        }
+    }
+}
+
+/// Asks all about one state of the store: it must be one that there was. Gives the last block.
+fn check_state(searcher: &mut Searcher, random: &mut Random) -> u64 {
+    let marker = searcher.search(Fingerprint::new(MARKER), 0).unwrap().to_matches().unwrap();
+    let blocks: Vec<u64> = marker[0].ids.iter().map(|id| id.to_string().parse().unwrap()).collect();
+    let last = *blocks.last().unwrap();
+    assert!(blocks.iter().copied().eq(0..=last), "all markers, in order");
+    let mut is_there = |block: u64| {
+        let mut there = Vec::new();
+        for at in 0..BLOCK_LEN {
+            let flips = random.below(4) as u32;
+            let needle = random.flip(value(block, at), flips);
+            let found = searcher.search(Fingerprint::new(needle), 3).unwrap();
+            let found = found.to_matches().unwrap();
+            if let [one] = found.as_slice() {
+                assert_eq!(one.fingerprint.value(), value(block, at));
+                assert_eq!(one.ids.len(), 1);
+                assert_eq!(one.ids[0].to_string(), (BLOCK_LEN * block + at).to_string());
+            }
+            assert!(found.len() < 2);
+            there.push(found.len() == 1);
+        }
+        assert!(there.iter().all(|one| *one == there[0]), "block {block} of {last} in part");
+        there[0]
+    };
+    for block in last.saturating_sub(2)..=last {
+        assert!(is_there(block), "block {block} of {last} is missing");
+    }
+    // It may be just before its deletion, or just after.
+    if last >= 3 {
+        is_there(last - 3);
+    }
+    for block in [last + 1, last.saturating_sub(4), last / 2] {
+        if block > last || block + 3 < last {
+            assert!(!is_there(block), "block {block} of {last} is there");
+        }
+    }
+    last
+}
+
+const CHILD: &str = "child_that_reads_without_pause";
+
+#[test]
+fn readers_in_other_processes_never_notice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    let count = std::env::var("FPSTORE_TEST_BLOCKS").map_or(120, |n| n.parse().unwrap());
+    let readers: Vec<_> = ["refresh", "open", "hold"]
+        .into_iter()
+        .map(|way| {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", CHILD, "--ignored", "--nocapture"])
+                .env("FPSTORE_TEST_STORE", &path)
+                .env("FPSTORE_TEST_WAY", way)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    // Each of them has begun before the first change.
+    for way in ["refresh", "open", "hold"] {
+        while !folder.path().join(way).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    write_blocks(&path, count);
+    fs::write(folder.path().join("stop"), "").unwrap();
+    for reader in readers {
+        let output = reader.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}\n{said}");
+        if std::env::var("FPSTORE_TEST_BLOCKS").is_ok() {
+            println!("{}", text.lines().find(|line| line.contains("states")).unwrap_or_default());
+        }
+    }
+    assert!(verify(&path, 50).unwrap().is_sound());
+    drop(Writer::open(&path).unwrap());
+    let live = Store::open(&path).unwrap().info();
+    let deletions = live.segments.iter().filter(|of| of.deleted_fingerprints > 0).count();
+    let expected = 2 + live.segments.len() + deletions;
+    assert_eq!(fs::read_dir(&path).unwrap().count(), expected, "no file is left over");
+}
+
+#[test]
+#[ignore = "is run by the test above, in a process of its own"]
+fn child_that_reads_without_pause() {
+    let path = std::env::var("FPSTORE_TEST_STORE").unwrap();
+    let (path, way) = (Path::new(&path), std::env::var("FPSTORE_TEST_WAY").unwrap());
+    let folder = path.parent().unwrap();
+    let mut random = Random::new(way.len() as u64);
+    let mut store = Store::open(path).unwrap();
+    let mut searcher = store.searcher();
+    let (mut last, mut generation, mut states, mut changes) = (0, 0, 0, 0);
+    fs::write(folder.join(&way), "").unwrap();
+    while !folder.join("stop").exists() {
+        match way.as_str() {
+            "open" => {
+                store = Store::open(path).unwrap();
+                searcher = store.searcher();
+            }
+            "hold" if states % 50 != 49 => {}
+            _ => {
+                store.refresh().unwrap();
+                searcher.follow(&store);
+            }
+        }
+        let now = searcher.generation();
+        assert!(now >= generation, "generation {now} after {generation}");
+        changes += u64::from(now > generation);
+        generation = now;
+        let found = check_state(&mut searcher, &mut random);
+        assert!(found >= last, "block {found} after {last}");
+        last = found;
+        states += 1;
+    }
+    println!("{way}: {states} states checked, {changes} changes seen, up to block {last}");
+}
+
+fn records_of(path: &Path) -> BTreeMap<u64, Vec<String>> {
+    let mut all = BTreeMap::new();
+    let listed = Store::open(path).unwrap().for_each(|hit| {
+        let ids: Vec<String> = hit.ids().map(|id| id.unwrap().to_string()).collect();
+        all.insert(hit.fingerprint().value(), ids);
+        Ok::<(), Error>(())
+    });
+    listed.unwrap();
+    all
+}
+
+fn fpstore(args: &[&str], folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("fpstore").unwrap();
+    command.args(args).current_dir(folder).stderr(Stdio::null());
+    command
+}
+
+/// Whatever was acknowledged is there, in order, and nothing that was not sent; whenever the writer is killed.
+#[test]
+fn a_killed_writer_loses_nothing_that_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = folder.join("store.fps");
+    Builder::with_options(&path, BuildOptions::default().scheme(scheme()))
+        .unwrap()
+        .finish()
+        .unwrap();
+    let mut random = Random::new(77);
+    let mut kept: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    let mut next = 0_u64;
+    let follow = ["add", "--follow", "--batch-count", "25", "--threads", "1"];
+    for round in 0..200 {
+        let pause = Duration::from_micros(random.below(80_000));
+        if round % 4 == 3 {
+            // Half of the time a merge is killed, half of the time a deletion: all of it or nothing.
+            let gone: Vec<u64> = kept.keys().copied().filter(|_| random.below(3) == 0).collect();
+            let list: String = gone.iter().map(|value| format!("{value:016x}\n")).collect();
+            fs::write(folder.join("gone.txt"), list).unwrap();
+            let args: &[&str] = match round % 8 {
+                3 => &["compact", "--one", "--threads", "1"],
+                _ => &["delete", "--fingerprints", "gone.txt", "--threads", "1"],
+            };
+            let mut child = fpstore(args, folder).stdout(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(pause);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let found = records_of(&path);
+            if found != kept {
+                assert!(round % 8 != 3, "round {round}: a merge changed something");
+                gone.iter().for_each(|value| drop(kept.remove(value)));
+                assert!(found == kept, "round {round}: deleted in part");
+            }
+            continue;
+        }
+        let mut command = fpstore(&follow, folder);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let first = next;
+        let sender = std::thread::spawn(move || {
+            let mut sent = first;
+            while sent < first + 20_000
+                && writeln!(input, "{:016x}\t{sent}", value(sent, 0)).is_ok()
+            {
+                sent += 1;
+            }
+            sent
+        });
+        std::thread::sleep(pause);
+        child.kill().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let last = lines.map_while(Result::ok).last();
+        let durable: u64 = last.map_or(0, |line| line.split('\t').next().unwrap().parse().unwrap());
+        child.wait().unwrap();
+        next = sender.join().unwrap();
+        let found = records_of(&path);
+        let new = found.len() - kept.len();
+        assert!(new as u64 >= durable, "round {round}: {durable} acknowledged, {new} there");
+        for id in first..first + new as u64 {
+            kept.insert(value(id, 0), vec![id.to_string()]);
+        }
+        assert!(found == kept, "round {round}: not the first {new} that were sent");
+        if round % 20 == 0 {
+            assert!(verify(&path, 10).unwrap().is_sound());
+        }
+    }
+    assert!(!kept.is_empty());
+    drop(Writer::open(&path).unwrap());
+    let live = Store::open(&path).unwrap().info();
+    let deletions = live.segments.iter().filter(|of| of.deleted_fingerprints > 0).count();
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 2 + live.segments.len() + deletions);
+    assert!(verify(&path, 50).unwrap().is_sound());
+}
