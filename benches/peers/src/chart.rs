@@ -54,7 +54,7 @@ fn draw_into(rows: &[Row], text: &mut String) -> Result<(), Box<dyn std::error::
         .x_label_formatter(&|x| tick(*x))
         .y_label_formatter(&|y| tick(*y))
         .draw()?;
-    let mut taken: Vec<(i32, i32)> = Vec::new();
+    let mut taken: Vec<(i32, i32, i32)> = Vec::new();
     for row in rows {
         let colour = match row.contender.starts_with("fpstore") {
             true => ORANGE,
@@ -64,13 +64,16 @@ fn draw_into(rows: &[Row], text: &mut String) -> Result<(), Box<dyn std::error::
         let style = if row.recall < 1.0 { colour.stroke_width(2) } else { colour.filled() };
         chart.draw_series([Circle::new(place(row), 5, style)])?;
         let (x, y) = chart.backend_coord(&place(row));
-        let wide = 8 * row.contender.len() as i32;
+        let wide = 8 * row.contender.len() as i32 + 12;
         // A name stands to the right of its point, as high as no other name is in its way.
         let mut high = y;
-        while taken.iter().any(|&(a, b)| (high - b).abs() < 15 && (x - a).abs() < wide.max(110)) {
+        let in_the_way = |high: i32, &(a, b, other): &(i32, i32, i32)| {
+            (high - b).abs() < 15 && x < a + other && a < x + wide
+        };
+        while taken.iter().any(|other| in_the_way(high, other)) {
             high -= 3;
         }
-        taken.push((x, high));
+        taken.push((x, high, wide));
         let to_left = x + wide > WIDE as i32 - 24;
         let side = if to_left { HPos::Right } else { HPos::Left };
         let font = ("sans-serif", 14).into_font().color(&colour).pos(Pos::new(side, VPos::Center));

@@ -75,3 +75,27 @@ pub fn instructions() -> &'static str {
     }
     "portable"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Spread, query_mix};
+
+    #[test]
+    fn all_instructions_find_what_a_plain_loop_finds() {
+        let stored = Spread::Clustered.fingerprints(2000);
+        for len in (0..100).chain([1999, 2000]) {
+            for k in [0, 3, 24, 64] {
+                for needle in query_mix(&stored, 3) {
+                    let (mut found, mut portable) = (Vec::new(), Vec::new());
+                    scan(&stored[..len], needle, k, &mut found);
+                    push_near(&stored[..len], needle, k, &mut portable);
+                    let near = |value: &u64| (value ^ needle).count_ones() <= k;
+                    let expected: Vec<u64> = stored[..len].iter().copied().filter(near).collect();
+                    assert_eq!(found, expected, "{len} values, k = {k}, {}", instructions());
+                    assert_eq!(portable, expected, "{len} values, k = {k}");
+                }
+            }
+        }
+    }
+}

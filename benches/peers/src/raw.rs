@@ -144,3 +144,36 @@ fn block_of(rotated: u64) -> usize {
 fn seen_before(diff: u64, table: usize) -> bool {
     (0..table).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Spread, query_mix};
+
+    #[test]
+    fn every_way_into_the_tables_finds_what_a_plain_loop_finds() {
+        let mut stored = Spread::Clustered.fingerprints(20_000);
+        // Two buckets of thousands, one of them the last.
+        stored.extend((0..3000).map(|low| low * 0x1_0001));
+        stored.extend((0..3000).map(|low| u64::MAX - low));
+        stored.sort_unstable();
+        stored.dedup();
+        let values = Rc::new(sort(&stored));
+        let bounds = Rc::new(bound(&values));
+        let mut found = Vec::new();
+        for (find, ahead) in [
+            (Find::Bounds(bounds.clone()), true),
+            (Find::Bounds(bounds), false),
+            (Find::Search, false),
+        ] {
+            let tables = RawTables { values: values.clone(), find, ahead };
+            for needle in query_mix(&stored, 600).into_iter().chain([0, u64::MAX]) {
+                tables.search(needle, &mut found);
+                found.sort_unstable();
+                let near = |value: &u64| (value ^ needle).count_ones() <= K;
+                let expected: Vec<u64> = stored.iter().copied().filter(near).collect();
+                assert_eq!(found, expected, "needle {needle:016x}");
+            }
+        }
+    }
+}
