@@ -24,6 +24,7 @@ mod set;
 mod truth;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -83,12 +84,21 @@ struct Arguments {
     draw: bool,
 }
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fpstore-peers: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
     for name in arguments.only.iter().chain(&arguments.leave_out) {
         ensure!(
             NAMES.contains(&name.as_str()) || name == "none",
-            "no contender is called '{name}'; there are none, {}",
+            "no contender is called '{name}', expected none or some of {}",
             NAMES.join(", ")
         );
     }
@@ -97,7 +107,7 @@ fn main() -> Result<()> {
         let machine = Machine::look();
         for &count in &arguments.n {
             for &source in &arguments.data {
-                measure(&arguments, &machine, source, count)?;
+                measure(arguments, &machine, source, count)?;
             }
         }
     }

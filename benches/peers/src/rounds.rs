@@ -65,8 +65,8 @@ pub fn take(built: &[Built], singles: &[u64], many: &[u64], effort: Effort) -> V
     for (session, timing) in sessions.iter_mut().zip(&mut timings) {
         let seconds = seconds_of_one(session.as_mut(), singles);
         let fitting = (effort.seconds / seconds) as usize;
-        timing.single_count = fitting.clamp(QUERIES_MIN, singles.len().max(1)).min(singles.len());
-        timing.batch_count = fitting.clamp(QUERIES_MIN, many.len().max(1)).min(many.len());
+        timing.single_count = fitting.max(QUERIES_MIN).min(singles.len());
+        timing.batch_count = fitting.max(QUERIES_MIN).min(many.len());
     }
     let mut times = Vec::new();
     for round in 0..effort.rounds as usize {
