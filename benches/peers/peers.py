@@ -151,7 +151,7 @@ class SqliteContender:
     def ask_many(self, needles):
         self.base.execute("DELETE FROM q")
         self.base.executemany("INSERT INTO q VALUES (?, ?, ?, ?, ?)", self.prepare(needles))
-        return self.base.execute(self.many).fetchone()[0]
+        return self.base.execute(self.many).fetchall()[0][0]
 
 
 class DuckdbContender:
@@ -183,12 +183,12 @@ class DuckdbContender:
         self.base.execute("SELECT 1").fetchall()
         seconds = time.perf_counter() - start
         near = f"bit_count(xor({{}}, {{}})) <= {self.k}"
-        value = "?::UBIGINT"
-        parts = [
-            f"SELECT v FROM f WHERE b{b} = ?::USMALLINT AND {near.format('v', value)}"
-            for b in BLOCKS
-        ]
-        self.one = " UNION ".join(parts)
+        # The equality alone, or no index is used; without MATERIALIZED the two are joined again.
+        parts = [f"SELECT v FROM f WHERE b{b} = ?::USMALLINT" for b in BLOCKS]
+        self.one = (
+            f"WITH c AS MATERIALIZED ({' UNION ALL '.join(parts)}) "
+            f"SELECT DISTINCT v FROM c WHERE {near.format('v', '?::UBIGINT')}"
+        )
         parts = [
             f"SELECT q.v AS qv, f.v AS fv FROM q JOIN f ON f.b{b} = q.b{b} WHERE {near.format('f.v', 'q.v')}"
             for b in BLOCKS
@@ -199,7 +199,7 @@ class DuckdbContender:
     def prepare(self, needles):
         blocks = [block_of(needles, b).tolist() for b in BLOCKS]
         plain = needles.tolist()
-        return [[x for b in BLOCKS for x in (blocks[b][at], plain[at])] for at in range(len(plain))]
+        return [[*(block[at] for block in blocks), plain[at]] for at in range(len(plain))]
 
     def ask(self, needle):
         return len(self.base.execute(self.one, needle).fetchall())
@@ -210,7 +210,7 @@ class DuckdbContender:
     def ask_many(self, needles):
         blocks = {f"b{b}": block_of(needles, b).astype(numpy.uint16) for b in BLOCKS}
         self.base.register("q", {"v": needles, **blocks})
-        return self.base.execute(self.many).fetchone()[0]
+        return self.base.execute(self.many).fetchall()[0][0]
 
 
 def rows(values):
@@ -312,12 +312,18 @@ def measure(built, queries, count, rounds, seconds):
                 break
         fitting = int(seconds * asked / (time.perf_counter() - start))
         singles = max(QUERIES_MIN, min(fitting, count))
-        # Who is better at many gets more of them, by one trial.
-        trial = queries[: max(singles, 3000)]
-        start = time.perf_counter()
-        contender.ask_many(trial)
-        fitting = int(seconds * len(trial) / (time.perf_counter() - start))
-        plans.append((prepared, singles, queries[: max(QUERIES_MIN, min(fitting, len(queries)))]))
+        # A join of two tables costs little more for more queries, so trials grow until one is long.
+        batch = min(max(singles, 1000), len(queries))
+        while True:
+            start = time.perf_counter()
+            contender.ask_many(queries[:batch])
+            took = time.perf_counter() - start
+            if took > seconds / 2 or batch == len(queries):
+                break
+            batch = min(4 * batch, len(queries))
+        if took > 2 * seconds:
+            batch = max(QUERIES_MIN, int(batch * seconds / took))
+        plans.append((prepared, singles, queries[:batch]))
     for turn in range(rounds):
         for place in range(len(built)):
             number = (turn + place) % len(built)
