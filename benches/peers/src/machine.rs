@@ -25,7 +25,6 @@ impl Machine {
             Err(_) => ("unknown".to_string(), 0, 0),
         };
         let gib = memory as f64 / f64::from(1 << 30);
-        let kernel = sysinfo::System::kernel_version().unwrap_or_default();
         let system_name = sysinfo::System::name().unwrap_or_default();
         let mut versions: BTreeMap<String, String> = ["gaoya", "mih-rs"]
             .into_iter()
@@ -38,7 +37,7 @@ impl Machine {
             versions.insert("rustc".into(), number);
         }
         Machine {
-            name: format!("{brand}, {cores} cores, {gib:.0} GiB, {system_name} {kernel}"),
+            name: format!("{brand}, {cores} cores, {gib:.0} GiB, {system_name}"),
             date: chrono::Local::now().format("%Y-%m-%d").to_string(),
             versions,
         }
