@@ -19,7 +19,8 @@ struct Mih {
     k: u32,
 }
 
-/// An index of so many blocks; written to a file and read back once, to see how long that takes.
+/// An index of so many blocks; written to a file and read back, to see how long that takes. What was
+/// read is asked, so that there are never two.
 ///
 /// It gets the values in ascending order, its best: what shares its leading block then lies together.
 pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32, folder: &Path) -> Result<Built> {
@@ -32,12 +33,11 @@ pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32, folder: &Path
     let mut writer = BufWriter::with_capacity(BUFFER_LEN, File::create(&path)?);
     index.serialize_into(&mut writer)?;
     writer.flush().with_context(|| path.display().to_string())?;
-    drop(writer);
+    drop((writer, index));
     let start = Instant::now();
     let reader = BufReader::with_capacity(BUFFER_LEN, File::open(&path)?);
-    let read = MihIndex::<u64>::deserialize_from(reader)?;
+    let index = MihIndex::<u64>::deserialize_from(reader)?;
     let open_seconds = start.elapsed().as_secs_f64();
-    drop(read);
     std::fs::remove_file(&path)?;
     Ok(Built {
         name,

@@ -70,10 +70,10 @@ pub struct Built {
 fn expected_bytes(name: &str, count: usize) -> f64 {
     let n = count as f64;
     // Sparse hash tables: a bitmap and counts over all keys of a block, ids of all.
-    let mih = |blocks: i32| 2.0 * (f64::from(blocks) * 2_f64.powi(64 / blocks) / 2.5 + 60.0 * n);
+    let mih = |blocks: i32| f64::from(blocks) * 2_f64.powi(64 / blocks) / 2.0 + 60.0 * n;
     match name {
         "fpstore-2" | "fpstore-auto" => 40.0 * n,
-        "mih-2" => mih(2).min(600.0 * n),
+        "mih-2" => mih(2),
         "mih-3" => mih(3),
         "mih-4" => mih(4),
         "raw-ahead" | "raw-baseline" | "raw-plain" | "raw-search" => 40.0 * n,
