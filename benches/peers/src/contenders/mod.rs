@@ -1,0 +1,151 @@
+//! Who takes part, under which name, with which settings, and where it does not fit.
+
+mod fpstore;
+mod gaoya;
+mod mih;
+pub mod plain;
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use crate::memory;
+use crate::raw;
+use crate::set::Set;
+
+/// All contenders; the first is what the others are compared with.
+pub const NAMES: [&str; 12] = [
+    "fpstore-2",
+    "fpstore-auto",
+    "mih-2",
+    "mih-3",
+    "mih-4",
+    "raw-ahead",
+    "raw-baseline",
+    "raw-plain",
+    "raw-search",
+    "gaoya-5",
+    "gaoya-6",
+    "scan",
+];
+
+/// An index that was built, whatever kind it is.
+pub trait Index {
+    /// One thread's way to ask it, with the memory that it keeps from one query to the next.
+    fn session(&self) -> Box<dyn Session + '_>;
+}
+
+/// Asks an index. What is timed gives the answer in the form that the index has it.
+pub trait Session {
+    /// Answers one query and says how many it found.
+    fn ask(&mut self, needle: u64) -> usize;
+
+    /// Answers many by what the library offers for many, on one thread; `None` if it offers nothing
+    /// but asking one by one.
+    fn ask_many(&mut self, _needles: &[u64]) -> Option<usize> {
+        None
+    }
+
+    /// Appends the fingerprints found to `found`, in any order; not timed.
+    fn values(&mut self, needle: u64, found: &mut Vec<u64>);
+}
+
+/// An index with what making it cost.
+pub struct Built {
+    pub name: &'static str,
+    pub settings: String,
+    pub index: Box<dyn Index>,
+    /// Heap that it keeps, and its file where queries are answered from a mapping of it.
+    pub bytes: u64,
+    /// What the system keeps in memory for it, where that can be told apart.
+    pub resident_bytes: Option<u64>,
+    pub build_seconds: f64,
+    /// Until the first query can be asked, from a file in the page cache.
+    pub open_seconds: Option<f64>,
+}
+
+/// What a contender takes at most while it is built, in bytes a fingerprint: a rough guess that
+/// keeps the machine from swapping, never printed as a result.
+fn expected_bytes(name: &str, count: usize) -> f64 {
+    let n = count as f64;
+    // Sparse hash tables: a bitmap and counts over all keys of a block, ids of all.
+    let mih = |blocks: i32| f64::from(blocks) * 2_f64.powi(64 / blocks) / 2.0 + 60.0 * n;
+    match name {
+        "fpstore-2" | "fpstore-auto" => 40.0 * n,
+        "mih-2" => mih(2),
+        "mih-3" => mih(3),
+        "mih-4" => mih(4),
+        "raw-ahead" | "raw-baseline" | "raw-plain" | "raw-search" => 40.0 * n,
+        "gaoya-5" => 250.0 * n,
+        "gaoya-6" => 1500.0 * n,
+        _ => 8.0 * n,
+    }
+}
+
+/// Why a contender cannot take part.
+pub fn obstacle(name: &str, set: &Set, k: u32, memory_gib: f64) -> Option<String> {
+    if name.starts_with("raw-") && k != raw::K {
+        return Some(format!("four blocks of 16 bits answer k = {} only", raw::K));
+    }
+    let blocks = name.strip_prefix("gaoya-").and_then(|number| number.parse::<u32>().ok());
+    if blocks.is_some_and(|blocks| blocks < k + 2) {
+        return Some(format!("k = {k} takes at least {} blocks", k + 2));
+    }
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    let expected = gib(expected_bytes(name, set.values.len()));
+    let taken = gib(memory::allocated() as f64);
+    (taken + expected > memory_gib).then(|| {
+        format!("it may take {expected:.1} GiB more than the {taken:.1} in use, --memory is {memory_gib}")
+    })
+}
+
+/// Builds a contender.
+///
+/// # Errors
+///
+/// What the library or the disk says.
+pub fn build(
+    name: &str,
+    set: &Set,
+    k: u32,
+    folder: &Path,
+    shared: &mut plain::Shared,
+) -> Result<Built> {
+    match name {
+        "fpstore-2" => fpstore::build("fpstore-2", Some("2"), set, k, folder),
+        "fpstore-auto" => fpstore::build("fpstore-auto", None, set, k, folder),
+        "mih-2" => mih::build("mih-2", 2, set, k, folder),
+        "mih-3" => mih::build("mih-3", 3, set, k, folder),
+        "mih-4" => mih::build("mih-4", 4, set, k, folder),
+        "raw-baseline" => plain::baseline(set),
+        "raw-ahead" => plain::raw("raw-ahead", set, shared, true, true),
+        "raw-plain" => plain::raw("raw-plain", set, shared, true, false),
+        "raw-search" => plain::raw("raw-search", set, shared, false, false),
+        "gaoya-5" => gaoya::build("gaoya-5", 5, set, k),
+        "gaoya-6" => gaoya::build("gaoya-6", 6, set, k),
+        "scan" => plain::scan(set, k),
+        _ => bail!("no contender is called '{name}'"),
+    }
+}
+
+/// What making something cost.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    seconds: f64,
+    /// Heap that the result keeps.
+    bytes: u64,
+    /// By how much the memory of the process grew; too little where it used pages again that
+    /// others had given back.
+    resident: Option<u64>,
+}
+
+/// Runs `make` and says what its result cost.
+fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
+    let resident_before = memory::resident();
+    let start = Instant::now();
+    let (made, bytes) = memory::kept(make);
+    let seconds = start.elapsed().as_secs_f64();
+    let resident = memory::resident().zip(resident_before).map(|(now, b)| now.saturating_sub(b));
+    Ok((made?, Cost { seconds, bytes, resident }))
+}

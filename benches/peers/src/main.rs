@@ -1,0 +1,166 @@
+//! fpstore and its peers in one run: the same fingerprints, the same queries, turn by turn.
+//!
+//! Each contender is built from the same distinct fingerprints in the same drawn order, asked the
+//! same queries, and compared with a scan on a sample of them. What comes out is a line of JSON
+//! for each measurement, a table and a picture of each case.
+#![deny(unsafe_code)]
+
+#[allow(dead_code, reason = "its scan and its length are for the benches beside it")]
+#[path = "../../baseline/mod.rs"]
+mod baseline;
+mod chart;
+mod contenders;
+#[path = "../../data/mod.rs"]
+mod data;
+mod files;
+mod machine;
+mod memory;
+mod near;
+mod raw;
+mod real;
+mod report;
+mod rounds;
+mod set;
+mod truth;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use contenders::plain::Shared;
+use contenders::{Built, NAMES};
+use machine::Machine;
+use report::Row;
+use rounds::Effort;
+use set::{Set, Source};
+use truth::Truth;
+
+/// Measures fpstore beside its peers.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    /// Numbers of fingerprints, such as 1e6,1e7
+    #[arg(long, value_delimiter = ',', default_value = "1e6", value_parser = count)]
+    n: Vec<usize>,
+    /// Kinds of data
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "uniform,clustered,real")]
+    data: Vec<Source>,
+    /// Hamming distance of the queries, inclusive
+    #[arg(short, long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
+    k: u32,
+    /// Rounds in turn; the median of an odd number is one of them
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Seconds at most that a contender has for each part of a round
+    #[arg(long, default_value_t = 0.5)]
+    seconds: f64,
+    /// Queries that are timed one by one in a round
+    #[arg(long, default_value_t = data::QUERY_COUNT, value_parser = count)]
+    queries: usize,
+    /// Queries that are asked in a batch
+    #[arg(long, default_value = "300000", value_parser = count)]
+    batch: usize,
+    /// Queries whose answers are compared with a scan
+    #[arg(long, default_value_t = 300)]
+    sample: usize,
+    /// Only these contenders; `none` only writes files
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    only: Vec<String>,
+    /// Without these contenders
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    leave_out: Vec<String>,
+    /// GiB that all contenders of a case may take together; who would pass it is left out
+    #[arg(long, default_value_t = 14.0, value_name = "GIB")]
+    memory: f64,
+    /// Where results go; lines are added to those that are there
+    #[arg(long, default_value = "results", value_name = "DIR")]
+    out: PathBuf,
+    /// Also write fingerprints, queries and true answers, as peers.py reads them
+    #[arg(long, value_name = "DIR")]
+    write_files: Option<PathBuf>,
+    /// Measure nothing; draw tables and pictures of the results in --out
+    #[arg(long)]
+    draw: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fpstore-peers: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    for name in arguments.only.iter().chain(&arguments.leave_out) {
+        ensure!(
+            NAMES.contains(&name.as_str()) || name == "none",
+            "no contender is called '{name}', expected none or some of {}",
+            NAMES.join(", ")
+        );
+    }
+    ensure!(arguments.seconds > 0.0, "--seconds must be above 0");
+    if !arguments.draw {
+        let machine = Machine::look();
+        for &count in &arguments.n {
+            for &source in &arguments.data {
+                measure(arguments, &machine, source, count)?;
+            }
+        }
+    }
+    report::draw_all(&arguments.out)
+}
+
+/// One case: data, contenders, rounds, rows.
+fn measure(arguments: &Arguments, machine: &Machine, source: Source, count: usize) -> Result<()> {
+    let k = arguments.k;
+    eprintln!("{}, {} fingerprints, k = {k}", source.name(), count);
+    let set = Set::draw(source, count)?;
+    let many = set.queries(arguments.batch.max(arguments.queries));
+    let singles = &many[..arguments.queries];
+    let truth = Truth::find(&set, &singles[..arguments.sample.min(singles.len())], k);
+    if let Some(folder) = &arguments.write_files {
+        files::write(folder, &set, &many, &truth, machine)?;
+    }
+    let folder = tempfile::tempdir().context("a directory for files")?;
+    let mut built: Vec<Built> = Vec::new();
+    let mut shared = Shared::default();
+    for name in NAMES {
+        let wanted = arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+        if !wanted || arguments.leave_out.iter().any(|other| other == name) {
+            continue;
+        }
+        if let Some(reason) = contenders::obstacle(name, &set, k, arguments.memory) {
+            eprintln!("  {name} is left out: {reason}");
+            continue;
+        }
+        let contender = contenders::build(name, &set, k, folder.path(), &mut shared)?;
+        eprintln!("  {name}: built in {:.2} s", contender.build_seconds);
+        built.push(contender);
+    }
+    if built.is_empty() {
+        return Ok(());
+    }
+    let effort = Effort { rounds: arguments.rounds, seconds: arguments.seconds };
+    let timings = rounds::take(&built, singles, &many, effort);
+    let rows: Vec<Row> = built
+        .iter()
+        .zip(timings)
+        .map(|(contender, timing)| {
+            let checked = truth.compare(contender);
+            let timed = (timing, arguments.rounds, built[0].name);
+            Row::new(machine, &set, k, contender, timed, checked)
+        })
+        .collect();
+    report::append(&arguments.out, &rows)
+}
+
+/// A whole number, also as `1e6`.
+fn count(text: &str) -> Result<usize, String> {
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    let whole = number.fract() == 0.0 && (1.0..=1e10).contains(&number);
+    whole.then_some(number as usize).ok_or(format!("{text} is not a whole number from 1 to 1e10"))
+}

@@ -1,0 +1,51 @@
+//! What things take in memory, counted by the allocator and by the system.
+
+use std::alloc::System;
+use std::path::Path;
+
+use cap::Cap;
+
+/// Counts the bytes that are asked for; one atomic addition for each allocation.
+#[global_allocator]
+static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Bytes of heap that are in use, as asked for: what `malloc` adds to small pieces is not in it.
+pub fn allocated() -> u64 {
+    ALLOCATED.allocated() as u64
+}
+
+/// Runs `make` and says how many bytes of heap its result keeps.
+pub fn kept<T>(make: impl FnOnce() -> T) -> (T, u64) {
+    let before = allocated();
+    let made = make();
+    (made, allocated().saturating_sub(before))
+}
+
+/// Bytes of memory that the process has, mapped files included. Only Linux tells.
+pub fn resident() -> Option<u64> {
+    sum_of("/proc/self/smaps_rollup", |_| true)
+}
+
+/// Bytes of the file at `path` that are mapped and in memory. Only Linux tells.
+pub fn resident_of(path: &Path) -> Option<u64> {
+    let path = path.canonicalize().ok()?;
+    sum_of("/proc/self/smaps", |header| header.ends_with(path.to_str().unwrap_or("\0")))
+}
+
+/// Adds up the `Rss:` of the mappings whose first line is wanted.
+fn sum_of(smaps: &str, wanted: impl Fn(&str) -> bool) -> Option<u64> {
+    let text = std::fs::read_to_string(smaps).ok()?;
+    let mut inside = false;
+    let mut kib = 0;
+    for line in text.lines() {
+        match line.split_once(':') {
+            Some((name, value)) if !name.contains(' ') => {
+                if inside && name == "Rss" {
+                    kib += value.trim().trim_end_matches(" kB").parse::<u64>().ok()?;
+                }
+            }
+            _ => inside = wanted(line),
+        }
+    }
+    Some(1024 * kib)
+}

@@ -1,0 +1,50 @@
+//! The shipped real fingerprints, repeated with noise.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::data::Random;
+
+/// Poems, pictures, video frames, malware; see `tests/data/README.md`.
+const FILES: [&str; 4] = [
+    "tang_store.tsv.zst",
+    "noto_emoji_phash64.hex.zst",
+    "pdq_video_frames_a.hex.zst",
+    "tlsh_malware_w0.hex.zst",
+];
+const SEED: u64 = 0x6670_7374_6f72_6503;
+
+/// So many values: the shipped ones, then copies of all of them in turn with each bit flipped with
+/// probability 1/8.
+///
+/// Copies keep much of the uneven bits and of the crowded prefixes of the originals, but they lie 8
+/// bits from the original on average and 14 from one another: most queries still have few answers.
+pub fn fingerprints(count: usize) -> Result<Vec<u64>> {
+    let mut originals = Vec::new();
+    for name in FILES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
+        let place = || path.display().to_string();
+        let bytes = std::fs::read(&path).with_context(place)?;
+        let mut text = String::new();
+        zstd::Decoder::new(&bytes[..])
+            .and_then(|mut decoder| decoder.read_to_string(&mut text))
+            .with_context(place)?;
+        for line in text.lines() {
+            let digits = line.split('\t').next().unwrap_or(line);
+            originals.push(u64::from_str_radix(digits, 16).with_context(place)?);
+        }
+    }
+    let mut random = Random::new(SEED);
+    let mut values = Vec::with_capacity(count);
+    for number in 0..count {
+        let original = originals[number % originals.len()];
+        let noise = match number < originals.len() {
+            true => 0,
+            false => random.next() & random.next() & random.next(),
+        };
+        values.push(original ^ noise);
+    }
+    Ok(values)
+}

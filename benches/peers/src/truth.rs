@@ -1,0 +1,57 @@
+//! What is right, by the plainest loop there is.
+
+use crate::contenders::Built;
+use crate::set::Set;
+
+/// The answers to a sample of the queries.
+pub struct Truth<'a> {
+    pub k: u32,
+    pub sample: &'a [u64],
+    /// For each query what is within `k`, ascending.
+    pub answers: Vec<Vec<u64>>,
+}
+
+/// How a contender's answers compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    pub sample_count: u64,
+    /// Found of what there is to find; 1 if there is nothing.
+    pub recall: f64,
+    /// Reported, but beyond `k`, not stored or reported twice.
+    pub wrong_count: u64,
+}
+
+impl<'a> Truth<'a> {
+    /// Compares every value with every query of the sample.
+    pub fn find(set: &Set, sample: &'a [u64], k: u32) -> Self {
+        let near = |needle: u64| {
+            let within = |value: &u64| (value ^ needle).count_ones() <= k;
+            let mut found: Vec<u64> = set.values.iter().copied().filter(within).collect();
+            found.sort_unstable();
+            found
+        };
+        let answers = sample.iter().map(|needle| near(*needle)).collect();
+        Truth { k, sample, answers }
+    }
+
+    /// Asks a contender the sample.
+    pub fn compare(&self, contender: &Built) -> Checked {
+        let mut session = contender.index.session();
+        let (mut found_count, mut true_count, mut reported_count) = (0, 0, 0);
+        let mut found = Vec::new();
+        for (needle, answer) in self.sample.iter().zip(&self.answers) {
+            found.clear();
+            session.values(*needle, &mut found);
+            reported_count += found.len();
+            true_count += answer.len();
+            found.sort_unstable();
+            found.dedup();
+            found_count += found.iter().filter(|v| answer.binary_search(v).is_ok()).count();
+        }
+        Checked {
+            sample_count: self.sample.len() as u64,
+            recall: if true_count == 0 { 1.0 } else { found_count as f64 / true_count as f64 },
+            wrong_count: (reported_count - found_count) as u64,
+        }
+    }
+}
