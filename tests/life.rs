@@ -1,10 +1,12 @@
-//! The life of a store against a plain map with a linear scan: whatever is added, deleted, expired, merged, moved and
-//! reopened, answers are those of the map.
+//! The life of a store against a plain map with a linear scan: whatever is added, deleted, expired, merged, moved,
+//! reopened and killed, answers are those of the map.
 
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use common::Random;
 use fpstore::{
@@ -258,6 +260,38 @@ impl Life {
         }
     }
 
+    /// A writer in a process of its own adds records and is killed at some instant: they are all there
+    /// afterwards, or none is.
+    fn crash(&mut self) -> String {
+        let (records, generation) = (self.records(), Store::open(&self.path).unwrap().generation());
+        let label = LABELS[self.random.below(5) as usize];
+        let lines: String = records
+            .iter()
+            .map(|(value, id)| match id {
+                None => format!("{value}\n"),
+                Some(Id::U64(id)) => format!("{value} number {id}\n"),
+                Some(id) => format!("{value} text {id}\n"),
+            })
+            .collect();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_writer_that_is_killed", "--quiet"])
+            .env(KILLED, &self.path)
+            .env(KILLED_LABEL, label)
+            .env(KILLED_RECORDS, lines)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(self.random.below(20_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let moved = Store::open(&self.path).unwrap().generation() != generation;
+        if moved {
+            self.model.add(label, &records);
+        }
+        format!("killed while adding {}: {moved}", records.len())
+    }
+
     /// One random act; the model does the same. Merging is not in the model: no one may notice.
     fn step(&mut self, writer: &mut Writer) -> String {
         match self.random.below(12) {
@@ -317,6 +351,35 @@ impl Life {
     }
 }
 
+/// The store, the label and the records of the process that is killed.
+const KILLED: &str = "FPSTORE_TEST_KILLED";
+const KILLED_LABEL: &str = "FPSTORE_TEST_KILLED_LABEL";
+const KILLED_RECORDS: &str = "FPSTORE_TEST_KILLED_RECORDS";
+
+/// What such a process does; does nothing where it is run as a test.
+#[test]
+fn a_writer_that_is_killed() {
+    let Ok(path) = std::env::var(KILLED) else { return };
+    let mut options = WriterOptions::default();
+    options.label = std::env::var(KILLED_LABEL).unwrap();
+    options.compact = false;
+    let mut writer = Writer::with_options(path, options).unwrap();
+    for line in std::env::var(KILLED_RECORDS).unwrap().lines() {
+        let mut words = line.splitn(3, ' ');
+        let value = Fingerprint::new(words.next().unwrap().parse().unwrap());
+        match (words.next(), words.next()) {
+            (Some("number"), Some(id)) => {
+                writer.push(value, IdRef::U64(id.parse().unwrap())).unwrap();
+            }
+            (_, Some(id)) => writer.push(value, IdRef::Text(id)).unwrap(),
+            _ => writer.push_bare(value).unwrap(),
+        }
+    }
+    writer.commit().unwrap();
+    // It has no time to tidy up either.
+    std::process::abort();
+}
+
 /// Steps of each life.
 fn step_count() -> u64 {
     std::env::var("FPSTORE_TEST_STEPS").map_or(700, |steps| steps.parse().unwrap())
@@ -332,7 +395,15 @@ fn live(seed: u64) {
             drop(writer);
             writer = life.writer();
         }
-        let case = format!("seed {seed}, step {step}: {}", life.step(&mut writer));
+        let act = if life.random.below(40) == 0 {
+            drop(writer);
+            let act = life.crash();
+            writer = life.writer();
+            act
+        } else {
+            life.step(&mut writer)
+        };
+        let case = format!("seed {seed}, step {step}: {act}");
         let store = match life.random.below(3) {
             0 => {
                 reader.refresh().unwrap();

@@ -143,7 +143,7 @@ fn counted_cost(store: &Store, needles: &[u64], k: u32) -> f64 {
     for &needle in needles {
         let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
         let work = answer.outcome().work;
-        cost += 57 * tables + 27 * work.probes + 23 * work.candidates + 5 * work.scanned;
+        cost += 69 * tables + 22 * work.probes + 23 * work.candidates + 5 * work.scanned;
     }
     cost as f64 / needles.len() as f64
 }

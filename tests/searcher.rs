@@ -153,8 +153,8 @@ fn counters_tell_what_a_query_took() {
     let temp = store_of(&records, Scheme::named("2", 3).unwrap());
     let mut searcher = temp.store.searcher();
     let work = searcher.search(Fingerprint::new(records[5].0), 3).unwrap().outcome().work;
-    // 12 bits name a block, so each table needs 1 + 12 of them.
-    assert_eq!(work.probes, 26);
+    // 11 bits name a block, so each table needs 1 + 11 of them.
+    assert_eq!(work.probes, 24);
     assert!(work.candidates >= 1 && work.candidates < 100, "{work:?}");
     assert_eq!(work.scanned, 0);
     let plans = temp.store.plans(3).unwrap();

@@ -33,7 +33,7 @@ mod tests {
             let head_bits = f64::from(64 - tail_bits);
             let extra = head_bits - (n as f64).log2();
             assert!((3.5..=6.5).contains(&extra), "n={n}: {extra}");
-            assert_eq!(block_bits, (n / 24).ilog2());
+            assert_eq!(block_bits, (n / 26).ilog2());
         }
     }
 

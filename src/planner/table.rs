@@ -158,7 +158,7 @@ mod tests {
             let limit = 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E;
             let pages = 4.0 * 4100.0 * 8.0 / n as f64;
             assert!(bits < limit + 3.5 + pages && bits > limit, "n={n}: {bits}, limit {limit}");
-            let least = if n < 10_000_000 { 24 } else { 32 };
+            let least = if n < 10_000_000 { 26 } else { 32 };
             assert_eq!(table.shape.block_bits, (n / least).ilog2());
         }
     }

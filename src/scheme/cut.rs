@@ -6,10 +6,10 @@ use crate::bits::packing::WIDTH_MAX;
 /// bytes of index a block, this keeps the index within one bit a value however they crowd together.
 #[cfg(any(test, feature = "build"))]
 const VALUES_PER_BLOCK_MIN: u64 = 32;
-/// The same for fewer values than `LARGE_TABLE_MIN`: up to 48 values to a block, so that nearly
-/// all blocks are summed in one step of 64 bytes. Few values have room for a third of a bit more.
+/// The same for fewer values than `LARGE_TABLE_MIN`: up to 52 values to a block, so that nearly
+/// all blocks are summed in one step of 64 bytes. Few values have room for a quarter of a bit more.
 #[cfg(any(test, feature = "build"))]
-const VALUES_PER_SMALL_BLOCK_MIN: u64 = 24;
+const VALUES_PER_SMALL_BLOCK_MIN: u64 = 26;
 #[cfg(any(test, feature = "build"))]
 const LARGE_TABLE_MIN: u64 = 10_000_000;
 

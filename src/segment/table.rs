@@ -110,25 +110,20 @@ impl Blocks<'_> {
         self.segment.span_with_care(self.table, block, pages_checked)
     }
 
-    /// Asks for the heads of blocks, and says whether all lie on pages that were checked before.
-    #[inline(never)]
-    pub(crate) fn prefetch_heads<'s>(&self, spans: impl Iterator<Item = &'s BlockSpan>) -> bool {
-        let (heads, checked) = (self.heads, self.checked);
-        let mut all_checked = true;
-        for span in spans {
-            // The first and the last line of what is one or two.
-            prefetch(heads, span.heads_start as usize);
-            prefetch(heads, span.heads_end.wrapping_sub(1) as usize);
-            let start = self.table.heads.offset.wrapping_add(span.heads_start);
-            let (page, within) = (start / PAGE_LEN as u64, start % PAGE_LEN as u64);
-            let end = within + span.heads_len();
-            // Blocks on more than two pages are seen to by those who read them.
-            all_checked &= span.heads_end <= heads.len() as u64
-                && checked.contains(page as usize)
-                && (end <= PAGE_LEN as u64
-                    || (end <= 2 * PAGE_LEN as u64 && checked.contains(page as usize + 1)));
-        }
-        all_checked
+    /// Asks for the heads of a block, and says whether they lie on pages that were checked before.
+    #[inline(always)]
+    pub(crate) fn prefetch_heads(&self, span: &BlockSpan) -> bool {
+        // The first and the last line of what is one or two.
+        prefetch(self.heads, span.heads_start as usize);
+        prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
+        let start = self.table.heads.offset.wrapping_add(span.heads_start);
+        let (page, within) = (start / PAGE_LEN as u64, start % PAGE_LEN as u64);
+        let end = within + span.heads_len();
+        // Blocks on more than two pages are seen to by those who read them.
+        span.heads_end <= self.heads.len() as u64
+            && self.checked.contains(page as usize)
+            && (end <= PAGE_LEN as u64
+                || (end <= 2 * PAGE_LEN as u64 && self.checked.contains(page as usize + 1)))
     }
 }
 

@@ -21,16 +21,15 @@ fn find_run(
     jobs: &mut Vec<Job>,
     pages_checked: &mut u64,
 ) -> Result<bool> {
-    let first = jobs.len();
-    jobs.reserve(probes.len());
-    // Two loops, so that what each needs stays in registers.
+    let mut checked = true;
     for &Probe { block, spare } in probes {
         let span = blocks.span(block, pages_checked)?;
         if span.value_count() > 0 {
+            checked &= blocks.prefetch_heads(&span);
             jobs.push(Job { block, span, spare });
         }
     }
-    Ok(blocks.prefetch_heads(jobs[first..].iter().map(|job| &job.span)))
+    Ok(checked)
 }
 
 impl<S: Sink> Pass<'_, S> {
