@@ -18,7 +18,7 @@ from scipy.optimize import lsq_linear
 STEPS = ["query", "table", "probe", "block", "window", "range", "head_passed", "head_compared", "long_gap",
          "candidate", "scanned"]
 # Rows cannot tell a look-up from what follows it; without this one may come out free.
-LEAST = {"probe": 3, "block": 2, "window": 12}
+LEAST = {"probe": 3, "block": 2, "window": 12, "range": 5}
 TOUCH_BITS = [18, 20, 22, 24, 26, 28, 30]
 
 

@@ -8,6 +8,8 @@ use std::ops::AddAssign;
 pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
 /// Most values that the walk to a range passes: long blocks have points to start from.
 const PASSED_MAX: f64 = 128.0;
+/// What a step of the search for a restart point costs, in ranges.
+const RANGES_PER_HALVING: f64 = 0.4;
 /// Heads that the walk to a range passes in one step.
 const HEADS_IN_GROUP: f64 = 8.0;
 /// Blocks with more values, or more bits of a head below the name of the block, are walked gap by gap.
@@ -133,9 +135,11 @@ impl TableShape {
                 effort.heads_compared += blocks * held + at_home + near;
                 continue;
             }
-            effort.ranges += blocks * ranges;
-            // Halving the restart points of a long block touches a line each time.
-            effort.lines += blocks * ranges * (held / PASSED_MAX).max(1.0).log2();
+            // Halving the restart points of a long block touches a line each time, and is a part of
+            // the work of a range.
+            let halvings = (held / PASSED_MAX).max(1.0).log2();
+            effort.ranges += blocks * ranges * (1.0 + RANGES_PER_HALVING * halvings);
+            effort.lines += blocks * ranges * halvings;
             // Half of a block lies before the range, half of a restart interval in a long one.
             let passed = (held / 2.0).min(PASSED_MAX / 2.0);
             let near_passed = (near / 2.0).min(PASSED_MAX / 2.0 * prefixes);
