@@ -15,7 +15,6 @@ pub(super) struct Entry {
     pub(super) needle: Fingerprint,
     /// The position of the table in the segment.
     pub(super) table: usize,
-    pub(super) mask: u64,
     pub(super) radius: u32,
     pub(super) permuted: Permuted,
     needle_head: u64,
@@ -42,7 +41,7 @@ impl Entry {
         radius: u32,
         needle: Fingerprint,
     ) -> Self {
-        let TableDescriptor { mask, tail_bits, block_bits } = table.descriptor;
+        let TableDescriptor { tail_bits, block_bits, .. } = table.descriptor;
         let prefix_bits = table.permutation.prefix_bits();
         let head_bits = table.descriptor.head_bits();
         let inner_bits = table.descriptor.inner_bits();
@@ -55,7 +54,6 @@ impl Entry {
             query,
             needle,
             table: number,
-            mask,
             radius,
             permuted,
             needle_head,

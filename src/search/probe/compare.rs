@@ -26,8 +26,7 @@ impl<S: Sink> Pass<'_, S> {
             }
             let fingerprint = table.permutation.invert(value);
             let diff = fingerprint.value() ^ entry.needle.value();
-            let in_reach = (diff & entry.mask).count_ones() <= entry.radius;
-            if in_reach && !self.is_reported_before(entry.table, diff) {
+            if self.reporting_table(diff) == Some(entry.table) {
                 let place = Place { table: table.index, rank };
                 self.sink.push(entry.query, distance, fingerprint, place);
             }
@@ -36,10 +35,9 @@ impl<S: Sink> Pass<'_, S> {
         Ok(())
     }
 
-    /// Whether a table before the one at this position reports what differs from the needle so.
-    fn is_reported_before(&self, table: usize, diff: u64) -> bool {
-        let mut earlier = self.tables.iter().zip(self.radii).take(table);
-        earlier.any(|(table, radius)| {
+    /// The position of the first table that covers what differs from the needle so.
+    fn reporting_table(&self, diff: u64) -> Option<usize> {
+        self.tables.iter().zip(self.radii).position(|(table, radius)| {
             radius.is_some_and(|radius| (diff & table.descriptor.mask).count_ones() <= radius)
         })
     }
