@@ -11,7 +11,7 @@ pub struct TableIndex(pub u16);
 pub(crate) struct Rank(pub(crate) u64);
 
 /// Which block of a table: the leading bits that its values share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockIndex(pub(crate) u64);
 
 /// A part of a file of a store.

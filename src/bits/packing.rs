@@ -25,9 +25,14 @@ pub(crate) fn load_offset(position: u64, width: u32) -> u64 {
 /// Takes number `position` out of the 8 bytes that start at its [`load_offset`].
 #[inline]
 pub(crate) fn unpack(loaded: &[u8], position: u64, width: u32) -> Option<u64> {
-    let word = bytes::u64_at(loaded, 0)?;
+    Some(take(bytes::u64_at(loaded, 0)?, position, width))
+}
+
+/// Takes number `position` out of the word that starts at its [`load_offset`].
+#[inline(always)]
+pub(crate) fn take(word: u64, position: u64, width: u32) -> u64 {
     let shift = position.wrapping_mul(u64::from(width)) & 7;
-    Some(word >> shift & ((1 << width) - 1))
+    word >> shift & ((1 << width) - 1)
 }
 
 /// Packs numbers one after the other, lowest bit first.

@@ -146,6 +146,19 @@ pub(crate) struct Heads<'a> {
 }
 
 impl Heads<'_> {
+    /// How many values were read, the head of the last one or the lowest of the block, and the bytes that are left.
+    #[inline]
+    pub(crate) fn place(&self) -> (u64, u64, usize) {
+        (self.position, self.head, self.gaps.len())
+    }
+
+    /// Goes on at a later [`place`](Heads::place), which someone else has read up to.
+    pub(crate) fn skip_to(&mut self, (position, head, len): (u64, u64, usize)) {
+        let read = self.gaps.len().saturating_sub(len);
+        self.gaps = self.gaps.get(read..).unwrap_or_default();
+        (self.position, self.head) = (position, head);
+    }
+
     /// The position in the block and the head of the next value.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(u64, u64)>, Fault> {

@@ -18,6 +18,7 @@ pub(crate) mod heads;
 pub(crate) mod id_records;
 pub(crate) mod manifest;
 pub(crate) mod near_heads;
+pub(crate) mod near_values;
 pub(crate) mod prefix_index;
 
 /// The format versions that this release reads, oldest and newest; it writes the newest.

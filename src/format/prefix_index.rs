@@ -157,30 +157,41 @@ pub(crate) fn look_up_narrow(
     block: BlockIndex,
     value_count: u64,
 ) -> Option<BlockSpan> {
-    let word = |at: usize| u64_at(line, at);
-    let (heads_base, rank_base) = (word(0)?, word(8)?);
+    let (span, doubt) = look_up_at_once(line, block, value_count);
+    (doubt >= 0).then_some(span)
+}
+
+/// As [`look_up_narrow`], but for who looks many up and asks once: where that gives `None`, the second number is
+/// negative and the span means nothing.
+#[inline(always)]
+pub(crate) fn look_up_at_once(
+    line: &[u8; LINE_LEN as usize],
+    block: BlockIndex,
+    value_count: u64,
+) -> (BlockSpan, i64) {
+    // All loads are within the line.
+    let word = |at: usize| u64_at(line, at).unwrap_or(u64::MAX);
+    let (heads_base, rank_base) = (word(0), word(8));
     let slot = (block.0 % BLOCKS_PER_LINE) as usize;
     // One load ends with the end of the block; before it lies the end of the block before, and
     // for the first block the highest bytes of the base of ranks, which are zero.
-    let ends = word(11 + 3 * slot)?;
+    let ends = word(11 + 3 * slot);
     let (ranks, extra) = (ends >> 40 & NARROW_MAX, ends >> 52);
     let (ranks_before, extra_before) = (ends >> 16 & NARROW_MAX, ends >> 28 & NARROW_MAX);
-    // One branch for all that can be wrong: each difference is negative where it is.
+    // Each difference is negative where something is wrong.
     let rank_end = rank_base.wrapping_add(ranks);
-    let wrong = heads_base
+    let doubt = heads_base
         | rank_base
         | ranks.wrapping_sub(ranks_before)
         | extra.wrapping_sub(extra_before)
         | value_count.min(RANKS_IN_FIVE_BYTES).wrapping_sub(rank_end);
-    if wrong.cast_signed() < 0 {
-        return None;
-    }
-    Some(BlockSpan {
-        heads_start: heads_base + ranks_before + extra_before,
-        heads_end: heads_base + ranks + extra,
-        rank_start: rank_base + ranks_before,
+    let span = BlockSpan {
+        heads_start: heads_base.wrapping_add(ranks_before + extra_before),
+        heads_end: heads_base.wrapping_add(ranks + extra),
+        rank_start: rank_base.wrapping_add(ranks_before),
         rank_end,
-    })
+    };
+    (span, doubt.cast_signed())
 }
 
 /// Reads what a wide line, 256 bytes, says of `block`.

@@ -12,9 +12,8 @@ const PASSED_MAX: f64 = 128.0;
 const RANGES_PER_HALVING: f64 = 0.4;
 /// Heads that the walk to a range passes in one step.
 const HEADS_IN_GROUP: f64 = 8.0;
-/// Blocks with more values, or more bits of a head below the name of the block, are walked gap by gap.
+/// Blocks with more values have points to start from, and are searched for ranges.
 pub(crate) const PLAIN_VALUES_MAX: u64 = 256;
-pub(crate) const PLAIN_INNER_BITS_MAX: u32 = 15;
 /// Bytes of heads that are summed at once.
 const WINDOW_LEN: f64 = 64.0;
 
@@ -123,7 +122,7 @@ impl TableShape {
             let spare = radius - weight;
             let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
             let in_ranges = in_range * ways * flipped;
-            if self.is_plain(held + at_home) {
+            if held + at_home <= PLAIN_VALUES_MAX as f64 {
                 effort.windows += blocks * windows(held * (1.0 + self.long_share));
                 effort.heads_compared += in_ranges + at_home;
                 continue;
@@ -160,14 +159,6 @@ impl TableShape {
         let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);
         effort.candidates = within + own;
         effort
-    }
-
-    /// Whether blocks with so many values are summed in windows.
-    fn is_plain(&self, held: f64) -> bool {
-        // Gaps of three bytes are rare as long as those of two are no rule.
-        self.head_bits - self.block_bits <= PLAIN_INNER_BITS_MAX
-            && held <= PLAIN_VALUES_MAX as f64
-            && self.long_share < 0.5
     }
 
     /// Flips of the lowest bits that name a block stay in one line of the index.

@@ -3,7 +3,7 @@
 use crate::bits::permutation::Permuted;
 use crate::fingerprint::Fingerprint;
 use crate::format::header::TableDescriptor;
-use crate::format::near_heads::{INNER_BITS_MAX, Needle};
+use crate::format::near_heads::Needle;
 use crate::section::BlockIndex;
 use crate::segment::Table;
 
@@ -76,19 +76,13 @@ impl Entry {
         (low, low | low_bits(self.inner_free))
     }
 
-    /// What the heads of plain blocks are compared with; `None` where they do not fit lanes.
-    #[inline]
-    pub(super) fn near_needle(&self) -> Option<Needle> {
-        let lane = u16::try_from(self.needle_head & low_bits(self.inner_bits)).ok();
-        let inner = lane.filter(|_| self.inner_bits <= INNER_BITS_MAX)?;
+    /// What the heads of a block are compared with, the needle having these flips among its inner masked bits.
+    #[inline(always)]
+    pub(super) fn near_needle(&self, flips: u64, k: u32) -> Needle {
         // What lies above the block is compared too: it must be zero, as in the needle.
-        Some(Needle { inner, mask: u16::MAX.checked_shl(self.inner_free).unwrap_or(0) })
-    }
-
-    /// The head that is `inner` below the bits that name its block.
-    #[inline]
-    pub(super) fn head(&self, block: BlockIndex, inner: u64) -> u64 {
-        block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
+        let mask = u64::MAX.checked_shl(self.inner_free).unwrap_or(0);
+        let inner = self.inner ^ flips << self.inner_free;
+        Needle { head: self.needle_head, inner_bits: self.inner_bits, inner, mask, k }
     }
 
     /// Whether a value with this head can be a match that this table finds.

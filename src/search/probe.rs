@@ -8,6 +8,8 @@ mod announce;
 mod blocks;
 mod compare;
 
+use std::iter::{once, repeat};
+
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::near_heads::{Job, Kernel, NearHeads};
@@ -30,7 +32,7 @@ pub(crate) struct ProbeScratch {
     jobs: Vec<Job>,
     runs: Vec<Run>,
     near: NearHeads,
-    candidates: Vec<Candidate>,
+    groups: Vec<Group>,
 }
 
 impl Default for ProbeScratch {
@@ -42,7 +44,7 @@ impl Default for ProbeScratch {
             jobs: Vec::new(),
             runs: Vec::new(),
             near: NearHeads::default(),
-            candidates: Vec::new(),
+            groups: Vec::new(),
         }
     }
 }
@@ -60,20 +62,34 @@ struct Probe {
 struct Run {
     /// The position of their entry.
     entry: u32,
-    /// Where they end; each run starts where the one before it ends.
+    /// The block of the needle, if the probes are that and all with one flip, see [`near_blocks`].
+    near: Option<u64>,
+    /// Where they end if they are listed; each run starts where the one before it ends.
     probes_end: usize,
     jobs_end: usize,
     /// Whether all heads lie on pages that were checked before.
     checked: bool,
 }
 
-/// A value whose head passed: its tail decides.
+/// The block of the needle, and if it may have an error those that have one bit of its name flipped: nearly all queries.
+#[inline(always)]
+fn near_blocks(home: u64, entry: &Entry) -> impl Iterator<Item = BlockIndex> + use<> {
+    let count = if entry.radius == 1 { entry.leading } else { 0 };
+    // Shifting by one less than the number of a flip drops the only bit for the first, which is none.
+    (0..=count).map(move |number| BlockIndex(home ^ (1_u64 << number) >> 1))
+}
+
+/// The same as probes: but for the block of the needle, the flip is spent.
+fn near_probes(home: u64, entry: &Entry) -> impl Iterator<Item = Probe> + use<> {
+    let spares = once(entry.radius).chain(repeat(0));
+    near_blocks(home, entry).zip(spares).map(|(block, spare)| Probe { block, spare })
+}
+
+/// The near heads of one entry; each group starts where the one before it ends.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    /// The position of its entry.
+struct Group {
     entry: u32,
-    rank: Rank,
-    head: u64,
+    end: usize,
 }
 
 /// Takes the matches as they are found.
@@ -136,12 +152,14 @@ struct Pass<'a, S> {
     radii: &'a [Radius],
     kernel: Kernel,
     entries: &'a [Entry],
+    /// Those that are listed, and how many there are in all.
     probes: &'a mut Vec<Probe>,
+    probe_count: usize,
     /// The blocks of the probes of all entries, one entry after the other.
     jobs: &'a mut Vec<Job>,
     runs: &'a mut Vec<Run>,
     near: &'a mut NearHeads,
-    candidates: &'a mut Vec<Candidate>,
+    groups: &'a mut Vec<Group>,
     sink: &'a mut S,
 }
 
@@ -153,14 +171,28 @@ impl<'a, S: Sink> Pass<'a, S> {
         scratch: &'a mut ProbeScratch,
         sink: &'a mut S,
     ) -> Self {
-        let ProbeScratch { kernel, entries, probes, jobs, runs, near, candidates } = scratch;
+        let ProbeScratch { kernel, entries, probes, jobs, runs, near, groups } = scratch;
         entries.clear();
         entries.extend(wanted);
         probes.clear();
         runs.clear();
-        candidates.clear();
+        near.heads.clear();
+        groups.clear();
         let (tables, kernel) = (segment.tables(), *kernel);
-        Pass { segment, tables, radii, kernel, entries, probes, jobs, runs, near, candidates, sink }
+        Pass {
+            segment,
+            tables,
+            radii,
+            kernel,
+            entries,
+            probes,
+            probe_count: 0,
+            jobs,
+            runs,
+            near,
+            groups,
+            sink,
+        }
     }
 
     fn enter_all(mut self) -> Result<()> {
@@ -177,28 +209,26 @@ impl<'a, S: Sink> Pass<'a, S> {
         // Where the mask is shorter than the name of a block, a prefix has many blocks.
         let free = entry.free_leading;
         let home = table.block_of(entry.permuted).0 >> free;
-        let probe = |block: u64, spare: u32| {
-            let block = BlockIndex(block);
-            blocks.prefetch(block);
-            Probe { block, spare }
-        };
         if free == 0 && entry.radius <= 1 && (entry.leading as usize) < PROBES_PER_PASS {
-            // Nearly all queries: as below, in a loop whose length is known.
-            if self.probes.len() + entry.leading as usize >= PROBES_PER_PASS {
+            if self.probe_count + entry.leading as usize >= PROBES_PER_PASS {
                 self.run()?;
             }
-            self.probes.push(probe(home, entry.radius));
-            let flips = 0..if entry.radius == 1 { entry.leading } else { 0 };
-            self.probes.extend(flips.map(|bit| probe(home ^ 1 << bit, 0)));
-            self.end_run(number as u32);
+            for block in near_blocks(home, entry) {
+                blocks.prefetch(block);
+                self.probe_count += 1;
+            }
+            self.end_run(number as u32, Some(home));
             return Ok(());
         }
         for (flips, weight) in Flips::new(entry.leading, entry.radius) {
             let first = (home ^ flips) << free;
             for block in first..first + (1 << free) {
-                self.probes.push(probe(block, entry.radius - weight));
-                if self.probes.len() == PROBES_PER_PASS {
-                    self.end_run(number as u32);
+                let block = BlockIndex(block);
+                blocks.prefetch(block);
+                self.probes.push(Probe { block, spare: entry.radius - weight });
+                self.probe_count += 1;
+                if self.probe_count == PROBES_PER_PASS {
+                    self.end_run(number as u32, None);
                     self.run()?;
                 }
             }
@@ -206,13 +236,13 @@ impl<'a, S: Sink> Pass<'a, S> {
                 break;
             }
         }
-        self.end_run(number as u32);
+        self.end_run(number as u32, None);
         Ok(())
     }
 
-    fn end_run(&mut self, entry: u32) {
+    fn end_run(&mut self, entry: u32, near: Option<u64>) {
         let probes_end = self.probes.len();
-        self.runs.push(Run { entry, probes_end, jobs_end: 0, checked: false });
+        self.runs.push(Run { entry, near, probes_end, jobs_end: 0, checked: false });
     }
 
     #[inline(always)]

@@ -29,11 +29,11 @@ impl CheckedPages {
         word >> (page % 64) & 1 == 1
     }
 
-    /// Remembers that the page was checked.
-    pub(crate) fn insert(&self, page: usize) {
-        if let Some(word) = self.words.get(page / 64) {
-            word.fetch_or(1 << (page % 64), Ordering::Relaxed);
-        }
+    /// Remembers that the page was checked, and says whether that is new.
+    pub(crate) fn insert(&self, page: usize) -> bool {
+        let bit = 1 << (page % 64);
+        let word = self.words.get(page / 64);
+        word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
     }
 }
 
@@ -45,11 +45,10 @@ mod tests {
     fn only_pages_that_were_checked_are_remembered() {
         let pages = CheckedPages::new(100_000);
         let checked = [0, 63, 64, 32_767, 32_768, 99_999];
-        checked.iter().for_each(|&page| pages.insert(page));
+        assert!(checked.iter().all(|&page| pages.insert(page) && !pages.insert(page)));
         for page in 0..100_000 {
             assert_eq!(pages.contains(page), checked.contains(&page), "page {page}");
         }
-        pages.insert(1 << 40);
-        assert!(!pages.contains(1 << 40));
+        assert!(!pages.insert(1 << 40) && !pages.contains(1 << 40));
     }
 }

@@ -234,9 +234,15 @@ impl<D: AsRef<[u8]>> Segment<D> {
     /// Whether pages seem to come from a disk: it was just opened, or one of the last pages that were
     /// touched first took long. Then it pays to ask for many pages before waiting for one; where
     /// they come from memory, asking costs more than it gains.
+    ///
+    /// Who asks must be about to touch pages: where no page takes long for some hundred times, it ends.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
-        self.coldness.load(Ordering::Relaxed) > 0
+        let left = self.coldness.load(Ordering::Relaxed);
+        if left > 0 {
+            self.coldness.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
     }
 
     /// Remembers whether touching a page took as long as reading from a disk does.
@@ -270,7 +276,11 @@ impl<D: AsRef<[u8]>> Segment<D> {
         if found != expected {
             return Err(self.corrupt(place, in_section, Fault::Checksum { found, expected }));
         }
-        self.checked.insert(page);
+        if self.checked.insert(page)
+            && let Some(table) = place.section.table().and_then(|at| self.tables.get(at.0 as usize))
+        {
+            table.note_checked(place.section);
+        }
         Ok(())
     }
 }

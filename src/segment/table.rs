@@ -8,11 +8,13 @@ use crate::error::{Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::header::TableDescriptor;
 use crate::format::heads::Block;
+use crate::format::near_values::Packed;
 use crate::format::prefix_index::{
     self, BLOCKS_PER_LINE, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN,
 };
-use crate::section::{BlockIndex, Rank, TableIndex};
+use crate::section::{BlockIndex, Rank, Section, TableIndex};
 use crate::segment::{CheckedPages, Mapped};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a table lies in its segment, and how its values are cut.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) wide_lines: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
+    /// Pages of the index lines and of the heads that were not checked yet.
+    unchecked: AtomicU64,
 }
 
 impl Table {
@@ -36,7 +40,23 @@ impl Table {
         heads: SectionPlace,
     ) -> Self {
         let permutation = Permutation::new(descriptor.mask);
-        Table { index, descriptor, permutation, lines, wide_lines, tails, heads }
+        let pages = |place: &SectionPlace| place.len.div_ceil(PAGE_LEN as u64);
+        let unchecked = AtomicU64::new(pages(&lines) + pages(&heads));
+        Table { index, descriptor, permutation, lines, wide_lines, tails, heads, unchecked }
+    }
+
+    /// Remembers that one more page of a section was checked.
+    pub(super) fn note_checked(&self, section: Section) {
+        if matches!(section, Section::PrefixIndex(_) | Section::Heads(_)) {
+            self.unchecked.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether all index lines and heads were checked: what is left to test is nothing.
+    #[inline]
+    fn is_checked(&self) -> bool {
+        // As with the bit of a page, there is nothing to order.
+        self.unchecked.load(Ordering::Relaxed) == 0
     }
 
     /// The block that holds a value.
@@ -84,6 +104,7 @@ pub(crate) struct Blocks<'a> {
     first_page: u64,
     value_count: u64,
     checked: &'a CheckedPages,
+    all_checked: bool,
 }
 
 impl Blocks<'_> {
@@ -110,12 +131,42 @@ impl Blocks<'_> {
         self.segment.span_with_care(self.table, block, pages_checked)
     }
 
-    /// Asks for the heads of a block, and says whether they lie on pages that were checked before.
+    /// Hands over where each of some blocks lies, and says whether all that is true: else a page was not checked before, or
+    /// a line needs more care, and [`Blocks::span`] must be asked.
     #[inline(always)]
-    pub(crate) fn prefetch_heads(&self, span: &BlockSpan) -> bool {
+    pub(crate) fn spans_at_once(
+        &self,
+        blocks: impl Iterator<Item = BlockIndex>,
+        mut take: impl FnMut(BlockIndex, BlockSpan),
+    ) -> bool {
+        if !self.all_checked {
+            return false;
+        }
+        let mut doubt = 0;
+        for block in blocks {
+            let Some(line) = self.lines.get((block.0 / BLOCKS_PER_LINE) as usize) else {
+                return false;
+            };
+            let (span, doubt_here) = prefix_index::look_up_at_once(line, block, self.value_count);
+            doubt |=
+                doubt_here | (self.heads.len() as u64).wrapping_sub(span.heads_end).cast_signed();
+            self.prefetch_heads(&span);
+            take(block, span);
+        }
+        doubt >= 0
+    }
+
+    /// Asks for the heads of a block.
+    #[inline(always)]
+    pub(crate) fn prefetch_heads(&self, span: &BlockSpan) {
         // The first and the last line of what is one or two.
         prefetch(self.heads, span.heads_start as usize);
         prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
+    }
+
+    /// Whether the heads of a block lie on pages that were checked before.
+    #[inline(always)]
+    pub(crate) fn has_checked_heads(&self, span: &BlockSpan) -> bool {
         let start = self.table.heads.offset.wrapping_add(span.heads_start);
         let (page, within) = (start / PAGE_LEN as u64, start % PAGE_LEN as u64);
         let end = within + span.heads_len();
@@ -127,7 +178,43 @@ impl Blocks<'_> {
     }
 }
 
+/// The tails of one table, where they can be had at once.
+#[derive(Debug)]
+pub(crate) struct Tails<'a> {
+    bytes: &'a [u8],
+    width: u32,
+    /// The page of the first byte; sections start with a page.
+    first_page: usize,
+    checked: &'a CheckedPages,
+}
+
+impl Tails<'_> {
+    /// Whether the tail of the value at `rank` is there, and lies on one page, which was checked before.
+    #[inline(always)]
+    pub(crate) fn is_near(&self, rank: Rank) -> bool {
+        const GUARD_LEN: usize = packing::GUARD_LEN as usize;
+        let offset = packing::load_offset(rank.0, self.width) as usize;
+        let page = self.first_page + offset / PAGE_LEN;
+        offset % PAGE_LEN + GUARD_LEN <= PAGE_LEN
+            && offset + GUARD_LEN <= self.bytes.len()
+            && self.checked.contains(page)
+    }
+
+    /// All of them.
+    pub(crate) fn packed(&self) -> Packed<'_> {
+        Packed { bytes: self.bytes, width: self.width }
+    }
+}
+
 impl Mapped {
+    /// The tails of a table, to compare many.
+    #[inline]
+    pub(crate) fn tails<'a>(&'a self, table: &'a Table) -> Tails<'a> {
+        let first_page = table.tails.offset as usize / PAGE_LEN;
+        let width = table.descriptor.tail_bits;
+        Tails { bytes: self.section(&table.tails), width, first_page, checked: self.checked() }
+    }
+
     /// The blocks of a table, to look up many.
     #[inline]
     pub(crate) fn blocks<'a>(&'a self, table: &'a Table) -> Blocks<'a> {
@@ -135,7 +222,8 @@ impl Mapped {
         let first_page = table.lines.offset / PAGE_LEN as u64;
         let value_count = self.header().fingerprint_count;
         let (heads, checked) = (self.section(&table.heads), self.checked());
-        Blocks { segment: self, table, lines, heads, first_page, value_count, checked }
+        let all_checked = table.is_checked();
+        Blocks { segment: self, table, lines, heads, first_page, value_count, checked, all_checked }
     }
 
     /// Where a block lies.

@@ -1,54 +1,49 @@
-//! With AVX2: 64 bytes in four registers of 16 lanes.
+//! With AVX2: 64 bytes in two registers.
 
 use std::arch::x86_64::*;
 
-use super::{Glance, Job, NearHeads, Needle, Sums, WINDOW_LEN, Window, glance_with, look_with};
-
-/// Bytes whose sums fill a register.
-const PART_LEN: usize = 16;
-const PARTS: usize = WINDOW_LEN / PART_LEN;
+use super::{Glance, Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN};
+use super::{find_with, windows};
 
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Lists the jobs that deserve a second look.
+/// Adds the near heads of all jobs.
 ///
 /// # Safety
 ///
 /// The processor must have what [`is_available`] asks for.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn glance(
-    heads: &[u8],
-    jobs: &[Job],
-    needle: Needle,
-    again: &mut [usize],
-) -> usize {
-    let near = LowNeedle::new(needle);
-    glance_with(heads, jobs, again, |window| near.glance(window))
+pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
+    let low = LowNeedle::new(needle);
+    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
+    find_with(heads, jobs, needle, out, glance, |bytes, mask| sum(bytes, mask));
 }
 
-/// Adds the near heads of the jobs that were listed.
+/// Adds the near heads of a stretch.
 ///
 /// # Safety
 ///
-/// As of [`glance`].
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+/// As of [`find`].
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn look(
+pub(super) unsafe fn search(
     heads: &[u8],
-    jobs: &[Job],
+    stretch: &mut Stretch,
     needle: Needle,
-    again: &[usize],
-    out: &mut NearHeads,
-) {
-    let near = LowNeedle::new(needle);
-    let glance = |window: &Window<'_>| near.glance(window);
-    look_with(heads, jobs, again, out, glance, |window| sum(window, needle));
+    found: &mut Vec<NearHead>,
+    enough: usize,
+) -> Progress {
+    let low = LowNeedle::new(needle);
+    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
+    let sum = |bytes: &_, mask| sum(bytes, mask);
+    windows::search_with(heads, stretch, needle, found, enough, &glance, &sum)
 }
 
 /// The lowest byte of the needle and of its mask, in each lane.
@@ -68,23 +63,17 @@ impl LowNeedle {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn glance(self, window: &Window<'_>) -> Glance {
-        let [low, high] = load(window.bytes);
+    fn glance(self, bytes: &[u8; WINDOW_LEN], carry: u8, spare: u32) -> Glance {
+        let [low, high] = load(bytes);
         let before_low = _mm256_permute2x128_si256::<0x08>(low, low);
-        let mut follows_low = _mm256_alignr_epi8::<15>(low, before_low);
-        // The byte before the window: open, or as good as none.
-        let open_before = _mm_cvtsi32_si128((window.open_before << 7) as i32);
-        follows_low = _mm256_or_si256(follows_low, _mm256_zextsi128_si256(open_before));
         let before_high = _mm256_permute2x128_si256::<0x21>(low, high);
-        let follows_high = _mm256_alignr_epi8::<15>(high, before_high);
-        let carry = _mm256_set1_epi8(window.carry as i8);
-        let sums_low = byte_sums(low, follows_low, carry);
+        let sums_low = byte_sums(parts_of_gaps(low, before_low), _mm256_set1_epi8(carry as i8));
         let end = _mm256_permute4x64_epi64::<0xff>(sums_low);
         let carry = _mm256_shuffle_epi8(end, _mm256_set1_epi8(15));
-        let sums_high = byte_sums(high, follows_high, carry);
+        let sums_high = byte_sums(parts_of_gaps(high, before_high), carry);
         let diff = |sums| _mm256_and_si256(_mm256_xor_si256(sums, self.inner), self.mask);
         let (mut diff_low, mut diff_high) = (diff(sums_low), diff(sums_high));
-        for _ in 0..window.spare {
+        for _ in 0..spare {
             // Clears the lowest bit that is set.
             let less_one = |diff| _mm256_add_epi8(diff, _mm256_set1_epi8(-1));
             diff_low = _mm256_and_si256(diff_low, less_one(diff_low));
@@ -98,44 +87,24 @@ impl LowNeedle {
     }
 }
 
+/// What each byte adds to the lowest byte of its gap; `before` holds the 16 bytes before each half.
 #[inline]
 #[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "stores take pointers")]
-fn sum(window: &Window<'_>, needle: Needle) -> Sums {
-    let inner = _mm256_set1_epi16(needle.inner.cast_signed());
-    let mask = _mm256_set1_epi16(needle.mask.cast_signed());
-    let all = sums(window);
-    let near = |sums: __m256i| {
-        let mut diff = _mm256_and_si256(_mm256_xor_si256(sums, inner), mask);
-        for _ in 0..window.spare {
-            let less_one = _mm256_add_epi16(diff, _mm256_set1_epi16(-1));
-            diff = _mm256_and_si256(diff, less_one);
-        }
-        _mm256_cmpeq_epi16(diff, _mm256_setzero_si256())
-    };
-    // Packing takes eights from each in turn: the middle ones change places.
-    let pack = |a: __m256i, b: __m256i| {
-        let packed = _mm256_packs_epi16(near(a), near(b));
-        bits(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
-    };
-    let near = pack(all[0], all[1]) | pack(all[2], all[3]) << 32;
-    let mut sums = [0; WINDOW_LEN];
-    for (part, all) in sums.as_chunks_mut::<PART_LEN>().0.iter_mut().zip(all) {
-        // SAFETY: the part has room for the 16 lanes of a register.
-        unsafe { _mm256_storeu_si256(part.as_mut_ptr().cast(), all) };
-    }
-    Sums { near, sums }
+fn parts_of_gaps(bytes: __m256i, before: __m256i) -> __m256i {
+    // Where the byte before has the high bit, this one is a later part of its gap: of the second
+    // part one bit comes down so far, of the third none.
+    let one_before = _mm256_alignr_epi8::<15>(bytes, before);
+    let two_before = _mm256_alignr_epi8::<14>(bytes, before);
+    let values = _mm256_and_si256(bytes, _mm256_set1_epi8(0x7f));
+    let high_bits = _mm256_set1_epi8(i8::MIN);
+    let second = _mm256_andnot_si256(two_before, _mm256_slli_epi16::<7>(bytes));
+    _mm256_blendv_epi8(values, _mm256_and_si256(second, high_bits), one_before)
 }
 
-/// The lowest bytes of the sums at each byte, `carry` included. Where `follows` has the high bit,
-/// a byte is the upper part of its gap.
+/// The sum of each byte and those before it, `carry` included.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn byte_sums(bytes: __m256i, follows: __m256i, carry: __m256i) -> __m256i {
-    let values = _mm256_and_si256(bytes, _mm256_set1_epi8(0x7f));
-    // Of the upper part of a gap, one bit comes down so far.
-    let upper = _mm256_and_si256(_mm256_slli_epi16::<7>(bytes), _mm256_set1_epi8(i8::MIN));
-    let mut sums = _mm256_blendv_epi8(values, upper, follows);
+fn byte_sums(mut sums: __m256i, carry: __m256i) -> __m256i {
     sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<1>(sums));
     sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<2>(sums));
     sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<4>(sums));
@@ -144,6 +113,31 @@ fn byte_sums(bytes: __m256i, follows: __m256i, carry: __m256i) -> __m256i {
     let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
     let before = _mm256_shuffle_epi8(lower, _mm256_set1_epi8(15));
     _mm256_add_epi8(_mm256_add_epi8(sums, before), carry)
+}
+
+/// The sum of the lower seven bits of the bytes that `mask` names.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum(bytes: &[u8; WINDOW_LEN], mask: u64) -> u64 {
+    let [low, high] = load(bytes);
+    let eights = |half: __m256i, mask: u64| {
+        // Each byte gets the eight bits of the mask among which its own is.
+        let lanes = _mm256_setr_epi64x(
+            0,
+            0x0101_0101_0101_0101,
+            0x0202_0202_0202_0202,
+            0x0303_0303_0303_0303,
+        );
+        let spread = _mm256_shuffle_epi8(_mm256_set1_epi32(mask as i32), lanes);
+        let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
+        let named = _mm256_cmpeq_epi8(_mm256_and_si256(spread, own), own);
+        let values = _mm256_and_si256(half, _mm256_set1_epi8(0x7f));
+        _mm256_sad_epu8(_mm256_and_si256(values, named), _mm256_setzero_si256())
+    };
+    let fours = _mm256_add_epi64(eights(low, mask), eights(high, mask >> 32));
+    let twos = _mm_add_epi64(_mm256_castsi256_si128(fours), _mm256_extracti128_si256::<1>(fours));
+    let one = _mm_add_epi64(twos, _mm_unpackhi_epi64(twos, twos));
+    _mm_cvtsi128_si64(one).cast_unsigned()
 }
 
 #[inline]
@@ -166,45 +160,4 @@ fn load(bytes: &[u8; WINDOW_LEN]) -> [__m256i; 2] {
     let first = bytes.as_ptr().cast::<__m256i>();
     // SAFETY: two registers of 32 bytes are the 64 bytes of the array.
     unsafe { [_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1))] }
-}
-
-/// The sums at each byte, the carry included.
-#[inline]
-#[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "loads take pointers")]
-fn sums(window: &Window<'_>) -> [__m256i; PARTS] {
-    let open_before = (window.open_before << 7) as i32;
-    let mut before = _mm_insert_epi8::<15>(_mm_setzero_si128(), open_before);
-    let mut carry = _mm256_set1_epi16(window.carry.cast_signed());
-    let mut out = [_mm256_setzero_si256(); PARTS];
-    for (part, out) in window.bytes.as_chunks::<PART_LEN>().0.iter().zip(&mut out) {
-        // SAFETY: the part has the 16 bytes that are read.
-        let loaded = unsafe { _mm_loadu_si128(part.as_ptr().cast()) };
-        let values = _mm256_cvtepu8_epi16(_mm_and_si128(loaded, _mm_set1_epi8(0x7f)));
-        // The byte before each, widened with its sign: all ones where that is open.
-        let follows = _mm256_cvtepi8_epi16(_mm_alignr_epi8::<15>(loaded, before));
-        let values = _mm256_blendv_epi8(
-            values,
-            _mm256_slli_epi16::<7>(values),
-            _mm256_srai_epi16::<15>(follows),
-        );
-        let sums = _mm256_adds_epu16(prefix_sums(values), carry);
-        carry =
-            _mm256_shuffle_epi8(_mm256_permute4x64_epi64::<0xff>(sums), _mm256_set1_epi16(0x0f0e));
-        before = loaded;
-        *out = sums;
-    }
-    out
-}
-
-/// The sum of each lane and those before it; one too large for a lane stays at the highest value.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn prefix_sums(mut lanes: __m256i) -> __m256i {
-    lanes = _mm256_adds_epu16(lanes, _mm256_bslli_epi128::<2>(lanes));
-    lanes = _mm256_adds_epu16(lanes, _mm256_bslli_epi128::<4>(lanes));
-    lanes = _mm256_adds_epu16(lanes, _mm256_bslli_epi128::<8>(lanes));
-    // The upper eight lack the sum of the lower.
-    let lower = _mm256_permute2x128_si256::<0x08>(lanes, lanes);
-    _mm256_adds_epu16(lanes, _mm256_shuffle_epi8(lower, _mm256_set1_epi16(0x0f0e)))
 }

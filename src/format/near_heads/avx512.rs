@@ -1,8 +1,9 @@
-//! With AVX-512: the first look, at 64 bytes in one register. The second is that of AVX2.
+//! With AVX-512: 64 bytes in one register.
 
 use std::arch::x86_64::*;
 
-use super::{Glance, Job, Needle, WINDOW_LEN, glance_with};
+use super::{Glance, Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN};
+use super::{find_with, windows};
 
 pub(super) fn is_available() -> bool {
     super::avx2::is_available()
@@ -11,27 +12,63 @@ pub(super) fn is_available() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// Lists the jobs that deserve a second look.
+/// Adds the near heads of all jobs.
 ///
 /// # Safety
 ///
 /// The processor must have what [`is_available`] asks for.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 #[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn glance(
+pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
+    let low = LowNeedle::new(needle);
+    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
+    find_with(heads, jobs, needle, out, glance, |bytes, mask| sum(bytes, mask));
+}
+
+/// Adds the near heads of a stretch.
+///
+/// # Safety
+///
+/// As of [`find`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+#[expect(unsafe_code, reason = "instructions that not every processor has")]
+pub(super) unsafe fn search(
     heads: &[u8],
-    jobs: &[Job],
+    stretch: &mut Stretch,
     needle: Needle,
-    again: &mut [usize],
-) -> usize {
-    let inner = _mm512_set1_epi8(needle.inner as i8);
-    let mask = _mm512_set1_epi8(needle.mask as i8);
-    glance_with(heads, jobs, again, |window| {
-        let bytes = load(window.bytes);
+    found: &mut Vec<NearHead>,
+    enough: usize,
+) -> Progress {
+    let low = LowNeedle::new(needle);
+    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
+    let sum = |bytes: &_, mask| sum(bytes, mask);
+    windows::search_with(heads, stretch, needle, found, enough, &glance, &sum)
+}
+
+/// The lowest byte of the needle and of its mask, in each lane.
+#[derive(Clone, Copy)]
+struct LowNeedle {
+    inner: __m512i,
+    mask: __m512i,
+}
+
+impl LowNeedle {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    fn new(needle: Needle) -> Self {
+        let inner = _mm512_set1_epi8(needle.inner as i8);
+        LowNeedle { inner, mask: _mm512_set1_epi8(needle.mask as i8) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    fn glance(self, bytes: &[u8; WINDOW_LEN], carry: u8, spare: u32) -> Glance {
+        let bytes = load(bytes);
         let open = _mm512_movepi8_mask(bytes);
-        let sums = byte_sums(bytes, open << 1 | window.open_before);
-        let mut diff = _mm512_and_si512(_mm512_xor_si512(sums, inner), mask);
-        for _ in 0..window.spare {
+        let sums = byte_sums(parts_of_gaps(bytes, open));
+        let sums = _mm512_add_epi8(sums, _mm512_set1_epi8(carry as i8));
+        let mut diff = _mm512_and_si512(_mm512_xor_si512(sums, self.inner), self.mask);
+        for _ in 0..spare {
             // Clears the lowest bit that is set.
             let less_one = _mm512_add_epi8(diff, _mm512_set1_epi8(-1));
             diff = _mm512_and_si512(diff, less_one);
@@ -41,25 +78,26 @@ pub(super) unsafe fn glance(
             zero: _mm512_testn_epi8_mask(bytes, bytes),
             perhaps: _mm512_testn_epi8_mask(diff, diff),
         }
-    })
+    }
 }
 
+/// What each byte adds to the lowest byte of its gap.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[expect(unsafe_code, reason = "loads take pointers")]
-fn load(bytes: &[u8; WINDOW_LEN]) -> __m512i {
-    // SAFETY: the array has the 64 bytes that are read.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
-}
-
-/// The lowest bytes of the sums at each byte.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn byte_sums(bytes: __m512i, follows: u64) -> __m512i {
+fn parts_of_gaps(bytes: __m512i, open: u64) -> __m512i {
+    // Of the second part of a gap one bit comes down so far, of the third none.
+    let second = open << 1;
+    let third = second & open << 2;
     let values = _mm512_and_si512(bytes, _mm512_set1_epi8(0x7f));
-    // Of the upper part of a gap, one bit comes down so far.
     let upper = _mm512_and_si512(_mm512_slli_epi16::<7>(bytes), _mm512_set1_epi8(i8::MIN));
-    let mut sums = _mm512_mask_mov_epi8(values, follows, upper);
+    let upper = _mm512_maskz_mov_epi8(!third, upper);
+    _mm512_mask_mov_epi8(values, second, upper)
+}
+
+/// The sum of each byte and those before it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn byte_sums(mut sums: __m512i) -> __m512i {
     sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<1>(sums));
     sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<2>(sums));
     sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<4>(sums));
@@ -71,4 +109,21 @@ fn byte_sums(bytes: __m512i, follows: u64) -> __m512i {
     let three = _mm512_maskz_shuffle_i64x2::<0>(0b1100_0000, ends, ends);
     let before = _mm512_add_epi8(_mm512_add_epi8(one, two), three);
     _mm512_add_epi8(sums, before)
+}
+
+/// The sum of the lower seven bits of the bytes that `mask` names.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn sum(bytes: &[u8; WINDOW_LEN], mask: u64) -> u64 {
+    let values = _mm512_and_si512(load(bytes), _mm512_set1_epi8(0x7f));
+    let eights = _mm512_sad_epu8(_mm512_maskz_mov_epi8(mask, values), _mm512_setzero_si512());
+    _mm512_reduce_add_epi64(eights).cast_unsigned()
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[expect(unsafe_code, reason = "loads take pointers")]
+fn load(bytes: &[u8; WINDOW_LEN]) -> __m512i {
+    // SAFETY: the array has the 64 bytes that are read.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }

@@ -1,31 +1,29 @@
 //! Which heads of a block are near the needle's: many blocks in one call, many gaps at a time.
 //!
 //! Walking a block gap by gap costs a few instructions and, where it stops, a mispredicted branch
-//! for every block of a query. Here 64 bytes of gaps are summed at once, whatever they hold, and all
-//! sums are compared with the needle: first their lowest bytes, which is enough for most blocks, then
-//! the sums in lanes of 16 bits.
+//! for every block of a query. Here 64 bytes of gaps are summed at once, whatever they hold, but only the
+//! lowest byte of each sum: it is compared with that of the needle, which is enough for most blocks. Where
+//! the two are near, the whole sum up to that byte is taken.
 //!
-//! Only plain blocks are taken: gaps of one or two bytes, heads that fit 15 bits below the bits
-//! that name the block. The others, and those that break a rule, are handed back for
-//! [`Block`](super::heads::Block) to walk, which is the portable twin and names the fault.
+//! Blocks that break a rule are handed back for [`Block`](super::heads::Block) to walk, which is the
+//! portable twin and names the fault; so are those at the end of a file, where 64 bytes would reach beyond it,
+//! and gaps too long for heads that have a needle near them.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod windows;
 
 use crate::format::heads::LONG_BLOCK_MIN;
 use crate::format::prefix_index::BlockSpan;
-use crate::section::BlockIndex;
+use crate::section::{BlockIndex, Rank};
 
 /// Bytes of gaps that are summed at once.
 const WINDOW_LEN: usize = 64;
-/// The most bits of a head below its block that lanes of 16 bits can sum: sums that are too
-/// large stop at the highest value of a lane, which must be no head.
-pub(crate) const INNER_BITS_MAX: u32 = 15;
 
 /// A block to look into.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Job {
     pub(crate) block: BlockIndex,
     /// Where it lies. The bytes of its heads must be verified.
@@ -37,36 +35,80 @@ pub(crate) struct Job {
 /// What the heads of blocks are compared with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needle {
-    /// The bits of its head below those that name a block.
-    pub(crate) inner: u16,
-    /// The bits that must agree but for the flips.
-    pub(crate) mask: u16,
+    /// Its head, and how many bits of it lie below those that name a block.
+    pub(crate) head: u64,
+    pub(crate) inner_bits: u32,
+    /// Those bits, and the ones among them that must agree but for the flips.
+    pub(crate) inner: u64,
+    pub(crate) mask: u64,
+    /// How many bits of the whole head may differ, wherever they are.
+    pub(crate) k: u32,
 }
 
-/// A head that is near enough.
+impl Needle {
+    /// The head that is `inner` below the bits that name its block, if it is near enough.
+    #[inline(always)]
+    fn near_head(self, block: BlockIndex, inner: u64, spare: u32) -> Option<u64> {
+        let head = block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner;
+        let is_near = ((inner ^ self.inner) & self.mask).count_ones() <= spare
+            && (head ^ self.head).count_ones() <= self.k;
+        is_near.then_some(head)
+    }
+
+    /// The lowest and the highest value below the name of a block that may be near with so many flips.
+    #[inline(always)]
+    fn range(self, spare: u32) -> (u64, u64) {
+        match spare {
+            0 => (self.inner & self.mask, self.inner | !self.mask),
+            _ => (0, u64::MAX),
+        }
+    }
+}
+
+/// A value whose head is near enough: its tail decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NearHead {
-    pub(crate) block: BlockIndex,
-    pub(crate) rank: u64,
-    /// The head below the bits that name its block.
-    pub(crate) inner: u64,
+    pub(crate) rank: Rank,
+    pub(crate) head: u64,
 }
 
-/// What a call found.
+/// What calls found.
 #[derive(Debug, Default)]
 pub(crate) struct NearHeads {
     pub(crate) heads: Vec<NearHead>,
-    /// The positions of the jobs that were handed back.
+    /// The positions of the jobs that the last call handed back.
     pub(crate) left: Vec<usize>,
-    /// Room for the positions of the jobs that deserve a second look.
-    again: Vec<usize>,
+    /// Room for the jobs that deserve a second look.
+    again: Vec<Again>,
 }
 
-impl NearHeads {
-    pub(crate) fn clear(&mut self) {
-        self.heads.clear();
-        self.left.clear();
-    }
+/// Gaps that follow one another, of which some were looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) block: BlockIndex,
+    /// Where the gaps that are left lie in the heads section. They must be verified.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// The head before them, below the bits that name the block.
+    pub(crate) inner: u64,
+    /// The rank of the first value that is left, and the one after the last.
+    pub(crate) rank: u64,
+    pub(crate) rank_end: u64,
+    /// How many flips are forgiven.
+    pub(crate) spare: u32,
+    /// No value above this one is wanted.
+    pub(crate) last: u64,
+}
+
+/// How far a search came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There is nothing more.
+    Done,
+    /// Enough was found; the stretch says what is left.
+    More,
+    /// What is left breaks a rule, or these instructions cannot read it.
+    HandedBack,
 }
 
 /// The instructions that are used.
@@ -96,11 +138,13 @@ impl Kernel {
     }
 
     /// Adds the near heads of all jobs to `out`; `heads` starts where the heads section does.
+    ///
+    /// Long blocks are handed back: who knows their restart points asks for stretches.
     #[expect(unsafe_code, reason = "a function for more instructions than every processor has")]
     pub(crate) fn find(self, heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
-        let mut again = std::mem::take(&mut out.again);
-        if again.len() < jobs.len() {
-            again.resize(jobs.len(), 0);
+        out.left.clear();
+        if out.again.len() < jobs.len() {
+            out.again.resize(jobs.len(), Again::default());
         }
         // SAFETY: `detect` is the one place outside tests that makes the kernels with more
         // instructions, and makes them only where the processor has those.
@@ -109,33 +153,44 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 => unsafe {
                 debug_assert!(avx2::is_available());
-                let count = avx2::glance(heads, jobs, needle, &mut again);
-                avx2::look(heads, jobs, needle, again.get(..count).unwrap_or_default(), out);
+                avx2::find(heads, jobs, needle, out);
             },
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512 => unsafe {
                 debug_assert!(avx512::is_available());
-                let count = avx512::glance(heads, jobs, needle, &mut again);
-                avx2::look(heads, jobs, needle, again.get(..count).unwrap_or_default(), out);
+                avx512::find(heads, jobs, needle, out);
             },
         }
-        out.again = again;
+    }
+
+    /// Adds the near heads of a stretch to `found`, about as many as `enough`.
+    #[expect(unsafe_code, reason = "a function for more instructions than every processor has")]
+    pub(crate) fn search(
+        self,
+        heads: &[u8],
+        stretch: &mut Stretch,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        enough: usize,
+    ) -> Progress {
+        // SAFETY: as in `find`.
+        match self {
+            Kernel::Portable => Progress::HandedBack,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => unsafe {
+                debug_assert!(avx2::is_available());
+                avx2::search(heads, stretch, needle, found, enough)
+            },
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => unsafe {
+                debug_assert!(avx512::is_available());
+                avx512::search(heads, stretch, needle, found, enough)
+            },
+        }
     }
 }
 
-/// One window of gaps, and what was before it.
-#[derive(Clone, Copy, Debug)]
-struct Window<'a> {
-    bytes: &'a [u8; WINDOW_LEN],
-    /// The sum of the gaps before.
-    carry: u16,
-    /// 1 if the first byte is the upper part of a gap.
-    open_before: u64,
-    /// How many flips are forgiven.
-    spare: u32,
-}
-
-/// What a look at the bytes tells; a bit for each, the first one lowest.
+/// One look at the bytes of a window; a bit for each, the first one lowest.
 #[derive(Clone, Copy, Debug)]
 struct Glance {
     /// Bytes with the high bit set: the gap goes on in the next one.
@@ -146,125 +201,129 @@ struct Glance {
     perhaps: u64,
 }
 
-/// The sums at all bytes of a window, and a bit for each that is near the needle.
-#[derive(Clone, Copy, Debug)]
-struct Sums {
-    near: u64,
-    sums: [u16; WINDOW_LEN],
+/// A block that deserves a second look, and what the first one told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Again {
+    /// The position of its job.
+    number: usize,
+    /// Whether it lies in one window and breaks no rule.
+    plain: bool,
+    /// Bytes with the high bit set, and the others, which end a gap.
+    open: u64,
+    ends: u64,
+    perhaps: u64,
 }
 
-/// Lists the blocks that deserve a second look, and says how many they are; `again` has room for all.
+/// Adds the near heads of all jobs, by two functions made of the instructions at hand: `glance` looks at a window,
+/// with the lowest byte of the sum before it and the flips that are forgiven; `sum` adds the lower seven bits of those bytes of
+/// a window that are named by bits.
 ///
 /// What a block holds is known late, after its bytes came and were summed. A branch on it that
-/// turned out wrong would throw away the work on the blocks after it, so this loop has none.
+/// turned out wrong would throw away the work on the blocks after it, so the first loop has none.
 #[inline(always)]
-fn glance_with(
+fn find_with(
     heads: &[u8],
     jobs: &[Job],
-    again: &mut [usize],
-    glance: impl Fn(&Window<'_>) -> Glance,
-) -> usize {
+    needle: Needle,
+    out: &mut NearHeads,
+    glance: impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
+    sum: impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+) {
+    let NearHeads { heads: found, left, again } = out;
     let mut count = 0;
     for (number, job) in jobs.iter().enumerate() {
+        let (deserves, look) = first_look(heads, job, number, &glance);
         if let Some(slot) = again.get_mut(count) {
-            *slot = number;
+            *slot = look;
         }
-        count += usize::from(deserves_a_look(heads, job, &glance));
+        count += usize::from(deserves);
     }
-    count
-}
-
-/// Looks into the blocks that were listed.
-#[inline(always)]
-fn look_with(
-    heads: &[u8],
-    jobs: &[Job],
-    again: &[usize],
-    out: &mut NearHeads,
-    glance: impl Fn(&Window<'_>) -> Glance,
-    sum: impl Fn(&Window<'_>) -> Sums,
-) {
-    for (number, job) in again.iter().filter_map(|&number| Some((number, jobs.get(number)?))) {
-        let found_before = out.heads.len();
-        if !find_in_block(heads, job, &mut out.heads, &glance, &sum) {
-            out.heads.truncate(found_before);
-            out.left.push(number);
+    for look in again.iter().take(count) {
+        let Some(job) = jobs.get(look.number) else { break };
+        let found_before = found.len();
+        let done = match look.plain {
+            true => second_look(heads, job, look, needle, found, &sum),
+            false => whole_look(heads, job, needle, found, &glance, &sum),
+        };
+        if !done {
+            found.truncate(found_before);
+            left.push(look.number);
         }
     }
 }
 
 /// Whether a block may have near heads, or is not a plain one of a single window.
 #[inline(always)]
-fn deserves_a_look(heads: &[u8], job: &Job, glance: &impl Fn(&Window<'_>) -> Glance) -> bool {
+fn first_look(
+    heads: &[u8],
+    job: &Job,
+    number: usize,
+    glance: &impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
+) -> (bool, Again) {
     let BlockSpan { heads_start, heads_end, rank_start, rank_end } = job.span;
     let Some(bytes) = heads.get(heads_start as usize..).and_then(|rest| rest.first_chunk()) else {
-        return true;
+        return (true, Again { number, ..Again::default() });
     };
-    let glance = glance(&Window { bytes, carry: 0, open_before: 0, spare: job.spare });
+    let glance = glance(bytes, 0, job.spare);
     let beyond = (WINDOW_LEN as u64).wrapping_sub(heads_end - heads_start);
     let within = u64::MAX >> (beyond % WINDOW_LEN as u64);
     let open = glance.open & within;
     let ends = within & !open;
-    let broken = open << 1 & (open | glance.zero) & within | open & !(within >> 1);
+    let perhaps = glance.perhaps & ends;
+    let overlong = open << 1 & glance.zero & ends;
+    let unended = open & !(within >> 1);
     let miscounted = u64::from(ends.count_ones()) ^ (rank_end - rank_start);
     let too_long = beyond / WINDOW_LEN as u64;
-    (broken | glance.perhaps & ends | miscounted | too_long) != 0
+    let faults = overlong | unended | miscounted | too_long;
+    (faults | perhaps != 0, Again { number, plain: faults == 0, open, ends, perhaps })
 }
 
-/// Adds the near heads of one block; `false` if it is not a plain one.
+/// Adds the near heads of a plain block in one window; `false` if its gaps are too long.
 #[inline(always)]
-fn find_in_block(
+fn second_look(
     heads: &[u8],
     job: &Job,
+    look: &Again,
+    needle: Needle,
     found: &mut Vec<NearHead>,
-    glance: &impl Fn(&Window<'_>) -> Glance,
-    sum: &impl Fn(&Window<'_>) -> Sums,
+    sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
 ) -> bool {
-    let BlockSpan { heads_start, heads_end, rank_start, rank_end } = job.span;
-    if rank_end - rank_start > LONG_BLOCK_MIN || heads_start == heads_end {
-        // It starts with restart points, or is none.
+    let start = job.span.heads_start as usize;
+    let Some(bytes) = heads.get(start..).and_then(|rest| rest.first_chunk()) else {
         return false;
-    }
-    let (mut at, mut left) = (heads_start as usize, heads_end - heads_start);
-    let (mut carry, mut open_before, mut rank) = (0, 0, rank_start);
-    loop {
-        let Some(bytes) = heads.get(at..).and_then(|rest| rest.first_chunk()) else {
-            return false;
-        };
-        let window = Window { bytes, carry, open_before, spare: job.spare };
-        let glance = glance(&window);
-        let within = u64::MAX >> (WINDOW_LEN as u64 - left.min(WINDOW_LEN as u64));
-        let open = glance.open & within;
-        let follows = open << 1 | open_before;
-        // Gaps of three bytes, and overlong ones.
-        if follows & (open | glance.zero) & within != 0 {
-            return false;
-        }
-        let ends = within & !open;
-        if glance.perhaps & ends != 0 {
-            add_near(&sum(&window), job.block, rank, ends, found);
-        }
-        rank += u64::from(ends.count_ones());
-        if left <= WINDOW_LEN as u64 {
-            let last_open = open & !(within >> 1);
-            return last_open == 0 && rank == rank_end;
-        }
-        [.., carry] = sum(&window).sums;
-        (at, left, open_before) = (at + WINDOW_LEN, left - WINDOW_LEN as u64, open >> 63);
-    }
+    };
+    let Again { open, ends, perhaps, .. } = *look;
+    let window = windows::Window { bytes, open, ends, inner: 0, rank: job.span.rank_start };
+    window.add_near(perhaps, job.block, job.spare, needle, found, sum)
 }
 
-/// Adds the near heads among those that end at `ends`, the first of which has this rank.
+/// Adds the near heads of a block of any length but a long one; `false` if it breaks a rule.
 #[inline(always)]
-fn add_near(sums: &Sums, block: BlockIndex, rank: u64, ends: u64, found: &mut Vec<NearHead>) {
-    let mut near = sums.near & ends;
-    while near != 0 {
-        let bit = near & near.wrapping_neg();
-        let before = u64::from((ends & (bit - 1)).count_ones());
-        let inner = sums.sums.get(near.trailing_zeros() as usize).copied().unwrap_or_default();
-        found.push(NearHead { block, rank: rank + before, inner: u64::from(inner) });
-        near ^= bit;
+fn whole_look(
+    heads: &[u8],
+    job: &Job,
+    needle: Needle,
+    found: &mut Vec<NearHead>,
+    glance: &impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
+    sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+) -> bool {
+    let Job { block, span, spare } = *job;
+    if span.value_count() > LONG_BLOCK_MIN {
+        // It starts with restart points.
+        return false;
     }
+    let mut stretch = Stretch {
+        block,
+        start: span.heads_start,
+        end: span.heads_end,
+        inner: 0,
+        rank: span.rank_start,
+        rank_end: span.rank_end,
+        spare,
+        last: needle.range(spare).1,
+    };
+    let done = windows::search_with(heads, &mut stretch, needle, found, usize::MAX, glance, sum);
+    done == Progress::Done
 }
 
 #[cfg(all(test, feature = "build"))]

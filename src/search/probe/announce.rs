@@ -1,17 +1,24 @@
 //! Asking the system for pages before they are read, while they come from a disk.
 
-use super::{Pass, Sink};
+use super::{Pass, Sink, near_blocks};
 use crate::format::prefix_index::{LINE_LEN, line_offset};
+use crate::section::BlockIndex;
 
 impl<S: Sink> Pass<'_, S> {
     /// Asks for the pages with the index lines of all probes.
     pub(super) fn announce_lines(&self) {
         let mut start = 0;
         for run in self.runs.iter() {
-            let (_, table) = self.entry(run.entry);
-            for probe in self.probes.get(start..run.probes_end).unwrap_or_default() {
-                self.segment.announce(&table.lines, line_offset(probe.block), LINE_LEN);
+            let (entry, table) = self.entry(run.entry);
+            let announce = |block: BlockIndex| {
+                self.segment.announce(&table.lines, line_offset(block), LINE_LEN);
+            };
+            if let Some(home) = run.near {
+                near_blocks(home, entry).for_each(announce);
+                continue;
             }
+            let probes = self.probes.get(start..run.probes_end).unwrap_or_default();
+            probes.iter().map(|probe| probe.block).for_each(announce);
             start = run.probes_end;
         }
     }
@@ -31,9 +38,13 @@ impl<S: Sink> Pass<'_, S> {
 
     /// Asks for the pages with the tails of all candidates.
     pub(super) fn announce_tails(&self) {
-        for candidate in self.candidates.iter() {
-            let (_, table) = self.entry(candidate.entry);
-            self.segment.announce_tail(table, candidate.rank);
+        let mut start = 0;
+        for group in self.groups.iter() {
+            let (_, table) = self.entry(group.entry);
+            for near in self.near.heads.get(start..group.end).unwrap_or_default() {
+                self.segment.announce_tail(table, near.rank);
+            }
+            start = group.end;
         }
     }
 }

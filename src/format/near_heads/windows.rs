@@ -1,0 +1,169 @@
+//! One window after the other.
+
+use super::{Glance, NearHead, Needle, Progress, Stretch, WINDOW_LEN};
+use crate::section::{BlockIndex, Rank};
+
+/// With more near bytes than this, walking the window costs less than a sum up to each.
+const SUMS_MAX: u32 = 6;
+
+/// A window of gaps of which all are whole, and what comes before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window<'a> {
+    pub(super) bytes: &'a [u8; WINDOW_LEN],
+    /// Bytes with the high bit set, and those that end a gap; none that does not belong here.
+    pub(super) open: u64,
+    pub(super) ends: u64,
+    /// The head before the first gap, below the bits that name the block.
+    pub(super) inner: u64,
+    /// The rank of its value.
+    pub(super) rank: u64,
+}
+
+impl Window<'_> {
+    /// Whether all gaps have five bytes at most. Longer ones have no needle near them but in a tampered
+    /// file, and could carry a sum past its end.
+    #[inline(always)]
+    fn has_short_gaps(&self) -> bool {
+        let two = self.open & self.open >> 1;
+        two & two >> 2 & self.open >> 4 == 0
+    }
+
+    /// The sum of the gaps that end at these bits or before: all bits up to one that ends a gap.
+    #[inline(always)]
+    fn sum_to(&self, upto: u64, sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64) -> u64 {
+        let second = self.open << 1;
+        let third = second & self.open << 2;
+        let ones = sum(self.bytes, upto & !second);
+        let mut total = ones + (sum(self.bytes, upto & second & !third) << 7);
+        let mut third = third & upto;
+        while third != 0 {
+            let at = third.trailing_zeros();
+            let before = (self.open << (64 - at)).leading_ones();
+            let byte = self.bytes.get(at as usize).copied().unwrap_or_default();
+            total += u64::from(byte & 0x7f) << (7 * before);
+            third &= third - 1;
+        }
+        total
+    }
+
+    /// Adds those of the heads at `perhaps` that are near; `false` if a gap is too long.
+    #[inline(always)]
+    pub(super) fn add_near(
+        &self,
+        mut perhaps: u64,
+        block: BlockIndex,
+        spare: u32,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+    ) -> bool {
+        if !self.has_short_gaps() {
+            return false;
+        }
+        if perhaps.count_ones() > SUMS_MAX {
+            // Where the lowest byte may hold any bits, all values seem near.
+            let (low, high) = needle.range(spare);
+            let upto = u64::MAX >> self.ends.leading_zeros();
+            if spare > 0 || self.inner + self.sum_to(upto, sum) >= low {
+                self.add_near_of_all(block, spare, needle, high, found);
+            }
+            return true;
+        }
+        while perhaps != 0 {
+            let bit = perhaps & perhaps.wrapping_neg();
+            let inner = self.inner + self.sum_to(bit | (bit - 1), sum);
+            if let Some(head) = needle.near_head(block, inner, spare) {
+                let before = u64::from((self.ends & (bit - 1)).count_ones());
+                found.push(NearHead { rank: Rank(self.rank + before), head });
+            }
+            perhaps ^= bit;
+        }
+        true
+    }
+
+    /// Adds all that are near and not above `high`, walking from gap to gap.
+    #[inline(always)]
+    fn add_near_of_all(
+        &self,
+        block: BlockIndex,
+        spare: u32,
+        needle: Needle,
+        high: u64,
+        found: &mut Vec<NearHead>,
+    ) {
+        let (mut inner, mut rank, mut gap, mut shift) = (self.inner, self.rank, 0, 0);
+        let taken = 64 - self.ends.leading_zeros() as usize;
+        for &byte in self.bytes.iter().take(taken) {
+            gap |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                inner += gap;
+                (gap, shift) = (0, 0);
+                if inner > high {
+                    break;
+                }
+                if let Some(head) = needle.near_head(block, inner, spare) {
+                    found.push(NearHead { rank: Rank(rank), head });
+                }
+                rank += 1;
+            }
+        }
+    }
+}
+
+/// Adds the near heads of a stretch; see [`Kernel::search`](super::Kernel::search) and, for the
+/// functions, [`find_with`](super::find_with).
+#[inline(always)]
+pub(super) fn search_with(
+    heads: &[u8],
+    stretch: &mut Stretch,
+    needle: Needle,
+    found: &mut Vec<NearHead>,
+    enough: usize,
+    glance: &impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
+    sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+) -> Progress {
+    // No sum of a window comes near the end of the numbers, as long as the one before it does not.
+    const INNER_MAX: u64 = 1 << 62;
+    while stretch.start < stretch.end {
+        let rest = heads.get(stretch.start as usize..);
+        let (Some(bytes), true) =
+            (rest.and_then(|rest| rest.first_chunk()), stretch.inner < INNER_MAX)
+        else {
+            return Progress::HandedBack;
+        };
+        let left = stretch.end - stretch.start;
+        let glance = glance(bytes, stretch.inner as u8, stretch.spare);
+        let ends = u64::MAX >> (WINDOW_LEN as u64).saturating_sub(left) & !glance.open;
+        // A gap that goes on behind the window is left for the next one.
+        let taken = u64::from(64 - ends.leading_zeros());
+        if ends == 0 || (left <= WINDOW_LEN as u64 && taken != left) {
+            return Progress::HandedBack;
+        }
+        let upto = u64::MAX >> (64 - taken);
+        let open = glance.open & upto;
+        let overlong = open << 1 & glance.zero & ends;
+        let window = Window { bytes, open, ends, inner: stretch.inner, rank: stretch.rank };
+        let perhaps = glance.perhaps & ends;
+        if overlong != 0
+            || !window.add_near(perhaps, stretch.block, stretch.spare, needle, found, sum)
+        {
+            return Progress::HandedBack;
+        }
+        stretch.start += taken;
+        stretch.rank += u64::from(ends.count_ones());
+        if stretch.start < stretch.end {
+            stretch.inner += window.sum_to(upto, sum);
+            if stretch.inner > stretch.last {
+                return Progress::Done;
+            }
+            if found.len() >= enough {
+                return Progress::More;
+            }
+        }
+    }
+    match stretch.rank == stretch.rank_end {
+        true => Progress::Done,
+        false => Progress::HandedBack,
+    }
+}
