@@ -189,15 +189,18 @@ pub(crate) struct Tails<'a> {
 }
 
 impl Tails<'_> {
-    /// Whether the tail of the value at `rank` is there, and lies on one page, which was checked before.
+    /// Whether the tails from one rank to another are there, on at most two pages that were checked before.
     #[inline(always)]
-    pub(crate) fn is_near(&self, rank: Rank) -> bool {
+    pub(crate) fn are_near(&self, first: Rank, last: Rank) -> bool {
         const GUARD_LEN: usize = packing::GUARD_LEN as usize;
-        let offset = packing::load_offset(rank.0, self.width) as usize;
-        let page = self.first_page + offset / PAGE_LEN;
-        offset % PAGE_LEN + GUARD_LEN <= PAGE_LEN
-            && offset + GUARD_LEN <= self.bytes.len()
-            && self.checked.contains(page)
+        let start = packing::load_offset(first.0, self.width) as usize;
+        let end = (packing::load_offset(last.0, self.width) as usize).saturating_add(GUARD_LEN);
+        let (page, last_page) = (start / PAGE_LEN, end.saturating_sub(1) / PAGE_LEN);
+        let here = end <= self.bytes.len()
+            && last_page - page <= 1
+            && self.checked.contains(self.first_page + page)
+            && self.checked.contains(self.first_page + last_page);
+        here || self.width == 0
     }
 
     /// All of them.

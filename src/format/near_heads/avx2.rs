@@ -2,8 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::{Glance, Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN};
-use super::{find_with, windows};
+use super::{Glance, Job, Lanes, NearHead, NearHeads, NearSums, Needle, Progress, Stretch};
+use super::{WINDOW_LEN, find_with, windows};
+
+/// Sums of 32 bits that fill a register.
+const PART_LEN: usize = 8;
 
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
@@ -22,8 +25,12 @@ pub(super) fn is_available() -> bool {
 #[expect(unsafe_code, reason = "instructions that not every processor has")]
 pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
     let low = LowNeedle::new(needle);
-    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
-    find_with(heads, jobs, needle, out, glance, |bytes, mask| sum(bytes, mask));
+    let lanes = Lanes {
+        glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
+        sum: |bytes: &_, mask| sum(bytes, mask),
+        all: |bytes: &_, open, near| all_sums(bytes, open, near),
+    };
+    find_with(heads, jobs, needle, out, &lanes);
 }
 
 /// Adds the near heads of a stretch.
@@ -41,9 +48,12 @@ pub(super) unsafe fn search(
     enough: usize,
 ) -> Progress {
     let low = LowNeedle::new(needle);
-    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
-    let sum = |bytes: &_, mask| sum(bytes, mask);
-    windows::search_with(heads, stretch, needle, found, enough, &glance, &sum)
+    let lanes = Lanes {
+        glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
+        sum: |bytes: &_, mask| sum(bytes, mask),
+        all: |bytes: &_, open, near| all_sums(bytes, open, near),
+    };
+    windows::search_with(heads, stretch, needle, found, enough, &lanes)
 }
 
 /// The lowest byte of the needle and of its mask, in each lane.
@@ -138,6 +148,57 @@ fn sum(bytes: &[u8; WINDOW_LEN], mask: u64) -> u64 {
     let twos = _mm_add_epi64(_mm256_castsi256_si128(fours), _mm256_extracti128_si256::<1>(fours));
     let one = _mm_add_epi64(twos, _mm_unpackhi_epi64(twos, twos));
     _mm_cvtsi128_si64(one).cast_unsigned()
+}
+
+/// The sums at all bytes in lanes of 32 bits, and which are near.
+#[inline]
+#[target_feature(enable = "avx2")]
+#[expect(unsafe_code, reason = "loads and stores take pointers")]
+fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDOW_LEN], u64) {
+    let second = open << 1;
+    let third = second & open << 2;
+    let fourth = third & open << 3;
+    let [inner, mask, head] =
+        [near.inner, near.mask, near.head].map(|word| _mm256_set1_epi32(word.cast_signed()));
+    let before = _mm256_set1_epi32(near.before.cast_signed());
+    let head_before = _mm256_set1_epi32(near.head_before.cast_signed());
+    let at_most = |mut diff: __m256i, count: u32| {
+        for _ in 0..count.min(32) {
+            diff = _mm256_and_si256(diff, _mm256_add_epi32(diff, _mm256_set1_epi32(-1)));
+        }
+        _mm256_cmpeq_epi32(diff, _mm256_setzero_si256())
+    };
+    let (mut sums, mut found, mut carry) = ([0; WINDOW_LEN], 0, _mm256_setzero_si256());
+    let parts = bytes.as_chunks::<PART_LEN>().0.iter();
+    let places = sums.as_chunks_mut::<PART_LEN>().0.iter_mut();
+    for ((number, part), place) in (0..).zip(parts).zip(places) {
+        // SAFETY: the part has the eight bytes that are read.
+        let loaded = unsafe { _mm_loadl_epi64(part.as_ptr().cast()) };
+        let mut lanes = _mm256_cvtepu8_epi32(_mm_and_si128(loaded, _mm_set1_epi8(0x7f)));
+        for later in [second, third, fourth] {
+            let own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            let here = _mm256_set1_epi32((later >> (number * PART_LEN as u64)) as i32);
+            let named = _mm256_cmpeq_epi32(_mm256_and_si256(here, own), own);
+            lanes = _mm256_blendv_epi8(lanes, _mm256_slli_epi32::<7>(lanes), named);
+        }
+        lanes = _mm256_add_epi32(lanes, _mm256_bslli_epi128::<4>(lanes));
+        lanes = _mm256_add_epi32(lanes, _mm256_bslli_epi128::<8>(lanes));
+        let lower = _mm256_permute2x128_si256::<0x08>(lanes, lanes);
+        lanes = _mm256_add_epi32(lanes, _mm256_shuffle_epi32::<0xff>(lower));
+        lanes = _mm256_add_epi32(lanes, carry);
+        carry = _mm256_permutevar8x32_epi32(lanes, _mm256_set1_epi32(7));
+        // SAFETY: the place has room for the eight lanes of a register.
+        unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), lanes) };
+        let diff = _mm256_xor_si256(_mm256_add_epi32(lanes, before), inner);
+        let head_diff = _mm256_xor_si256(_mm256_add_epi32(lanes, head_before), head);
+        let both = _mm256_and_si256(
+            at_most(_mm256_and_si256(diff, mask), near.spare),
+            at_most(head_diff, near.k),
+        );
+        let named = _mm256_movemask_ps(_mm256_castsi256_ps(both)).cast_unsigned();
+        found |= u64::from(named) << (number * PART_LEN as u64);
+    }
+    (sums, found)
 }
 
 #[inline]

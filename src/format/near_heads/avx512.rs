@@ -2,8 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::{Glance, Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN};
-use super::{find_with, windows};
+use super::{Glance, Job, Lanes, NearHead, NearHeads, NearSums, Needle, Progress, Stretch};
+use super::{WINDOW_LEN, find_with, windows};
+
+/// Sums of 32 bits that fill a register.
+const PART_LEN: usize = 16;
 
 pub(super) fn is_available() -> bool {
     super::avx2::is_available()
@@ -21,8 +24,12 @@ pub(super) fn is_available() -> bool {
 #[expect(unsafe_code, reason = "instructions that not every processor has")]
 pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
     let low = LowNeedle::new(needle);
-    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
-    find_with(heads, jobs, needle, out, glance, |bytes, mask| sum(bytes, mask));
+    let lanes = Lanes {
+        glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
+        sum: |bytes: &_, mask| sum(bytes, mask),
+        all: |bytes: &_, open, near| all_sums(bytes, open, near),
+    };
+    find_with(heads, jobs, needle, out, &lanes);
 }
 
 /// Adds the near heads of a stretch.
@@ -40,9 +47,12 @@ pub(super) unsafe fn search(
     enough: usize,
 ) -> Progress {
     let low = LowNeedle::new(needle);
-    let glance = |bytes: &_, carry, spare| low.glance(bytes, carry, spare);
-    let sum = |bytes: &_, mask| sum(bytes, mask);
-    windows::search_with(heads, stretch, needle, found, enough, &glance, &sum)
+    let lanes = Lanes {
+        glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
+        sum: |bytes: &_, mask| sum(bytes, mask),
+        all: |bytes: &_, open, near| all_sums(bytes, open, near),
+    };
+    windows::search_with(heads, stretch, needle, found, enough, &lanes)
 }
 
 /// The lowest byte of the needle and of its mask, in each lane.
@@ -118,6 +128,64 @@ fn sum(bytes: &[u8; WINDOW_LEN], mask: u64) -> u64 {
     let values = _mm512_and_si512(load(bytes), _mm512_set1_epi8(0x7f));
     let eights = _mm512_sad_epu8(_mm512_maskz_mov_epi8(mask, values), _mm512_setzero_si512());
     _mm512_reduce_add_epi64(eights).cast_unsigned()
+}
+
+/// The sums at all bytes in lanes of 32 bits, and which are near.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[expect(unsafe_code, reason = "stores take pointers")]
+fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDOW_LEN], u64) {
+    let values = _mm512_and_si512(load(bytes), _mm512_set1_epi8(0x7f));
+    let parts = [
+        _mm512_extracti32x4_epi32::<0>(values),
+        _mm512_extracti32x4_epi32::<1>(values),
+        _mm512_extracti32x4_epi32::<2>(values),
+        _mm512_extracti32x4_epi32::<3>(values),
+    ];
+    let second = open << 1;
+    let third = second & open << 2;
+    let fourth = third & open << 3;
+    let [inner, mask, head] =
+        [near.inner, near.mask, near.head].map(|word| _mm512_set1_epi32(word.cast_signed()));
+    let before = _mm512_set1_epi32(near.before.cast_signed());
+    let head_before = _mm512_set1_epi32(near.head_before.cast_signed());
+    let at_most = |mut diff: __m512i, count: u32| {
+        for _ in 0..count.min(32) {
+            diff = _mm512_and_si512(diff, _mm512_add_epi32(diff, _mm512_set1_epi32(-1)));
+        }
+        _mm512_testn_epi32_mask(diff, diff)
+    };
+    let (mut sums, mut found, mut carry) = ([0; WINDOW_LEN], 0, _mm512_setzero_si512());
+    let places = sums.as_chunks_mut::<PART_LEN>().0.iter_mut();
+    for ((number, part), place) in (0..).zip(parts).zip(places) {
+        let here = |bits: u64| (bits >> (number * PART_LEN as u64)) as u16;
+        let mut lanes = _mm512_cvtepu8_epi32(part);
+        for later in [second, third, fourth] {
+            lanes = _mm512_mask_slli_epi32::<7>(lanes, here(later), lanes);
+        }
+        lanes = _mm512_add_epi32(lanes, _mm512_bslli_epi128::<4>(lanes));
+        lanes = _mm512_add_epi32(lanes, _mm512_bslli_epi128::<8>(lanes));
+        lanes = _mm512_add_epi32(lanes, before_each_four(_mm512_shuffle_epi32::<0xff>(lanes)));
+        lanes = _mm512_add_epi32(lanes, carry);
+        carry = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), lanes);
+        // SAFETY: the place has room for the 16 lanes of a register.
+        unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), lanes) };
+        let diff = _mm512_xor_si512(_mm512_add_epi32(lanes, before), inner);
+        let head_diff = _mm512_xor_si512(_mm512_add_epi32(lanes, head_before), head);
+        let both = at_most(_mm512_and_si512(diff, mask), near.spare) & at_most(head_diff, near.k);
+        found |= u64::from(both) << (number * PART_LEN as u64);
+    }
+    (sums, found)
+}
+
+/// The sum of the 16-byte parts before each of the four, each of which has its end in all places.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn before_each_four(ends: __m512i) -> __m512i {
+    let one = _mm512_maskz_shuffle_i64x2::<0b10_01_00_00>(0b1111_1100, ends, ends);
+    let two = _mm512_maskz_shuffle_i64x2::<0b01_00_00_00>(0b1111_0000, ends, ends);
+    let three = _mm512_maskz_shuffle_i64x2::<0>(0b1100_0000, ends, ends);
+    _mm512_add_epi32(_mm512_add_epi32(one, two), three)
 }
 
 #[inline]

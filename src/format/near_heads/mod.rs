@@ -46,13 +46,18 @@ pub(crate) struct Needle {
 }
 
 impl Needle {
-    /// The head that is `inner` below the bits that name its block, if it is near enough.
+    /// The head that is `inner` below the bits that name its block.
     #[inline(always)]
-    fn near_head(self, block: BlockIndex, inner: u64, spare: u32) -> Option<u64> {
-        let head = block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner;
-        let is_near = ((inner ^ self.inner) & self.mask).count_ones() <= spare
-            && (head ^ self.head).count_ones() <= self.k;
-        is_near.then_some(head)
+    fn head_in(self, block: BlockIndex, inner: u64) -> u64 {
+        block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
+    }
+
+    /// Whether a head, and what of it lies below the name of its block, is near enough with so many flips.
+    #[inline(always)]
+    fn is_near(self, inner: u64, head: u64, spare: u32) -> bool {
+        // Both are counted: a branch between them would be foreseen wrong too often.
+        (((inner ^ self.inner) & self.mask).count_ones() <= spare)
+            & ((head ^ self.head).count_ones() <= self.k)
     }
 
     /// The lowest and the highest value below the name of a block that may be near with so many flips.
@@ -66,7 +71,7 @@ impl Needle {
 }
 
 /// A value whose head is near enough: its tail decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NearHead {
     pub(crate) rank: Rank,
     pub(crate) head: u64,
@@ -201,6 +206,38 @@ struct Glance {
     perhaps: u64,
 }
 
+/// What is made of the instructions at hand.
+#[derive(Clone, Copy, Debug)]
+struct Lanes<G, S, A> {
+    /// Looks at a window, with the lowest byte of the sum before it and the flips that are forgiven.
+    glance: G,
+    /// Adds the lower seven bits of those bytes of a window that are named by bits.
+    sum: S,
+    /// Takes the sums at all bytes of a window, given which are open, where they fit 32 bits, and names by bits those that are near.
+    all: A,
+}
+
+trait GlanceFn: Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance {}
+impl<F: Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance> GlanceFn for F {}
+trait SumFn: Fn(&[u8; WINDOW_LEN], u64) -> u64 {}
+impl<F: Fn(&[u8; WINDOW_LEN], u64) -> u64> SumFn for F {}
+trait AllFn: Fn(&[u8; WINDOW_LEN], u64, NearSums) -> ([u32; WINDOW_LEN], u64) {}
+impl<F: Fn(&[u8; WINDOW_LEN], u64, NearSums) -> ([u32; WINDOW_LEN], u64)> AllFn for F {}
+
+/// What all sums of a window are compared with: 32 bits of everything.
+#[derive(Clone, Copy, Debug)]
+struct NearSums {
+    /// What comes before the first gap, and what must agree but for so many flips.
+    before: u32,
+    inner: u32,
+    mask: u32,
+    spare: u32,
+    /// The same of the whole heads.
+    head_before: u32,
+    head: u32,
+    k: u32,
+}
+
 /// A block that deserves a second look, and what the first one told.
 #[derive(Clone, Copy, Debug, Default)]
 struct Again {
@@ -214,9 +251,7 @@ struct Again {
     perhaps: u64,
 }
 
-/// Adds the near heads of all jobs, by two functions made of the instructions at hand: `glance` looks at a window,
-/// with the lowest byte of the sum before it and the flips that are forgiven; `sum` adds the lower seven bits of those bytes of
-/// a window that are named by bits.
+/// Adds the near heads of all jobs.
 ///
 /// What a block holds is known late, after its bytes came and were summed. A branch on it that
 /// turned out wrong would throw away the work on the blocks after it, so the first loop has none.
@@ -226,13 +261,12 @@ fn find_with(
     jobs: &[Job],
     needle: Needle,
     out: &mut NearHeads,
-    glance: impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
-    sum: impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
 ) {
     let NearHeads { heads: found, left, again } = out;
     let mut count = 0;
     for (number, job) in jobs.iter().enumerate() {
-        let (deserves, look) = first_look(heads, job, number, &glance);
+        let (deserves, look) = first_look(heads, job, number, &lanes.glance);
         if let Some(slot) = again.get_mut(count) {
             *slot = look;
         }
@@ -242,8 +276,8 @@ fn find_with(
         let Some(job) = jobs.get(look.number) else { break };
         let found_before = found.len();
         let done = match look.plain {
-            true => second_look(heads, job, look, needle, found, &sum),
-            false => whole_look(heads, job, needle, found, &glance, &sum),
+            true => second_look(heads, job, look, needle, found, lanes),
+            false => whole_look(heads, job, needle, found, lanes),
         };
         if !done {
             found.truncate(found_before);
@@ -254,12 +288,7 @@ fn find_with(
 
 /// Whether a block may have near heads, or is not a plain one of a single window.
 #[inline(always)]
-fn first_look(
-    heads: &[u8],
-    job: &Job,
-    number: usize,
-    glance: &impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
-) -> (bool, Again) {
+fn first_look(heads: &[u8], job: &Job, number: usize, glance: &impl GlanceFn) -> (bool, Again) {
     let BlockSpan { heads_start, heads_end, rank_start, rank_end } = job.span;
     let Some(bytes) = heads.get(heads_start as usize..).and_then(|rest| rest.first_chunk()) else {
         return (true, Again { number, ..Again::default() });
@@ -286,7 +315,7 @@ fn second_look(
     look: &Again,
     needle: Needle,
     found: &mut Vec<NearHead>,
-    sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> bool {
     let start = job.span.heads_start as usize;
     let Some(bytes) = heads.get(start..).and_then(|rest| rest.first_chunk()) else {
@@ -294,7 +323,7 @@ fn second_look(
     };
     let Again { open, ends, perhaps, .. } = *look;
     let window = windows::Window { bytes, open, ends, inner: 0, rank: job.span.rank_start };
-    window.add_near(perhaps, job.block, job.spare, needle, found, sum)
+    window.add_near(perhaps, job.block, job.spare, needle, found, lanes)
 }
 
 /// Adds the near heads of a block of any length but a long one; `false` if it breaks a rule.
@@ -304,8 +333,7 @@ fn whole_look(
     job: &Job,
     needle: Needle,
     found: &mut Vec<NearHead>,
-    glance: &impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
-    sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> bool {
     let Job { block, span, spare } = *job;
     if span.value_count() > LONG_BLOCK_MIN {
@@ -322,7 +350,7 @@ fn whole_look(
         spare,
         last: needle.range(spare).1,
     };
-    let done = windows::search_with(heads, &mut stretch, needle, found, usize::MAX, glance, sum);
+    let done = windows::search_with(heads, &mut stretch, needle, found, usize::MAX, lanes);
     done == Progress::Done
 }
 

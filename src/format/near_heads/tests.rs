@@ -31,7 +31,8 @@ fn slow(
         }
         inner += gap;
         rest = &rest[len..];
-        if let Some(head) = needle.near_head(block, inner, spare) {
+        let head = needle.head_in(block, inner);
+        if needle.is_near(inner, head, spare) {
             found.push(NearHead { rank: Rank(rank), head });
         }
         rank += 1;

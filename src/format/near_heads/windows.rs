@@ -1,9 +1,10 @@
 //! One window after the other.
 
-use super::{Glance, NearHead, Needle, Progress, Stretch, WINDOW_LEN};
+use super::{AllFn, GlanceFn, Lanes, SumFn};
+use super::{NearHead, NearSums, Needle, Progress, Stretch, WINDOW_LEN};
 use crate::section::{BlockIndex, Rank};
 
-/// With more near bytes than this, walking the window costs less than a sum up to each.
+/// With more near bytes than this, all sums at once cost less than a sum up to each.
 const SUMS_MAX: u32 = 6;
 
 /// A window of gaps of which all are whole, and what comes before it.
@@ -30,7 +31,7 @@ impl Window<'_> {
 
     /// The sum of the gaps that end at these bits or before: all bits up to one that ends a gap.
     #[inline(always)]
-    fn sum_to(&self, upto: u64, sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64) -> u64 {
+    fn sum_to(&self, upto: u64, sum: &impl SumFn) -> u64 {
         let second = self.open << 1;
         let third = second & self.open << 2;
         let ones = sum(self.bytes, upto & !second);
@@ -55,24 +56,31 @@ impl Window<'_> {
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+        lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
     ) -> bool {
         if !self.has_short_gaps() {
             return false;
         }
         if perhaps.count_ones() > SUMS_MAX {
             // Where the lowest byte may hold any bits, all values seem near.
-            let (low, high) = needle.range(spare);
-            let upto = u64::MAX >> self.ends.leading_zeros();
-            if spare > 0 || self.inner + self.sum_to(upto, sum) >= low {
-                self.add_near_of_all(block, spare, needle, high, found);
+            let total = self.sum_to(u64::MAX >> self.ends.leading_zeros(), &lanes.sum);
+            if self.inner + total < needle.range(spare).0 {
+                return true;
+            }
+            // Four parts of seven bits fit 32; so do the sums, if the last one does.
+            let two = self.open & self.open >> 1;
+            if two & two >> 2 == 0 && u32::try_from(total).is_ok() {
+                self.add_near_of_sums(block, spare, needle, found, &lanes.all);
+            } else {
+                self.add_near_of_all(block, spare, needle, found);
             }
             return true;
         }
         while perhaps != 0 {
             let bit = perhaps & perhaps.wrapping_neg();
-            let inner = self.inner + self.sum_to(bit | (bit - 1), sum);
-            if let Some(head) = needle.near_head(block, inner, spare) {
+            let inner = self.inner + self.sum_to(bit | (bit - 1), &lanes.sum);
+            let head = needle.head_in(block, inner);
+            if needle.is_near(inner, head, spare) {
                 let before = u64::from((self.ends & (bit - 1)).count_ones());
                 found.push(NearHead { rank: Rank(self.rank + before), head });
             }
@@ -81,14 +89,52 @@ impl Window<'_> {
         true
     }
 
-    /// Adds all that are near and not above `high`, walking from gap to gap.
+    /// Adds all that are near, from all sums at once.
     #[inline(always)]
+    fn add_near_of_sums(
+        &self,
+        block: BlockIndex,
+        spare: u32,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        all: &impl AllFn,
+    ) {
+        let (sums, near) = all(
+            self.bytes,
+            self.open,
+            NearSums {
+                before: self.inner as u32,
+                inner: needle.inner as u32,
+                mask: needle.mask as u32,
+                spare,
+                head_before: needle.head_in(block, self.inner) as u32,
+                head: needle.head as u32,
+                k: needle.k,
+            },
+        );
+        let mut near = near & self.ends;
+        found.reserve(near.count_ones() as usize);
+        while near != 0 {
+            let bit = near & near.wrapping_neg();
+            let sum = sums.get(near.trailing_zeros() as usize).copied().unwrap_or_default();
+            let inner = self.inner + u64::from(sum);
+            let head = needle.head_in(block, inner);
+            // What lies above 32 bits was not compared.
+            if needle.is_near(inner, head, spare) {
+                let before = u64::from((self.ends & (bit - 1)).count_ones());
+                found.push(NearHead { rank: Rank(self.rank + before), head });
+            }
+            near ^= bit;
+        }
+    }
+
+    /// Adds all that are near, walking from gap to gap.
+    #[inline(never)]
     fn add_near_of_all(
         &self,
         block: BlockIndex,
         spare: u32,
         needle: Needle,
-        high: u64,
         found: &mut Vec<NearHead>,
     ) {
         let (mut inner, mut rank, mut gap, mut shift) = (self.inner, self.rank, 0, 0);
@@ -99,10 +145,8 @@ impl Window<'_> {
             if byte < 0x80 {
                 inner += gap;
                 (gap, shift) = (0, 0);
-                if inner > high {
-                    break;
-                }
-                if let Some(head) = needle.near_head(block, inner, spare) {
+                let head = needle.head_in(block, inner);
+                if needle.is_near(inner, head, spare) {
                     found.push(NearHead { rank: Rank(rank), head });
                 }
                 rank += 1;
@@ -111,8 +155,7 @@ impl Window<'_> {
     }
 }
 
-/// Adds the near heads of a stretch; see [`Kernel::search`](super::Kernel::search) and, for the
-/// functions, [`find_with`](super::find_with).
+/// Adds the near heads of a stretch; see [`Kernel::search`](super::Kernel::search).
 #[inline(always)]
 pub(super) fn search_with(
     heads: &[u8],
@@ -120,8 +163,7 @@ pub(super) fn search_with(
     needle: Needle,
     found: &mut Vec<NearHead>,
     enough: usize,
-    glance: &impl Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance,
-    sum: &impl Fn(&[u8; WINDOW_LEN], u64) -> u64,
+    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> Progress {
     // No sum of a window comes near the end of the numbers, as long as the one before it does not.
     const INNER_MAX: u64 = 1 << 62;
@@ -133,7 +175,7 @@ pub(super) fn search_with(
             return Progress::HandedBack;
         };
         let left = stretch.end - stretch.start;
-        let glance = glance(bytes, stretch.inner as u8, stretch.spare);
+        let glance = (lanes.glance)(bytes, stretch.inner as u8, stretch.spare);
         let ends = u64::MAX >> (WINDOW_LEN as u64).saturating_sub(left) & !glance.open;
         // A gap that goes on behind the window is left for the next one.
         let taken = u64::from(64 - ends.leading_zeros());
@@ -146,14 +188,14 @@ pub(super) fn search_with(
         let window = Window { bytes, open, ends, inner: stretch.inner, rank: stretch.rank };
         let perhaps = glance.perhaps & ends;
         if overlong != 0
-            || !window.add_near(perhaps, stretch.block, stretch.spare, needle, found, sum)
+            || !window.add_near(perhaps, stretch.block, stretch.spare, needle, found, lanes)
         {
             return Progress::HandedBack;
         }
         stretch.start += taken;
         stretch.rank += u64::from(ends.count_ones());
         if stretch.start < stretch.end {
-            stretch.inner += window.sum_to(upto, sum);
+            stretch.inner += window.sum_to(upto, &lanes.sum);
             if stretch.inner > stretch.last {
                 return Progress::Done;
             }

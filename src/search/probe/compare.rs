@@ -39,8 +39,12 @@ impl<S: Sink> Pass<'_, S> {
         let (k, tails) = (self.sink.k(), self.segment.tails(table));
         let work = self.sink.work();
         work.candidates += candidates.len() as u64;
-        let is_near = |all: bool, near: &NearHead| all & tails.is_near(near.rank);
-        if !candidates.iter().fold(true, is_near) {
+        // Where there are many, they lie side by side.
+        let ranks = candidates.iter().map(|near| near.rank);
+        let (first, last) = ranks
+            .fold((Rank(u64::MAX), Rank(0)), |(first, last), at| (first.min(at), last.max(at)));
+        let apart = || candidates.iter().all(|near| tails.are_near(near.rank, near.rank));
+        if !tails.are_near(first, last) && !apart() {
             for near in candidates {
                 self.segment.tail(table, near.rank, &mut work.pages_checked)?;
             }
