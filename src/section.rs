@@ -8,6 +8,7 @@ pub struct TableIndex(pub u16);
 
 /// Which value of a table, counted from 0 in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
 pub(crate) struct Rank(pub(crate) u64);
 
 /// Which block of a table: the leading bits that its values share.

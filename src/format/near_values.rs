@@ -1,7 +1,9 @@
 //! Which values are near the needle's, their heads being known and their tails packed.
 //!
-//! Tails lie at any bit, each of them is loaded by itself: gathering eight in one instruction takes as long as
-//! eight loads. What instructions beyond the least common ones give is counting bits and shifting.
+//! Tails lie at any bit: each is the part of the eight bytes around it that its rank tells.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 
 use crate::bits::packing;
 use crate::bits::permutation::Permuted;
@@ -10,6 +12,9 @@ use crate::format::near_heads::{Kernel, NearHead};
 
 /// The most values that are compared in one call.
 pub(crate) const AT_ONCE: usize = 64;
+
+/// As many values are compared one by one in the time that it takes to begin with more.
+const FEW: usize = 8;
 
 /// Tails of a table, by rank.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +38,12 @@ impl Kernel {
     ) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: these kernels are made only where the processor has what `find_by_counting` needs.
+            // SAFETY: these kernels are made only where the processor has what the functions need.
+            Kernel::Avx512 if values.len() > FEW => unsafe {
+                avx512::find(tails, values, needle, k, found)
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
             Kernel::Avx2 | Kernel::Avx512 => unsafe {
                 find_by_counting(tails, values, needle, k, found)
             },
@@ -42,6 +52,7 @@ impl Kernel {
     }
 }
 
+/// With instructions that count bits and shift by any count.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
 fn find_by_counting(
@@ -62,9 +73,22 @@ fn find(
     k: u32,
     found: &mut [u8; AT_ONCE],
 ) -> usize {
+    find_from(0, 0, tails, values, needle, k, found)
+}
+
+/// Goes on at a position, after so many that were found.
+#[inline(always)]
+fn find_from(
+    start: usize,
+    mut count: usize,
+    tails: Packed<'_>,
+    values: &[NearHead],
+    needle: Permuted,
+    k: u32,
+    found: &mut [u8; AT_ONCE],
+) -> usize {
     let Packed { bytes, width } = tails;
-    let mut count = 0;
-    for (at, &NearHead { rank, head }) in (0..).zip(values.iter().take(AT_ONCE)) {
+    for (at, &NearHead { rank, head }) in (0..).zip(values.iter().take(AT_ONCE)).skip(start) {
         let offset = packing::load_offset(rank.0, width);
         let word = u64_at(bytes, offset as usize).unwrap_or_default();
         let tail = packing::take(word, rank.0, width);

@@ -72,6 +72,7 @@ impl Needle {
 
 /// A value whose head is near enough: its tail decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct NearHead {
     pub(crate) rank: Rank,
     pub(crate) head: u64,

@@ -113,19 +113,23 @@ impl Window<'_> {
             },
         );
         let mut near = near & self.ends;
-        found.reserve(near.count_ones() as usize);
+        // Pushed one by one, each would wait for the length that the one before it left in memory.
+        let mut some = [NearHead::default(); WINDOW_LEN];
+        let mut count = 0;
         while near != 0 {
             let bit = near & near.wrapping_neg();
             let sum = sums.get(near.trailing_zeros() as usize).copied().unwrap_or_default();
             let inner = self.inner + u64::from(sum);
             let head = needle.head_in(block, inner);
-            // What lies above 32 bits was not compared.
-            if needle.is_near(inner, head, spare) {
-                let before = u64::from((self.ends & (bit - 1)).count_ones());
-                found.push(NearHead { rank: Rank(self.rank + before), head });
+            let before = u64::from((self.ends & (bit - 1)).count_ones());
+            if let Some(slot) = some.get_mut(count) {
+                *slot = NearHead { rank: Rank(self.rank + before), head };
             }
+            // What lies above 32 bits was not compared.
+            count += usize::from(needle.is_near(inner, head, spare));
             near ^= bit;
         }
+        found.extend_from_slice(some.get(..count).unwrap_or_default());
     }
 
     /// Adds all that are near, walking from gap to gap.
