@@ -26,6 +26,7 @@ pub(super) fn is_available() -> bool {
 pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
     let low = LowNeedle::new(needle);
     let lanes = Lanes {
+        open: |bytes: &_| open(bytes),
         glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -49,6 +50,7 @@ pub(super) unsafe fn search(
 ) -> Progress {
     let low = LowNeedle::new(needle);
     let lanes = Lanes {
+        open: |bytes: &_| open(bytes),
         glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -123,6 +125,14 @@ fn byte_sums(mut sums: __m256i, carry: __m256i) -> __m256i {
     let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
     let before = _mm256_shuffle_epi8(lower, _mm256_set1_epi8(15));
     _mm256_add_epi8(_mm256_add_epi8(sums, before), carry)
+}
+
+/// Bytes with the high bit set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn open(bytes: &[u8; WINDOW_LEN]) -> u64 {
+    let [low, high] = load(bytes);
+    bits(low) | bits(high) << 32
 }
 
 /// The sum of the lower seven bits of the bytes that `mask` names.

@@ -25,6 +25,7 @@ pub(super) fn is_available() -> bool {
 pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
     let low = LowNeedle::new(needle);
     let lanes = Lanes {
+        open: |bytes: &_| open(bytes),
         glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -48,6 +49,7 @@ pub(super) unsafe fn search(
 ) -> Progress {
     let low = LowNeedle::new(needle);
     let lanes = Lanes {
+        open: |bytes: &_| open(bytes),
         glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -119,6 +121,13 @@ fn byte_sums(mut sums: __m512i) -> __m512i {
     let three = _mm512_maskz_shuffle_i64x2::<0>(0b1100_0000, ends, ends);
     let before = _mm512_add_epi8(_mm512_add_epi8(one, two), three);
     _mm512_add_epi8(sums, before)
+}
+
+/// Bytes with the high bit set.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn open(bytes: &[u8; WINDOW_LEN]) -> u64 {
+    _mm512_movepi8_mask(load(bytes))
 }
 
 /// The sum of the lower seven bits of the bytes that `mask` names.

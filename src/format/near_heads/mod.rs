@@ -209,7 +209,9 @@ struct Glance {
 
 /// What is made of the instructions at hand.
 #[derive(Clone, Copy, Debug)]
-struct Lanes<G, S, A> {
+struct Lanes<O, G, S, A> {
+    /// Names by bits the bytes of a window that have the high bit set.
+    open: O,
     /// Looks at a window, with the lowest byte of the sum before it and the flips that are forgiven.
     glance: G,
     /// Adds the lower seven bits of those bytes of a window that are named by bits.
@@ -218,6 +220,8 @@ struct Lanes<G, S, A> {
     all: A,
 }
 
+trait OpenFn: Fn(&[u8; WINDOW_LEN]) -> u64 {}
+impl<F: Fn(&[u8; WINDOW_LEN]) -> u64> OpenFn for F {}
 trait GlanceFn: Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance {}
 impl<F: Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance> GlanceFn for F {}
 trait SumFn: Fn(&[u8; WINDOW_LEN], u64) -> u64 {}
@@ -262,7 +266,7 @@ fn find_with(
     jobs: &[Job],
     needle: Needle,
     out: &mut NearHeads,
-    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) {
     let NearHeads { heads: found, left, again } = out;
     let mut count = 0;
@@ -316,7 +320,7 @@ fn second_look(
     look: &Again,
     needle: Needle,
     found: &mut Vec<NearHead>,
-    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> bool {
     let start = job.span.heads_start as usize;
     let Some(bytes) = heads.get(start..).and_then(|rest| rest.first_chunk()) else {
@@ -334,7 +338,7 @@ fn whole_look(
     job: &Job,
     needle: Needle,
     found: &mut Vec<NearHead>,
-    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> bool {
     let Job { block, span, spare } = *job;
     if span.value_count() > LONG_BLOCK_MIN {

@@ -138,7 +138,8 @@ fn check_stretch(kernel: Kernel, file: &[u8], job: &Job, needle: Needle) {
                     assert_eq!((found, end), (expected, rank), "{kernel:?}");
                 }
             }
-            None => assert_eq!(came, Progress::HandedBack, "{kernel:?}"),
+            // What lies below the range that is looked for is passed over.
+            None => assert!(came == Progress::HandedBack || spare == 0, "{kernel:?}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One window after the other.
 
-use super::{AllFn, GlanceFn, Lanes, SumFn};
+use super::{AllFn, GlanceFn, Lanes, OpenFn, SumFn};
 use super::{NearHead, NearSums, Needle, Progress, Stretch, WINDOW_LEN};
 use crate::section::{BlockIndex, Rank};
 
@@ -51,31 +51,58 @@ impl Window<'_> {
     #[inline(always)]
     pub(super) fn add_near(
         &self,
-        mut perhaps: u64,
+        perhaps: u64,
         block: BlockIndex,
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
+        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
     ) -> bool {
         if !self.has_short_gaps() {
             return false;
         }
         if perhaps.count_ones() > SUMS_MAX {
-            // Where the lowest byte may hold any bits, all values seem near.
             let total = self.sum_to(u64::MAX >> self.ends.leading_zeros(), &lanes.sum);
-            if self.inner + total < needle.range(spare).0 {
-                return true;
+            if self.inner + total >= needle.range(spare).0 {
+                self.add_near_of_many(total, block, spare, needle, found, lanes);
             }
-            // Four parts of seven bits fit 32; so do the sums, if the last one does.
-            let two = self.open & self.open >> 1;
-            if two & two >> 2 == 0 && u32::try_from(total).is_ok() {
-                self.add_near_of_sums(block, spare, needle, found, &lanes.all);
-            } else {
-                self.add_near_of_all(block, spare, needle, found);
-            }
-            return true;
+        } else {
+            self.add_near_of_few(perhaps, block, spare, needle, found, lanes);
         }
+        true
+    }
+
+    /// Where the lowest byte may hold any bits, all values seem near.
+    #[inline(always)]
+    fn add_near_of_many(
+        &self,
+        total: u64,
+        block: BlockIndex,
+        spare: u32,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    ) {
+        // Four parts of seven bits fit 32; so do the sums, if the last one does.
+        let two = self.open & self.open >> 1;
+        if two & two >> 2 == 0 && u32::try_from(total).is_ok() {
+            self.add_near_of_sums(block, spare, needle, found, &lanes.all);
+        } else {
+            self.add_near_of_all(block, spare, needle, found);
+        }
+    }
+
+    /// Takes the whole sum up to each of a few.
+    #[inline(always)]
+    fn add_near_of_few(
+        &self,
+        mut perhaps: u64,
+        block: BlockIndex,
+        spare: u32,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    ) {
         while perhaps != 0 {
             let bit = perhaps & perhaps.wrapping_neg();
             let inner = self.inner + self.sum_to(bit | (bit - 1), &lanes.sum);
@@ -86,7 +113,6 @@ impl Window<'_> {
             }
             perhaps ^= bit;
         }
-        true
     }
 
     /// Adds all that are near, from all sums at once.
@@ -167,10 +193,11 @@ pub(super) fn search_with(
     needle: Needle,
     found: &mut Vec<NearHead>,
     enough: usize,
-    lanes: &Lanes<impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> Progress {
     // No sum of a window comes near the end of the numbers, as long as the one before it does not.
     const INNER_MAX: u64 = 1 << 62;
+    let (low, _) = needle.range(stretch.spare);
     while stretch.start < stretch.end {
         let rest = heads.get(stretch.start as usize..);
         let (Some(bytes), true) =
@@ -179,28 +206,39 @@ pub(super) fn search_with(
             return Progress::HandedBack;
         };
         let left = stretch.end - stretch.start;
-        let glance = (lanes.glance)(bytes, stretch.inner as u8, stretch.spare);
-        let ends = u64::MAX >> (WINDOW_LEN as u64).saturating_sub(left) & !glance.open;
+        let open = (lanes.open)(bytes);
+        let ends = u64::MAX >> (WINDOW_LEN as u64).saturating_sub(left) & !open;
         // A gap that goes on behind the window is left for the next one.
         let taken = u64::from(64 - ends.leading_zeros());
         if ends == 0 || (left <= WINDOW_LEN as u64 && taken != left) {
             return Progress::HandedBack;
         }
         let upto = u64::MAX >> (64 - taken);
-        let open = glance.open & upto;
-        let overlong = open << 1 & glance.zero & ends;
+        let open = open & upto;
         let window = Window { bytes, open, ends, inner: stretch.inner, rank: stretch.rank };
-        let perhaps = glance.perhaps & ends;
-        if overlong != 0
-            || !window.add_near(perhaps, stretch.block, stretch.spare, needle, found, lanes)
-        {
+        if !window.has_short_gaps() {
             return Progress::HandedBack;
+        }
+        let total = window.sum_to(upto, &lanes.sum);
+        let after = stretch.inner + total;
+        if after >= low {
+            let glance = (lanes.glance)(bytes, stretch.inner as u8, stretch.spare);
+            let overlong = open << 1 & glance.zero & ends;
+            let perhaps = glance.perhaps & ends;
+            if overlong != 0 {
+                return Progress::HandedBack;
+            }
+            if perhaps.count_ones() > SUMS_MAX {
+                window.add_near_of_many(total, stretch.block, stretch.spare, needle, found, lanes);
+            } else {
+                window.add_near_of_few(perhaps, stretch.block, stretch.spare, needle, found, lanes);
+            }
         }
         stretch.start += taken;
         stretch.rank += u64::from(ends.count_ones());
         if stretch.start < stretch.end {
-            stretch.inner += window.sum_to(upto, &lanes.sum);
-            if stretch.inner > stretch.last {
+            stretch.inner = after;
+            if after > stretch.last {
                 return Progress::Done;
             }
             if found.len() >= enough {
