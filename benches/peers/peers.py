@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""FAISS, DuckDB and SQLite on the files that `fpstore-peers --write-files DIR` wrote.
+"""FAISS, DuckDB, SQLite and Postgres on the files that `fpstore-peers --write-files DIR` wrote.
 
-    pip install faiss-cpu duckdb        # who is missing is said and left out
+    pip install faiss-cpu duckdb 'psycopg[binary]'        # who is missing is said and left out
     python3 peers.py DIR --out results
 
 The same measures as the Rust harness takes, one line of JSON each, added to
@@ -48,13 +48,13 @@ def memory():
 def build(contender, values, folder):
     """Builds it and says what that cost."""
     before, start = memory(), time.perf_counter()
-    path = contender.build(values, folder)
+    stored = contender.build(values, folder)
     seconds = time.perf_counter() - start
     grown = max(memory() - before, 0)
     open_seconds = contender.finish(folder)
     return {
-        "bytes": path.stat().st_size if path else grown,
-        "resident_bytes": None if path else grown,
+        "bytes": grown if stored is None else stored,
+        "resident_bytes": grown if stored is None else None,
         "build_seconds": seconds,
         "open_seconds": open_seconds,
     }
@@ -100,15 +100,15 @@ def measure(built, queries, count, rounds, seconds):
             contender = built[number][0]
             prepared, singles, batch = plans[number]
             times = []
-            cpu = time.process_time()
+            cpu = contender.processor_time()
             for needle in prepared[:singles]:
                 start = time.perf_counter_ns()
                 matches = contender.ask(needle)
                 times.append((max(time.perf_counter_ns() - start - clock, 0) / 1000, matches))
-            loop = singles / max(time.process_time() - cpu, 1e-9)
-            cpu = time.process_time()
+            loop = singles / max(contender.processor_time() - cpu, 1e-9)
+            cpu = contender.processor_time()
             matches = contender.ask_many(batch)
-            many = len(batch) / max(time.process_time() - cpu, 1e-9)
+            many = len(batch) / max(contender.processor_time() - cpu, 1e-9)
             times.sort()
             few = [time for time, matches in times if matches <= FEW]
             results[number].append(
@@ -163,6 +163,8 @@ def run_case(folder, arguments):
                 say(f"  {contender.name}: built in {cost['build_seconds']:.2f} s")
                 built.append((contender, cost))
         count = min(QUERIES, len(queries))
+        if not built:
+            return
         results = measure(built, queries, count, arguments.rounds, arguments.seconds)
         arguments.out.mkdir(parents=True, exist_ok=True)
         with open(arguments.out / "peers.jsonl", "a") as out:
@@ -172,6 +174,8 @@ def run_case(folder, arguments):
                 row = line(case, contender, cost, rounds, recall, wrong)
                 row["versions"] = {name: versions[name] for name in sorted(used & set(versions))}
                 out.write(json.dumps(row) + "\n")
+        for contender, _ in built:
+            contender.close()
 
 
 def line(case, contender, cost, rounds, recall, wrong):

@@ -1,7 +1,8 @@
-"""The contenders of peers.py: FAISS, DuckDB and SQLite.
+"""The contenders of peers.py: FAISS, DuckDB and SQLite; Postgres is in a file of its own.
 
-Each is built, finished (opened from its file, where it has one) and asked: `prepare` gives queries the
-form that `ask` takes, so that turning numbers into Python objects is not timed.
+Each is built (which gives the bytes on disk, if any), finished (opened from its file, where it has one) and
+asked: `prepare` gives queries the form that `ask` takes, so that turning numbers into Python objects is not
+timed.
 """
 
 import os
@@ -13,11 +14,23 @@ import time
 
 import numpy
 
+from peers_postgres import PostgresContender, obstacle, server_version
+
 BLOCKS = range(4)
 MASK = (1 << 64) - 1
 
 
-class FaissContender:
+class InProcess:
+    """What contenders have in common that answer in this process."""
+
+    def processor_time(self):
+        return time.process_time()
+
+    def close(self):
+        pass
+
+
+class FaissContender(InProcess):
     """A binary index. Its range search takes what is *below* a radius, so it gets k + 1."""
 
     package = "faiss-cpu"
@@ -64,7 +77,7 @@ class FaissContender:
         return int(self.index.range_search(rows(needles), self.radius)[0][-1])
 
 
-class SqliteContender:
+class SqliteContender(InProcess):
     """A table for each block, in the order of block and value, in a file."""
 
     package = "sqlite"
@@ -92,7 +105,7 @@ class SqliteContender:
         base.execute("ANALYZE")
         base.commit()
         base.close()
-        return self.path
+        return self.path.stat().st_size
 
     def connect(self):
         k = self.k
@@ -135,7 +148,7 @@ class SqliteContender:
         return self.base.execute(self.many).fetchall()[0][0]
 
 
-class DuckdbContender:
+class DuckdbContender(InProcess):
     """A table with a column and an index for each block, in a file."""
 
     package = "duckdb"
@@ -156,7 +169,7 @@ class DuckdbContender:
             base.execute(f"CREATE INDEX i{block} ON f (b{block})")
         base.execute("CHECKPOINT")
         base.close()
-        return self.path
+        return self.path.stat().st_size
 
     def finish(self, folder):
         start = time.perf_counter()
@@ -235,7 +248,7 @@ def contenders(k):
     except ImportError:
         say("FAISS is left out: pip install faiss-cpu")
     if k > 3:
-        say(f"DuckDB and SQLite are left out: four blocks answer k = 3, not {k}")
+        say(f"DuckDB, SQLite and Postgres are left out: four blocks answer k = 3, not {k}")
         return found, versions
     try:
         import duckdb
@@ -246,4 +259,10 @@ def contenders(k):
         say("DuckDB is left out: pip install duckdb")
     versions["sqlite"] = sqlite3.sqlite_version
     found.append(SqliteContender(k))
+    reason = obstacle()
+    if reason:
+        say(f"Postgres is left out: {reason}")
+    else:
+        versions["postgres"] = server_version()
+        found += [PostgresContender(k, with_ids) for with_ids in (False, True)]
     return found, versions

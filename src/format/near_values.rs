@@ -27,7 +27,10 @@ pub(crate) struct Packed<'a> {
 impl Kernel {
     /// The positions of those of the first [`AT_ONCE`] values that have at most `k` other bits than the needle, and how
     /// many they are. The bytes of their tails must be there and verified.
-    #[expect(unsafe_code, reason = "a function for more instructions than every processor has")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(unsafe_code, reason = "a function for more instructions than every processor has")
+    )]
     pub(crate) fn find_values(
         self,
         tails: Packed<'_>,

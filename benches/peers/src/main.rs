@@ -10,6 +10,7 @@
 mod baseline;
 mod chart;
 mod contenders;
+mod counted;
 #[path = "../../data/mod.rs"]
 mod data;
 mod files;
@@ -26,7 +27,7 @@ mod truth;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use contenders::plain::Shared;
 use contenders::{Built, NAMES};
@@ -79,6 +80,9 @@ struct Arguments {
     /// Also write fingerprints, queries and true answers, as peers.py reads them
     #[arg(long, value_name = "DIR")]
     write_files: Option<PathBuf>,
+    /// Time nothing; ask so many queries of the one contender in --only in steps, as counters.py does
+    #[arg(long, value_name = "QUERIES", value_parser = count)]
+    in_steps: Option<usize>,
     /// Measure nothing; draw tables and pictures of the results in --out
     #[arg(long)]
     draw: bool,
@@ -103,6 +107,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         );
     }
     ensure!(arguments.seconds > 0.0, "--seconds must be above 0");
+    if let Some(queries) = arguments.in_steps {
+        return ask_in_steps(arguments, queries);
+    }
     if !arguments.draw {
         let machine = Machine::look();
         for &count in &arguments.n {
@@ -156,6 +163,24 @@ fn measure(arguments: &Arguments, machine: &Machine, source: Source, count: usiz
         })
         .collect();
     report::append(&arguments.out, &rows)
+}
+
+/// Builds the one contender in the one case that the arguments name, and asks it.
+fn ask_in_steps(arguments: &Arguments, queries: usize) -> Result<()> {
+    let ([count], [source], [name]) = (&arguments.n[..], &arguments.data[..], &arguments.only[..])
+    else {
+        bail!("--in-steps takes one each of --n, --data and --only");
+    };
+    let set = Set::draw(*source, *count)?;
+    let queries = set.queries(queries);
+    if let Some(reason) = contenders::obstacle(name, &set, arguments.k, arguments.memory) {
+        bail!("{name} is left out: {reason}");
+    }
+    let folder = tempfile::tempdir().context("a directory for files")?;
+    let shared = &mut Shared::default();
+    let built = contenders::build(name, &set, arguments.k, folder.path(), shared)?;
+    drop(set);
+    counted::ask_in_steps(&built, &queries)
 }
 
 /// A whole number, also as `1e6`.

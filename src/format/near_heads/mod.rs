@@ -13,6 +13,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
 mod windows;
 
 use crate::format::heads::LONG_BLOCK_MIN;
@@ -126,6 +128,8 @@ pub(crate) enum Kernel {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon,
 }
 
 impl Kernel {
@@ -139,6 +143,10 @@ impl Kernel {
             if avx2::is_available() {
                 return Kernel::Avx2;
             }
+        }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        if neon::is_available() {
+            return Kernel::Neon;
         }
         Kernel::Portable
     }
@@ -166,6 +174,11 @@ impl Kernel {
                 debug_assert!(avx512::is_available());
                 avx512::find(heads, jobs, needle, out);
             },
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Kernel::Neon => unsafe {
+                debug_assert!(neon::is_available());
+                neon::find(heads, jobs, needle, out);
+            },
         }
     }
 
@@ -191,6 +204,11 @@ impl Kernel {
             Kernel::Avx512 => unsafe {
                 debug_assert!(avx512::is_available());
                 avx512::search(heads, stretch, needle, found, enough)
+            },
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Kernel::Neon => unsafe {
+                debug_assert!(neon::is_available());
+                neon::search(heads, stretch, needle, found, enough)
             },
         }
     }

@@ -12,6 +12,8 @@ fn kernels() -> Vec<Kernel> {
         kernels.extend(avx2::is_available().then_some(Kernel::Avx2));
         kernels.extend(avx512::is_available().then_some(Kernel::Avx512));
     }
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    kernels.extend(neon::is_available().then_some(Kernel::Neon));
     kernels
 }
 

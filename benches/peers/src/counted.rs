@@ -1,0 +1,41 @@
+//! One contender asked in steps that another program starts, so that it counts nothing else.
+
+use std::hint::black_box;
+use std::io::{self, BufRead, Write};
+
+use anyhow::{Context, Result};
+
+use crate::contenders::{Built, Session};
+
+/// Says where it is in a word on standard output, and goes on when a line comes in: `built`, then the first
+/// half of the queries fills the caches, `warm`, then the other half is asked, `asked`.
+pub fn ask_in_steps(built: &Built, queries: &[u64]) -> Result<()> {
+    let (warming, counted) = queries.split_at(queries.len() / 2);
+    let mut session = built.index.session();
+    step("built")?;
+    warm_asks(&mut *session, warming);
+    step("warm")?;
+    counted_asks(&mut *session, counted);
+    step("asked")
+}
+
+fn step(word: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{word}").and_then(|()| out.flush()).context("standard output")?;
+    io::stdin().lock().read_line(&mut String::new()).context("standard input")?;
+    Ok(())
+}
+
+fn warm_asks(session: &mut dyn Session, queries: &[u64]) {
+    for &needle in queries {
+        black_box(session.ask(needle));
+    }
+}
+
+/// `counters.py` counts what happens in the function of this name.
+#[inline(never)]
+fn counted_asks(session: &mut dyn Session, queries: &[u64]) {
+    for &needle in queries {
+        black_box(session.ask(needle));
+    }
+}
