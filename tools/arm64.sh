@@ -19,7 +19,6 @@ set -eu
 packages="rustc-web rust-web-clippy gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 arm64_packages="libstd-rust-web-dev:arm64"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-mirror=http://deb.debian.org
 target=aarch64-unknown-linux-gnu
 
 # Programs under the emulator cannot start others of their kind, which the first two do; the
@@ -51,9 +50,13 @@ fetch() {
     mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/etc/apt.conf.d" "$apt/etc/preferences.d" \
         "$apt/etc/sources.list.d" "$root" "$bin"
     : >"$apt/status"
-    for suite in "debian bookworm" "debian-security bookworm-security"; do
-        echo "deb [signed-by=$keyring] $mirror/$suite main"
-    done >"$apt/etc/sources.list"
+    # From where the machine has its own packages.
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' | sort -u |
+        grep -E ' bookworm(-security)?$' |
+        while read -r archive; do
+            echo "deb [signed-by=$keyring] $archive main"
+        done >"$apt/etc/sources.list"
+    [ -s "$apt/etc/sources.list" ] || cannot "apt-get knows no archive of Debian 12"
     cat >"$apt/apt.conf" <<END
 Dir::State::Lists "$apt/lists";
 Dir::State::status "$apt/status";
@@ -75,7 +78,7 @@ END
             apt-get -qq -y --download-only install $packages >/dev/null &&
             cd "$apt/archives" &&
             apt-get -qq download $arm64_packages
-    ) || cannot "the packages cannot be had from $mirror"
+    ) || cannot "the packages cannot be had"
     say "unpacking them in $home"
     for package in "$apt"/archives/*.deb; do
         case ${package##*/} in

@@ -33,6 +33,7 @@ pub(super) fn is_available() -> bool {
 pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
     let low = LowNeedle::new(needle);
     let lanes = Lanes {
+        open: |bytes: &_| open(bytes),
         glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -56,6 +57,7 @@ pub(super) unsafe fn search(
 ) -> Progress {
     let low = LowNeedle::new(needle);
     let lanes = Lanes {
+        open: |bytes: &_| open(bytes),
         glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -91,6 +93,13 @@ impl LowNeedle {
         };
         Glance { open: bits(open), zero: bits(zero), perhaps: bits(sums.map(near)) }
     }
+}
+
+/// Bytes with the high bit set.
+#[inline]
+#[target_feature(enable = "neon")]
+fn open(bytes: &[u8; WINDOW_LEN]) -> u64 {
+    bits(deal(bytes).map(|part| vcltzq_s8(vreinterpretq_s8_u8(part))))
 }
 
 /// What each byte adds to the lowest byte of its gap. Where the byte before is open, this one is a later
