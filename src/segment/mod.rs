@@ -8,6 +8,7 @@
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+mod blocks;
 mod ids;
 mod map;
 mod pages;
@@ -15,11 +16,13 @@ mod read;
 #[cfg(feature = "build")]
 mod records;
 mod table;
+mod tails;
 mod values;
 #[cfg(feature = "build")]
 pub(crate) mod write;
 
+pub(crate) use blocks::Blocks;
 pub(crate) use map::{Mapped, map};
 pub(crate) use pages::CheckedPages;
 pub(crate) use read::Segment;
-pub(crate) use table::{Blocks, Table};
+pub(crate) use table::Table;

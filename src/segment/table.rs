@@ -2,18 +2,14 @@
 
 use crate::bits::packing;
 use crate::bits::permutation::{Permutation, Permuted};
-use crate::bits::prefetch::prefetch;
 use crate::checksum::PAGE_LEN;
 use crate::error::{Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::header::TableDescriptor;
 use crate::format::heads::Block;
-use crate::format::near_values::Packed;
-use crate::format::prefix_index::{
-    self, BLOCKS_PER_LINE, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN,
-};
+use crate::format::prefix_index::{self, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN};
 use crate::section::{BlockIndex, Rank, Section, TableIndex};
-use crate::segment::{CheckedPages, Mapped};
+use crate::segment::Mapped;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a table lies in its segment, and how its values are cut.
@@ -54,7 +50,7 @@ impl Table {
 
     /// Whether all index lines and heads were checked: what is left to test is nothing.
     #[inline]
-    fn is_checked(&self) -> bool {
+    pub(super) fn is_checked(&self) -> bool {
         // As with the bit of a page, there is nothing to order.
         self.unchecked.load(Ordering::Relaxed) == 0
     }
@@ -90,145 +86,7 @@ impl Table {
     }
 }
 
-/// Index lines of a page.
-const LINES_PER_PAGE: u64 = PAGE_LEN as u64 / LINE_LEN;
-
-/// The blocks of one table, by its prefix index.
-#[derive(Debug)]
-pub(crate) struct Blocks<'a> {
-    segment: &'a Mapped,
-    table: &'a Table,
-    lines: &'a [[u8; LINE_LEN as usize]],
-    heads: &'a [u8],
-    /// The page of the first line; sections start with a page.
-    first_page: u64,
-    value_count: u64,
-    checked: &'a CheckedPages,
-    all_checked: bool,
-}
-
-impl Blocks<'_> {
-    /// Asks for the index line of a block.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, block: BlockIndex) {
-        if let Some(line) = self.lines.get((block.0 / BLOCKS_PER_LINE) as usize) {
-            prefetch(line, 0);
-        }
-    }
-
-    /// Where a block lies.
-    #[inline(always)]
-    pub(crate) fn span(&self, block: BlockIndex, pages_checked: &mut u64) -> Result<BlockSpan> {
-        let number = block.0 / BLOCKS_PER_LINE;
-        let page = self.first_page + number / LINES_PER_PAGE;
-        // Nearly all lines are narrow, in order, and on a page that was checked before.
-        if self.checked.contains(page as usize)
-            && let Some(line) = self.lines.get(number as usize)
-            && let Some(span) = prefix_index::look_up_narrow(line, block, self.value_count)
-        {
-            return Ok(span);
-        }
-        self.segment.span_with_care(self.table, block, pages_checked)
-    }
-
-    /// Hands over where each of some blocks lies, and says whether all that is true: else a page was not checked before, or
-    /// a line needs more care, and [`Blocks::span`] must be asked.
-    #[inline(always)]
-    pub(crate) fn spans_at_once(
-        &self,
-        blocks: impl Iterator<Item = BlockIndex>,
-        mut take: impl FnMut(BlockIndex, BlockSpan),
-    ) -> bool {
-        if !self.all_checked {
-            return false;
-        }
-        let mut doubt = 0;
-        for block in blocks {
-            let Some(line) = self.lines.get((block.0 / BLOCKS_PER_LINE) as usize) else {
-                return false;
-            };
-            let (span, doubt_here) = prefix_index::look_up_at_once(line, block, self.value_count);
-            doubt |=
-                doubt_here | (self.heads.len() as u64).wrapping_sub(span.heads_end).cast_signed();
-            self.prefetch_heads(&span);
-            take(block, span);
-        }
-        doubt >= 0
-    }
-
-    /// Asks for the heads of a block.
-    #[inline(always)]
-    pub(crate) fn prefetch_heads(&self, span: &BlockSpan) {
-        // The first and the last line of what is one or two.
-        prefetch(self.heads, span.heads_start as usize);
-        prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
-    }
-
-    /// Whether the heads of a block lie on pages that were checked before.
-    #[inline(always)]
-    pub(crate) fn has_checked_heads(&self, span: &BlockSpan) -> bool {
-        let start = self.table.heads.offset.wrapping_add(span.heads_start);
-        let (page, within) = (start / PAGE_LEN as u64, start % PAGE_LEN as u64);
-        let end = within + span.heads_len();
-        // Blocks on more than two pages are seen to by those who read them.
-        span.heads_end <= self.heads.len() as u64
-            && self.checked.contains(page as usize)
-            && (end <= PAGE_LEN as u64
-                || (end <= 2 * PAGE_LEN as u64 && self.checked.contains(page as usize + 1)))
-    }
-}
-
-/// The tails of one table, where they can be had at once.
-#[derive(Debug)]
-pub(crate) struct Tails<'a> {
-    bytes: &'a [u8],
-    width: u32,
-    /// The page of the first byte; sections start with a page.
-    first_page: usize,
-    checked: &'a CheckedPages,
-}
-
-impl Tails<'_> {
-    /// Whether the tails from one rank to another are there, on at most two pages that were checked before.
-    #[inline(always)]
-    pub(crate) fn are_near(&self, first: Rank, last: Rank) -> bool {
-        const GUARD_LEN: usize = packing::GUARD_LEN as usize;
-        let start = packing::load_offset(first.0, self.width) as usize;
-        let end = (packing::load_offset(last.0, self.width) as usize).saturating_add(GUARD_LEN);
-        let (page, last_page) = (start / PAGE_LEN, end.saturating_sub(1) / PAGE_LEN);
-        let here = end <= self.bytes.len()
-            && last_page - page <= 1
-            && self.checked.contains(self.first_page + page)
-            && self.checked.contains(self.first_page + last_page);
-        here || self.width == 0
-    }
-
-    /// All of them.
-    pub(crate) fn packed(&self) -> Packed<'_> {
-        Packed { bytes: self.bytes, width: self.width }
-    }
-}
-
 impl Mapped {
-    /// The tails of a table, to compare many.
-    #[inline]
-    pub(crate) fn tails<'a>(&'a self, table: &'a Table) -> Tails<'a> {
-        let first_page = table.tails.offset as usize / PAGE_LEN;
-        let width = table.descriptor.tail_bits;
-        Tails { bytes: self.section(&table.tails), width, first_page, checked: self.checked() }
-    }
-
-    /// The blocks of a table, to look up many.
-    #[inline]
-    pub(crate) fn blocks<'a>(&'a self, table: &'a Table) -> Blocks<'a> {
-        let lines = self.section(&table.lines).as_chunks().0;
-        let first_page = table.lines.offset / PAGE_LEN as u64;
-        let value_count = self.header().fingerprint_count;
-        let (heads, checked) = (self.section(&table.heads), self.checked());
-        let all_checked = table.is_checked();
-        Blocks { segment: self, table, lines, heads, first_page, value_count, checked, all_checked }
-    }
-
     /// Where a block lies.
     pub(crate) fn span(
         &self,
@@ -240,7 +98,7 @@ impl Mapped {
     }
 
     #[cold]
-    fn span_with_care(
+    pub(super) fn span_with_care(
         &self,
         table: &Table,
         block: BlockIndex,

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Glance, Job, Lanes, NearHead, NearHeads, NearSums, Needle, Progress, Stretch};
-use super::{WINDOW_LEN, find_with, windows};
+use super::looks::{Glance, Lanes, NearSums, find_with};
+use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
 
 /// Sums of 32 bits that fill a register.
 const PART_LEN: usize = 16;

@@ -8,8 +8,8 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::{Glance, Job, Lanes, NearHead, NearHeads, NearSums, Needle, Progress, Stretch};
-use super::{WINDOW_LEN, find_with, windows};
+use super::looks::{Glance, Lanes, NearSums, find_with};
+use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
 
 /// Byte `i` of register `j` is byte `4 * i + j` of a window.
 type Dealt = [uint8x16_t; 4];

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::format::heads::LONG_BLOCK_MIN;
 use crate::varint;
 
 fn kernels() -> Vec<Kernel> {

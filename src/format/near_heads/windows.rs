@@ -1,7 +1,7 @@
 //! One window after the other.
 
-use super::{AllFn, GlanceFn, Lanes, OpenFn, SumFn};
-use super::{NearHead, NearSums, Needle, Progress, Stretch, WINDOW_LEN};
+use super::looks::{AllFn, GlanceFn, Lanes, NearSums, OpenFn, SumFn};
+use super::{NearHead, Needle, Progress, Stretch, WINDOW_LEN};
 use crate::section::{BlockIndex, Rank};
 
 /// With more near bytes than this, all sums at once cost less than a sum up to each.
