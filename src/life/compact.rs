@@ -16,9 +16,9 @@ use crate::watch::{Phase, Throttle, Watch};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compaction {
-    /// What the size-tiered rule says: in each run of neighbours of one label the oldest segment that is no
-    /// longer than a third of the younger ones together is merged with them, until there is none, so that their
-    /// number stays logarithmic; and segments of which more than half is deleted are written anew.
+    /// What the size-tiered rule says, for neighbours of one label: tiers are powers of ten of records, and the
+    /// segments of a tier are merged once they hold 3, 6 or 10 of its units, so that their number stays
+    /// logarithmic; segments of which more than half is deleted are written anew, and empty ones go.
     #[default]
     Tier,
     /// Neighbours of one label become one segment each. Labels stay, so that each can expire.
@@ -127,6 +127,7 @@ impl Writer {
             len: open.entry.file_len,
             count: open.entry.fingerprint_count,
             gone: open.entry.fingerprint_count - open.live_count(),
+            ids: open.live_id_count(),
         };
         self.store.snapshot().segments().iter().map(candidate).collect()
     }
