@@ -74,7 +74,7 @@ fn copy(from: &Path, to: &Path) {
 type Act = fn(&Path) -> Result<()>;
 
 /// What may be done to a store in `folder`.
-const ACTS: [(&str, Act); 7] = [
+const ACTS: [(&str, Act); 10] = [
     ("add", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         for i in 1000..3000 {
@@ -99,6 +99,25 @@ const ACTS: [(&str, Act); 7] = [
     ("compact", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         writer.compact(&Compaction::All).map(drop)
+    }),
+    ("compact beside", |folder| {
+        let mut compactor = Compactor::with_options(folder.join("store.fps"), options())?;
+        compactor.compact(&Compaction::One).map(drop)
+    }),
+    ("expire all", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.expire_before("2027").map(drop)
+    }),
+    ("export", |folder| {
+        let store = Store::open(folder.join("store.fps"))?;
+        let shipped = folder.join("shipped.fps");
+        let done = export(&store, &shipped, None);
+        // All of it, or nothing.
+        match shipped.exists() {
+            true => assert!(all_records(&shipped) == all_records(&folder.join("store.fps"))),
+            false => assert!(done.is_err()),
+        }
+        done.map(drop)
     }),
     ("import", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
@@ -157,6 +176,7 @@ fn assert_tidy(path: &Path, case: &str) {
     let names = fs::read_dir(path).unwrap();
     let mut names: Vec<String> =
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != "COMPACT" && name != "PUBLISH");
     names.sort();
     assert_eq!(names, expected, "{case}");
 }
@@ -171,6 +191,21 @@ fn assert_whole(path: &Path, states: &[Records], done: bool, case: &str) {
     assert!(report.is_sound(), "{case}: {:?}", report.faults);
     assert_tidy(path, case);
     assert!(all_records(path) == found, "{case}: the next writer changed it");
+}
+
+/// What an export left is whole, and the next one takes away what it did not finish.
+fn assert_shipped(folder: &Path, states: &[Records], case: &str) {
+    let shipped = folder.join("shipped.fps");
+    if shipped.exists() {
+        assert!(all_records(&shipped) == states[0], "{case}");
+        assert!(crate::verify(&shipped, 2).unwrap().is_sound(), "{case}");
+        fs::remove_dir_all(&shipped).unwrap();
+    }
+    export(&Store::open(folder.join("other.fps")).unwrap(), &shipped, None).unwrap();
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["other.fps", "shipped.fps", "store.fps"], "{case}");
 }
 
 #[test]
@@ -195,6 +230,9 @@ fn whatever_step_fails_in_the_life_of_a_store_it_is_whole() {
                 let steps = faults::forget(folder.path());
                 let case = format!("{name}, {fault:?} at step {fails_at}: {done:?}");
                 assert_whole(&path, &states, done.is_ok(), &case);
+                if name == "export" {
+                    assert_shipped(folder.path(), &states, &case);
+                }
                 kinds.extend(steps.iter().copied());
                 if (steps.len() as u64) < fails_at {
                     assert!(done.is_ok() && fails_at > 5, "{case}");
@@ -228,6 +266,7 @@ fn a_writer_that_dies_at_any_step_leaves_a_whole_store() {
                 .status;
             let case = format!("{name} died at step {fails_at}");
             assert_whole(&folder.path().join("store.fps"), &states, status.success(), &case);
+            assert_shipped(folder.path(), &states, &case);
             if status.success() {
                 assert!(fails_at > 5, "{case}");
                 break;
