@@ -78,7 +78,8 @@ fn take(path: &Path, name: &str) -> Result<Result<StoreLock, Option<u32>>> {
     open.read(true).write(true).create(true).truncate(false);
     let mut file = open.open(&lock_path).map_err(Error::io("create", &lock_path))?;
     loop {
-        let locked = disk::step(&lock_path, Step::Lock).map_err(TryLockError::Error);
+        let locked = disk::step(&lock_path, Step::Lock).and_then(|()| disk::may_lock(&lock_path));
+        let locked = locked.map_err(TryLockError::Error);
         match locked.and_then(|()| file.try_lock()) {
             Ok(()) => {
                 // For messages only, so it may fail.

@@ -22,6 +22,15 @@ pub(crate) fn step(path: &Path, step: Step) -> io::Result<()> {
     Ok(())
 }
 
+/// Stands before every lock on a file. Does nothing, except that tests can have it fail, as where there are no locks.
+#[inline]
+pub(crate) fn may_lock(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    faults::lock_at(path)?;
+    let _ = path;
+    Ok(())
+}
+
 /// Something that can go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {

@@ -373,3 +373,48 @@ fn a_disk_without_room_is_named_before_anything_is_written() {
     assert!(matches!(writer.expect(&input, true), Err(Error::NoSpace { .. })));
     assert!(writer.expect(&input, false).is_ok());
 }
+
+/// As on file systems without such locks: who reads goes without, who would write says so and changes nothing.
+#[test]
+fn without_locks_there_are_readers_and_no_writers() {
+    use std::io::ErrorKind;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    let expected = all_records(&path);
+    let names = || fs::read_dir(&path).unwrap().count();
+    let before = names();
+    for kind in [ErrorKind::Unsupported, ErrorKind::PermissionDenied] {
+        faults::refuse_locks(folder.path(), kind, u64::MAX);
+        assert!(all_records(&path) == expected);
+        assert!(!Store::open(&path).unwrap().refresh().unwrap());
+        let refused = Writer::with_options(&path, options()).unwrap_err();
+        assert!(
+            matches!(&refused, Error::Io { doing: "lock", path, .. } if path.ends_with("LOCK"))
+        );
+        assert!(matches!(Compactor::open(&path), Err(Error::Io { doing: "lock", .. })));
+        faults::allow_locks(folder.path());
+    }
+    // A reader that could not lock its files has them still when a writer, which can, takes them away.
+    faults::refuse_locks(folder.path(), ErrorKind::Unsupported, u64::MAX);
+    let reader = Store::open(&path).unwrap();
+    faults::allow_locks(folder.path());
+    assert!(names() <= before + 1);
+    // A signal that comes in between is no refusal.
+    faults::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    faults::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
+    writer.compact(&Compaction::One).unwrap();
+    drop(writer);
+    assert_tidy(&path, "no one holds a file");
+    let mut found = Records::new();
+    let listed = reader.for_each(|hit| {
+        let ids: Result<Vec<String>> = hit.ids().map(|id| Ok(id?.to_string())).collect();
+        found.insert(hit.fingerprint().value(), ids?);
+        Ok::<(), Error>(())
+    });
+    listed.unwrap();
+    assert!(found == expected);
+    faults::allow_locks(folder.path());
+}
