@@ -108,6 +108,9 @@ fn records_come_and_go() {
 #[test]
 fn labels_expire() {
     let desk = Desk::new();
+    desk.ok(&["build", "-", "-s", "first.fps", "--label", "2026-08", "-q"], "1\ta\n");
+    desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q"], "", 0);
+    desk.run(&["query", "1", "-s", "first.fps"], "", 1);
     for label in ["2026-09", "2026-10", "2026-11"] {
         desk.ok(&["add", "-s", "pages.fps", "--label", label, "-q"], &format!("1\t{label}\n"));
     }

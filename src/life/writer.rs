@@ -17,7 +17,8 @@ use crate::sort::{MEMORY_MIN, Resources};
 use crate::store::Store;
 use crate::watch::Phase;
 
-/// The one who may change a store, for as long as it lives: it holds the writer lock.
+/// The one who may change a store, for as long as it lives: it holds the writer lock. Only a
+/// [`Compactor`](crate::Compactor) may merge segments beside it.
 ///
 /// # The life of a store
 ///
