@@ -218,7 +218,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
         })
     };
     has_started.recv().unwrap();
-    // It has read, and not published. A writer comes, goes, comes again and merges nothing.
+    // It has begun, and not published. A writer comes, goes, comes again and merges nothing.
     let mut writer =
         Writer::with_options(&path, WriterOptions::default().scheme(halves())).unwrap();
     assert!(matches!(

@@ -12,7 +12,7 @@ use crate::recipe::Recipe;
 use crate::section::Rank;
 use crate::sort::Resources;
 use crate::store::{OpenSegment, Store};
-use crate::watch::{Phase, Throttle, Watch};
+use crate::watch::{Observer, Phase, Throttle, Watch};
 
 /// How often to look what was deleted meanwhile before others are kept from deleting more.
 const LOOKS: u32 = 3;
@@ -24,6 +24,7 @@ pub(super) struct Merger<'a> {
     options: &'a WriterOptions,
     resources: Resources,
     recipe: &'a Recipe,
+    observer: Option<Observer>,
     throttle: Option<Throttle>,
     pub(super) done: Compacted,
 }
@@ -36,11 +37,18 @@ impl<'a> Merger<'a> {
         resources: &Resources,
         recipe: &'a Recipe,
     ) -> Self {
-        let throttle = options.max_rate.map(Throttle::new);
+        let observer = options.observer.clone();
+        let (throttle, observer) = match options.max_rate {
+            Some(rate) => {
+                let (throttle, observer) = Throttle::new(rate, observer);
+                (Some(throttle), observer)
+            }
+            None => (None, observer),
+        };
         let scratch = resources.folder.throttled(throttle.clone());
         let resources = Resources { folder: scratch, ..resources.clone() };
         let done = Compacted::default();
-        Merger { folder, store, options, resources, recipe, throttle, done }
+        Merger { folder, store, options, resources, recipe, observer, throttle, done }
     }
 
     /// Removes the files of what was merged, once no one here holds them.
@@ -61,10 +69,12 @@ impl<'a> Merger<'a> {
         if !self.options.skip_space_check {
             self.check_room(parts)?;
         }
-        let observer = self.options.observer.clone();
+        let observer = self.observer.clone();
         let mut gathering = Gathering::new(IdPolicy::Auto, &self.resources, observer.clone());
         let total = parts.iter().map(OpenSegment::live_count).sum();
         let watch = Watch::new(observer, Phase::Read, Some(total));
+        // Pauses ask again what was told before them.
+        watch.report()?;
         for open in parts {
             gather(open, &mut gathering, &watch, self.throttle.as_ref())?;
         }

@@ -347,6 +347,33 @@ fn an_interrupted_compaction_changes_nothing() {
     panic!("it never ended");
 }
 
+/// At a byte a second it would take a day; but it asks in its pauses whether to go on.
+#[test]
+fn a_slow_compaction_ends_when_it_is_told_to() {
+    use std::ops::ControlFlow;
+
+    use crate::watch::Observer;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    let before = all_records(&path);
+    for ends_at in [1, 3, 9] {
+        let count = std::sync::atomic::AtomicU32::new(0);
+        let mut options = options();
+        options.max_rate = Some(1);
+        options.observer = Some(Observer::new(move |_| {
+            match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= ends_at {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }));
+        let done = Compactor::with_options(&path, options).unwrap().compact(&Compaction::One);
+        assert!(matches!(done, Err(Error::Interrupted)), "{done:?}");
+        assert_whole(&path, std::slice::from_ref(&before), false, &format!("{ends_at}"));
+    }
+}
+
 /// A limit on the rate makes it take as long as it says.
 #[test]
 fn a_compaction_keeps_to_its_rate() {
