@@ -24,28 +24,42 @@ fn main() {
     let folder = tempfile::tempdir().expect("the system gives a directory");
     let fingerprints = Spread::Uniform.fingerprints(count);
     for scheme in [Some(Scheme::named("2", K).expect("two halves")), None] {
-        compare(folder.path(), &fingerprints, scheme);
+        for writers in [Writers::One, Writers::Each] {
+            compare(folder.path(), &fingerprints, scheme.as_ref(), writers);
+        }
     }
 }
 
-fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<Scheme>) {
+/// Who adds the batches.
+#[derive(Clone, Copy, PartialEq)]
+enum Writers {
+    /// One writer, as `add --follow`.
+    One,
+    /// A writer for each batch, as an `add` for each.
+    Each,
+}
+
+fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers: Writers) {
     let case = format!(
-        "life/k{K}/{}/{}",
+        "life/k{K}/{}/{}/{}",
         count_name(fingerprints.len()),
-        if scheme.is_some() { "halves" } else { "auto" }
+        if scheme.is_some() { "halves" } else { "auto" },
+        if writers == Writers::One { "one-writer" } else { "writer-each" },
     );
     let (grown, whole) = (folder.join("grown.fps"), folder.join("whole.fps"));
     let queries = query_mix(fingerprints, 30_000);
     let mut build = BuildOptions::default();
-    build.scheme = scheme.clone().map_or(build.scheme, Into::into);
+    build.scheme = scheme.cloned().map_or(build.scheme, Into::into);
     let whole = build_whole(&whole, build.clone(), fingerprints);
 
     Builder::with_options(&grown, build).and_then(Builder::finish).expect("a new directory");
     let before = written_by_process();
     let mut options = WriterOptions::default();
-    options.scheme = scheme.map(Into::into);
-    let mut writer = Writer::with_options(&grown, options).expect("the store was just made");
-    let mut looks: Vec<(usize, f64)> = Vec::new();
+    options.scheme = scheme.cloned().map(Into::into);
+    let open = || Writer::with_options(&grown, options.clone()).expect("the store was just made");
+    let mut writer = open();
+    let mut looks: Vec<f64> = Vec::new();
+    let mut counts = Vec::new();
     let every = (fingerprints.len() / BATCH_LEN / LOOKS).max(1);
     for (number, batch) in fingerprints.chunks(BATCH_LEN).enumerate() {
         for (at, &value) in batch.iter().enumerate() {
@@ -53,11 +67,16 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<Scheme>) {
             writer.push(Fingerprint::new(value), id).expect("memory is enough");
         }
         writer.commit().expect("the disk has room");
+        if writers == Writers::Each {
+            writer.finish().expect("the disk has room");
+            writer = open();
+        }
         if number % every == every / 2 {
             let store = writer.store();
             let nanos = time(&mut store.searcher(), &queries[..3000]).0;
-            looks.push((store.info().segments.len(), nanos));
+            looks.push(nanos);
         }
+        counts.push(writer.store().info().segments.len());
     }
     let grown = writer.finish().expect("the disk has room");
     let final_len = grown.info().file_len();
@@ -89,10 +108,11 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<Scheme>) {
     let at_once = median(&mut times);
     println!("  {:.0} ns a query of the store built at once", at_once);
     println!("  {:.2} times as long in the one that grew, median of {ROUNDS}", median(&mut ratios));
-    let most = looks.iter().map(|look| look.0).max().unwrap_or_default();
-    let mut while_growing: Vec<f64> = looks.iter().map(|look| look.1 / at_once).collect();
+    let most = counts.iter().max().copied().unwrap_or_default();
+    let mean = counts.iter().sum::<usize>() as f64 / counts.len().max(1) as f64;
+    let mut while_growing: Vec<f64> = looks.iter().map(|nanos| nanos / at_once).collect();
     println!(
-        "  while it grew: up to {most} segments, {:.1} times as long as that in the median",
+        "  while it grew: {mean:.1} segments in the mean, {most} at most, {:.1} times as long as that in the median",
         median(&mut while_growing)
     );
     drop((one, other, grown, whole));

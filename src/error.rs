@@ -53,6 +53,13 @@ pub enum Error {
         /// The number of that process, where it is known.
         process: Option<u32>,
     },
+    /// Another process is merging segments of the store.
+    Compacting {
+        /// The store.
+        path: PathBuf,
+        /// The number of that process, where it is known.
+        process: Option<u32>,
+    },
     /// The format version is outside the range that this release reads.
     UnsupportedVersion {
         /// The file.
@@ -237,6 +244,12 @@ impl fmt::Display for Error {
             }
             Error::Locked { path, process: None } => {
                 write!(f, "another process is writing to {}", path.display())
+            }
+            Error::Compacting { path, process: Some(process) } => {
+                write!(f, "process {process} is compacting {}", path.display())
+            }
+            Error::Compacting { path, process: None } => {
+                write!(f, "another process is compacting {}", path.display())
             }
             Error::UnsupportedVersion { path, found, oldest, newest } => write!(
                 f,

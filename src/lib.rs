@@ -126,8 +126,8 @@ pub use join::{
 };
 #[cfg(feature = "build")]
 pub use life::{
-    Committed, Compacted, Compaction, Deleted, Expired, Exported, Imported, Writer, WriterOptions,
-    export,
+    Committed, Compacted, Compaction, Compactor, Deleted, Expired, Exported, Imported, Writer,
+    WriterOptions, export,
 };
 #[cfg(feature = "build")]
 pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};

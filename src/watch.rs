@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 const STEP: u64 = 1 << 16;
 /// Pauses shorter than this are put off.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
+
+/// In longer ones the observer is asked again after so much.
+const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// What a build is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -133,24 +136,60 @@ pub(crate) struct Throttle {
     since: Instant,
     bytes_per_second: f64,
     spent: Arc<AtomicU64>,
+    heard: Option<Arc<Heard>>,
+}
+
+/// What an observer was told last, so that it can be asked again in a pause.
+#[derive(Debug)]
+struct Heard {
+    observer: Observer,
+    last: Mutex<Option<Progress>>,
+    ended: AtomicBool,
+}
+
+impl Heard {
+    fn tell(&self, progress: Progress) -> ControlFlow<()> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+        let ended = self.ended.load(Ordering::Relaxed) || (self.observer.0)(progress).is_break();
+        self.ended.store(ended, Ordering::Relaxed);
+        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn ask_again(&self) -> ControlFlow<()> {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.map_or(ControlFlow::Continue(()), |last| self.tell(last))
+    }
 }
 
 impl Throttle {
-    /// At most so many bytes a second from now on.
-    pub(crate) fn new(bytes_per_second: u64) -> Self {
+    /// At most so many bytes a second from now on. If there is an observer, it is asked in pauses, too, and one is given to
+    /// be told in its place.
+    pub(crate) fn new(
+        bytes_per_second: u64,
+        observer: Option<Observer>,
+    ) -> (Self, Option<Observer>) {
         let bytes_per_second = bytes_per_second.max(1) as f64;
-        Throttle { since: Instant::now(), bytes_per_second, spent: Arc::default() }
+        let heard = observer.map(|observer| {
+            Arc::new(Heard { observer, last: Mutex::default(), ended: AtomicBool::new(false) })
+        });
+        let spent = Arc::default();
+        let throttle =
+            Throttle { since: Instant::now(), bytes_per_second, spent, heard: heard.clone() };
+        let observer = heard.map(|heard| Observer::new(move |progress| heard.tell(progress)));
+        (throttle, observer)
     }
 
-    /// Counts so many bytes, and waits until they may have been read or written.
+    /// Counts so many bytes, and waits until they may have been read or written, or the observer wants an end: who
+    /// works will hear of that.
     pub(crate) fn spend(&self, bytes: u64) {
         let spent = self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second);
         // Short pauses would take longer than they should.
-        if let Some(pause) = due.checked_sub(self.since.elapsed())
+        while let Some(pause) = due.checked_sub(self.since.elapsed())
             && pause > PAUSE_MIN
+            && self.heard.as_ref().is_none_or(|heard| heard.ask_again().is_continue())
         {
-            std::thread::sleep(pause);
+            std::thread::sleep(pause.min(PAUSE_MAX));
         }
     }
 }

@@ -226,7 +226,10 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
         .filter(|name| !name.starts_with("segment-"))
         .collect();
     names.sort();
-    assert_eq!(names, ["LOCK", "MANIFEST", "few.tsv", "many.tsv", "new.fps", "store.fps"]);
+    assert_eq!(
+        names,
+        ["LOCK", "MANIFEST", "PUBLISH", "few.tsv", "many.tsv", "new.fps", "store.fps"]
+    );
 }
 
 /// Signals that ask a process to end are obeyed at once and leave nothing behind.

@@ -177,7 +177,7 @@ fn an_existing_store_is_replaced_only_by_force_and_never_harmed() {
     desk.run(&["query", "0123456789abcdef"], 1);
     desk.run(&["verify"], 0);
     let after = names_in(&desk.path("store.fps"));
-    assert_eq!(after, ["LOCK", "MANIFEST", "segment-0000000000000002.fps"]);
+    assert_eq!(after, ["LOCK", "MANIFEST", "PUBLISH", "segment-0000000000000002.fps"]);
 }
 
 #[test]

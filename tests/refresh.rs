@@ -141,6 +141,41 @@ fn a_read_only_directory_can_be_read_and_refreshed() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// What goes last leaves what the store is: how its fingerprints are made, and which distance it is for.
+#[test]
+fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
+    let recipe = |text: &str| fpstore::Recipe::from_text(text).unwrap();
+    for by_label in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let mut build = BuildOptions::default().scheme(Scheme::named("blocks-4", 5).unwrap());
+        build = build.recipe(recipe("mine")).label("2026-01");
+        let mut builder = Builder::with_options(&path, build).unwrap();
+        builder.push(Fingerprint::new(7), 1).unwrap();
+        builder.finish().unwrap();
+        let mut all = Writer::open(&path).unwrap();
+        if by_label {
+            assert_eq!(all.expire_before("2027").unwrap().segments.len(), 1);
+        } else {
+            all.delete_fingerprints(&[Fingerprint::new(7)]).unwrap();
+            all.compact(&Compaction::All).unwrap();
+        }
+        let store = all.finish().unwrap();
+        assert_eq!((store.info().fingerprint_count(), store.info().segments.len()), (0, 1));
+        assert_eq!((store.recipe(), store.tuned_k()), (Some(recipe("mine")), 5));
+        assert_eq!(store.info().segments[0].tables.len(), 4);
+        assert!(store.query(Fingerprint::new(7), 64).unwrap().is_empty());
+        let other = WriterOptions::default().recipe(recipe("other"));
+        assert!(matches!(Writer::with_options(&path, other), Err(Error::RecipeMismatch { .. })));
+        let mut again = Writer::open(&path).unwrap();
+        add(&mut again, 9);
+        let store = again.finish().unwrap();
+        // The empty one is gone.
+        assert_eq!((store.info().fingerprint_count(), store.info().segments.len()), (1, 1));
+        assert_eq!((store.recipe(), store.tuned_k()), (Some(recipe("mine")), 5));
+    }
+}
+
 #[test]
 fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     let temp = store_of(&[(7, number(7))], halves());

@@ -1,145 +1,184 @@
-//! The directory of a store under the writer lock: files are written, then a manifest names them, then those that it
+//! The directory of a store for who may change it: files are written, then a manifest names them, then those that it
 //! names no longer go.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use crate::build::lock::WriterLock;
+use crate::build::lock::{StoreLock, lock_compaction, lock_publication, try_lock_publication};
+use crate::build::publishing::Publishing;
 use crate::disk::{self, Step};
 use crate::error::{Error, Result};
 use crate::format::deletions::{self, Deletions};
-use crate::format::manifest::{
-    self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
-    segment_number,
-};
+use crate::format::manifest::{DeletionEntry, Manifest, SegmentEntry, segment_number};
 use crate::segment::map;
+use crate::store::read_manifest;
 use crate::watch::Throttle;
 
-/// Names of files that a writer has not finished start with this.
+/// Names of files that are not finished start with this.
 pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// How long a writer waits for a compactor to publish, which takes an instant unless that one was stopped in it.
+const PUBLISH_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who works in a directory: the writer, who holds its lock, or the compactor beside it, who holds another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Writer,
+    Compactor,
+}
+
+impl Role {
+    /// What the names of its unfinished files start with; the lock of its role tells whether it lives.
+    pub(super) fn prefix(self) -> &'static str {
+        match self {
+            Role::Writer => TEMPORARY_PREFIX,
+            Role::Compactor => ".tmp-compact-",
+        }
+    }
+}
 
 /// The directory of a store that is ours to write to.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// As it is on the disk, except that the next number grows with each file that is begun.
-    manifest: Manifest,
-    _lock: WriterLock,
+    role: Role,
+    /// What to begin with where there is no manifest, or none that can be read; without it, that is an error.
+    base: Option<Manifest>,
+    /// Whether others may publish in it.
+    shared: bool,
+    _lock: StoreLock,
 }
 
-/// A file under its final name that no manifest names yet. It goes when this does, unless it was published.
+/// A segment file without a name, whole and on the disk. It goes with this unless it is named.
 #[derive(Debug)]
-pub(crate) struct Fresh {
-    path: PathBuf,
-    published: bool,
+pub(crate) struct FreshSegment {
+    pub(super) file: NamedTempFile,
+    /// As the manifest will name it, but for the number.
+    pub(crate) entry: SegmentEntry,
 }
 
-impl Drop for Fresh {
-    fn drop(&mut self) {
-        if !self.published {
-            // No manifest names it, so it is only in the way; where it cannot go, the next writer takes it away.
-            let _ = remove_file(&self.path);
-        }
+impl FreshSegment {
+    /// Where it is for now.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
     }
+}
+
+/// A deletion file without a name, whole and on the disk.
+#[derive(Debug)]
+pub(crate) struct FreshDeletions {
+    pub(super) file: NamedTempFile,
+    pub(super) entry: DeletionEntry,
 }
 
 impl Folder {
-    /// The store at `path`, whose manifest this is. What writers left behind that died goes.
-    pub(crate) fn new(path: &Path, manifest: Manifest, lock: WriterLock) -> Result<Self> {
-        let mut folder = Folder { path: path.into(), manifest, _lock: lock };
+    /// The store at `path`. What others of the role left behind that died goes.
+    pub(crate) fn new(
+        path: &Path,
+        role: Role,
+        base: Option<Manifest>,
+        lock: StoreLock,
+    ) -> Result<Self> {
+        let folder = Folder { path: path.into(), role, base, shared: true, _lock: lock };
         let names = names_in(path)?;
-        // The lock is ours, so whoever began these files is gone.
-        for name in names.iter().filter(|name| name.starts_with(TEMPORARY_PREFIX)) {
+        let is_compactors = |name: &String| name.starts_with(Role::Compactor.prefix());
+        // Who sees a lock free, or has it, knows that whoever held it is gone.
+        let compactor = match role {
+            Role::Writer if names.iter().any(is_compactors) => lock_compaction(path).ok(),
+            _ => None,
+        };
+        let is_left = |name: &&String| match is_compactors(name) {
+            true => role == Role::Compactor || compactor.is_some(),
+            false => role == Role::Writer && name.starts_with(TEMPORARY_PREFIX),
+        };
+        for name in names.iter().filter(is_left) {
             let _ = remove_file(&path.join(name));
         }
-        let numbers = names.iter().filter_map(|name| number_of(name));
-        let after_last = numbers.filter(|&number| number < NUMBER_MAX).max().map_or(1, |n| n + 1);
-        folder.manifest.next_number = folder.manifest.next_number.max(after_last);
         Ok(folder)
     }
 
-    pub(crate) fn manifest(&self) -> &Manifest {
-        &self.manifest
+    /// A directory of which no one else knows, to make a store in.
+    pub(crate) fn unshared(path: &Path, base: Manifest, lock: StoreLock) -> Self {
+        let (role, base) = (Role::Writer, Some(base));
+        Folder { path: path.into(), role, base, shared: false, _lock: lock }
     }
 
-    fn next_number(&mut self) -> Result<u64> {
-        let number = self.manifest.next_number;
-        if number >= NUMBER_MAX || self.manifest.generation >= NUMBER_MAX {
-            let reason = format!("{} has used up its numbers, make a new one", self.path.display());
-            return Err(Error::TooLarge { reason });
-        }
-        self.manifest.next_number += 1;
-        Ok(number)
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Has `write` write a segment file and gives it its name; also says how the manifest should name it.
-    pub(crate) fn new_segment(
-        &mut self,
+    /// Begins to publish: no one else does until that ends. Where someone else does already, waits for as long as
+    /// `wait_on` allows.
+    pub(crate) fn publish(&self, mut wait_on: impl FnMut() -> Result<()>) -> Result<Publishing> {
+        let lock = match self.shared {
+            true => Some(lock_publication(&self.path, |waited, process| match self.role {
+                // A deletion may take a pass over the store, and what was merged is worth the wait.
+                Role::Compactor => wait_on(),
+                Role::Writer if waited < PUBLISH_PATIENCE => wait_on(),
+                Role::Writer => Err(Error::Compacting { path: self.path.clone(), process }),
+            })?),
+            false => None,
+        };
+        let manifest = match (read_manifest(&self.path), &self.base) {
+            (Err(_), Some(base)) => base.clone(),
+            (read, _) => read?,
+        };
+        Publishing::new(&self.path, self.role, manifest, lock)
+    }
+
+    /// Has `write` write a segment file; also says how the manifest should name it.
+    pub(crate) fn write_segment(
+        &self,
         label: &str,
         write: impl FnOnce(&mut SegmentFile) -> Result<()>,
-    ) -> Result<(SegmentEntry, Fresh)> {
-        let number = self.next_number()?;
-        let path = self.path.join(segment_file_name(number));
-        let mut file =
-            SegmentFile { file: temporary_in(&self.path)?, path: path.clone(), throttle: None };
+    ) -> Result<FreshSegment> {
+        let file = temporary_in(&self.path, self.role)?;
+        let mut file = SegmentFile { file, path: self.path.clone(), throttle: None };
         write(&mut file)?;
-        persist(file.file, &path)?;
-        let fresh = Fresh { path, published: false };
+        let file = file.file;
+        finish(&file, &self.path)?;
         // What is in the way of a reader had better be found now.
-        let entry = map(&fresh.path)?.entry(number, label);
-        Ok((entry, fresh))
+        let entry = map(file.path())?.entry(0, label);
+        Ok(FreshSegment { file, entry })
     }
 
-    /// Writes what is deleted of a segment; also says how the manifest should name it.
-    pub(crate) fn new_deletions(
-        &mut self,
+    /// Writes what is deleted of a segment.
+    pub(crate) fn write_deletions(
+        &self,
         of: &SegmentEntry,
         deletions: &Deletions,
-    ) -> Result<(DeletionEntry, Fresh)> {
-        let number = self.next_number()?;
-        let path = self.path.join(deletions::file_name(number));
+    ) -> Result<FreshDeletions> {
         let bytes = deletions.encode(of.header_crc);
-        let mut file = temporary_in(&self.path)?;
-        disk::step(&path, Step::Write)
+        let mut file = temporary_in(&self.path, self.role)?;
+        disk::step(&self.path, Step::Write)
             .and_then(|()| file.write_all(&bytes).map_err(disk::bare))
-            .map_err(Error::io("write", &path))?;
-        persist(file, &path)?;
-        let fresh = Fresh { path, published: false };
+            .map_err(Error::io("write a file in", &self.path))?;
+        finish(&file, &self.path)?;
         let entry = DeletionEntry {
-            number,
+            number: 0,
             crc: bytes.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc)),
             fingerprint_count: deletions.fingerprint_count(),
             id_count: deletions.id_count(),
         };
-        Ok((entry, fresh))
+        Ok(FreshDeletions { file, entry })
     }
 
-    /// Makes these the live segments, in one step; they name the fresh files.
-    ///
-    /// After an error the store is as it was, or, if only the last sync failed, as it was to become;
-    /// [`Folder::manifest`] tells.
-    pub(crate) fn publish(&mut self, segments: Vec<SegmentEntry>, fresh: Vec<Fresh>) -> Result<()> {
-        if segments.len() > SEGMENT_COUNT_MAX {
-            let reason = format!("{} segments, a store has 65 536 at most", segments.len());
-            return Err(Error::TooLarge { reason });
-        }
-        let generation = self.manifest.generation + 1;
-        let next_number = self.manifest.next_number;
-        let manifest = Manifest { generation, next_number, segments };
-        replace_manifest(&self.path, &manifest)?;
-        self.manifest = manifest;
-        fresh.into_iter().for_each(|mut file| file.published = true);
-        sync_directory(&self.path)
-    }
-
-    /// Removes files that no manifest names, save those that a reader holds: the next writer takes them away.
+    /// Removes files that no manifest names, save those that a reader holds: the next writer takes them away, as it
+    /// does where someone is just publishing.
     pub(crate) fn tidy(&self) {
-        let Ok(names) = names_in(&self.path) else { return };
-        let live: Vec<u64> = self
-            .manifest
+        // Between its name and the manifest, a file is not left over.
+        let lock = self.shared.then(|| try_lock_publication(&self.path));
+        if matches!(lock, Some(None)) {
+            return;
+        }
+        let (Ok(manifest), Ok(names)) = (read_manifest(&self.path), names_in(&self.path)) else {
+            return;
+        };
+        let live: Vec<u64> = manifest
             .segments
             .iter()
             .flat_map(|entry| [Some(entry.number), entry.deletions.map(|of| of.number)])
@@ -154,7 +193,7 @@ impl Folder {
 }
 
 /// The number in the name of a segment or deletion file.
-fn number_of(name: &str) -> Option<u64> {
+pub(super) fn number_of(name: &str) -> Option<u64> {
     segment_number(name).or_else(|| deletions::file_number(name))
 }
 
@@ -171,13 +210,13 @@ fn retire(path: &Path) {
 #[derive(Debug)]
 pub(crate) struct SegmentFile {
     file: NamedTempFile,
-    /// The name that it will have.
+    /// The directory that it is in, for messages.
     path: PathBuf,
     throttle: Option<Throttle>,
 }
 
 impl SegmentFile {
-    /// The name that the file will have.
+    /// What messages call it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -214,52 +253,32 @@ impl Seek for SegmentFile {
     }
 }
 
-/// Gives a written file its name, once its bytes are on the disk, and makes it read-only.
-fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
+/// Makes a written file read-only, and sees to it that its bytes are on the disk.
+fn finish(file: &NamedTempFile, path: &Path) -> Result<()> {
     let protect = || {
         disk::step(path, Step::Protect)?;
         let mut permissions = file.as_file().metadata()?.permissions();
         permissions.set_readonly(true);
         file.as_file().set_permissions(permissions)
     };
-    protect().map_err(Error::io("protect", path))?;
-    sync_file(file.as_file(), path)?;
-    disk::step(path, Step::Rename)
-        .and_then(|()| file.persist_noclobber(path).map_err(|failed| failed.error))
-        .map_err(Error::io("move the new file to", path))?;
-    Ok(())
+    protect().map_err(Error::io("protect a file in", path))?;
+    sync_file(file.as_file(), path)
 }
 
-fn sync_file(file: &File, path: &Path) -> Result<()> {
+pub(super) fn sync_file(file: &File, path: &Path) -> Result<()> {
     disk::step(path, Step::Sync).and_then(|()| file.sync_all()).map_err(Error::io("sync", path))
 }
 
-fn remove_file(path: &Path) -> io::Result<()> {
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     disk::step(path, Step::Remove)?;
     fs::remove_file(path)
 }
 
-/// Puts a manifest in the place of the one before, if there is one, in one step.
-fn replace_manifest(path: &Path, manifest: &Manifest) -> Result<()> {
-    let manifest_path = path.join(manifest::FILE_NAME);
-    let mut temporary = temporary_in(path)?;
-    disk::step(&manifest_path, Step::Write)
-        .and_then(|()| temporary.write_all(&manifest.encode()))
-        .map_err(Error::io("write", &manifest_path))?;
-    sync_file(temporary.as_file(), &manifest_path)?;
-    // The names of new files must be on the disk before a manifest that uses them.
-    sync_directory(path)?;
-    disk::step(&manifest_path, Step::Rename)
-        .and_then(|()| temporary.persist(&manifest_path).map_err(|failed| failed.error))
-        .map_err(Error::io("replace", &manifest_path))?;
-    Ok(())
-}
-
-fn temporary_in(path: &Path) -> Result<NamedTempFile> {
+pub(super) fn temporary_in(path: &Path, role: Role) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     disk::step(path, Step::Create)
         .and_then(|()| {
-            disk::with_usual_mode(builder.prefix(TEMPORARY_PREFIX), 0o666).tempfile_in(path)
+            disk::with_usual_mode(builder.prefix(role.prefix()), 0o666).tempfile_in(path)
         })
         .map_err(disk::without_path("create a file in", path))
 }

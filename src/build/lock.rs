@@ -1,10 +1,13 @@
-//! The writer lock of a store, and the folders that writers lock before they work in them.
+//! The locks of a store, and the folders that writers lock before they work in them.
+//!
+//! A writer holds the first for as long as it lives, whoever merges segments the second, and either of them the third
+//! while it publishes. They are taken in the order second, third.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -13,17 +16,23 @@ use crate::error::{Error, Result};
 
 /// Whoever holds the lock on this file may write to the store.
 pub(super) const LOCK_NAME: &str = "LOCK";
+/// Whoever holds the lock on this file may merge segments.
+pub(super) const COMPACT_NAME: &str = "COMPACT";
+/// Whoever holds the lock on this file may replace the manifest, and name files and remove them.
+pub(super) const PUBLISH_NAME: &str = "PUBLISH";
+/// How long to wait before looking again whether the manifest is free.
+const PUBLISH_PAUSE: Duration = Duration::from_millis(2);
 /// How often to begin with another folder when one is taken away before it is locked.
 const LOCK_TRIES: u32 = 5;
 /// A temporary directory without a lock file may just have been made; past this age it is a
 /// leftover.
 const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
 
-/// The writer lock of a store. The system lets go of it when the process ends, however it ends.
+/// One of the locks of a store. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
-pub(crate) struct WriterLock(File);
+pub(crate) struct StoreLock(File);
 
-impl Drop for WriterLock {
+impl Drop for StoreLock {
     fn drop(&mut self) {
         // Closing would do, were there no copy of the file in a process that another thread is
         // just starting. What is unlocked is unlocked for all copies.
@@ -32,32 +41,69 @@ impl Drop for WriterLock {
 }
 
 /// Takes the writer lock of the store at `path`, and notes in it who has it.
-pub(super) fn lock(path: &Path) -> Result<WriterLock> {
-    let lock_path = path.join(LOCK_NAME);
+pub(super) fn lock(path: &Path) -> Result<StoreLock> {
+    take(path, LOCK_NAME)?.map_err(|process| Error::Locked { path: path.into(), process })
+}
+
+/// Takes the lock of whoever merges segments of the store at `path`.
+pub(crate) fn lock_compaction(path: &Path) -> Result<StoreLock> {
+    take(path, COMPACT_NAME)?.map_err(|process| Error::Compacting { path: path.into(), process })
+}
+
+/// Takes the lock on the manifest of the store at `path`. Where someone else has it, asks now and then whether to wait on,
+/// and says how long it has waited.
+pub(super) fn lock_publication(
+    path: &Path,
+    mut wait_on: impl FnMut(Duration, Option<u32>) -> Result<()>,
+) -> Result<StoreLock> {
+    let since = Instant::now();
+    loop {
+        match take(path, PUBLISH_NAME)? {
+            Ok(lock) => return Ok(lock),
+            Err(process) => wait_on(since.elapsed(), process)?,
+        }
+        std::thread::sleep(PUBLISH_PAUSE);
+    }
+}
+
+/// As [`lock_publication`], if no one holds it.
+pub(super) fn try_lock_publication(path: &Path) -> Option<StoreLock> {
+    take(path, PUBLISH_NAME).ok()?.ok()
+}
+
+/// Takes a lock, or says which process has it, where it noted that.
+fn take(path: &Path, name: &str) -> Result<Result<StoreLock, Option<u32>>> {
+    let lock_path = path.join(name);
     let mut open = File::options();
     open.read(true).write(true).create(true).truncate(false);
-    let opened = disk::step(&lock_path, Step::Lock).and_then(|()| open.open(&lock_path));
-    let mut file = opened.map_err(Error::io("create", &lock_path))?;
-    match file.try_lock() {
-        Ok(()) => {
-            // For messages only, so it may fail.
-            let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-            Ok(WriterLock(file))
-        }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.take(20).read_to_string(&mut holder);
-            Err(Error::Locked { path: path.into(), process: holder.trim().parse().ok() })
-        }
-        Err(TryLockError::Error(source)) => {
-            Err(Error::Io { doing: "lock", path: lock_path, source })
+    let mut file = open.open(&lock_path).map_err(Error::io("create", &lock_path))?;
+    loop {
+        let locked = disk::step(&lock_path, Step::Lock).and_then(|()| disk::may_lock(&lock_path));
+        let locked = locked.map_err(TryLockError::Error);
+        match locked.and_then(|()| file.try_lock()) {
+            Ok(()) => {
+                // For messages only, so it may fail.
+                let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+                return Ok(Ok(StoreLock(file)));
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = file.take(20).read_to_string(&mut holder);
+                return Ok(Err(holder.trim().parse().ok()));
+            }
+            // A lock of another machine may take its time, and a signal come in between.
+            Err(TryLockError::Error(failed)) if failed.kind() == ErrorKind::Interrupted => {}
+            // Without a lock two writers could lose what the other one wrote.
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::Io { doing: "lock", path: lock_path, source });
+            }
         }
     }
 }
 
 /// A temporary directory whose lock we hold. Another builder that tidies up may take a folder
 /// for abandoned in the instant before it is locked; then there is another try.
-pub(super) fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, WriterLock)> {
+pub(super) fn locked_folder(parent: &Path, prefix: &OsStr) -> Result<(TempDir, StoreLock)> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -83,7 +129,7 @@ pub(super) fn remove_leftovers(parent: &Path, prefix: &OsStr) {
     for name in names.filter(|name| starts_with(name, prefix)) {
         let folder = parent.join(name);
         // The lock is held while the folder goes, so that no one begins to use it.
-        let lock = File::open(folder.join(LOCK_NAME)).map(WriterLock);
+        let lock = File::open(folder.join(LOCK_NAME)).map(StoreLock);
         let abandoned = match &lock {
             Ok(lock) => lock.0.try_lock().is_ok(),
             Err(_) => is_old(&folder),

@@ -8,6 +8,7 @@ mod input;
 mod lock;
 mod options;
 mod publish;
+mod publishing;
 mod report;
 mod shape;
 mod space;
@@ -20,12 +21,14 @@ use std::path::{Path, PathBuf};
 pub(crate) use assembly::Gathering;
 pub(crate) use budget::share_out;
 pub use choice::SchemeChoice;
-pub(crate) use folder::{Folder, Fresh, SegmentFile};
+pub(crate) use folder::{Folder, FreshSegment, Role, SegmentFile};
 pub use input::{
     InputFormat, InputOptions, InputSummary, Record, SkippedRecord, estimate_input, read_records,
 };
+pub(crate) use lock::{StoreLock, lock_compaction};
 pub use options::{BuildOptions, IdPolicy};
 pub(crate) use publish::{Purpose, Target, open_folder, publish_new};
+pub(crate) use publishing::Publishing;
 pub use report::BuildReport;
 pub(crate) use report::Clock;
 pub use space::InputEstimate;

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::build::folder::{Folder, SegmentFile, TEMPORARY_PREFIX, names_in, sync_directory};
-use crate::build::lock::{LOCK_NAME, WriterLock, lock, locked_folder, remove_leftovers};
+use crate::build::folder::{Folder, Role, SegmentFile, TEMPORARY_PREFIX, names_in, sync_directory};
+use crate::build::lock::{
+    COMPACT_NAME, LOCK_NAME, PUBLISH_NAME, StoreLock, lock, locked_folder, remove_leftovers,
+};
 use crate::disk::{self, Step};
 use crate::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, NUMBER_MAX, segment_number};
@@ -35,7 +37,7 @@ pub(crate) enum Target {
     /// Nothing is there yet.
     New { path: PathBuf, purpose: Purpose },
     /// A directory is there, empty or with a store, and it is ours while the lock is held.
-    Present { path: PathBuf, purpose: Purpose, lock: WriterLock },
+    Present { path: PathBuf, purpose: Purpose, lock: StoreLock },
 }
 
 impl Target {
@@ -56,7 +58,10 @@ impl Target {
             }
             names => names?,
         };
-        let is_ours = |name: &String| name == LOCK_NAME || name.starts_with(TEMPORARY_PREFIX);
+        let is_ours = |name: &String| {
+            [LOCK_NAME, COMPACT_NAME, PUBLISH_NAME].contains(&name.as_str())
+                || name.starts_with(TEMPORARY_PREFIX)
+        };
         if path.join(manifest::FILE_NAME).is_file() {
             if purpose == Purpose::Create {
                 return Err(Error::StoreExists { path });
@@ -106,10 +111,7 @@ impl Target {
 }
 
 /// Makes a store in a directory beside `path`, has `fill` publish in it, and moves it there.
-pub(crate) fn publish_new(
-    path: &Path,
-    fill: impl FnOnce(&mut Folder) -> Result<()>,
-) -> Result<Store> {
+pub(crate) fn publish_new(path: &Path, fill: impl FnOnce(&Folder) -> Result<()>) -> Result<Store> {
     let parent = parent_of(path);
     let mut prefix = OsString::from(".");
     prefix.push(path.file_name().unwrap_or_default());
@@ -118,8 +120,8 @@ pub(crate) fn publish_new(
     let (folder, lock) = locked_folder(parent, &prefix)?;
     let manifest = Manifest { generation: 0, next_number: 1, segments: Vec::new() };
     // Its lock stays until the directory has its name.
-    let mut inside = Folder::new(folder.path(), manifest, lock)?;
-    fill(&mut inside)?;
+    let inside = Folder::unshared(folder.path(), manifest, lock);
+    fill(&inside)?;
     let renamed = disk::step(path, Step::Rename).and_then(|()| fs::rename(folder.path(), path));
     renamed.map_err(|source| match source.kind() {
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
@@ -136,46 +138,47 @@ pub(crate) fn publish_new(
 fn publish_into(
     path: &Path,
     purpose: Purpose,
-    lock: WriterLock,
-    change: impl FnOnce(&mut Folder) -> Result<()>,
+    lock: StoreLock,
+    change: impl FnOnce(&Folder) -> Result<()>,
 ) -> Result<Store> {
-    let mut folder = open_folder(path, purpose, lock)?;
-    change(&mut folder)?;
+    let folder = open_folder(path, purpose, lock)?;
+    change(&folder)?;
     let store = Store::open(path)?;
     folder.tidy();
     Ok(store)
 }
 
-/// The directory at `path` whose lock is held, with its manifest, or one to begin with.
-pub(crate) fn open_folder(path: &Path, purpose: Purpose, lock: WriterLock) -> Result<Folder> {
-    let manifest = match read_manifest(path) {
-        Ok(manifest) => manifest,
+/// The directory at `path` whose lock is held.
+pub(crate) fn open_folder(path: &Path, purpose: Purpose, lock: StoreLock) -> Result<Folder> {
+    let base = match read_manifest(path) {
         Err(fault) if purpose == Purpose::Change => return Err(fault),
+        Ok(_) => None,
         // A manifest that cannot be read is what one may well want to replace.
         Err(_) => {
             let numbers = names_in(path)?;
             let numbers = numbers.iter().filter_map(|name| segment_number(name));
             let generation = numbers.filter(|&number| number < NUMBER_MAX).max().unwrap_or(0);
-            Manifest { generation, next_number: 1, segments: Vec::new() }
+            Some(Manifest { generation, next_number: 1, segments: Vec::new() })
         }
     };
-    Folder::new(path, manifest, lock)
+    Folder::new(path, Role::Writer, base, lock)
 }
 
 /// Writes a segment and publishes it after those that are there, or alone where they are replaced.
 fn add_segment(
-    folder: &mut Folder,
+    folder: &Folder,
     purpose: Purpose,
     label: &str,
     write: &mut dyn FnMut(&mut SegmentFile) -> Result<()>,
 ) -> Result<()> {
-    let (entry, fresh) = folder.new_segment(label, |file| write(file))?;
+    let fresh = folder.write_segment(label, |file| write(file))?;
+    let mut publishing = folder.publish(|| Ok(()))?;
     let mut segments = match purpose {
-        Purpose::Change => folder.manifest().segments.clone(),
+        Purpose::Change => publishing.segments().to_vec(),
         Purpose::Create | Purpose::Replace => Vec::new(),
     };
-    segments.push(entry);
-    folder.publish(segments, vec![fresh])
+    segments.push(publishing.name_segment(fresh)?);
+    publishing.commit(segments).map(drop)
 }
 
 fn parent_of(path: &Path) -> &Path {

@@ -104,7 +104,12 @@ pub(super) fn run(args: &AddArgs) -> anyhow::Result<Verdict> {
     };
     read.inspect_err(|_| work.lost(writer.pending_count()))?;
     let committed = writer.commit()?;
-    let store = writer.finish()?;
+    // From here on they are there, whatever becomes of merging.
+    let store = writer.finish().inspect_err(|_| {
+        work.done();
+        let count = counted(committed.report.record_count, "record was", "records were");
+        say!("fpstore: {count} added, but merging segments failed");
+    })?;
     work.done();
     if !args.quiet {
         report(&store.info(), &committed.report);

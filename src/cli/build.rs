@@ -65,6 +65,9 @@ pub(super) struct BuildArgs {
     /// What ids to keep; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
+    /// What the segment is called, such as 2026-11; 'expire' goes by it
+    #[arg(long, value_name = "LABEL", default_value = "")]
+    label: String,
     /// How fingerprints are spelled
     #[arg(long, value_enum, default_value = "hex")]
     radix: RadixArg,
@@ -192,6 +195,7 @@ fn options(args: &BuildArgs, work: &Work) -> anyhow::Result<BuildOptions> {
     let scheme = scheme_of(&args.scheme, args.k, args.budget)?;
     let mut options =
         BuildOptions::default().scheme(scheme).ids(args.ids.into()).replace(args.force);
+    options.label.clone_from(&args.label);
     options.memory = args.effort.memory.map(|memory| memory.as_u64());
     options.threads = args.effort.threads.map(usize::from);
     options.temp_dir.clone_from(&args.effort.temp_dir);

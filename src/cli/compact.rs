@@ -2,7 +2,7 @@
 
 use bytesize::ByteSize;
 use clap::Args;
-use fpstore::{Compaction, Writer, WriterOptions};
+use fpstore::{Compaction, Compactor, WriterOptions};
 
 use super::budget::BudgetArg;
 use super::build::scheme_of;
@@ -11,12 +11,13 @@ use super::output::{bytes, counted};
 use super::{StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
-Merge segments, and leave behind what was deleted. Readers go on meanwhile; an interrupted compaction leaves the store as it \
-was, with the merges that were done.
+Merge segments, and leave behind what was deleted. Readers and a writer go on meanwhile: what is added stays as it is, what \
+is deleted is gone, and 'add' leaves merging to this. One process compacts at a time. An interrupted compaction leaves the store \
+as it was, with the merges that were done.
 
---tier, the default, merges neighbours of one label: the oldest that is no longer than a third of the younger ones \
-together, with them, until there is none; and writes segments anew of which more than half is deleted. So the segments of \
-a label stay about log(n) many. --all makes one segment of all neighbours of one label. --one makes one of all; as it \
+--tier, the default, merges neighbours of one label: tiers are powers of ten of records, and what a tier holds is merged once \
+it comes to 3, 6 or 10 times that many; ten are one of the next tier. Segments of which more than half is deleted are written \
+anew. So the segments of a label stay about log(n) many, and a record is written about twice for each power of ten. --all makes one segment of all neighbours of one label. --one makes one of all; as it \
 expires as a whole, it gets the greatest label, or none if any segment has none.";
 
 const AFTER_HELP: &str = "\
@@ -41,7 +42,7 @@ pub(super) struct CompactArgs {
     one: bool,
     #[command(flatten)]
     store: StoreArg,
-    /// Read and write no faster than this, such as 20MB/s
+    /// Read and write no faster than this, such as 20MB/s; segments and temporary files count
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
     /// The tables of merged segments: auto, a name or a file of masks; default: those of the largest segment
@@ -80,20 +81,26 @@ pub(super) fn run(args: &CompactArgs) -> anyhow::Result<Verdict> {
     }
     drop(store);
     args.effort.limit(&mut options, &work);
-    let mut writer = Writer::with_options(&args.store.store, options)?;
+    let mut compactor = Compactor::with_options(&args.store.store, options)?;
     let what = match (args.all, args.one) {
         (true, _) => Compaction::All,
         (_, true) => Compaction::One,
         _ => Compaction::Tier,
     };
-    let before = writer.store().info();
+    let before = compactor.store().info();
     let labels: std::collections::BTreeSet<&str> =
         before.segments.iter().map(|segment| segment.label.as_str()).collect();
-    let done = writer.compact(&what)?;
-    let info = writer.store().info();
+    let done = compactor.compact(&what)?;
+    let info = compactor.store().info();
     work.done();
     if args.quiet {
         return Ok(Verdict::Yes);
+    }
+    if done.overtaken > 0 {
+        say!(
+            "fpstore: {} begun anew, as what was merged had gone or changed meanwhile",
+            counted(done.overtaken, "merge was", "merges were")
+        );
     }
     if done.merged == 0 {
         let count = counted(info.segments.len() as u64, "segment", "segments");

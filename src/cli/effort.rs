@@ -28,7 +28,7 @@ pub(super) struct EffortArgs {
     /// Threads; one for each core if not given
     #[arg(long, value_name = "N", env = "FPSTORE_THREADS")]
     pub(super) threads: Option<NonZeroUsize>,
-    /// Directory for temporary files; if not given, beside a store that is built, else the system's
+    /// Directory for temporary files; if not given, beside or in the store that is written, else the system's
     #[arg(long, value_name = "DIR")]
     pub(super) temp_dir: Option<PathBuf>,
     /// Begin even if the disk seems too small

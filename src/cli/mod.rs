@@ -220,7 +220,7 @@ fn hint(error: &Error, may_replace: bool) -> Option<String> {
             "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
                 .into(),
         ),
-        Error::Locked { .. } => Some("try again when it is done".into()),
+        Error::Locked { .. } | Error::Compacting { .. } => Some("try again when it is done".into()),
         _ => None,
     }
 }

@@ -42,6 +42,29 @@ pub(crate) fn forget(folder: &Path) -> Vec<Step> {
     plans.remove(folder).unwrap_or_default().steps
 }
 
+/// Folders below which so many locks fail with an error of this kind.
+static REFUSED: Mutex<Vec<(PathBuf, io::ErrorKind, u64)>> = Mutex::new(Vec::new());
+
+/// Has the next `times` locks below `folder` fail.
+pub(crate) fn refuse_locks(folder: &Path, kind: io::ErrorKind, times: u64) {
+    REFUSED.lock().unwrap_or_else(PoisonError::into_inner).push((folder.into(), kind, times));
+}
+
+/// Lets locks below `folder` be taken again.
+pub(crate) fn allow_locks(folder: &Path) {
+    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    refused.retain(|(of, ..)| of != folder);
+}
+
+pub(super) fn lock_at(path: &Path) -> io::Result<()> {
+    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let hit = refused.iter_mut().find(|(of, _, left)| *left > 0 && path.starts_with(of));
+    hit.map_or(Ok(()), |(_, kind, left)| {
+        *left -= 1;
+        Err((*kind).into())
+    })
+}
+
 pub(super) fn at(path: &Path, step: Step) -> io::Result<()> {
     let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some((_, plan)) = plans.iter_mut().find(|(folder, _)| path.starts_with(folder)) else {

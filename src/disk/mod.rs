@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+use crate::watch::Throttle;
 
 /// Stands before every write, sync, rename and removal at `path`. Does nothing, except that
 /// tests can have it fail or end the process.
@@ -18,6 +19,15 @@ pub(crate) fn step(path: &Path, step: Step) -> io::Result<()> {
     #[cfg(test)]
     faults::at(path, step)?;
     let _ = (path, step);
+    Ok(())
+}
+
+/// Stands before every lock on a file. Does nothing, except that tests can have it fail, as where there are no locks.
+#[inline]
+pub(crate) fn may_lock(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    faults::lock_at(path)?;
+    let _ = path;
     Ok(())
 }
 
@@ -39,6 +49,7 @@ pub(crate) enum Step {
 pub(crate) struct ScratchFolder {
     path: PathBuf,
     gauge: Arc<Gauge>,
+    throttle: Option<Throttle>,
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +60,18 @@ struct Gauge {
 
 impl ScratchFolder {
     pub(crate) fn new(path: PathBuf) -> Self {
-        ScratchFolder { path, gauge: Arc::default() }
+        ScratchFolder { path, gauge: Arc::default(), throttle: None }
+    }
+
+    /// The same, of which files are written and read no faster than this allows.
+    pub(crate) fn throttled(&self, throttle: Option<Throttle>) -> Self {
+        ScratchFolder { throttle, ..self.clone() }
+    }
+
+    fn spend(&self, bytes: usize) {
+        if let Some(throttle) = &self.throttle {
+            throttle.spend(bytes as u64);
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -88,6 +110,7 @@ impl ScratchFile {
         let written =
             step(path, Step::Write).and_then(|()| io::Write::write_all(&mut self.file, bytes));
         written.map_err(Error::io("write temporary data in", path))?;
+        self.folder.spend(bytes.len());
         let added = bytes.len() as u64;
         self.len += added;
         let gauge = &self.folder.gauge;
@@ -98,6 +121,7 @@ impl ScratchFile {
 
     /// Fills `buffer` from `offset` on.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        self.folder.spend(buffer.len());
         read_exact_at(&self.file, buffer, offset)
             .map_err(Error::io("read temporary data in", self.folder.path()))
     }

@@ -43,6 +43,7 @@ pub fn examine(store: &Store) -> Result<Statistics> {
     let counted = if has_ids { Counted::Ids } else { Counted::Fingerprints };
     let mut statistics = tally.finish(counted, store.tuned_k(), 0);
     // What is deleted is in the tables still, and in the way of probes.
+    statistics.deleted_in_tables = info.deleted_fingerprints();
     for open in snapshot.segments() {
         let segment = &open.segment;
         for table in segment.tables() {

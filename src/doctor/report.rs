@@ -129,7 +129,14 @@ fn heaviest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result 
 }
 
 fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even")?;
+    let deleted = match statistics.deleted_in_tables {
+        0 => "",
+        1 => "; 1 deleted fingerprint is among them until compacted",
+        count => {
+            &format!("; {} deleted fingerprints are among them until compacted", grouped(count))
+        }
+    };
+    writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even{deleted}")?;
     let name = |table: &TableStatistics| {
         statistics.name_of(table).replacen("table ", "", 1).replacen("of segment ", "of ", 1)
     };

@@ -38,6 +38,9 @@ pub struct Statistics {
     pub zero_count: u64,
     /// Records of the fingerprint of 64 ones, always exact.
     pub all_ones_count: u64,
+    /// Fingerprints that are deleted and stand in the tables still, until their segments are compacted: tables count
+    /// them, and nothing else here does.
+    pub deleted_in_tables: u64,
     /// Fingerprints by their number of records; `total` sums the records.
     pub duplicates: Vec<SizeClass>,
     /// Fingerprints by their number of ones, 0 to 64.

@@ -152,6 +152,7 @@ impl Tally {
             heaviest: heaviest.collect(),
             zero_count: self.zero_count,
             all_ones_count: self.all_ones_count,
+            deleted_in_tables: 0,
             duplicates: self.duplicates.classes(),
             popcounts: self.popcounts.to_vec(),
             double_count: self.double_count,

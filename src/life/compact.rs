@@ -1,24 +1,30 @@
 //! Compaction: segments become one, without what was deleted.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crate::bits::permutation::Permuted;
-use crate::build::{Clock, Gathering, IdPolicy, InputEstimate};
+use crate::build::{Folder, Role, StoreLock, lock_compaction, share_out};
 use crate::error::{Error, Result};
-use crate::life::Writer;
-use crate::life::delete::id_fault;
+use crate::life::merge::Merger;
 use crate::life::tier::{self, Candidate};
-use crate::section::Rank;
-use crate::store::OpenSegment;
-use crate::watch::{Phase, Throttle, Watch};
+use crate::life::{Writer, WriterOptions};
+use crate::recipe::Recipe;
+use crate::sort::Resources;
+use crate::store::{OpenSegment, Store};
+
+/// How long to wait for another one that merges segments: writers do so now and then, and it does not take long.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 5 });
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to compact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compaction {
-    /// What the size-tiered rule says: in each run of neighbours of one label the oldest segment that is no
-    /// longer than a third of the younger ones together is merged with them, until there is none, so that their
-    /// number stays logarithmic; and segments of which more than half is deleted are written anew.
+    /// What the size-tiered rule says, for neighbours of one label: tiers are powers of ten of records, and the
+    /// segments of a tier are merged once they hold 3, 6 or 10 of its units, so that their number stays
+    /// logarithmic; segments of which more than half is deleted are written anew, and empty ones go.
     #[default]
     Tier,
     /// Neighbours of one label become one segment each. Labels stay, so that each can expire.
@@ -44,18 +50,109 @@ pub struct Compacted {
     pub dropped_fingerprints: u64,
     /// Ids that were deleted and now are gone.
     pub dropped_ids: u64,
+    /// Merges that came to nothing, because a writer took one of their segments away meanwhile.
+    pub overtaken: u64,
+}
+
+/// Who merges segments of a store beside whoever writes to it.
+///
+/// Merging needs the lock of the writer at no time: it reads segments, which never change, and writes a new file.
+/// Only to publish does it keep others from publishing, for an instant. What was deleted of the segments meanwhile is
+/// deleted of the new one then; where one of them is gone, it begins with those that are there. There is one
+/// compactor at a time, and a [`Writer`] leaves merging to it while it lives.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("pages.fps");
+/// # fpstore::Builder::new(&path)?.finish()?;
+/// # fpstore::Builder::append(&path, fpstore::BuildOptions::default())?.finish()?;
+/// use fpstore::{Compaction, Compactor, Writer};
+///
+/// let mut writer = Writer::open(&path)?;
+/// writer.push(7.into(), "a.html")?;
+/// let done = Compactor::open(&path)?.compact(&Compaction::One)?;
+/// assert_eq!((done.merged, done.made), (2, 1));
+/// writer.commit()?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Compactor {
+    folder: Folder,
+    options: WriterOptions,
+    resources: Resources,
+    store: Store,
+}
+
+impl Compactor {
+    /// A compactor of the store in the directory `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::with_options`].
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Compactor::with_options(path, WriterOptions::default())
+    }
+
+    /// A compactor with options of your own; those of new records do not matter here. What compactors left behind
+    /// that died is removed.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Compacting`] if another process, or a writer or another compactor of this one, goes on merging
+    ///   segments of the store for some seconds.
+    /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
+    /// * Otherwise as [`Store::open`].
+    pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
+        let path = path.into();
+        let store = Store::open(&path)?;
+        let since = Instant::now();
+        let lock: StoreLock = loop {
+            match lock_compaction(&path) {
+                Err(Error::Compacting { .. }) if since.elapsed() < PATIENCE => {}
+                locked => break locked?,
+            }
+            std::thread::sleep(PAUSE);
+        };
+        let folder = Folder::new(&path, Role::Compactor, None, lock)?;
+        let scratch = options.temp_dir.clone().unwrap_or(path);
+        std::fs::read_dir(&scratch).map_err(Error::io("put temporary files into", &scratch))?;
+        let resources = share_out(options.memory, options.threads, scratch)?;
+        store.refresh()?;
+        Ok(Compactor { folder, options, resources, store })
+    }
+
+    /// As [`Writer::compact`], while others add and delete. Segments that come meanwhile are left alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::compact`].
+    pub fn compact(&mut self, what: &Compaction) -> Result<Compacted> {
+        let Some(recipe) = self.store.recipe() else { return Ok(Compacted::default()) };
+        let (folder, store) = (&self.folder, &self.store);
+        let (options, resources) = (&self.options, &self.resources);
+        compact(what, &mut Merger::new(folder, store, options, resources, &recipe))
+    }
+
+    /// The store as it is: it and its clones are refreshed with each merge.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
 }
 
 impl Writer {
     /// Merges segments, and leaves behind what was deleted. The ids of a fingerprint keep their order; where one
     /// segment has numbers as ids and another texts, the merged one has texts.
     ///
-    /// Keeps to the memory of the writer. Each merge is published by itself, and readers see the same before and
+    /// Keeps to the memory of the writer, whose lock it does not need: see [`Compactor`]. Each merge is published by itself, and readers see the same before and
     /// after. What is pushed and not committed is not touched.
     ///
     /// # Errors
     ///
     /// * [`Error::Corrupt`] if the store is damaged.
+    /// * [`Error::Compacting`] if a [`Compactor`] is at it.
     /// * [`Error::NoSpace`] if a disk is too full for the next merge.
     /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer says so.
     ///
@@ -76,170 +173,124 @@ impl Writer {
     /// # Ok(()) }
     /// ```
     pub fn compact(&mut self, what: &Compaction) -> Result<Compacted> {
-        let mut done = Compacted::default();
-        match what {
-            Compaction::Tier => self.merge_while(&mut done, tier::due)?,
-            Compaction::All => self.merge_while(&mut done, tier::mergeable)?,
-            Compaction::One => {
-                let segments = &self.folder.manifest().segments;
-                let range = 0..segments.len();
-                let is_bare = |segment: &Candidate| segment.label.is_empty();
-                let candidates = self.candidates();
-                let label = match candidates.iter().any(is_bare) {
-                    true => String::new(),
-                    false => {
-                        candidates.iter().map(|of| &of.label).max().cloned().unwrap_or_default()
-                    }
-                };
-                if range.len() > 1 || candidates.iter().any(|segment| segment.gone > 0) {
-                    self.merge(range, &label, &mut done)?;
-                }
-            }
-        }
-        Ok(done)
+        let _lock = lock_compaction(self.folder.path())?;
+        self.store.refresh()?;
+        self.merging(|merger| compact(what, merger))
     }
 
-    /// Merges what is due by the size-tiered rule, if there is room: adding must go on where merging cannot.
+    /// Merges what is due by the size-tiered rule, if there is room, and no one else is at it: adding must go on where
+    /// merging cannot.
     pub(super) fn compact_due(&mut self) -> Result<()> {
-        match self.merge_while(&mut Compacted::default(), tier::due) {
+        // The lock is for those who have something to do.
+        self.store.refresh()?;
+        if tier::due(&candidates(self.store.snapshot().segments())).is_none() {
+            return Ok(());
+        }
+        self.merge_aside(|merger, _| compact(&Compaction::Tier, merger).map(drop))
+    }
+
+    /// Merges as many of the youngest segments as takes no more than half of what was written.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let live = candidates(self.store.snapshot().segments());
+        if tier::settled(&live, self.written_len / 2).is_none() {
+            return Ok(());
+        }
+        self.merge_aside(|merger, written_len| {
+            let segments = merger.segments();
+            match tier::settled(&candidates(&segments), written_len / 2) {
+                Some(range) => {
+                    let label = segments[range.start].entry.label.clone();
+                    merger.merge(&segments[range], &label)?;
+                    drop(segments);
+                    merger.tidy();
+                    Ok(())
+                }
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn merge_aside(
+        &mut self,
+        merge: impl FnOnce(&mut Merger<'_>, u64) -> Result<()>,
+    ) -> Result<()> {
+        let _lock = match lock_compaction(self.folder.path()) {
+            Err(Error::Compacting { .. }) => return Ok(()),
+            locked => locked?,
+        };
+        self.store.refresh()?;
+        let written_len = self.written_len;
+        match self.merging(|merger| merge(merger, written_len)) {
             Err(Error::NoSpace { .. }) => Ok(()),
             merged => merged,
         }
     }
 
-    /// Merges as many of the youngest segments as takes no more than half of what was written.
-    pub(super) fn settle(&mut self) -> Result<()> {
-        match tier::settled(&self.candidates(), self.written_len / 2) {
-            Some(range) => {
-                let label = self.folder.manifest().segments[range.start].label.clone();
-                match self.merge(range, &label, &mut Compacted::default()) {
-                    Err(Error::NoSpace { .. }) => Ok(()),
-                    merged => merged,
-                }
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn candidates(&self) -> Vec<Candidate> {
-        let candidate = |open: &OpenSegment| Candidate {
-            label: open.entry.label.clone(),
-            len: open.entry.file_len,
-            count: open.entry.fingerprint_count,
-            gone: open.entry.fingerprint_count - open.live_count(),
-        };
-        self.store.snapshot().segments().iter().map(candidate).collect()
-    }
-
-    fn merge_while(
-        &mut self,
-        done: &mut Compacted,
-        next: impl Fn(&[Candidate]) -> Option<Range<usize>>,
-    ) -> Result<()> {
-        while let Some(range) = next(&self.candidates()) {
-            let label = self.folder.manifest().segments[range.start].label.clone();
-            self.merge(range, &label, done)?;
-        }
-        Ok(())
-    }
-
-    /// Makes one segment of neighbours, or none if all of them is deleted.
-    fn merge(&mut self, range: Range<usize>, label: &str, done: &mut Compacted) -> Result<()> {
-        let snapshot = self.store.snapshot();
-        let parts = &snapshot.segments()[range.clone()];
-        if !self.options.skip_space_check {
-            self.check_room(parts)?;
-        }
-        let observer = self.options.observer.clone();
-        let mut gathering = Gathering::new(IdPolicy::Auto, &self.resources, observer.clone());
-        let total = parts.iter().map(OpenSegment::live_count).sum();
-        let watch = Watch::new(observer, Phase::Read, Some(total));
-        let throttle = self.options.max_rate.map(Throttle::new);
-        for open in parts {
-            gather(open, &mut gathering, &watch, throttle.as_ref())?;
-            done.merged += 1;
-            done.read_len += open.entry.file_len;
-            if let Some(deleted) = &open.deleted {
-                done.dropped_fingerprints += deleted.fingerprint_count();
-                done.dropped_ids += deleted.id_count();
-            }
-        }
-        let mut segments = self.folder.manifest().segments.clone();
-        let mut fresh = Vec::new();
-        let mut made = None;
-        // One segment stays, or no one would know the recipe.
-        if gathering.count() > 0 || segments.len() == range.len() {
-            let assembly =
-                gathering.assemble(|count| self.scheme_for(count), &mut Clock::start())?;
-            let recipe = self.recipe().clone();
-            let (entry, file) = self.new_segment(label, |file| {
-                file.throttle(throttle);
-                assembly.write(file, &recipe, &mut Clock::start())
-            })?;
-            done.made += 1;
-            done.written_len += entry.file_len;
-            made = Some(entry);
-            fresh.push(file);
-        }
-        segments.splice(range, made);
-        // It holds the files that are about to go.
-        drop(snapshot);
-        self.publish(segments, fresh)
+    fn merging<T>(&mut self, merge: impl FnOnce(&mut Merger<'_>) -> Result<T>) -> Result<T> {
+        let recipe: &Recipe = self.recipe();
+        let (folder, store) = (&self.folder, &self.store);
+        let mut merger = Merger::new(folder, store, &self.options, &self.resources, recipe);
+        let merged = merge(&mut merger);
+        self.written_len += merger.done.written_len;
+        merged
     }
 }
 
-impl Writer {
-    /// Whether the disks have room for a merge of these.
-    fn check_room(&self, parts: &[OpenSegment]) -> Result<()> {
-        let mut input = InputEstimate::default();
-        for open in parts {
-            let header = open.segment.header();
-            input.record_count += open.live_count();
-            input.id_count += header.id_count;
-            input.id_len += open.segment.id_places().map_or(0, |(_, records)| records.len);
-        }
-        self.room_for(&input)
+fn compact(what: &Compaction, merger: &mut Merger<'_>) -> Result<Compacted> {
+    match what {
+        Compaction::Tier => merge_while(merger, tier::due)?,
+        Compaction::All => merge_while(merger, tier::mergeable)?,
+        Compaction::One => merge_all(merger)?,
     }
+    Ok(merger.done)
 }
 
-/// Hands over the records of a segment that are there.
-fn gather(
-    open: &OpenSegment,
-    gathering: &mut Gathering,
-    watch: &Watch,
-    throttle: Option<&Throttle>,
+/// Merges what `next` says, until it says nothing. Segments that come meanwhile are left alone, or it might never end.
+fn merge_while(
+    merger: &mut Merger<'_>,
+    next: impl Fn(&[Candidate]) -> Option<Range<usize>>,
 ) -> Result<()> {
-    let segment = &open.segment;
-    let Some(table) = segment.tables().first() else { return Ok(()) };
-    segment.expect_pass(table);
-    let value_len = open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64;
-    let mut values = segment.values(table);
-    let mut records = segment.records();
-    while let Some((first, run)) = values.next_run()? {
-        let ranks = first.0..first.0 + run.len() as u64;
-        if let Some(throttle) = throttle {
-            throttle.spend((run.len() as f64 * value_len) as u64);
+    let mut known: BTreeSet<u64> = merger.segments().iter().map(|open| open.entry.number).collect();
+    loop {
+        merger.tidy();
+        let mut segments = merger.segments();
+        let is_new = |open: &OpenSegment| !known.contains(&open.entry.number);
+        segments.truncate(segments.iter().position(is_new).unwrap_or(segments.len()));
+        let Some(range) = next(&candidates(&segments)) else { return Ok(()) };
+        let label = segments[range.start].entry.label.clone();
+        known.extend(merger.merge(&segments[range], &label)?);
+    }
+}
+
+/// Merges all segments that there are, whatever their labels.
+fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
+    loop {
+        let segments = merger.segments();
+        let candidates = candidates(&segments);
+        let label = match candidates.iter().any(|segment| segment.label.is_empty()) {
+            true => None,
+            false => candidates.iter().map(|segment| segment.label.as_str()).max(),
+        };
+        if segments.len() < 2 && candidates.iter().all(|segment| segment.gone == 0) {
+            return Ok(());
         }
-        for (rank, &value) in ranks.map(Rank).zip(run) {
-            let record = records.next()?;
-            if open.is_gone(rank) {
-                continue;
-            }
-            let fingerprint = table.permutation.invert(Permuted(value));
-            let mut bare = true;
-            if let Some((_, record)) = record {
-                let mut ids = open.live_ids(rank, record);
-                while let Some(id) = ids.next().map_err(|fault| id_fault(open, fault))? {
-                    bare = false;
-                    gathering.push_stored(fingerprint, id)?;
-                }
-            }
-            if bare {
-                gathering.push_bare(fingerprint)?;
-            }
-            watch.tick(1)?;
+        let overtaken = merger.done.overtaken;
+        merger.merge(&segments, label.unwrap_or_default())?;
+        drop(segments);
+        merger.tidy();
+        if merger.done.overtaken == overtaken {
+            return Ok(());
         }
     }
-    segment.expect_probes(table);
-    Ok(())
+}
+
+fn candidates(segments: &[OpenSegment]) -> Vec<Candidate> {
+    let candidate = |open: &OpenSegment| Candidate {
+        label: open.entry.label.clone(),
+        len: open.entry.file_len,
+        count: open.entry.fingerprint_count,
+        gone: open.entry.fingerprint_count - open.live_count(),
+        ids: open.live_id_count(),
+    };
+    segments.iter().map(candidate).collect()
 }

@@ -176,13 +176,17 @@ impl Writer {
         &mut self,
         choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
     ) -> Result<Deleted> {
+        // Who merges segments would have to do it again; it waits until this is done.
+        let mut publishing = self.folder.publish(|| Ok(()))?;
+        self.store.refresh()?;
         let snapshot = self.store.snapshot();
         let open = snapshot.segments();
         let mut sets: Vec<DeletionSet> =
             open.iter().map(|open| DeletionSet::of(open.deleted.as_deref())).collect();
         choose(open, &mut sets)?;
         let mut done = Deleted::default();
-        let (mut segments, mut fresh) = (Vec::new(), Vec::new());
+        let mut segments = Vec::new();
+        let mut is_new = false;
         for (open, set) in open.iter().zip(sets) {
             let mut entry = open.entry.clone();
             if let Some(deletions) = set.finish() {
@@ -190,16 +194,16 @@ impl Writer {
                 done.fingerprints += deletions.fingerprint_count()
                     - before.map_or(0, |before| before.fingerprint_count);
                 done.ids += deletions.id_count() - before.map_or(0, |before| before.id_count);
-                let (of, file) = self.folder.new_deletions(&entry, &deletions)?;
-                entry.deletions = Some(of);
-                fresh.push(file);
+                let fresh = self.folder.write_deletions(&entry, &deletions)?;
+                entry.deletions = Some(publishing.name_deletions(fresh)?);
+                is_new = true;
             }
             segments.push(entry);
         }
         // It holds files that may be about to go.
         drop(snapshot);
-        if !fresh.is_empty() {
-            self.publish(segments, fresh)?;
+        if is_new {
+            self.commit_to(publishing, segments)?;
         }
         Ok(done)
     }

@@ -1,7 +1,10 @@
 //! Expiry: whole segments go by their label.
 
+use crate::build::{Clock, Gathering, IdPolicy};
 use crate::error::Result;
+use crate::format::manifest::SegmentEntry;
 use crate::life::Writer;
+use crate::life::shape::scheme_for;
 use crate::store::{SegmentInfo, Store};
 
 /// What [`Writer::expire_before`] dropped.
@@ -23,7 +26,7 @@ impl Store {
 
 impl Writer {
     /// Drops all segments whose label sorts before `label`, byte by byte: `2026-09` before `2026-10`. Those without
-    /// a label stay.
+    /// a label stay. Where none would, an empty one is left, so that the store keeps its recipe and its scheme.
     ///
     /// # Errors
     ///
@@ -44,13 +47,27 @@ impl Writer {
     /// # Ok(()) }
     /// ```
     pub fn expire_before(&mut self, label: &str) -> Result<Expired> {
-        let expired = self.store.expiring_before(label);
-        if expired.segments.is_empty() {
-            return Ok(expired);
+        if self.store.expiring_before(label).segments.is_empty() {
+            return Ok(Expired::default());
         }
-        let segments = self.folder.manifest().segments.clone();
-        let stay = segments.into_iter().filter(|entry| !is_before(&entry.label, label)).collect();
-        self.publish(stay, Vec::new())?;
+        let mut publishing = self.folder.publish(|| Ok(()))?;
+        // A merge may have ended meanwhile; the labels are the same.
+        self.store.refresh()?;
+        let expired = self.store.expiring_before(label);
+        let is_live = |entry: &&SegmentEntry| !is_before(&entry.label, label);
+        let mut stay: Vec<_> = publishing.segments().iter().filter(is_live).cloned().collect();
+        if stay.is_empty() {
+            // One segment stays, or no one would know the recipe and what the store is tuned for.
+            let observer = self.options.observer.clone();
+            let nothing = Gathering::new(IdPolicy::Auto, &self.resources, observer);
+            let scheme = |count| scheme_for(count, &self.options, &self.store);
+            let assembly = nothing.assemble(scheme, &mut Clock::start())?;
+            let recipe = self.recipe().clone();
+            let fresh =
+                self.write_segment("", |file| assembly.write(file, &recipe, &mut Clock::start()))?;
+            stay.push(publishing.name_segment(fresh)?);
+        }
+        self.commit_to(publishing, stay)?;
         Ok(expired)
     }
 }

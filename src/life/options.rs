@@ -20,7 +20,8 @@ use crate::watch::Observer;
 pub struct WriterOptions {
     /// The tables of new segments. `None` are those of the segment with the most fingerprints, and where the new one
     /// has more than twice as many, the fastest ones for its data at the distance that the store is tuned for, as
-    /// [`SchemeChoice::Auto`] finds them.
+    /// [`SchemeChoice::Auto`] finds them within [`Budget::Default`](crate::Budget::Default), or 15 bytes for each
+    /// fingerprint and 32 KiB where that is less.
     pub scheme: Option<SchemeChoice>,
     /// What ids new segments get.
     pub ids: IdPolicy,
@@ -31,7 +32,7 @@ pub struct WriterOptions {
     /// Whether segments are merged by the size-tiered rule of [`Compaction::Tier`](crate::Compaction::Tier)
     /// without being asked: before each commit, and when the writer is finished.
     pub compact: bool,
-    /// The most bytes a second that compaction reads and writes.
+    /// The most bytes a second that compaction reads and writes, of segments and of temporary files.
     pub max_rate: Option<u64>,
     /// Whether a merge begins though the disk seems too small for it.
     pub skip_space_check: bool,

@@ -74,7 +74,7 @@ fn copy(from: &Path, to: &Path) {
 type Act = fn(&Path) -> Result<()>;
 
 /// What may be done to a store in `folder`.
-const ACTS: [(&str, Act); 7] = [
+const ACTS: [(&str, Act); 10] = [
     ("add", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         for i in 1000..3000 {
@@ -99,6 +99,25 @@ const ACTS: [(&str, Act); 7] = [
     ("compact", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         writer.compact(&Compaction::All).map(drop)
+    }),
+    ("compact beside", |folder| {
+        let mut compactor = Compactor::with_options(folder.join("store.fps"), options())?;
+        compactor.compact(&Compaction::One).map(drop)
+    }),
+    ("expire all", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.expire_before("2027").map(drop)
+    }),
+    ("export", |folder| {
+        let store = Store::open(folder.join("store.fps"))?;
+        let shipped = folder.join("shipped.fps");
+        let done = export(&store, &shipped, None);
+        // All of it, or nothing.
+        match shipped.exists() {
+            true => assert!(all_records(&shipped) == all_records(&folder.join("store.fps"))),
+            false => assert!(done.is_err()),
+        }
+        done.map(drop)
     }),
     ("import", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
@@ -157,6 +176,7 @@ fn assert_tidy(path: &Path, case: &str) {
     let names = fs::read_dir(path).unwrap();
     let mut names: Vec<String> =
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != "COMPACT" && name != "PUBLISH");
     names.sort();
     assert_eq!(names, expected, "{case}");
 }
@@ -171,6 +191,21 @@ fn assert_whole(path: &Path, states: &[Records], done: bool, case: &str) {
     assert!(report.is_sound(), "{case}: {:?}", report.faults);
     assert_tidy(path, case);
     assert!(all_records(path) == found, "{case}: the next writer changed it");
+}
+
+/// What an export left is whole, and the next one takes away what it did not finish.
+fn assert_shipped(folder: &Path, states: &[Records], case: &str) {
+    let shipped = folder.join("shipped.fps");
+    if shipped.exists() {
+        assert!(all_records(&shipped) == states[0], "{case}");
+        assert!(crate::verify(&shipped, 2).unwrap().is_sound(), "{case}");
+        fs::remove_dir_all(&shipped).unwrap();
+    }
+    export(&Store::open(folder.join("other.fps")).unwrap(), &shipped, None).unwrap();
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["other.fps", "shipped.fps", "store.fps"], "{case}");
 }
 
 #[test]
@@ -195,6 +230,9 @@ fn whatever_step_fails_in_the_life_of_a_store_it_is_whole() {
                 let steps = faults::forget(folder.path());
                 let case = format!("{name}, {fault:?} at step {fails_at}: {done:?}");
                 assert_whole(&path, &states, done.is_ok(), &case);
+                if name == "export" {
+                    assert_shipped(folder.path(), &states, &case);
+                }
                 kinds.extend(steps.iter().copied());
                 if (steps.len() as u64) < fails_at {
                     assert!(done.is_ok() && fails_at > 5, "{case}");
@@ -228,6 +266,7 @@ fn a_writer_that_dies_at_any_step_leaves_a_whole_store() {
                 .status;
             let case = format!("{name} died at step {fails_at}");
             assert_whole(&folder.path().join("store.fps"), &states, status.success(), &case);
+            assert_shipped(folder.path(), &states, &case);
             if status.success() {
                 assert!(fails_at > 5, "{case}");
                 break;
@@ -308,6 +347,33 @@ fn an_interrupted_compaction_changes_nothing() {
     panic!("it never ended");
 }
 
+/// At a byte a second it would take a day; but it asks in its pauses whether to go on.
+#[test]
+fn a_slow_compaction_ends_when_it_is_told_to() {
+    use std::ops::ControlFlow;
+
+    use crate::watch::Observer;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    let before = all_records(&path);
+    for ends_at in [1, 3, 9] {
+        let count = std::sync::atomic::AtomicU32::new(0);
+        let mut options = options();
+        options.max_rate = Some(1);
+        options.observer = Some(Observer::new(move |_| {
+            match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= ends_at {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }));
+        let done = Compactor::with_options(&path, options).unwrap().compact(&Compaction::One);
+        assert!(matches!(done, Err(Error::Interrupted)), "{done:?}");
+        assert_whole(&path, std::slice::from_ref(&before), false, &format!("{ends_at}"));
+    }
+}
+
 /// A limit on the rate makes it take as long as it says.
 #[test]
 fn a_compaction_keeps_to_its_rate() {
@@ -333,4 +399,49 @@ fn a_disk_without_room_is_named_before_anything_is_written() {
     let input = crate::InputEstimate { record_count: 1 << 50, ..Default::default() };
     assert!(matches!(writer.expect(&input, true), Err(Error::NoSpace { .. })));
     assert!(writer.expect(&input, false).is_ok());
+}
+
+/// As on file systems without such locks: who reads goes without, who would write says so and changes nothing.
+#[test]
+fn without_locks_there_are_readers_and_no_writers() {
+    use std::io::ErrorKind;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    let expected = all_records(&path);
+    let names = || fs::read_dir(&path).unwrap().count();
+    let before = names();
+    for kind in [ErrorKind::Unsupported, ErrorKind::PermissionDenied] {
+        faults::refuse_locks(folder.path(), kind, u64::MAX);
+        assert!(all_records(&path) == expected);
+        assert!(!Store::open(&path).unwrap().refresh().unwrap());
+        let refused = Writer::with_options(&path, options()).unwrap_err();
+        assert!(
+            matches!(&refused, Error::Io { doing: "lock", path, .. } if path.ends_with("LOCK"))
+        );
+        assert!(matches!(Compactor::open(&path), Err(Error::Io { doing: "lock", .. })));
+        faults::allow_locks(folder.path());
+    }
+    // A reader that could not lock its files has them still when a writer, which can, takes them away.
+    faults::refuse_locks(folder.path(), ErrorKind::Unsupported, u64::MAX);
+    let reader = Store::open(&path).unwrap();
+    faults::allow_locks(folder.path());
+    assert!(names() <= before + 1);
+    // A signal that comes in between is no refusal.
+    faults::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    faults::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
+    writer.compact(&Compaction::One).unwrap();
+    drop(writer);
+    assert_tidy(&path, "no one holds a file");
+    let mut found = Records::new();
+    let listed = reader.for_each(|hit| {
+        let ids: Result<Vec<String>> = hit.ids().map(|id| Ok(id?.to_string())).collect();
+        found.insert(hit.fingerprint().value(), ids?);
+        Ok::<(), Error>(())
+    });
+    listed.unwrap();
+    assert!(found == expected);
+    faults::allow_locks(folder.path());
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::build::{Folder, Fresh, SegmentFile, publish_new};
+use crate::build::{Folder, FreshSegment, Publishing, SegmentFile, publish_new};
 use crate::error::{Error, Result};
 use crate::format::deletions::Deletions;
 use crate::format::manifest::{self, SegmentEntry};
@@ -77,10 +77,10 @@ impl Writer {
         for source in sources {
             arrivals.extend(arrivals_of(source)?);
         }
-        let mut segments = self.folder.manifest().segments.clone();
-        let mut fresh: Vec<Fresh> = Vec::new();
+        let mut fresh: Vec<(FreshSegment, Option<Arc<Deletions>>)> = Vec::new();
         let mut taken: Vec<(Vec<u8>, PathBuf)> = Vec::new();
         let mut done = Imported::default();
+        self.store.refresh()?;
         let mut recipe = self.store.recipe();
         for arrival in &arrivals {
             let segment = map(&arrival.path)?;
@@ -94,18 +94,20 @@ impl Writer {
                 true => arrival.label.clone(),
                 false => self.options.label.clone(),
             };
-            let (mut entry, file) =
-                self.new_segment(&label, |file| copy_verified(&arrival.path, file))?;
-            fresh.push(file);
-            attach(&mut self.folder, &mut entry, arrival.deletions.as_deref(), &mut fresh)?;
+            let copied = self.write_segment(&label, |file| copy_verified(&arrival.path, file))?;
+            let gone = arrival.deletions.as_ref().map_or(0, |of| of.fingerprint_count());
             done.segments += 1;
-            done.fingerprints += entry.fingerprint_count
-                - entry.deletions.map_or(0, |deletions| deletions.fingerprint_count);
-            done.file_len += entry.file_len;
-            segments.push(entry);
+            done.fingerprints += copied.entry.fingerprint_count - gone;
+            done.file_len += copied.entry.file_len;
+            fresh.push((copied, arrival.deletions.clone()));
         }
         if done.segments > 0 {
-            self.publish(segments, fresh)?;
+            let mut publishing = self.folder.publish(|| Ok(()))?;
+            let mut segments = publishing.segments().to_vec();
+            for (copied, deletions) in fresh {
+                segments.push(name(&self.folder, &mut publishing, copied, deletions.as_deref())?);
+            }
+            self.commit_to(publishing, segments)?;
             self.note_recipe(recipe);
         }
         Ok(done)
@@ -130,19 +132,19 @@ impl Writer {
     }
 }
 
-/// Gives a new segment the deletions of the one that it is a copy of.
-fn attach(
-    folder: &mut Folder,
-    entry: &mut SegmentEntry,
+/// Names a copy of a segment, and gives it the deletions of the one that it is a copy of.
+fn name(
+    folder: &Folder,
+    publishing: &mut Publishing,
+    copied: FreshSegment,
     deletions: Option<&Deletions>,
-    fresh: &mut Vec<Fresh>,
-) -> Result<()> {
+) -> Result<SegmentEntry> {
+    let mut entry = publishing.name_segment(copied)?;
     if let Some(deletions) = deletions {
-        let (of, file) = folder.new_deletions(entry, deletions)?;
-        entry.deletions = Some(of);
-        fresh.push(file);
+        let fresh = folder.write_deletions(&entry, deletions)?;
+        entry.deletions = Some(publishing.name_deletions(fresh)?);
     }
-    Ok(())
+    Ok(entry)
 }
 
 /// The segments that a path stands for.
@@ -215,19 +217,18 @@ pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Resu
     }
     let mut done = Exported { path: to.into(), ..Exported::default() };
     publish_new(to, |folder| {
-        let (mut segments, mut fresh) = (Vec::new(), Vec::new());
+        let mut publishing = folder.publish(|| Ok(()))?;
+        let mut segments = Vec::new();
         for open in &chosen {
-            let copied =
-                folder.new_segment(&open.entry.label, |file| copy(open.segment.path(), file));
-            let (mut entry, file) = copied?;
-            fresh.push(file);
-            attach(folder, &mut entry, open.deleted.as_deref(), &mut fresh)?;
+            let label = &open.entry.label;
+            let copied = folder.write_segment(label, |file| copy(open.segment.path(), file))?;
+            let entry = name(folder, &mut publishing, copied, open.deleted.as_deref())?;
             done.files.push(to.join(entry.file_name()));
             done.file_len += entry.file_len;
             done.with_deletions += u64::from(entry.deletions.is_some());
             segments.push(entry);
         }
-        folder.publish(segments, fresh)
+        publishing.commit(segments).map(drop)
     })?;
     Ok(done)
 }

@@ -3,26 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::build::{
-    BuildOptions, BuildReport, Clock, Folder, Fresh, Gathering, InputEstimate, InputOptions,
-    InputSummary, Purpose, SchemeChoice, SegmentFile, Target, check_space_for, open_folder,
-    share_out,
+    BuildReport, Clock, Folder, FreshSegment, Gathering, InputEstimate, InputOptions, InputSummary,
+    Publishing, Purpose, SegmentFile, Target, open_folder, share_out,
 };
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{SegmentEntry, fault_of_label};
 use crate::id::IdRef;
 use crate::life::WriterOptions;
-use crate::planner::Budget;
+use crate::life::shape::{room_for, scheme_for};
 use crate::recipe::Recipe;
-use crate::scheme::{Scheme, UnitCosts};
 use crate::sort::{MEMORY_MIN, Resources};
 use crate::store::Store;
 use crate::watch::Phase;
 
-/// A segment is planned anew if it has more than so many times the fingerprints of the largest one.
-const GROWTH_MAX: u64 = 2;
-
-/// The one who may change a store, for as long as it lives: it holds the writer lock.
+/// The one who may change a store, for as long as it lives: it holds the writer lock. Only a
+/// [`Compactor`](crate::Compactor) may merge segments beside it.
 ///
 /// # The life of a store
 ///
@@ -184,15 +180,11 @@ impl Writer {
     /// [`Error::NoSpace`] if a disk is too full.
     pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
         self.pending.expect(input.record_count);
-        if check_space { self.room_for(input) } else { Ok(()) }
-    }
-
-    /// Whether the disks have room for a segment of so much.
-    pub(super) fn room_for(&self, input: &InputEstimate) -> Result<()> {
-        let mut options = BuildOptions::default();
-        options.temp_dir.clone_from(&self.options.temp_dir);
-        options.scheme = self.scheme_for(input.record_count)?;
-        check_space_for(input, &options, &self.resources, self.store.snapshot().path())
+        if check_space {
+            room_for(input, &self.options, &self.resources, &self.store)
+        } else {
+            Ok(())
+        }
     }
 
     /// What new segments are called.
@@ -228,8 +220,8 @@ impl Writer {
     /// The store is then as it was, and what was pushed is forgotten if the error came after compaction; only if a last sync
     /// failed may it be there.
     pub fn commit(&mut self) -> Result<Committed> {
-        let generation = self.folder.manifest().generation;
         if self.pending.count() == 0 {
+            let generation = self.store.generation();
             return Ok(Committed { generation, ..Committed::default() });
         }
         if self.options.compact {
@@ -240,21 +232,24 @@ impl Writer {
         let pending = std::mem::replace(&mut self.pending, next);
         let record_count = pending.count();
         let mut clock = Clock::start();
-        let assembly = pending.assemble(|count| self.scheme_for(count), &mut clock)?;
+        let scheme = |count| scheme_for(count, &self.options, &self.store);
+        let assembly = pending.assemble(scheme, &mut clock)?;
         let label = self.options.label.clone();
         let recipe = self.recipe.clone();
-        let (entry, fresh) =
-            self.new_segment(&label, |file| assembly.write(file, &recipe, &mut clock))?;
-        let segment = Some(entry.number);
-        let mut segments = self.folder.manifest().segments.clone();
-        segments.push(entry);
-        self.publish(segments, vec![fresh])?;
+        let fresh = self.write_segment(&label, |file| assembly.write(file, &recipe, &mut clock))?;
+        let (number, generation) = self.publish(|publishing| {
+            let entry = publishing.name_segment(fresh)?;
+            let number = entry.number;
+            let mut segments = publishing.segments().to_vec();
+            segments.push(entry);
+            Ok((segments, number))
+        })?;
         clock.ended(Phase::Publish);
         let mut report = clock.report;
         report.record_count = record_count;
         report.fingerprint_count = assembly.fingerprint_count();
         report.temporary_len = self.resources.folder.most_held();
-        Ok(Committed { report, segment, generation: self.folder.manifest().generation })
+        Ok(Committed { report, segment: Some(number), generation })
     }
 
     /// Commits what is pushed, and merges what is due if [`WriterOptions::compact`] says so: also as many of
@@ -277,46 +272,40 @@ impl Writer {
         self.written_len
     }
 
-    pub(super) fn new_segment(
+    pub(super) fn write_segment(
         &mut self,
         label: &str,
         write: impl FnOnce(&mut SegmentFile) -> Result<()>,
-    ) -> Result<(SegmentEntry, Fresh)> {
-        let new = self.folder.new_segment(label, write)?;
-        self.written_len += new.0.file_len;
-        Ok(new)
+    ) -> Result<FreshSegment> {
+        let fresh = self.folder.write_segment(label, write)?;
+        self.written_len += fresh.entry.file_len;
+        Ok(fresh)
+    }
+
+    /// Has `change` name the live segments that there are to be, publishes them, and gives what it gave, with the
+    /// generation.
+    pub(super) fn publish<T>(
+        &mut self,
+        change: impl FnOnce(&mut Publishing) -> Result<(Vec<SegmentEntry>, T)>,
+    ) -> Result<(T, u64)> {
+        let mut publishing = self.folder.publish(|| Ok(()))?;
+        let (segments, done) = change(&mut publishing)?;
+        Ok((done, self.commit_to(publishing, segments)?))
     }
 
     /// Makes these the live segments, shows them to the readers of this process, and removes what is left over.
-    pub(super) fn publish(&mut self, segments: Vec<SegmentEntry>, fresh: Vec<Fresh>) -> Result<()> {
-        let published = self.folder.publish(segments, fresh);
+    pub(super) fn commit_to(
+        &mut self,
+        publishing: Publishing,
+        segments: Vec<SegmentEntry>,
+    ) -> Result<u64> {
+        let published = publishing.commit(segments);
         // Even if the last sync failed, this is what readers see.
         let refreshed = self.store.refresh();
-        published?;
+        let generation = published?;
         refreshed?;
         self.folder.tidy();
-        Ok(())
-    }
-
-    /// The tables of a new segment of so many fingerprints.
-    pub(super) fn scheme_for(&self, count: u64) -> Result<SchemeChoice> {
-        if let Some(scheme) = &self.options.scheme {
-            return Ok(scheme.clone());
-        }
-        let snapshot = self.store.snapshot();
-        let largest =
-            snapshot.segments().iter().max_by_key(|open| open.segment.header().fingerprint_count);
-        match largest.map(|open| open.segment.header()) {
-            Some(header) if count <= header.fingerprint_count.saturating_mul(GROWTH_MAX) => {
-                let masks = header.tables.iter().map(|table| table.mask).collect();
-                Ok(Scheme::from_masks(masks, header.tuned_k)?.into())
-            }
-            _ => Ok(SchemeChoice::Auto {
-                k: self.store.tuned_k(),
-                budget: Budget::Default,
-                costs: UnitCosts::SHIPPED,
-            }),
-        }
+        Ok(generation)
     }
 
     /// What came from elsewhere to a store without segments brings its recipe.

@@ -31,10 +31,13 @@ pub(crate) struct HeldMap {
 }
 
 impl HeldMap {
-    fn new(map: Mmap, file: File) -> Self {
+    fn new(map: Mmap, file: File, path: &Path) -> Self {
         // A file that is not locked is as sound where files stay as long as they are mapped, which is everywhere
         // but on network file systems.
         let may_hold = HELD.fetch_add(1, Ordering::Relaxed) < HELD_MAX;
+        #[cfg(all(test, feature = "build"))]
+        let may_hold = may_hold && crate::disk::may_lock(path).is_ok();
+        let _ = path;
         let held = (may_hold && file.try_lock_shared().is_ok()).then_some(file);
         if held.is_none() {
             HELD.fetch_sub(1, Ordering::Relaxed);
@@ -156,5 +159,5 @@ pub(crate) fn map(path: &Path) -> Result<Mapped> {
     // a hundred pages for one. It is advice: where it is refused, queries only get slower.
     #[cfg(unix)]
     let _ = bytes.advise(memmap2::Advice::Random);
-    Segment::from_bytes(HeldMap::new(bytes, file), path)
+    Segment::from_bytes(HeldMap::new(bytes, file, path), path)
 }

@@ -58,6 +58,13 @@ impl OpenSegment {
         self.segment.header().fingerprint_count - gone
     }
 
+    /// The ids that are there.
+    #[cfg(feature = "build")]
+    pub(crate) fn live_id_count(&self) -> u64 {
+        let gone = self.deleted.as_ref().map_or(0, |deleted| deleted.id_count());
+        self.segment.header().id_count.saturating_sub(gone)
+    }
+
     /// Where a match stands in the first table, whose order is that of ids and deletions.
     pub(crate) fn first_rank(&self, found: &Found) -> Result<Rank> {
         let segment = &self.segment;

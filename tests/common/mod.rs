@@ -152,3 +152,13 @@ pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
 pub fn id_text(id: IdRef<'_>) -> String {
     id.to_string()
 }
+
+/// The names of the files of a store, save those that are only there to be locked.
+pub fn names_of(store: &std::path::Path) -> Vec<String> {
+    let names = std::fs::read_dir(store).unwrap();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| !["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()));
+    names.sort();
+    names
+}
