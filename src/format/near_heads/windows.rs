@@ -21,12 +21,12 @@ pub(super) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Whether all gaps have five bytes at most. Longer ones have no needle near them but in a tampered
-    /// file, and could carry a sum past its end.
+    /// Whether all gaps have eight bytes at most: a window of longer ones could carry a sum past the end of the numbers.
     #[inline(always)]
     fn has_short_gaps(&self) -> bool {
         let two = self.open & self.open >> 1;
-        two & two >> 2 & self.open >> 4 == 0
+        let four = two & two >> 2;
+        four & four >> 4 == 0
     }
 
     /// The sum of the gaps that end at these bits or before: all bits up to one that ends a gap.
