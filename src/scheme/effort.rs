@@ -14,6 +14,9 @@ const RANGES_PER_HALVING: f64 = 0.4;
 const HEADS_IN_GROUP: f64 = 8.0;
 /// Blocks with more values have points to start from, and are searched for ranges.
 pub(crate) const PLAIN_VALUES_MAX: u64 = 256;
+/// Where heads have more bits than this below the name of the block, gaps of three bytes and more are common, of
+/// which the third is added by itself.
+const NARROW_INNER_BITS: u32 = 15;
 /// Bytes of heads that are summed at once.
 const WINDOW_LEN: f64 = 64.0;
 
@@ -37,7 +40,7 @@ pub struct Effort {
     pub heads_passed: f64,
     /// Heads decoded and compared one by one.
     pub heads_compared: f64,
-    /// Gaps of several bytes among those of the heads passed over or compared.
+    /// Gaps of several bytes among those of the heads passed over or compared, and in windows of wide heads.
     pub long_gaps: f64,
     /// Values whose tail is fetched and compared.
     pub candidates: f64,
@@ -124,6 +127,9 @@ impl TableShape {
             let in_ranges = in_range * ways * flipped;
             if held + at_home <= PLAIN_VALUES_MAX as f64 {
                 effort.windows += blocks * windows(held * (1.0 + self.long_share));
+                if self.head_bits - self.block_bits > NARROW_INNER_BITS {
+                    effort.long_gaps += blocks * (held + at_home) * self.long_share;
+                }
                 effort.heads_compared += in_ranges + at_home;
                 continue;
             }
@@ -153,7 +159,7 @@ impl TableShape {
             effort.heads_compared += (in_ranges + group).min(blocks * ranges * held) + at_home;
         }
         if effort.windows == 0.0 {
-            effort.long_gaps = self.long_share * (effort.heads_passed + effort.heads_compared);
+            effort.long_gaps += self.long_share * (effort.heads_passed + effort.heads_compared);
         }
         effort.lines += self.lines(radius);
         let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);

@@ -181,7 +181,7 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     let (mut sums, mut found, mut carry) = ([0; WINDOW_LEN], 0, _mm256_setzero_si256());
     let parts = bytes.as_chunks::<PART_LEN>().0.iter();
     let places = sums.as_chunks_mut::<PART_LEN>().0.iter_mut();
-    for ((number, part), place) in (0..).zip(parts).zip(places) {
+    for ((number, part), place) in (0..).zip(parts).zip(places).take(near.len.div_ceil(PART_LEN)) {
         // SAFETY: the part has the eight bytes that are read.
         let loaded = unsafe { _mm_loadl_epi64(part.as_ptr().cast()) };
         let mut lanes = _mm256_cvtepu8_epi32(_mm_and_si128(loaded, _mm_set1_epi8(0x7f)));

@@ -166,7 +166,7 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     };
     let (mut sums, mut found, mut carry) = ([0; WINDOW_LEN], 0, _mm512_setzero_si512());
     let places = sums.as_chunks_mut::<PART_LEN>().0.iter_mut();
-    for ((number, part), place) in (0..).zip(parts).zip(places) {
+    for ((number, part), place) in (0..).zip(parts).zip(places).take(near.len.div_ceil(PART_LEN)) {
         let here = |bits: u64| (bits >> (number * PART_LEN as u64)) as u16;
         let mut lanes = _mm512_cvtepu8_epi32(part);
         for later in [second, third, fourth] {

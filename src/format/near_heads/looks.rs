@@ -53,6 +53,8 @@ pub(super) struct NearSums {
     pub(super) head_before: u32,
     pub(super) head: u32,
     pub(super) k: u32,
+    /// How many bytes are of interest.
+    pub(super) len: usize,
 }
 
 /// A block that deserves a second look, and what the first one told.

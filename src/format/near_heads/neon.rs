@@ -190,7 +190,8 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     let (mut sums, mut found, none) = ([0; WINDOW_LEN], 0, vdupq_n_u32(0));
     let own = vcombine_u32(vcreate_u32(2 << 32 | 1), vcreate_u32(8 << 32 | 4));
     let (mut carry, mut places) = (none, sums.as_chunks_mut::<SUMS_LEN>().0.iter_mut());
-    for (number, part) in (0..).zip(bytes.as_chunks::<PART_LEN>().0) {
+    let parts = bytes.as_chunks::<PART_LEN>().0.iter().take(near.len.div_ceil(PART_LEN));
+    for (number, part) in (0..).zip(parts) {
         let values = vandq_u8(load(part), vdupq_n_u8(0x7f));
         // Seven for each part of its gap that comes before.
         let [one, two, three] = [second, third, fourth].map(|later| {

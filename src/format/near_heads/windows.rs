@@ -136,26 +136,28 @@ impl Window<'_> {
                 head_before: needle.head_in(block, self.inner) as u32,
                 head: needle.head as u32,
                 k: needle.k,
+                len: 64 - self.ends.leading_zeros() as usize,
             },
         );
         let mut near = near & self.ends;
         // Pushed one by one, each would wait for the length that the one before it left in memory.
-        let mut some = [NearHead::default(); WINDOW_LEN];
-        let mut count = 0;
+        let (start, mut count) = (found.len(), 0);
+        found.resize(start + near.count_ones() as usize, NearHead::default());
+        let slots = found.get_mut(start..).unwrap_or_default();
         while near != 0 {
             let bit = near & near.wrapping_neg();
             let sum = sums.get(near.trailing_zeros() as usize).copied().unwrap_or_default();
             let inner = self.inner + u64::from(sum);
             let head = needle.head_in(block, inner);
             let before = u64::from((self.ends & (bit - 1)).count_ones());
-            if let Some(slot) = some.get_mut(count) {
+            if let Some(slot) = slots.get_mut(count) {
                 *slot = NearHead { rank: Rank(self.rank + before), head };
             }
             // What lies above 32 bits was not compared.
             count += usize::from(needle.is_near(inner, head, spare));
             near ^= bit;
         }
-        found.extend_from_slice(some.get(..count).unwrap_or_default());
+        found.truncate(start + count);
     }
 
     /// Adds all that are near, walking from gap to gap.
