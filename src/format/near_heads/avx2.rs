@@ -168,6 +168,9 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     let second = open << 1;
     let third = second & open << 2;
     let fourth = third & open << 3;
+    let fifth = fourth & open << 4;
+    // What comes after lies above 32 bits.
+    let sixth = fifth & open << 5;
     let [inner, mask, head] =
         [near.inner, near.mask, near.head].map(|word| _mm256_set1_epi32(word.cast_signed()));
     let before = _mm256_set1_epi32(near.before.cast_signed());
@@ -185,12 +188,17 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
         // SAFETY: the part has the eight bytes that are read.
         let loaded = unsafe { _mm_loadl_epi64(part.as_ptr().cast()) };
         let mut lanes = _mm256_cvtepu8_epi32(_mm_and_si128(loaded, _mm_set1_epi8(0x7f)));
-        for later in [second, third, fourth] {
+        let named = |bits: u64| {
             let own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-            let here = _mm256_set1_epi32((later >> (number * PART_LEN as u64)) as i32);
-            let named = _mm256_cmpeq_epi32(_mm256_and_si256(here, own), own);
-            lanes = _mm256_blendv_epi8(lanes, _mm256_slli_epi32::<7>(lanes), named);
+            let here = _mm256_set1_epi32((bits >> (number * PART_LEN as u64)) as i32);
+            _mm256_cmpeq_epi32(_mm256_and_si256(here, own), own)
+        };
+        // Most windows have no gaps of several bytes.
+        let laters = if open == 0 { &[][..] } else { &[second, third, fourth, fifth] };
+        for &later in laters {
+            lanes = _mm256_blendv_epi8(lanes, _mm256_slli_epi32::<7>(lanes), named(later));
         }
+        lanes = _mm256_andnot_si256(named(sixth), lanes);
         lanes = _mm256_add_epi32(lanes, _mm256_bslli_epi128::<4>(lanes));
         lanes = _mm256_add_epi32(lanes, _mm256_bslli_epi128::<8>(lanes));
         let lower = _mm256_permute2x128_si256::<0x08>(lanes, lanes);

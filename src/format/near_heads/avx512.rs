@@ -154,6 +154,9 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     let second = open << 1;
     let third = second & open << 2;
     let fourth = third & open << 3;
+    let fifth = fourth & open << 4;
+    // What comes after lies above 32 bits.
+    let sixth = fifth & open << 5;
     let [inner, mask, head] =
         [near.inner, near.mask, near.head].map(|word| _mm512_set1_epi32(word.cast_signed()));
     let before = _mm512_set1_epi32(near.before.cast_signed());
@@ -169,9 +172,10 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     for ((number, part), place) in (0..).zip(parts).zip(places).take(near.len.div_ceil(PART_LEN)) {
         let here = |bits: u64| (bits >> (number * PART_LEN as u64)) as u16;
         let mut lanes = _mm512_cvtepu8_epi32(part);
-        for later in [second, third, fourth] {
+        for later in [second, third, fourth, fifth] {
             lanes = _mm512_mask_slli_epi32::<7>(lanes, here(later), lanes);
         }
+        lanes = _mm512_maskz_mov_epi32(!here(sixth), lanes);
         lanes = _mm512_add_epi32(lanes, _mm512_bslli_epi128::<4>(lanes));
         lanes = _mm512_add_epi32(lanes, _mm512_bslli_epi128::<8>(lanes));
         lanes = _mm512_add_epi32(lanes, before_each_four(_mm512_shuffle_epi32::<0xff>(lanes)));

@@ -25,7 +25,7 @@ pub(super) struct Lanes<O, G, S, A> {
     pub(super) glance: G,
     /// Adds the lower seven bits of those bytes of a window that are named by bits.
     pub(super) sum: S,
-    /// Takes the sums at all bytes of a window, given which are open, where they fit 32 bits, and names by bits those that are near.
+    /// Takes the lower 32 bits of the sums at all bytes of a window, given which are open, and names by bits those that are near.
     pub(super) all: A,
 }
 

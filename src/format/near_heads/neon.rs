@@ -181,6 +181,9 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     let second = open << 1;
     let third = second & open << 2;
     let fourth = third & open << 3;
+    let fifth = fourth & open << 4;
+    // This and what comes after is shifted by more than 32 bits: nothing is left.
+    let sixth = fifth & open << 5;
     let [inner, mask, head] = [near.inner, near.mask, near.head].map(|word| vdupq_n_u32(word));
     let (before, head_before) = (vdupq_n_u32(near.before), vdupq_n_u32(near.head_before));
     let at_most = |diff: uint32x4_t, count: u32| {
@@ -194,10 +197,11 @@ fn all_sums(bytes: &[u8; WINDOW_LEN], open: u64, near: NearSums) -> ([u32; WINDO
     for (number, part) in (0..).zip(parts) {
         let values = vandq_u8(load(part), vdupq_n_u8(0x7f));
         // Seven for each part of its gap that comes before.
-        let [one, two, three] = [second, third, fourth].map(|later| {
-            vandq_u8(named((later >> (number * PART_LEN as u64)) as u16), vdupq_n_u8(7))
-        });
-        let shifts = vaddq_u8(vaddq_u8(one, two), three);
+        let mut shifts = vdupq_n_u8(0);
+        for later in [second, third, fourth, fifth, sixth] {
+            let here = named((later >> (number * PART_LEN as u64)) as u16);
+            shifts = vaddq_u8(shifts, vandq_u8(here, vdupq_n_u8(7)));
+        }
         let mut found_here = 0_u64;
         let quarters = widened(values).into_iter().zip(widened(shifts)).zip(&mut places);
         for (quarter, ((values, shifts), place)) in (0..).zip(quarters) {

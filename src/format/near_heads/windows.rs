@@ -83,10 +83,26 @@ impl Window<'_> {
         found: &mut Vec<NearHead>,
         lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
     ) {
-        // Four parts of seven bits fit 32; so do the sums, if the last one does.
-        let two = self.open & self.open >> 1;
-        if two & two >> 2 == 0 && u32::try_from(total).is_ok() {
-            self.add_near_of_sums(block, spare, needle, found, &lanes.all);
+        let (sums, near) = (lanes.all)(
+            self.bytes,
+            self.open,
+            NearSums {
+                before: self.inner as u32,
+                inner: needle.inner as u32,
+                mask: needle.mask as u32,
+                spare,
+                head_before: needle.head_in(block, self.inner) as u32,
+                head: needle.head as u32,
+                k: needle.k,
+                len: 64 - self.ends.leading_zeros() as usize,
+            },
+        );
+        let near = near & self.ends;
+        if u32::try_from(total).is_ok() {
+            self.add_near_of_sums(near, &sums, block, spare, needle, found);
+        } else if near.count_ones() <= SUMS_MAX {
+            // What was compared is what is left of the sums in 32 bits.
+            self.add_near_of_few(near, block, spare, needle, found, lanes);
         } else {
             self.add_near_of_all(block, spare, needle, found);
         }
@@ -115,31 +131,17 @@ impl Window<'_> {
         }
     }
 
-    /// Adds all that are near, from all sums at once.
+    /// Adds those at `near` that are, from all sums at once.
     #[inline(always)]
     fn add_near_of_sums(
         &self,
+        mut near: u64,
+        sums: &[u32; WINDOW_LEN],
         block: BlockIndex,
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        all: &impl AllFn,
     ) {
-        let (sums, near) = all(
-            self.bytes,
-            self.open,
-            NearSums {
-                before: self.inner as u32,
-                inner: needle.inner as u32,
-                mask: needle.mask as u32,
-                spare,
-                head_before: needle.head_in(block, self.inner) as u32,
-                head: needle.head as u32,
-                k: needle.k,
-                len: 64 - self.ends.leading_zeros() as usize,
-            },
-        );
-        let mut near = near & self.ends;
         // Pushed one by one, each would wait for the length that the one before it left in memory.
         let (start, mut count) = (found.len(), 0);
         found.resize(start + near.count_ones() as usize, NearHead::default());
