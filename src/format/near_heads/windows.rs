@@ -64,7 +64,7 @@ impl Window<'_> {
         if perhaps.count_ones() > SUMS_MAX {
             let total = self.sum_to(u64::MAX >> self.ends.leading_zeros(), &lanes.sum);
             if self.inner + total >= needle.range(spare).0 {
-                self.add_near_of_many(total, block, spare, needle, found, lanes);
+                self.add_near_of_many(block, spare, needle, found, lanes);
             }
         } else {
             self.add_near_of_few(perhaps, block, spare, needle, found, lanes);
@@ -76,7 +76,6 @@ impl Window<'_> {
     #[inline(always)]
     fn add_near_of_many(
         &self,
-        total: u64,
         block: BlockIndex,
         spare: u32,
         needle: Needle,
@@ -97,15 +96,34 @@ impl Window<'_> {
                 len: 64 - self.ends.leading_zeros() as usize,
             },
         );
-        let near = near & self.ends;
-        if u32::try_from(total).is_ok() {
-            self.add_near_of_sums(near, &sums, block, spare, needle, found);
-        } else if near.count_ones() <= SUMS_MAX {
-            // What was compared is what is left of the sums in 32 bits.
-            self.add_near_of_few(near, block, spare, needle, found, lanes);
-        } else {
-            self.add_near_of_all(block, spare, needle, found);
+        let mut near = near & self.ends;
+        let low_sum =
+            |bit: u64| sums.get(bit.trailing_zeros() as usize).copied().unwrap_or_default();
+        // Gaps of three bytes, even 64 of them, stay within 32 bits; from longer ones on the sum is taken anew.
+        let mut long = self.ends & self.open << 1 & self.open << 2 & self.open << 3;
+        let (mut whole, mut since) = (0, 0);
+        // Pushed one by one, each would wait for the length that the one before it left in memory.
+        let (start, mut count) = (found.len(), 0);
+        found.resize(start + near.count_ones() as usize, NearHead::default());
+        let slots = found.get_mut(start..).unwrap_or_default();
+        while near != 0 {
+            let bit = near & near.wrapping_neg();
+            while long & (bit | (bit - 1)) != 0 {
+                let end = long & long.wrapping_neg();
+                (whole, since) = (self.sum_to(end | (end - 1), &lanes.sum), low_sum(end));
+                long ^= end;
+            }
+            let inner = self.inner + whole + u64::from(low_sum(bit).wrapping_sub(since));
+            let head = needle.head_in(block, inner);
+            let before = u64::from((self.ends & (bit - 1)).count_ones());
+            if let Some(slot) = slots.get_mut(count) {
+                *slot = NearHead { rank: Rank(self.rank + before), head };
+            }
+            // What lies above 32 bits was not compared.
+            count += usize::from(needle.is_near(inner, head, spare));
+            near ^= bit;
         }
+        found.truncate(start + count);
     }
 
     /// Takes the whole sum up to each of a few.
@@ -128,63 +146,6 @@ impl Window<'_> {
                 found.push(NearHead { rank: Rank(self.rank + before), head });
             }
             perhaps ^= bit;
-        }
-    }
-
-    /// Adds those at `near` that are, from all sums at once.
-    #[inline(always)]
-    fn add_near_of_sums(
-        &self,
-        mut near: u64,
-        sums: &[u32; WINDOW_LEN],
-        block: BlockIndex,
-        spare: u32,
-        needle: Needle,
-        found: &mut Vec<NearHead>,
-    ) {
-        // Pushed one by one, each would wait for the length that the one before it left in memory.
-        let (start, mut count) = (found.len(), 0);
-        found.resize(start + near.count_ones() as usize, NearHead::default());
-        let slots = found.get_mut(start..).unwrap_or_default();
-        while near != 0 {
-            let bit = near & near.wrapping_neg();
-            let sum = sums.get(near.trailing_zeros() as usize).copied().unwrap_or_default();
-            let inner = self.inner + u64::from(sum);
-            let head = needle.head_in(block, inner);
-            let before = u64::from((self.ends & (bit - 1)).count_ones());
-            if let Some(slot) = slots.get_mut(count) {
-                *slot = NearHead { rank: Rank(self.rank + before), head };
-            }
-            // What lies above 32 bits was not compared.
-            count += usize::from(needle.is_near(inner, head, spare));
-            near ^= bit;
-        }
-        found.truncate(start + count);
-    }
-
-    /// Adds all that are near, walking from gap to gap.
-    #[inline(never)]
-    fn add_near_of_all(
-        &self,
-        block: BlockIndex,
-        spare: u32,
-        needle: Needle,
-        found: &mut Vec<NearHead>,
-    ) {
-        let (mut inner, mut rank, mut gap, mut shift) = (self.inner, self.rank, 0, 0);
-        let taken = 64 - self.ends.leading_zeros() as usize;
-        for &byte in self.bytes.iter().take(taken) {
-            gap |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                inner += gap;
-                (gap, shift) = (0, 0);
-                let head = needle.head_in(block, inner);
-                if needle.is_near(inner, head, spare) {
-                    found.push(NearHead { rank: Rank(rank), head });
-                }
-                rank += 1;
-            }
         }
     }
 }
@@ -233,7 +194,7 @@ pub(super) fn search_with(
                 return Progress::HandedBack;
             }
             if perhaps.count_ones() > SUMS_MAX {
-                window.add_near_of_many(total, stretch.block, stretch.spare, needle, found, lanes);
+                window.add_near_of_many(stretch.block, stretch.spare, needle, found, lanes);
             } else {
                 window.add_near_of_few(perhaps, stretch.block, stretch.spare, needle, found, lanes);
             }
