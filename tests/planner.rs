@@ -105,8 +105,20 @@ const REAL: [&str; 4] = [
     "tlsh_malware_w0.hex.zst",
 ];
 
+/// Whether a reader, who knows less of the data, probes the same tables within the same radii.
+fn probes_alike(store: &Store, estimate: &SchemeEstimate, k: u32) -> bool {
+    let Some(Plan::Probe { tables, .. }) = store.plans(k).unwrap().into_iter().next() else {
+        return estimate.radii.is_none();
+    };
+    let radii = estimate.radii.iter().flatten().zip(0..);
+    let foreseen: Vec<(u16, u32)> =
+        radii.filter_map(|(radius, at)| Some((at, (*radius)?))).collect();
+    foreseen == tables.iter().map(|plan| (plan.table.0, plan.radius)).collect::<Vec<_>>()
+}
+
 #[test]
 fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
+    let (mut alike, mut cases) = (0, 0);
     for name in REAL {
         let values = real(name);
         let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
@@ -125,10 +137,17 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
                 let expected = request.estimate(scheme_name, &scheme).unwrap();
                 let case = format!("{name}, scheme {scheme_name}, sample of {}", sample.count());
                 assert_within("bytes", &case, expected.tables_len, found_len, 2.0);
-                assert_within("candidates", &case, expected.effort.candidates, candidates, 2.0);
+                cases += 1;
+                if probes_alike(&made.store, &expected, 3) {
+                    alike += 1;
+                    assert_within("candidates", &case, expected.effort.candidates, candidates, 2.0);
+                } else {
+                    assert!(candidates < 2.0 * expected.effort.candidates, "{case}: {candidates}");
+                }
             }
         }
     }
+    assert!(alike * 3 > cases, "{alike} of {cases} are probed as foreseen");
 }
 
 /// What tables, probes, candidates and scanned values come to, roughly in nanoseconds. Counted, not

@@ -53,9 +53,9 @@ impl UnitCosts {
         block: 2.7,
         window: 12.0,
         range: 5.0,
-        head_passed: 0.1,
-        head_compared: 0.4,
-        long_gap: 11.4,
+        head_passed: 0.6,
+        head_compared: 1.6,
+        long_gap: 6.0,
         candidate: 15.9,
         scanned: 5.4,
         // The last three from two tables of 10^8 fingerprints, whose queries took 2.9 us.
