@@ -13,9 +13,6 @@ use crate::format::near_heads::{Kernel, NearHead};
 /// The most values that are compared in one call.
 pub(crate) const AT_ONCE: usize = 64;
 
-/// As many values are compared one by one in the time that it takes to begin with more.
-const FEW: usize = 8;
-
 /// Tails of a table, by rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed<'a> {
@@ -42,7 +39,7 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: these kernels are made only where the processor has what the functions need.
-            Kernel::Avx512 if values.len() > FEW => unsafe {
+            Kernel::Avx512 if values.len() > avx512::FEW => unsafe {
                 avx512::find(tails, values, needle, k, found)
             },
             #[cfg(target_arch = "x86_64")]

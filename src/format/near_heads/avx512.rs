@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::looks::{Glance, Lanes, NearSums, find_with};
+use super::looks::{AllFn, Glance, GlanceFn, Lanes, NearSums, OpenFn, SumFn, find_with};
 use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
 
 /// Sums of 32 bits that fill a register.
@@ -23,14 +23,7 @@ pub(super) fn is_available() -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 #[expect(unsafe_code, reason = "instructions that not every processor has")]
 pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
-    let low = LowNeedle::new(needle);
-    let lanes = Lanes {
-        open: |bytes: &_| open(bytes),
-        glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
-        sum: |bytes: &_, mask| sum(bytes, mask),
-        all: |bytes: &_, open, near| all_sums(bytes, open, near),
-    };
-    find_with(heads, jobs, needle, out, &lanes);
+    find_with(heads, jobs, needle, out, &lanes(needle));
 }
 
 /// Adds the near heads of a stretch.
@@ -47,14 +40,20 @@ pub(super) unsafe fn search(
     found: &mut Vec<NearHead>,
     enough: usize,
 ) -> Progress {
+    windows::search_with(heads, stretch, needle, found, enough, &lanes(needle))
+}
+
+/// What both acts are made of.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+fn lanes(needle: Needle) -> Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn> {
     let low = LowNeedle::new(needle);
-    let lanes = Lanes {
+    Lanes {
         open: |bytes: &_| open(bytes),
-        glance: |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
+        glance: move |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
-    };
-    windows::search_with(heads, stretch, needle, found, enough, &lanes)
+    }
 }
 
 /// The lowest byte of the needle and of its mask, in each lane.

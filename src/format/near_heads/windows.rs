@@ -61,15 +61,32 @@ impl Window<'_> {
         if !self.has_short_gaps() {
             return false;
         }
+        // Where many seem near, one sum tells whether that is worth a look at all.
+        let upto = u64::MAX >> self.ends.leading_zeros();
+        if perhaps.count_ones() <= SUMS_MAX
+            || self.inner + self.sum_to(upto, &lanes.sum) >= needle.range(spare).0
+        {
+            self.add_near_of_any(perhaps, block, spare, needle, found, lanes);
+        }
+        true
+    }
+
+    /// Adds those of the heads at `perhaps` that are near, in the way that suits their number; all gaps are short.
+    #[inline(always)]
+    fn add_near_of_any(
+        &self,
+        perhaps: u64,
+        block: BlockIndex,
+        spare: u32,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    ) {
         if perhaps.count_ones() > SUMS_MAX {
-            let total = self.sum_to(u64::MAX >> self.ends.leading_zeros(), &lanes.sum);
-            if self.inner + total >= needle.range(spare).0 {
-                self.add_near_of_many(block, spare, needle, found, lanes);
-            }
+            self.add_near_of_many(block, spare, needle, found, lanes);
         } else {
             self.add_near_of_few(perhaps, block, spare, needle, found, lanes);
         }
-        true
     }
 
     /// Where the lowest byte may hold any bits, all values seem near.
@@ -193,11 +210,7 @@ pub(super) fn search_with(
             if overlong != 0 {
                 return Progress::HandedBack;
             }
-            if perhaps.count_ones() > SUMS_MAX {
-                window.add_near_of_many(stretch.block, stretch.spare, needle, found, lanes);
-            } else {
-                window.add_near_of_few(perhaps, stretch.block, stretch.spare, needle, found, lanes);
-            }
+            window.add_near_of_any(perhaps, stretch.block, stretch.spare, needle, found, lanes);
         }
         stretch.start += taken;
         stretch.rank += u64::from(ends.count_ones());

@@ -7,6 +7,9 @@ use crate::bits::packing::GUARD_LEN;
 use crate::bits::permutation::Permuted;
 use crate::format::near_heads::NearHead;
 
+/// As many values are compared one by one in the time that it takes to begin with more.
+pub(super) const FEW: usize = 8;
+
 /// Values in a register.
 const LANES: usize = 8;
 
