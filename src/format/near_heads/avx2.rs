@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::looks::{AllFn, Glance, GlanceFn, Lanes, NearSums, OpenFn, SumFn, find_with};
+use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn, find_with};
 use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
 
 /// Sums of 32 bits that fill a register.
@@ -47,10 +47,11 @@ pub(super) unsafe fn search(
 /// What both acts are made of.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn lanes(needle: Needle) -> Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn> {
+fn lanes(needle: Needle) -> Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn> {
     let low = LowNeedle::new(needle);
     Lanes {
         open: |bytes: &_| open(bytes),
+        zero: |bytes: &_| zero(bytes),
         glance: move |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -92,7 +93,6 @@ impl LowNeedle {
         }
         Glance {
             open: bits(low) | bits(high) << 32,
-            zero: zeros(low) | zeros(high) << 32,
             perhaps: zeros(diff_low) | zeros(diff_high) << 32,
         }
     }
@@ -132,6 +132,14 @@ fn byte_sums(mut sums: __m256i, carry: __m256i) -> __m256i {
 fn open(bytes: &[u8; WINDOW_LEN]) -> u64 {
     let [low, high] = load(bytes);
     bits(low) | bits(high) << 32
+}
+
+/// Bytes that are zero.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn zero(bytes: &[u8; WINDOW_LEN]) -> u64 {
+    let [low, high] = load(bytes);
+    zeros(low) | zeros(high) << 32
 }
 
 /// The sum of the lower seven bits of the bytes that `mask` names.

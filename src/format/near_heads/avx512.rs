@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::looks::{AllFn, Glance, GlanceFn, Lanes, NearSums, OpenFn, SumFn, find_with};
+use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn, find_with};
 use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
 
 /// Sums of 32 bits that fill a register.
@@ -46,10 +46,11 @@ pub(super) unsafe fn search(
 /// What both acts are made of.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-fn lanes(needle: Needle) -> Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn> {
+fn lanes(needle: Needle) -> Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn> {
     let low = LowNeedle::new(needle);
     Lanes {
         open: |bytes: &_| open(bytes),
+        zero: |bytes: &_| zero(bytes),
         glance: move |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -84,11 +85,7 @@ impl LowNeedle {
             let less_one = _mm512_add_epi8(diff, _mm512_set1_epi8(-1));
             diff = _mm512_and_si512(diff, less_one);
         }
-        Glance {
-            open,
-            zero: _mm512_testn_epi8_mask(bytes, bytes),
-            perhaps: _mm512_testn_epi8_mask(diff, diff),
-        }
+        Glance { open, perhaps: _mm512_testn_epi8_mask(diff, diff) }
     }
 }
 
@@ -127,6 +124,14 @@ fn byte_sums(mut sums: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn open(bytes: &[u8; WINDOW_LEN]) -> u64 {
     _mm512_movepi8_mask(load(bytes))
+}
+
+/// Bytes that are zero.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn zero(bytes: &[u8; WINDOW_LEN]) -> u64 {
+    let bytes = load(bytes);
+    _mm512_testn_epi8_mask(bytes, bytes)
 }
 
 /// The sum of the lower seven bits of the bytes that `mask` names.

@@ -10,17 +10,17 @@ use crate::format::prefix_index::BlockSpan;
 pub(super) struct Glance {
     /// Bytes with the high bit set: the gap goes on in the next one.
     pub(super) open: u64,
-    /// Bytes that are zero.
-    pub(super) zero: u64,
     /// Bytes at which the lowest byte of the sum is near that of the needle.
     pub(super) perhaps: u64,
 }
 
 /// What is made of the instructions at hand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes<O, G, S, A> {
+pub(super) struct Lanes<O, Z, G, S, A> {
     /// Names by bits the bytes of a window that have the high bit set.
     pub(super) open: O,
+    /// Names by bits those that are zero.
+    pub(super) zero: Z,
     /// Looks at a window, with the lowest byte of the sum before it and the flips that are forgiven.
     pub(super) glance: G,
     /// Adds the lower seven bits of those bytes of a window that are named by bits.
@@ -29,8 +29,8 @@ pub(super) struct Lanes<O, G, S, A> {
     pub(super) all: A,
 }
 
-pub(super) trait OpenFn: Fn(&[u8; WINDOW_LEN]) -> u64 {}
-impl<F: Fn(&[u8; WINDOW_LEN]) -> u64> OpenFn for F {}
+pub(super) trait BitsFn: Fn(&[u8; WINDOW_LEN]) -> u64 {}
+impl<F: Fn(&[u8; WINDOW_LEN]) -> u64> BitsFn for F {}
 pub(super) trait GlanceFn: Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance {}
 impl<F: Fn(&[u8; WINDOW_LEN], u8, u32) -> Glance> GlanceFn for F {}
 pub(super) trait SumFn: Fn(&[u8; WINDOW_LEN], u64) -> u64 {}
@@ -62,11 +62,9 @@ pub(super) struct NearSums {
 pub(super) struct Again {
     /// The position of its job.
     number: usize,
-    /// Whether it lies in one window and breaks no rule.
-    plain: bool,
-    /// Bytes with the high bit set, and the others, which end a gap.
+    /// What was seen in its first window, whatever lies behind it.
     open: u64,
-    ends: u64,
+    /// Ends of gaps in the block that may be near; none, if it does not lie in one window of the file.
     perhaps: u64,
 }
 
@@ -75,17 +73,30 @@ pub(super) struct Again {
 /// What a block holds is known late, after its bytes came and were summed. A branch on it that
 /// turned out wrong would throw away the work on the blocks after it, so the first loop has none.
 #[inline(always)]
+#[expect(unsafe_code, reason = "one bounds test a block, instead of two")]
 pub(super) fn find_with(
     heads: &[u8],
     jobs: &[Job],
     needle: Needle,
     out: &mut NearHeads,
-    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) {
     let NearHeads { heads: found, left, again } = out;
+    let last_start = (heads.len() as u64).checked_sub(WINDOW_LEN as u64);
     let mut count = 0;
     for (number, job) in jobs.iter().enumerate() {
-        let (deserves, look) = first_look(heads, job, number, &lanes.glance);
+        let BlockSpan { heads_start, heads_end, .. } = job.span;
+        let mut look = Again { number, ..Again::default() };
+        let mut deserves = true;
+        if last_start.is_some_and(|last| heads_start <= last) {
+            // SAFETY: a window that starts there ends in the file.
+            let bytes = unsafe { &*heads.as_ptr().add(heads_start as usize).cast() };
+            let Glance { open, perhaps } = (lanes.glance)(bytes, 0, job.spare);
+            // What breaks a rule is seen to where something seems near: at the second look.
+            look.open = open;
+            look.perhaps = perhaps & !open & within(heads_end - heads_start);
+            deserves = (look.perhaps != 0) | (heads_end - heads_start > WINDOW_LEN as u64);
+        }
         if let Some(slot) = again.get_mut(count) {
             *slot = look;
         }
@@ -94,7 +105,7 @@ pub(super) fn find_with(
     for look in again.iter().take(count) {
         let Some(job) = jobs.get(look.number) else { break };
         let found_before = found.len();
-        let done = match look.plain {
+        let done = match job.span.heads_len() <= WINDOW_LEN as u64 && look.perhaps != 0 {
             true => second_look(heads, job, look, needle, found, lanes),
             false => whole_look(heads, job, needle, found, lanes),
         };
@@ -105,28 +116,13 @@ pub(super) fn find_with(
     }
 }
 
-/// Whether a block may have near heads, or is not a plain one of a single window.
+/// The bytes of a window that belong to so many.
 #[inline(always)]
-fn first_look(heads: &[u8], job: &Job, number: usize, glance: &impl GlanceFn) -> (bool, Again) {
-    let BlockSpan { heads_start, heads_end, rank_start, rank_end } = job.span;
-    let Some(bytes) = heads.get(heads_start as usize..).and_then(|rest| rest.first_chunk()) else {
-        return (true, Again { number, ..Again::default() });
-    };
-    let glance = glance(bytes, 0, job.spare);
-    let beyond = (WINDOW_LEN as u64).wrapping_sub(heads_end - heads_start);
-    let within = u64::MAX >> (beyond % WINDOW_LEN as u64);
-    let open = glance.open & within;
-    let ends = within & !open;
-    let perhaps = glance.perhaps & ends;
-    let overlong = open << 1 & glance.zero & ends;
-    let unended = open & !(within >> 1);
-    let miscounted = u64::from(ends.count_ones()) ^ (rank_end - rank_start);
-    let too_long = beyond / WINDOW_LEN as u64;
-    let faults = overlong | unended | miscounted | too_long;
-    (faults | perhaps != 0, Again { number, plain: faults == 0, open, ends, perhaps })
+fn within(len: u64) -> u64 {
+    u64::MAX >> ((WINDOW_LEN as u64).wrapping_sub(len) % WINDOW_LEN as u64)
 }
 
-/// Adds the near heads of a plain block in one window; `false` if its gaps are too long.
+/// Adds the near heads of a block in one window; `false` if it breaks a rule, or its gaps are too long.
 #[inline(always)]
 fn second_look(
     heads: &[u8],
@@ -134,15 +130,24 @@ fn second_look(
     look: &Again,
     needle: Needle,
     found: &mut Vec<NearHead>,
-    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> bool {
-    let start = job.span.heads_start as usize;
-    let Some(bytes) = heads.get(start..).and_then(|rest| rest.first_chunk()) else {
+    let BlockSpan { heads_start, heads_end, rank_start, rank_end } = job.span;
+    let rest = heads.get(heads_start as usize..);
+    let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else {
         return false;
     };
-    let Again { open, ends, perhaps, .. } = *look;
-    let window = windows::Window { bytes, open, ends, inner: 0, rank: job.span.rank_start };
-    window.add_near(perhaps, job.block, job.spare, needle, found, lanes)
+    let within = within(heads_end - heads_start);
+    let open = look.open & within;
+    let ends = within & !open;
+    let overlong = open << 1 & (lanes.zero)(bytes) & ends;
+    let unended = open & !(within >> 1);
+    let miscounted = u64::from(ends.count_ones()) ^ (rank_end - rank_start);
+    if overlong | unended | miscounted != 0 {
+        return false;
+    }
+    let window = windows::Window { bytes, open, ends, inner: 0, rank: rank_start };
+    window.add_near(look.perhaps, job.block, job.spare, needle, found, lanes)
 }
 
 /// Adds the near heads of a block of any length but a long one; `false` if it breaks a rule.
@@ -152,7 +157,7 @@ fn whole_look(
     job: &Job,
     needle: Needle,
     found: &mut Vec<NearHead>,
-    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> bool {
     let Job { block, span, spare } = *job;
     if span.value_count() > LONG_BLOCK_MIN {

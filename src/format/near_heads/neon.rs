@@ -8,7 +8,7 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::looks::{AllFn, Glance, GlanceFn, Lanes, NearSums, OpenFn, SumFn, find_with};
+use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn, find_with};
 use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
 
 /// Byte `i` of register `j` is byte `4 * i + j` of a window.
@@ -54,10 +54,11 @@ pub(super) unsafe fn search(
 /// What both acts are made of.
 #[inline]
 #[target_feature(enable = "neon")]
-fn lanes(needle: Needle) -> Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn> {
+fn lanes(needle: Needle) -> Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn> {
     let low = LowNeedle::new(needle);
     Lanes {
         open: |bytes: &_| open(bytes),
+        zero: |bytes: &_| zero(bytes),
         glance: move |bytes: &_, carry, spare| low.glance(bytes, carry, spare),
         sum: |bytes: &_, mask| sum(bytes, mask),
         all: |bytes: &_, open, near| all_sums(bytes, open, near),
@@ -83,14 +84,13 @@ impl LowNeedle {
     fn glance(self, bytes: &[u8; WINDOW_LEN], carry: u8, spare: u32) -> Glance {
         let bytes = deal(bytes);
         let open = bytes.map(|part| vcltzq_s8(vreinterpretq_s8_u8(part)));
-        let zero = bytes.map(|part| vceqzq_u8(part));
         let sums = byte_sums(parts_of_gaps(bytes, open), carry);
         let spare = vdupq_n_u8(spare as u8);
         let near = |sums| {
             let diff = vandq_u8(veorq_u8(sums, self.inner), self.mask);
             vcleq_u8(vcntq_u8(diff), spare)
         };
-        Glance { open: bits(open), zero: bits(zero), perhaps: bits(sums.map(near)) }
+        Glance { open: bits(open), perhaps: bits(sums.map(near)) }
     }
 }
 
@@ -99,6 +99,13 @@ impl LowNeedle {
 #[target_feature(enable = "neon")]
 fn open(bytes: &[u8; WINDOW_LEN]) -> u64 {
     bits(deal(bytes).map(|part| vcltzq_s8(vreinterpretq_s8_u8(part))))
+}
+
+/// Bytes that are zero.
+#[inline]
+#[target_feature(enable = "neon")]
+fn zero(bytes: &[u8; WINDOW_LEN]) -> u64 {
+    bits(deal(bytes).map(|part| vceqzq_u8(part)))
 }
 
 /// What each byte adds to the lowest byte of its gap. Where the byte before is open, this one is a later

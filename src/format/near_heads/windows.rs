@@ -1,6 +1,6 @@
 //! One window after the other.
 
-use super::looks::{AllFn, GlanceFn, Lanes, NearSums, OpenFn, SumFn};
+use super::looks::{AllFn, BitsFn, GlanceFn, Lanes, NearSums, SumFn};
 use super::{NearHead, Needle, Progress, Stretch, WINDOW_LEN};
 use crate::section::{BlockIndex, Rank};
 
@@ -56,7 +56,7 @@ impl Window<'_> {
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+        lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
     ) -> bool {
         if !self.has_short_gaps() {
             return false;
@@ -80,7 +80,7 @@ impl Window<'_> {
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+        lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
     ) {
         if perhaps.count_ones() > SUMS_MAX {
             self.add_near_of_many(block, spare, needle, found, lanes);
@@ -97,7 +97,7 @@ impl Window<'_> {
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+        lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
     ) {
         let (sums, near) = (lanes.all)(
             self.bytes,
@@ -152,16 +152,17 @@ impl Window<'_> {
         spare: u32,
         needle: Needle,
         found: &mut Vec<NearHead>,
-        lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+        lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
     ) {
         while perhaps != 0 {
             let bit = perhaps & perhaps.wrapping_neg();
             let inner = self.inner + self.sum_to(bit | (bit - 1), &lanes.sum);
             let head = needle.head_in(block, inner);
-            if needle.is_near(inner, head, spare) {
-                let before = u64::from((self.ends & (bit - 1)).count_ones());
-                found.push(NearHead { rank: Rank(self.rank + before), head });
-            }
+            let before = u64::from((self.ends & (bit - 1)).count_ones());
+            let len = found.len();
+            // Without a branch: which ones are near cannot be foreseen.
+            found.push(NearHead { rank: Rank(self.rank + before), head });
+            found.truncate(len + usize::from(needle.is_near(inner, head, spare)));
             perhaps ^= bit;
         }
     }
@@ -175,7 +176,7 @@ pub(super) fn search_with(
     needle: Needle,
     found: &mut Vec<NearHead>,
     enough: usize,
-    lanes: &Lanes<impl OpenFn, impl GlanceFn, impl SumFn, impl AllFn>,
+    lanes: &Lanes<impl BitsFn, impl BitsFn, impl GlanceFn, impl SumFn, impl AllFn>,
 ) -> Progress {
     // No sum of a window comes near the end of the numbers, as long as the one before it does not.
     const INNER_MAX: u64 = 1 << 62;
@@ -205,7 +206,7 @@ pub(super) fn search_with(
         let after = stretch.inner + total;
         if after >= low {
             let glance = (lanes.glance)(bytes, stretch.inner as u8, stretch.spare);
-            let overlong = open << 1 & glance.zero & ends;
+            let overlong = open << 1 & (lanes.zero)(bytes) & ends;
             let perhaps = glance.perhaps & ends;
             if overlong != 0 {
                 return Progress::HandedBack;
