@@ -21,6 +21,8 @@ const WIDE: u64 = 1 << 63;
 /// Ends in a narrow line have 12 bits.
 const NARROW_BITS: u32 = 12;
 pub(crate) const NARROW_MAX: u64 = (1 << NARROW_BITS) - 1;
+/// A bit above each of two such numbers, one in each half of a word.
+const GUARDS: u64 = 1 << NARROW_BITS | 1 << (32 + NARROW_BITS);
 /// Ranks below this leave the three highest bytes of their base zero.
 const RANKS_IN_FIVE_BYTES: u64 = 1 << 40;
 
@@ -157,18 +159,27 @@ pub(crate) fn look_up_narrow(
     block: BlockIndex,
     value_count: u64,
 ) -> Option<BlockSpan> {
-    let (span, doubt) = look_up_at_once(line, block, value_count);
+    let (span, bases) = look_up_known(line, block);
+    // Each difference is negative where something is wrong.
+    let doubt = bases
+        | span.rank_start.cast_signed()
+        | span.rank_end.wrapping_sub(span.rank_start).cast_signed()
+        | extra_len(&span).cast_signed()
+        | value_count.min(RANKS_IN_FIVE_BYTES).wrapping_sub(span.rank_end).cast_signed();
     (doubt >= 0).then_some(span)
 }
 
-/// As [`look_up_narrow`], but for who looks many up and asks once: where that gives `None`, the second number is
-/// negative and the span means nothing.
+/// Bytes of a block beyond one for each value.
 #[inline(always)]
-pub(crate) fn look_up_at_once(
-    line: &[u8; LINE_LEN as usize],
-    block: BlockIndex,
-    value_count: u64,
-) -> (BlockSpan, i64) {
+fn extra_len(span: &BlockSpan) -> u64 {
+    let heads_len = span.heads_end.wrapping_sub(span.heads_start);
+    heads_len.wrapping_sub(span.rank_end.wrapping_sub(span.rank_start))
+}
+
+/// As [`look_up_narrow`], of a line that [`is_known`], but for who looks many up and asks once: if
+/// the line is wide, the second number is negative and the span means nothing.
+#[inline(always)]
+pub(crate) fn look_up_known(line: &[u8; LINE_LEN as usize], block: BlockIndex) -> (BlockSpan, i64) {
     // All loads are within the line.
     let word = |at: usize| u64_at(line, at).unwrap_or(u64::MAX);
     let (heads_base, rank_base) = (word(0), word(8));
@@ -178,20 +189,37 @@ pub(crate) fn look_up_at_once(
     let ends = word(11 + 3 * slot);
     let (ranks, extra) = (ends >> 40 & NARROW_MAX, ends >> 52);
     let (ranks_before, extra_before) = (ends >> 16 & NARROW_MAX, ends >> 28 & NARROW_MAX);
-    // Each difference is negative where something is wrong.
-    let rank_end = rank_base.wrapping_add(ranks);
-    let doubt = heads_base
-        | rank_base
-        | ranks.wrapping_sub(ranks_before)
-        | extra.wrapping_sub(extra_before)
-        | value_count.min(RANKS_IN_FIVE_BYTES).wrapping_sub(rank_end);
     let span = BlockSpan {
         heads_start: heads_base.wrapping_add(ranks_before + extra_before),
         heads_end: heads_base.wrapping_add(ranks + extra),
         rank_start: rank_base.wrapping_add(ranks_before),
-        rank_end,
+        rank_end: rank_base.wrapping_add(ranks),
     };
-    (span, doubt.cast_signed())
+    (span, heads_base.cast_signed())
+}
+
+/// Whether [`look_up_known`] may be asked for any block of a line: it is wide, or narrow and as it should be in a table
+/// of so many values and bytes of heads.
+pub(crate) fn is_known(line: &[u8; LINE_LEN as usize], value_count: u64, heads_len: u64) -> bool {
+    let word = |at: usize| u64_at(line, at).unwrap_or(u64::MAX);
+    let (heads_base, rank_base) = (word(0), word(8));
+    if heads_base & WIDE != 0 {
+        return true;
+    }
+    let (mut before, mut in_order) = (0, true);
+    for slot in 0..BLOCKS_PER_LINE as usize {
+        let end = u32_at(line, 15 + 3 * slot).unwrap_or(0) >> 8;
+        // Both parts ascend if neither borrows.
+        let parts = |end: u32| u64::from(end) & NARROW_MAX | u64::from(end >> NARROW_BITS) << 32;
+        let rise = (parts(end) | GUARDS) - parts(before);
+        in_order &= rise & GUARDS == GUARDS;
+        before = end;
+    }
+    let (ranks, extra) = (u64::from(before) & NARROW_MAX, u64::from(before >> NARROW_BITS));
+    let within = |base: u64, ends: u64, most: u64| base <= most && ends <= most - base;
+    in_order
+        && within(rank_base, ranks, value_count.min(RANKS_IN_FIVE_BYTES - 1))
+        && within(heads_base, ranks + extra, heads_len)
 }
 
 /// Reads what a wide line, 256 bytes, says of `block`.
@@ -287,12 +315,20 @@ mod tests {
             writer.push(heads_end, rank_end, &mut lines);
         }
         let wide = writer.finish(&mut lines);
+        for line in lines.as_chunks().0 {
+            assert!(is_known(line, rank_end, heads_end));
+            let last = look_up_known(line, BlockIndex(BLOCKS_PER_LINE - 1));
+            let ends_there = last.1 >= 0 && last.0.rank_end == rank_end;
+            assert!(!ends_there || rank_end == 0 || !is_known(line, rank_end - 1, heads_end));
+            assert!(!ends_there || heads_end == 0 || !is_known(line, rank_end, heads_end - 1));
+        }
         (0..blocks.len() as u64)
             .map(BlockIndex)
             .map(|block| match look_up(&lines[line_offset(block) as usize..], block).unwrap() {
                 Lookup::Span(span) => {
                     let line = lines[line_offset(block) as usize..].first_chunk().unwrap();
                     assert_eq!(look_up_narrow(line, block, rank_end), Some(span));
+                    assert_eq!(look_up_known(line, block).0, span);
                     span
                 }
                 Lookup::Wide { offset, line } => {
@@ -318,8 +354,24 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_as_a_line_give_a_span_or_a_fault(line: [u8; 32], rest: [u8; 32], block in 0..16_u64) {
-            let line = [line, rest].concat();
+        fn any_bytes_as_a_line_give_a_span_or_a_fault(
+            line: [u8; 32], rest: [u8; 32], block in 0..16_u64, order in prop::bool::weighted(0.9), small in prop::bool::weighted(0.9),
+        ) {
+            let mut line = [line, rest].concat();
+            if order {
+                line[16..].as_chunks_mut::<3>().0.sort_by_key(|&[_, middle, high]| (high, middle & 0xf0));
+            }
+            if small {
+                line[4..8].fill(0);
+                line[12..16].fill(0);
+            }
+            let known: &[u8; 64] = line.first_chunk().unwrap();
+            if is_known(known, 1 << 39, 1 << 40) {
+                for block in (0..BLOCKS_PER_LINE).map(BlockIndex) {
+                    let (span, wide) = look_up_known(known, block);
+                    prop_assert!(wide < 0 || look_up(&line, block) == Ok(Lookup::Span(span)));
+                }
+            }
             let quick = look_up_narrow(line.first_chunk().unwrap(), BlockIndex(block), 1 << 39);
             prop_assert!(quick.is_none_or(|span| look_up(&line, BlockIndex(block)) == Ok(Lookup::Span(span))));
             if let Ok(Lookup::Span(span)) = look_up(&line, BlockIndex(block)) {

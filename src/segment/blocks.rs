@@ -49,7 +49,7 @@ impl Blocks<'_> {
     }
 
     /// Hands over where each of some blocks lies, and says whether all that is true: else a page was not checked before, or
-    /// a line needs more care, and [`Blocks::span`] must be asked.
+    /// a line is wide, and [`Blocks::span`] must be asked.
     #[inline(always)]
     pub(crate) fn spans_at_once(
         &self,
@@ -64,9 +64,8 @@ impl Blocks<'_> {
             let Some(line) = self.lines.get((block.0 / BLOCKS_PER_LINE) as usize) else {
                 return false;
             };
-            let (span, doubt_here) = prefix_index::look_up_at_once(line, block, self.value_count);
-            doubt |=
-                doubt_here | (self.heads.len() as u64).wrapping_sub(span.heads_end).cast_signed();
+            let (span, doubt_here) = prefix_index::look_up_known(line, block);
+            doubt |= doubt_here;
             self.prefetch_heads(&span);
             take(block, span);
         }

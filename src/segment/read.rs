@@ -279,7 +279,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
         if self.checked.insert(page)
             && let Some(table) = place.section.table().and_then(|at| self.tables.get(at.0 as usize))
         {
-            table.note_checked(place.section);
+            table.note_checked(place.section, bytes, self.header.fingerprint_count);
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ pub(crate) struct Table {
     pub(crate) wide_lines: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
-    /// Pages of the index lines and of the heads that were not checked yet.
+    /// Pages of the index lines and of the heads that were not checked yet, or have lines that break a rule.
     unchecked: AtomicU64,
 }
 
@@ -42,13 +42,20 @@ impl Table {
     }
 
     /// Remembers that one more page of a section was checked.
-    pub(super) fn note_checked(&self, section: Section) {
-        if matches!(section, Section::PrefixIndex(_) | Section::Heads(_)) {
-            self.unchecked.fetch_sub(1, Ordering::Relaxed);
-        }
+    pub(super) fn note_checked(&self, section: Section, page: &[u8], value_count: u64) {
+        let is_known = match section {
+            Section::Heads(_) => true,
+            Section::PrefixIndex(_) => {
+                let (lines, heads_len) = (page.as_chunks().0, self.heads.len);
+                lines.iter().all(|line| prefix_index::is_known(line, value_count, heads_len))
+            }
+            _ => false,
+        };
+        self.unchecked.fetch_sub(u64::from(is_known), Ordering::Relaxed);
     }
 
-    /// Whether all index lines and heads were checked: what is left to test is nothing.
+    /// Whether all index lines and heads were checked, and all [`prefix_index::is_known`] of the lines: what is left
+    /// to test is nothing.
     #[inline]
     pub(super) fn is_checked(&self) -> bool {
         // As with the bit of a page, there is nothing to order.
