@@ -34,8 +34,8 @@ fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
     let cases: &[(usize, &[&str])] = if measuring { &CASES } else { &CASES_IN_TESTS };
     println!(
-        "n\tscheme\tk\tway\tnanos\texpected\tfootprint\ttables\tprobes\tlines\tblocks\twindows\tranges\t\
-         heads_passed\theads_compared\tlong_gaps\tcandidates\tscanned\twork_probes\twork_candidates"
+        "n\tscheme\tk\tway\tnanos\texpected\tfootprint\ttables\tprobes\tlines\tblocks\twindows\twhole_windows\tranges\t\
+         heads_passed\theads_compared\textra_bytes\tcandidates\tscanned\twork_probes\twork_candidates"
     );
     for &(count, schemes) in cases {
         let fingerprints = Spread::Uniform.fingerprints(count);
@@ -45,18 +45,26 @@ fn main() {
         }
     }
     // Crowded data: dead bits leave long gaps, or crowded blocks where masks hold them.
-    for count in if measuring { vec![10_000, 100_000, 1_000_000] } else { vec![2_000] } {
-        let mut fingerprints = Spread::Uniform.fingerprints(count);
-        fingerprints.iter_mut().for_each(|value| *value >>= 20);
-        let mut sampler = Sampler::new(Sampler::CAPACITY);
-        fingerprints.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
-        let sample = sampler.finish().expect("enough of them");
-        let budget = Budget::BytesPerFingerprint(40.0);
-        let request = PlanRequest::new(count as u64, 3).sample(sample.clone()).budget(budget);
-        let plan = request.plan().expect("a large budget");
-        let live = plan.estimates.iter().filter(|e| e.within_budget && e.hot_micros < 20.0);
-        for estimate in live.step_by(if measuring { 4 } else { 40 }) {
-            time(&estimate.name, &fingerprints, &estimate.scheme, Some(&sample));
+    let crowded: [(&str, fn(u64) -> u64); 2] =
+        [("crowded", |value| value >> 20), ("extended", |value| value & 0xffff_ffff)];
+    for (kind, thin) in crowded {
+        for count in if measuring { vec![10_000, 100_000, 1_000_000] } else { vec![2_000] } {
+            let mut fingerprints = Spread::Uniform.fingerprints(count);
+            fingerprints.iter_mut().for_each(|value| *value = thin(*value));
+            fingerprints.sort_unstable();
+            fingerprints.dedup();
+            let mut sampler = Sampler::new(Sampler::CAPACITY);
+            fingerprints.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+            let sample = sampler.finish().expect("enough of them");
+            let budget = Budget::BytesPerFingerprint(40.0);
+            let count = fingerprints.len() as u64;
+            let request = PlanRequest::new(count, 3).sample(sample.clone()).budget(budget);
+            let plan = request.plan().expect("a large budget");
+            let live = plan.estimates.iter().filter(|e| e.within_budget && e.hot_micros < 20.0);
+            for estimate in live.step_by(if measuring { 4 } else { 40 }) {
+                let name = format!("{kind} {}", estimate.name);
+                time(&name, &fingerprints, &estimate.scheme, Some(&sample));
+            }
         }
     }
 }
@@ -73,11 +81,10 @@ fn time(name: &str, fingerprints: &[u64], scheme: &Scheme, sample: Option<&Sampl
         .for_each(|&value| builder.push_bare(Fingerprint::new(value)).expect("a bare value"));
     let store = builder.finish().expect("the store fits the disk");
     store.warm(Warm::All).expect("the store is whole");
-    let name = if sample.is_some() { format!("crowded {name}") } else { name.to_owned() };
     for k in 0..=7 {
         let mut request = PlanRequest::new(store.info().fingerprint_count(), k);
         request.sample = sample.cloned();
-        let estimate = request.estimate(&name, scheme).expect("a distance");
+        let estimate = request.estimate(name, scheme).expect("a distance");
         row(&store, &queries, &estimate, k);
     }
 }
@@ -102,17 +109,18 @@ fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
     let nanos = rounds.fold(f64::INFINITY, f64::min);
     let (_, probes, candidates) = ask(&mut searcher, queries, k);
     println!(
-        "{n}\t{name}\t{k}\t{way}\t{nanos:.1}\t{expected:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.3}\t{}\t{probes:.2}\t{candidates:.3}",
+        "{n}\t{name}\t{k}\t{way}\t{nanos:.1}\t{expected:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.3}\t{}\t{probes:.2}\t{candidates:.3}",
         footprint(store, &tables),
         effort.tables,
         effort.probes,
         effort.lines,
         effort.blocks,
         effort.windows,
+        effort.whole_windows,
         effort.ranges,
         effort.heads_passed,
         effort.heads_compared,
-        effort.long_gaps,
+        effort.extra_bytes,
         effort.candidates,
         effort.scanned,
     );

@@ -15,7 +15,7 @@ import sys
 import numpy
 from scipy.optimize import lsq_linear
 
-STEPS = ["query", "table", "probe", "block", "window", "range", "head_passed", "head_compared", "long_gap",
+STEPS = ["query", "table", "probe", "block", "window", "whole_window", "range", "head_passed", "head_compared", "extra_byte",
          "candidate", "scanned"]
 # Rows cannot tell a look-up from what follows it; without this one may come out free.
 LEAST = {"probe": 3, "block": 2, "window": 12, "range": 5}
@@ -46,8 +46,9 @@ def main():
         number = {name: float(row[name]) for name in row if name not in ("scheme", "way")}
         # The queries are not all stored ones, as the expected steps have it.
         found = number["work_candidates"]
-        steps = [1, number["tables"], number["probes"], number["blocks"], number["windows"], number["ranges"],
-                 number["heads_passed"], number["heads_compared"], number["long_gaps"], found,
+        steps = [1, number["tables"], number["probes"], number["blocks"], number["windows"], number["whole_windows"],
+                 number["ranges"],
+                 number["heads_passed"], number["heads_compared"], number["extra_bytes"], found,
                  number["scanned"]]
         # As UnitCosts::nanos has it.
         waited = 3 * 12 if number["probes"] else 0

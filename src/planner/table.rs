@@ -4,7 +4,7 @@ use crate::bits::packing::GUARD_LEN;
 use crate::checksum::PAGE_LEN;
 use crate::format::heads::{LONG_BLOCK_MIN, RESTART_INTERVAL, RESTART_LEN};
 use crate::format::prefix_index::{self, BLOCKS_PER_LINE, NARROW_MAX, WIDE_LINE_LEN};
-use crate::scheme::{Density, TableShape, cut};
+use crate::scheme::{Density, TableShape, cut, extra_len};
 
 /// Groups of a sample below this are too small to call them crowded.
 const CROWD_MIN: usize = 8;
@@ -88,7 +88,7 @@ impl TableEstimate {
         let gaps_len = (0..)
             .zip(&gaps_of_bits)
             .map(|(bits, &count): (u32, _)| f64::from(cut::head_len(bits, tail_bits)) * count);
-        let heads_len = gaps_len.sum::<f64>() + crowding.restarts_len;
+        let heads_len = gaps_len.clone().sum::<f64>() + crowding.restarts_len;
         let lines_len = prefix_index::section_len(block_bits) as f64;
         let tails_len = match tail_bits {
             0 => 0.0,
@@ -97,9 +97,7 @@ impl TableEstimate {
         let sections = [lines_len, tails_len, heads_len, crowding.wide_len];
         let pages: f64 = sections.iter().map(|len| (len / PAGE_LEN as f64).ceil()).sum();
         let head_bits = 64 - tail_bits;
-        let long_gaps =
-            (0..).zip(&gaps_of_bits).filter(|&(bits, _)| cut::head_len(bits, tail_bits) > 1);
-        let long_share = long_gaps.map(|(_, count)| count).sum::<f64>() / n.max(1.0);
+        let extra_len = extra_len(gaps_len.clone().sum(), value_count);
         let hot_len = lines_len + heads_len + crowding.wide_len;
         TableEstimate {
             shape: TableShape {
@@ -108,7 +106,7 @@ impl TableEstimate {
                 head_bits,
                 value_count,
                 hot_len,
-                long_share,
+                extra_len,
                 density,
             },
             heads_len,

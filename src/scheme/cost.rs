@@ -25,14 +25,16 @@ pub struct UnitCosts {
     pub block: f64,
     /// To sum 64 bytes of heads at once and compare the sums.
     pub window: f64,
+    /// To take all its sums whole.
+    pub whole_window: f64,
     /// To look for a range of heads in a block.
     pub range: f64,
     /// To pass over a head.
     pub head_passed: f64,
     /// To decode and compare a head.
     pub head_compared: f64,
-    /// To read a gap of several bytes, beyond what the head takes.
-    pub long_gap: f64,
+    /// To read a byte of a gap beyond the first.
+    pub extra_byte: f64,
     /// To compare a candidate, its tail being near.
     pub candidate: f64,
     /// To decode and compare a value in a pass over a table.
@@ -47,19 +49,20 @@ pub struct UnitCosts {
 impl UnitCosts {
     /// Those that are shipped.
     pub const SHIPPED: UnitCosts = UnitCosts {
-        query: 42.9,
-        table: 63.0,
-        probe: 5.7,
-        block: 2.7,
+        query: 63.9,
+        table: 50.2,
+        probe: 4.9,
+        block: 2.0,
         window: 12.0,
+        whole_window: 53.4,
         range: 5.0,
-        head_passed: 0.6,
-        head_compared: 1.6,
-        long_gap: 6.0,
-        candidate: 15.9,
-        scanned: 5.4,
+        head_passed: 0.35,
+        head_compared: 0.67,
+        extra_byte: 0.2,
+        candidate: 10.8,
+        scanned: 5.5,
         // The last three from two tables of 10^8 fingerprints, whose queries took 2.9 us.
-        touch: [0.0, 0.8, 1.0, 4.9, 8.0, 14.5, 22.0],
+        touch: [0.0, 0.3, 1.6, 3.9, 8.0, 14.5, 22.0],
         cold_page: 60_000.0,
     };
 
@@ -75,10 +78,11 @@ impl UnitCosts {
             + self.probe * effort.probes
             + self.block * effort.blocks
             + self.window * effort.windows
+            + self.whole_window * effort.whole_windows
             + self.range * effort.ranges
             + self.head_passed * effort.heads_passed
             + self.head_compared * effort.heads_compared
-            + self.long_gap * effort.long_gaps
+            + self.extra_byte * effort.extra_bytes
             + self.candidate * effort.candidates
             + self.scanned * effort.scanned
             + self.touch_at(footprint) * touched
@@ -102,10 +106,11 @@ impl UnitCosts {
             &mut self.probe,
             &mut self.block,
             &mut self.window,
+            &mut self.whole_window,
             &mut self.range,
             &mut self.head_passed,
             &mut self.head_compared,
-            &mut self.long_gap,
+            &mut self.extra_byte,
             &mut self.candidate,
         ] {
             *cost *= factor;
@@ -142,10 +147,11 @@ impl UnitCosts {
             ("probe".into(), &mut self.probe),
             ("block".into(), &mut self.block),
             ("window".into(), &mut self.window),
+            ("whole_window".into(), &mut self.whole_window),
             ("range".into(), &mut self.range),
             ("head_passed".into(), &mut self.head_passed),
             ("head_compared".into(), &mut self.head_compared),
-            ("long_gap".into(), &mut self.long_gap),
+            ("extra_byte".into(), &mut self.extra_byte),
             ("candidate".into(), &mut self.candidate),
             ("scanned".into(), &mut self.scanned),
             ("cold_page".into(), &mut self.cold_page),

@@ -117,6 +117,14 @@ impl Density {
         ways_to_flip(&self.odds[..bits.min(64) as usize], flips)
     }
 
+    /// The share of values that differ from a query in at most so many of the bits from one on to another; of no
+    /// bits, all.
+    pub(crate) fn share_near(&self, start: u32, end: u32, flips: u32) -> f64 {
+        let odds = self.odds.get(start as usize..end.min(64) as usize).unwrap_or_default();
+        let agree: f64 = odds.iter().map(|odds| 1.0 / (1.0 + odds)).product();
+        agree * ways_to_flip(odds, flips).iter().sum::<f64>()
+    }
+
     /// How many neighbours have so many flips, 0 to `radius`, in the leading `bits`.
     pub(crate) fn neighbours(&self, bits: u32, radius: u32) -> Vec<f64> {
         let mut counts = vec![0.0; radius as usize + 1];

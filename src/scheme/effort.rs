@@ -14,11 +14,12 @@ const RANGES_PER_HALVING: f64 = 0.4;
 const HEADS_IN_GROUP: f64 = 8.0;
 /// Blocks with more values have points to start from, and are searched for ranges.
 pub(crate) const PLAIN_VALUES_MAX: u64 = 256;
-/// Where heads have more bits than this below the name of the block, gaps of three bytes and more are common, of
-/// which the third is added by itself.
-const NARROW_INNER_BITS: u32 = 15;
 /// Bytes of heads that are summed at once.
 const WINDOW_LEN: f64 = 64.0;
+/// Of those sums only the lowest byte is looked at first.
+const GLANCE_BITS: u32 = 8;
+/// Where more heads of a window than this seem near by it, all its sums are taken whole.
+const SEEM_NEAR_MAX: f64 = 6.0;
 
 /// The steps of one query, expected or counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,14 +35,16 @@ pub struct Effort {
     pub blocks: f64,
     /// Windows of 64 bytes of heads that are summed at once, in the blocks where that can be done.
     pub windows: f64,
+    /// Those among them of which all sums are taken whole, as the lowest byte of many seems near.
+    pub whole_windows: f64,
     /// Ranges of heads looked for in the other blocks.
     pub ranges: f64,
     /// Heads passed over on the way to a range.
     pub heads_passed: f64,
     /// Heads decoded and compared one by one.
     pub heads_compared: f64,
-    /// Gaps of several bytes among those of the heads passed over or compared, and in windows of wide heads.
-    pub long_gaps: f64,
+    /// Bytes beyond the first of gaps, of the heads passed over or compared and of those in windows.
+    pub extra_bytes: f64,
     /// Values whose tail is fetched and compared.
     pub candidates: f64,
     /// Values compared in a pass over a table.
@@ -55,10 +58,11 @@ impl AddAssign for Effort {
         self.lines += other.lines;
         self.blocks += other.blocks;
         self.windows += other.windows;
+        self.whole_windows += other.whole_windows;
         self.ranges += other.ranges;
         self.heads_passed += other.heads_passed;
         self.heads_compared += other.heads_compared;
-        self.long_gaps += other.long_gaps;
+        self.extra_bytes += other.extra_bytes;
         self.candidates += other.candidates;
         self.scanned += other.scanned;
     }
@@ -75,8 +79,8 @@ pub(crate) struct TableShape {
     pub(crate) value_count: u64,
     /// Bytes that probes touch in no order: index and heads.
     pub(crate) hot_len: f64,
-    /// The share of gaps between heads that take several bytes.
-    pub(crate) long_share: f64,
+    /// Bytes of a gap between heads beyond the first.
+    pub(crate) extra_len: f64,
     pub(crate) density: Density,
 }
 
@@ -89,7 +93,7 @@ impl TableShape {
         let crowded = crowded.then(|| self.density.crowded(self.block_bits));
         TableShape {
             density: Density::of_cut(bits, needed, crowded),
-            long_share: long_share(heads_len, self.value_count),
+            extra_len: extra_len(heads_len, self.value_count),
             ..self.clone()
         }
     }
@@ -126,11 +130,13 @@ impl TableShape {
             let flipped = self.density.ways(inner, spare).iter().sum::<f64>();
             let in_ranges = in_range * ways * flipped;
             if held + at_home <= PLAIN_VALUES_MAX as f64 {
-                effort.windows += blocks * windows(held * (1.0 + self.long_share));
-                if self.head_bits - self.block_bits > NARROW_INNER_BITS {
-                    effort.long_gaps += blocks * (held + at_home) * self.long_share;
-                }
-                effort.heads_compared += in_ranges + at_home;
+                let windows = blocks * windows(held * (1.0 + self.extra_len));
+                let near = blocks * held * self.seems_near(spare);
+                let whole = whole_share(near / windows);
+                effort.windows += windows;
+                effort.whole_windows += windows * whole;
+                effort.heads_compared += near.max(in_ranges) * (1.0 - whole) + at_home;
+                effort.extra_bytes += blocks * (held + at_home) * self.extra_len;
                 continue;
             }
             let ranges = combinations_up_to(inner, spare);
@@ -159,12 +165,18 @@ impl TableShape {
             effort.heads_compared += (in_ranges + group).min(blocks * ranges * held) + at_home;
         }
         if effort.windows == 0.0 {
-            effort.long_gaps += self.long_share * (effort.heads_passed + effort.heads_compared);
+            effort.extra_bytes += self.extra_len * (effort.heads_passed + effort.heads_compared);
         }
         effort.lines += self.lines(radius);
         let within = self.density.within((self.prefix_bits, radius), (self.head_bits, k), n);
         effort.candidates = within + own;
         effort
+    }
+
+    /// The share of the values in a block whose lowest byte is near that of a query with so many flips.
+    fn seems_near(&self, flips: u32) -> f64 {
+        let start = self.head_bits.saturating_sub(GLANCE_BITS).max(self.block_bits);
+        self.density.share_near(start, self.prefix_bits.min(self.head_bits), flips)
     }
 
     /// Flips of the lowest bits that name a block stay in one line of the index.
@@ -211,9 +223,15 @@ fn windows(len: f64) -> f64 {
     1.0 + (1..8).map(begun).sum::<f64>()
 }
 
-/// The share of long gaps as the length of the heads tells it: bytes beyond one for each value.
-pub(crate) fn long_share(heads_len: f64, value_count: u64) -> f64 {
-    (heads_len / value_count.max(1) as f64 - 1.0).clamp(0.0, 1.0)
+/// The share of windows in which more heads seem near than a few, if so many do in each.
+fn whole_share(near: f64) -> f64 {
+    // They spread like counts.
+    1.0 / (1.0 + (1.702 * (SEEM_NEAR_MAX + 0.5 - near) / near.sqrt().max(0.5)).exp())
+}
+
+/// Bytes of a gap beyond the first, as the length of the heads tells it.
+pub(crate) fn extra_len(heads_len: f64, value_count: u64) -> f64 {
+    (heads_len / value_count.max(1) as f64 - 1.0).max(0.0)
 }
 
 #[cfg(test)]
@@ -229,7 +247,7 @@ mod tests {
             head_bits,
             value_count,
             hot_len: 0.0,
-            long_share: 0.0,
+            extra_len: 0.0,
             density: Density::uniform(),
         }
     }

@@ -21,7 +21,7 @@ pub(crate) use density::{Crowded, Density};
 pub use effort::Effort;
 #[cfg(all(test, feature = "build"))]
 pub(crate) use effort::PLAIN_VALUES_MAX;
-pub(crate) use effort::{TableShape, VALUES_PER_RANGE, long_share};
+pub(crate) use effort::{TableShape, VALUES_PER_RANGE, extra_len};
 pub use families::FAMILY_NAMES;
 pub(crate) use radii::{Choice, Terms, Way};
 

@@ -198,7 +198,7 @@ mod tests {
             head_bits,
             value_count,
             hot_len: 1.2 * value_count as f64,
-            long_share: 0.0,
+            extra_len: 0.0,
             density: super::super::Density::uniform(),
         };
         let shapes: Vec<TableShape> = masks.iter().map(shape).collect();

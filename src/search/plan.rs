@@ -7,7 +7,7 @@ use crate::format::header::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_LINE, WIDE_LINE_LEN};
 use crate::scheme::{
     Choice, Crowded, Density, Effort, Radius, TableShape, Terms, UnitCosts, Way,
-    combinations_up_to, cut, long_share,
+    combinations_up_to, cut, extra_len,
 };
 use crate::section::TableIndex;
 use crate::segment::{Mapped, Table};
@@ -51,7 +51,7 @@ fn shapes(segment: &Mapped) -> Vec<TableShape> {
             head_bits,
             value_count,
             hot_len: (table.lines.len + table.heads.len) as f64,
-            long_share: long_share(table.heads.len as f64, value_count),
+            extra_len: extra_len(table.heads.len as f64, value_count),
             density: Density::of_cut((prefix_bits, block_bits, head_bits), needed, crowded),
         }
     };

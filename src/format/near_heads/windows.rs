@@ -32,17 +32,16 @@ impl Window<'_> {
     /// The sum of the gaps that end at these bits or before: all bits up to one that ends a gap.
     #[inline(always)]
     fn sum_to(&self, upto: u64, sum: &impl SumFn) -> u64 {
+        // Bytes that are the first part of a gap, the second, and so on: nearly all of them are one of these two.
         let second = self.open << 1;
         let third = second & self.open << 2;
         let ones = sum(self.bytes, upto & !second);
         let mut total = ones + (sum(self.bytes, upto & second & !third) << 7);
-        let mut third = third & upto;
-        while third != 0 {
-            let at = third.trailing_zeros();
-            let before = (self.open << (64 - at)).leading_ones();
-            let byte = self.bytes.get(at as usize).copied().unwrap_or_default();
-            total += u64::from(byte & 0x7f) << (7 * before);
-            third &= third - 1;
+        let (mut later, mut before) = (third & upto, 2);
+        while later != 0 {
+            let next = later & self.open << (before + 1);
+            total += sum(self.bytes, later & !next) << (7 * before);
+            (later, before) = (next, before + 1);
         }
         total
     }
@@ -116,7 +115,7 @@ impl Window<'_> {
         let mut near = near & self.ends;
         let low_sum =
             |bit: u64| sums.get(bit.trailing_zeros() as usize).copied().unwrap_or_default();
-        // Gaps of three bytes, even 64 of them, stay within 32 bits; from longer ones on the sum is taken anew.
+        // Gaps of three bytes, even 64 of them, stay within 32 bits; after longer ones the sum is taken anew.
         let mut long = self.ends & self.open << 1 & self.open << 2 & self.open << 3;
         let (mut whole, mut since) = (0, 0);
         // Pushed one by one, each would wait for the length that the one before it left in memory.
@@ -125,10 +124,11 @@ impl Window<'_> {
         let slots = found.get_mut(start..).unwrap_or_default();
         while near != 0 {
             let bit = near & near.wrapping_neg();
-            while long & (bit | (bit - 1)) != 0 {
-                let end = long & long.wrapping_neg();
+            let longs = long & (bit | (bit - 1));
+            if longs != 0 {
+                let end = 1 << (63 - longs.leading_zeros());
                 (whole, since) = (self.sum_to(end | (end - 1), &lanes.sum), low_sum(end));
-                long ^= end;
+                long ^= longs;
             }
             let inner = self.inner + whole + u64::from(low_sum(bit).wrapping_sub(since));
             let head = needle.head_in(block, inner);
