@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn, find_with};
-use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
+use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn};
+use super::{Needle, WINDOW_LEN};
 
 /// Sums of 32 bits that fill a register.
 const PART_LEN: usize = 16;
@@ -15,33 +15,7 @@ pub(super) fn is_available() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// Adds the near heads of all jobs.
-///
-/// # Safety
-///
-/// The processor must have what [`is_available`] asks for.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-#[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
-    find_with(heads, jobs, needle, out, &lanes(needle));
-}
-
-/// Adds the near heads of a stretch.
-///
-/// # Safety
-///
-/// As of [`find`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-#[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn search(
-    heads: &[u8],
-    stretch: &mut Stretch,
-    needle: Needle,
-    found: &mut Vec<NearHead>,
-    enough: usize,
-) -> Progress {
-    windows::search_with(heads, stretch, needle, found, enough, &lanes(needle))
-}
+super::acts!("avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt");
 
 /// What both acts are made of.
 #[inline]

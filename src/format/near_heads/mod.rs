@@ -33,6 +33,47 @@ use crate::section::{BlockIndex, Rank};
 pub(crate) use kernel::Kernel;
 use looks::Again;
 
+/// The two acts of a module that has `lanes`, compiled for instructions that not every processor has.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+macro_rules! acts {
+    ($features:literal) => {
+        /// Adds the near heads of all jobs.
+        ///
+        /// # Safety
+        ///
+        /// The processor must have what [`is_available`] asks for.
+        #[target_feature(enable = $features)]
+        #[expect(unsafe_code, reason = "instructions that not every processor has")]
+        pub(super) unsafe fn find(
+            heads: &[u8],
+            jobs: &[super::Job],
+            needle: Needle,
+            out: &mut super::NearHeads,
+        ) {
+            super::looks::find_with(heads, jobs, needle, out, &lanes(needle));
+        }
+
+        /// Adds the near heads of a stretch.
+        ///
+        /// # Safety
+        ///
+        /// As of [`find`].
+        #[target_feature(enable = $features)]
+        #[expect(unsafe_code, reason = "instructions that not every processor has")]
+        pub(super) unsafe fn search(
+            heads: &[u8],
+            stretch: &mut super::Stretch,
+            needle: Needle,
+            found: &mut Vec<super::NearHead>,
+            enough: usize,
+        ) -> super::Progress {
+            super::windows::search_with(heads, stretch, needle, found, enough, &lanes(needle))
+        }
+    };
+}
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+use acts;
+
 /// Bytes of gaps that are summed at once.
 const WINDOW_LEN: usize = 64;
 

@@ -8,8 +8,8 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn, find_with};
-use super::{Job, NearHead, NearHeads, Needle, Progress, Stretch, WINDOW_LEN, windows};
+use super::looks::{AllFn, BitsFn, Glance, GlanceFn, Lanes, NearSums, SumFn};
+use super::{Needle, WINDOW_LEN};
 
 /// Byte `i` of register `j` is byte `4 * i + j` of a window.
 type Dealt = [uint8x16_t; 4];
@@ -23,33 +23,7 @@ pub(super) fn is_available() -> bool {
     is_aarch64_feature_detected!("neon")
 }
 
-/// Adds the near heads of all jobs.
-///
-/// # Safety
-///
-/// The processor must have what [`is_available`] asks for.
-#[target_feature(enable = "neon")]
-#[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn find(heads: &[u8], jobs: &[Job], needle: Needle, out: &mut NearHeads) {
-    find_with(heads, jobs, needle, out, &lanes(needle));
-}
-
-/// Adds the near heads of a stretch.
-///
-/// # Safety
-///
-/// As of [`find`].
-#[target_feature(enable = "neon")]
-#[expect(unsafe_code, reason = "instructions that not every processor has")]
-pub(super) unsafe fn search(
-    heads: &[u8],
-    stretch: &mut Stretch,
-    needle: Needle,
-    found: &mut Vec<NearHead>,
-    enough: usize,
-) -> Progress {
-    windows::search_with(heads, stretch, needle, found, enough, &lanes(needle))
-}
+super::acts!("neon");
 
 /// What both acts are made of.
 #[inline]
