@@ -123,7 +123,7 @@ mod tests {
             let heads: Vec<NearHead> = (0..).zip(&values).map(near_head).collect();
             let near = |&at: &u8| (values[usize::from(at)] ^ needle).count_ones() <= k;
             let expected: Vec<u8> = (0..values.len().min(AT_ONCE) as u8).filter(near).collect();
-            for kernel in [Kernel::Portable, Kernel::detect()] {
+            for kernel in Kernel::all() {
                 let mut found = [0; AT_ONCE];
                 let tails = Packed { bytes: &bytes, width };
                 let count = kernel.find_values(tails, &heads, Permuted(needle), k, &mut found);

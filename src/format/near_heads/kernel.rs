@@ -39,6 +39,20 @@ impl Kernel {
         Kernel::Portable
     }
 
+    /// All that this processor has.
+    #[cfg(all(test, feature = "build"))]
+    pub(crate) fn all() -> Vec<Self> {
+        let mut kernels = vec![Kernel::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            kernels.extend(avx2::is_available().then_some(Kernel::Avx2));
+            kernels.extend(avx512::is_available().then_some(Kernel::Avx512));
+        }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        kernels.extend(neon::is_available().then_some(Kernel::Neon));
+        kernels
+    }
+
     /// Adds the near heads of all jobs to `out`; `heads` starts where the heads section does.
     ///
     /// Long blocks are handed back: who knows their restart points asks for stretches.

@@ -6,18 +6,6 @@ use super::*;
 use crate::format::heads::LONG_BLOCK_MIN;
 use crate::varint;
 
-fn kernels() -> Vec<Kernel> {
-    let mut kernels = vec![Kernel::Portable];
-    #[cfg(target_arch = "x86_64")]
-    {
-        kernels.extend(avx2::is_available().then_some(Kernel::Avx2));
-        kernels.extend(avx512::is_available().then_some(Kernel::Avx512));
-    }
-    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-    kernels.extend(neon::is_available().then_some(Kernel::Neon));
-    kernels
-}
-
 /// The near heads of gaps after `inner`, and where the values end; `None` where a kernel must hand them back.
 fn slow(
     bytes: &[u8],
@@ -76,7 +64,7 @@ fn has_room(file: &[u8], start: usize, end: usize) -> bool {
 
 /// Each job by itself against a walk; then all at once, which must come to the same.
 fn check(file: &[u8], jobs: &[Job], needle: Needle) {
-    for kernel in kernels() {
+    for kernel in Kernel::all() {
         let (mut heads, mut left) = (Vec::new(), Vec::new());
         for (number, job) in jobs.iter().enumerate() {
             let alone = check_job(kernel, file, job, needle);
@@ -207,7 +195,7 @@ proptest! {
 
 #[test]
 fn a_stretch_ends_above_its_last_head() {
-    for kernel in kernels() {
+    for kernel in Kernel::all() {
         let file = [1_u8; 512];
         let start = Stretch {
             block: BlockIndex(5),
