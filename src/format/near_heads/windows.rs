@@ -193,7 +193,10 @@ pub(super) fn search_with(
         let ends = u64::MAX >> (WINDOW_LEN as u64).saturating_sub(left) & !open;
         // A gap that goes on behind the window is left for the next one.
         let taken = u64::from(64 - ends.leading_zeros());
-        if ends == 0 || (left <= WINDOW_LEN as u64 && taken != left) {
+        let value_count = u64::from(ends.count_ones());
+        // More gaps than values are handed back before the first that is too many.
+        let too_many = stretch.rank_end.saturating_sub(stretch.rank) < value_count;
+        if ends == 0 || (left <= WINDOW_LEN as u64 && taken != left) || too_many {
             return Progress::HandedBack;
         }
         let upto = u64::MAX >> (64 - taken);
@@ -214,7 +217,7 @@ pub(super) fn search_with(
             window.add_near_of_any(perhaps, stretch.block, stretch.spare, needle, found, lanes);
         }
         stretch.start += taken;
-        stretch.rank += u64::from(ends.count_ones());
+        stretch.rank += value_count;
         if stretch.start < stretch.end {
             stretch.inner = after;
             if after > stretch.last {
