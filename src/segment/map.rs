@@ -89,10 +89,15 @@ impl Mapped {
     #[cfg(unix)]
     fn advise_table(&self, table: &Table, advice: memmap2::Advice) {
         for place in [&table.lines, &table.tails, &table.heads, &table.wide_lines] {
-            let (offset, len) = (place.offset as usize, place.len as usize);
-            // It is advice: where it is refused, reading only takes longer.
-            let _ = self.data().map().advise_range(advice, offset, len);
+            self.advise(place, advice);
         }
+    }
+
+    #[cfg(unix)]
+    fn advise(&self, place: &SectionPlace, advice: memmap2::Advice) {
+        let (offset, len) = (place.offset as usize, place.len as usize);
+        // It is advice: where it is refused, reading only takes longer.
+        let _ = self.data().map().advise_range(advice, offset, len);
     }
 
     /// Asks the system for the pages of some bytes that will soon be read, unless they were checked
@@ -115,19 +120,17 @@ impl Mapped {
     }
 
     /// Tells the system that a section is about to be read from first to last, and to stay in memory: in
-    /// large pages, where it has such for files. Where it refuses, reading only takes longer.
+    /// large pages, where it has such for files.
     pub(crate) fn expect_to_keep(&self, place: &SectionPlace) {
         #[cfg(unix)]
         {
-            let range = (place.offset as usize, place.len as usize);
-            let advise = |advice| self.data().map().advise_range(advice, range.0, range.1);
             // Linux then reads 2 MiB at a time into one page, on file systems that can do so; asked to read ahead by
             // `WillNeed`, it would take small pages. Queries of 10^7 fingerprints take a fifth less in large ones.
             #[cfg(target_os = "linux")]
-            let _ = advise(memmap2::Advice::HugePage);
+            self.advise(place, memmap2::Advice::HugePage);
             #[cfg(not(target_os = "linux"))]
-            let _ = advise(memmap2::Advice::WillNeed);
-            let _ = advise(memmap2::Advice::Sequential);
+            self.advise(place, memmap2::Advice::WillNeed);
+            self.advise(place, memmap2::Advice::Sequential);
         }
         #[cfg(not(unix))]
         let _ = place;
@@ -136,11 +139,7 @@ impl Mapped {
     /// Tells the system that single pages of a section will be read again.
     pub(crate) fn expect_queries(&self, place: &SectionPlace) {
         #[cfg(unix)]
-        let _ = self.data().map().advise_range(
-            memmap2::Advice::Random,
-            place.offset as usize,
-            place.len as usize,
-        );
+        self.advise(place, memmap2::Advice::Random);
         #[cfg(not(unix))]
         let _ = place;
     }
