@@ -1,17 +1,35 @@
 //! Readers that hold files, merges that are interrupted or slowed down, and file systems without room or locks.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::disk::faults;
+use crate::watch::Observer;
+
+/// The store of [`make`] in a folder of its own, which goes with the first.
+fn made() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    (folder, path)
+}
+
+/// Lets what it watches go on so many times, and then ends it.
+fn goes_on(times: u32) -> Observer {
+    let count = AtomicU32::new(0);
+    Observer::new(move |_| match count.fetch_add(1, Ordering::Relaxed) >= times {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    })
+}
 
 /// A reader that holds the files of a state goes on, and they are removed by the first writer after it.
 #[test]
 fn files_that_a_reader_holds_stay_until_it_lets_go() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    make(&path);
+    let (_folder, path) = made();
     let expected = all_records(&path);
     let reader = Store::open(&path).unwrap();
     let held: Vec<PathBuf> = reader.info().segments.iter().map(|of| of.path.clone()).collect();
@@ -37,24 +55,13 @@ fn files_that_a_reader_holds_stay_until_it_lets_go() {
 /// An interrupted merge leaves the store as it was, with what was merged before.
 #[test]
 fn an_interrupted_compaction_changes_nothing() {
-    use std::ops::ControlFlow;
-
-    use crate::watch::Observer;
-
     let pristine = pristine();
     let folder = site(pristine.path());
     let path = folder.path().join("store.fps");
     let before = all_records(&path);
     for ends_at in 0..8 {
-        let count = std::sync::atomic::AtomicU32::new(0);
-        let observer = Observer::new(move |_| {
-            match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= ends_at {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
         let mut options = options();
-        options.observer = Some(observer);
+        options.observer = Some(goes_on(ends_at));
         let mut writer = Writer::with_options(&path, options).unwrap();
         let done = writer.compact(&Compaction::One);
         drop(writer);
@@ -71,24 +78,12 @@ fn an_interrupted_compaction_changes_nothing() {
 /// At a byte a second it would take a day; but it asks in its pauses whether to go on.
 #[test]
 fn a_slow_compaction_ends_when_it_is_told_to() {
-    use std::ops::ControlFlow;
-
-    use crate::watch::Observer;
-
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    make(&path);
+    let (_folder, path) = made();
     let before = all_records(&path);
     for ends_at in [1, 3, 9] {
-        let count = std::sync::atomic::AtomicU32::new(0);
         let mut options = options();
         options.max_rate = Some(1);
-        options.observer = Some(Observer::new(move |_| {
-            match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= ends_at {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        }));
+        options.observer = Some(goes_on(ends_at));
         let done = Compactor::with_options(&path, options).unwrap().compact(&Compaction::One);
         assert!(matches!(done, Err(Error::Interrupted)), "{done:?}");
         assert_whole(&path, std::slice::from_ref(&before), false, &format!("{ends_at}"));
@@ -98,9 +93,7 @@ fn a_slow_compaction_ends_when_it_is_told_to() {
 /// A limit on the rate makes it take as long as it says.
 #[test]
 fn a_compaction_keeps_to_its_rate() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    make(&path);
+    let (_folder, path) = made();
     let len = Store::open(&path).unwrap().info().file_len();
     let mut options = options();
     options.max_rate = Some(len * 5);
@@ -113,9 +106,7 @@ fn a_compaction_keeps_to_its_rate() {
 
 #[test]
 fn a_disk_without_room_is_named_before_anything_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    make(&path);
+    let (_folder, path) = made();
     let mut writer = Writer::with_options(&path, options()).unwrap();
     let input = crate::InputEstimate { record_count: 1 << 50, ..Default::default() };
     assert!(matches!(writer.expect(&input, true), Err(Error::NoSpace { .. })));
@@ -127,9 +118,7 @@ fn a_disk_without_room_is_named_before_anything_is_written() {
 fn without_locks_there_are_readers_and_no_writers() {
     use std::io::ErrorKind;
 
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    make(&path);
+    let (folder, path) = made();
     let expected = all_records(&path);
     let names = || fs::read_dir(&path).unwrap().count();
     let before = names();
