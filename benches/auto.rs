@@ -1,6 +1,6 @@
-//! The scheme that the planner chooses, against every other it knows within the same budget:
-//! the table of the median times, for data of all kinds, n and k. Times are those that the thread
-//! ran, so other jobs on the machine disturb little.
+//! Compares the scheme that the planner chooses with every other scheme within the same budget.
+//! Prints a table of median times for all kinds of data, n and k. Times are CPU times of the
+//! thread, so other jobs on the machine disturb little.
 //!
 //!     cargo bench --bench auto                            # up to 10^6
 //!     FPSTORE_BENCH_N=10000000 cargo bench --bench auto   # one n; 0 for the shipped data alone
@@ -12,34 +12,24 @@ mod data;
 use std::collections::HashMap;
 use std::hint::black_box;
 
-use data::{Spread, query_mix};
-use fpstore::{
-    BuildOptions, Builder, Fingerprint, PlanRequest, Sampler, Scheme, SchemeEstimate, Searcher,
-    Store, Warm,
-};
+use data::{Counts, Spread, query_mix};
+use fpstore::plan::{PlanRequest, Sampler, SchemeEstimate};
+use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Warm};
 use tempfile::TempDir;
 
 const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// Enough to see that everything runs, when cargo tests rather than measures.
+/// The number of fingerprints under `cargo test`, which only checks that everything runs.
 const COUNT_IN_TESTS: usize = 2_000;
 const DISTANCES: std::ops::RangeInclusive<u32> = 1..=7;
 const QUERY_COUNT: usize = 3_000;
-/// Rounds in turn of all contenders, and then of the fastest among them.
+/// Rounds of all contenders in turn, and then of the fastest of them.
 const ROUNDS: usize = 3;
 const FINAL_ROUNDS: usize = 15;
 const FINALISTS: usize = 4;
 const ROUND_NANOS: f64 = 12e6;
 
 fn main() {
-    let measuring = std::env::args().any(|argument| argument == "--bench");
-    let chosen = std::env::var("FPSTORE_BENCH_N").ok().map(|text| {
-        text.parse().unwrap_or_else(|_| panic!("FPSTORE_BENCH_N is '{text}', expected a number"))
-    });
-    let counts = match chosen {
-        Some(count) => vec![count],
-        None if measuring => COUNTS.to_vec(),
-        None => vec![COUNT_IN_TESTS],
-    };
+    let Counts { counts, chosen, .. } = Counts::from_env(&COUNTS, COUNT_IN_TESTS);
     println!("| data | n | k | auto | us | expected | best other | us | auto / other | others |");
     println!("|---|---:|---:|---|---:|---:|---|---:|---:|---:|");
     let mut worst = 0.0_f64;
@@ -48,7 +38,7 @@ fn main() {
             worst = worst.max(compare(name, values));
         }
     }
-    if chosen.is_none_or(|count: usize| count == 0) {
+    if chosen.is_none_or(|count| count == 0) {
         for name in [
             "noto_emoji_phash64.hex",
             "pdq_video_frames_a.hex",
@@ -78,15 +68,19 @@ fn made(count: usize) -> Vec<(&'static str, Vec<u64>)> {
 fn shipped(name: &str) -> Vec<u64> {
     let path = format!("{}/tests/data/{name}.zst", env!("CARGO_MANIFEST_DIR"));
     let mut values = Vec::new();
-    fpstore::read_records(path.as_ref(), &fpstore::InputOptions::default(), |record| {
-        values.push(record.fingerprint.value());
-        Ok(())
-    })
+    fpstore::input::read_records(
+        path.as_ref(),
+        &fpstore::input::InputOptions::default(),
+        |record| {
+            values.push(record.fingerprint.value());
+            Ok::<(), fpstore::Error>(())
+        },
+    )
     .expect("the data are there");
     values
 }
 
-/// Stores of one data set by their masks, made when first asked for.
+/// Stores of one data set by their masks, made at the first use.
 struct Stores {
     values: Vec<u64>,
     folder: TempDir,
@@ -179,7 +173,7 @@ impl Contender {
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Nanoseconds a query; a round ends early if it takes long.
+    /// Nanoseconds per query; a round that takes long ends early.
     fn round(&mut self, queries: &[u64], k: u32) -> f64 {
         let start = clock::nanos();
         let mut asked = 0_u32;
@@ -197,12 +191,12 @@ impl Contender {
     }
 }
 
-/// All take part in the first turns; in later ones, who stays.
+/// All contenders take part in the first turns, and those with `stays` in later ones.
 fn take_turns(contenders: &mut [Contender], queries: &[u64], k: u32, rounds: usize) {
     let first = rounds == ROUNDS;
     for round in 0..rounds {
         for contender in contenders.iter_mut().filter(|c| first || c.stays) {
-            // Queries of each round are others, but the same for all.
+            // Each round has other queries, but all contenders get the same.
             let from = round * 997 % queries.len();
             let nanos = contender.round(&queries[from..], k);
             contender.nanos.push(nanos);

@@ -1,4 +1,4 @@
-//! A million queries at once, beside one after the other: medians of rounds in turn.
+//! A million queries in a batch, compared with one after the other: medians of rounds in turn.
 #![deny(unsafe_code)]
 
 mod data;
@@ -6,9 +6,8 @@ mod data;
 use std::time::Instant;
 
 use data::{Spread, count_name, query_mix};
-use fpstore::{
-    BatchMode, Builder, Error, Fingerprint, JoinOptions, Limits, Store, Warm, search_many,
-};
+use fpstore::join::{BatchMode, JoinOptions, search_many};
+use fpstore::{Builder, Error, Fingerprint, Limits, Store, Warm};
 
 const K: u32 = 3;
 const ROUNDS: usize = 5;
@@ -16,14 +15,9 @@ const ROUNDS: usize = 5;
 fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
     let asked = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
-    let count = match measuring {
-        true => asked("FPSTORE_BENCH_N").unwrap_or(10_000_000),
-        false => 10_000,
-    };
-    let queries = match measuring {
-        true => asked("FPSTORE_BENCH_QUERIES").unwrap_or(1_000_000),
-        false => 1000,
-    };
+    let count = if measuring { asked("FPSTORE_BENCH_N").unwrap_or(10_000_000) } else { 10_000 };
+    let queries =
+        if measuring { asked("FPSTORE_BENCH_QUERIES").unwrap_or(1_000_000) } else { 1000 };
     println!("| case | contender | queries a second, median | least to most | times one by one |");
     println!("|---|---|---:|---:|---:|");
     for spread in Spread::ALL {
@@ -85,8 +79,7 @@ fn compare(spread: Spread, count: usize, query_count: usize, rounds: usize) {
 }
 
 fn many(store: &Store, queries: &[Fingerprint], threads: usize, mode: BatchMode) -> u64 {
-    let mut options = JoinOptions::new(K);
-    options.threads = Some(threads);
+    let options = JoinOptions::new(K).threads(threads);
     let mut sum = 0;
     search_many(store, queries, &options, &Limits::default(), mode, |at, answer| {
         sum = answer.hits().fold(sum, |sum, hit| told(sum, queries[at], hit.fingerprint()));
@@ -96,12 +89,12 @@ fn many(store: &Store, queries: &[Fingerprint], threads: usize, mode: BatchMode)
     sum
 }
 
-/// Folds a match into a number that tells of all of them, in order.
+/// Adds a match to a checksum of all matches in order.
 fn told(sum: u64, query: Fingerprint, found: Fingerprint) -> u64 {
     (sum.rotate_left(5) ^ query.value()).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ found.value()
 }
 
-/// Least, median and most.
+/// Minimum, median and maximum.
 fn spread_of(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_unstable_by(f64::total_cmp);
     [0, values.len() / 2, values.len() - 1].map(|at| values[at])

@@ -39,8 +39,7 @@ fn main() {
 
 fn build(folder: &TempDir, fingerprints: &[u64]) -> Store {
     let scheme = Scheme::named("2", K).expect("two halves are a family");
-    let mut options = BuildOptions::default().scheme(scheme);
-    options.ids = IdPolicy::U64;
+    let options = BuildOptions::default().scheme(scheme).ids(IdPolicy::U64);
     let path = folder.path().join("bench.fps");
     let mut builder = Builder::with_options(path, options).expect("the directory is new");
     for (value, id) in fingerprints.iter().zip(0_u64..) {

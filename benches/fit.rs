@@ -1,5 +1,5 @@
-//! What queries take beside the steps that the cost model expects: a row for each scheme, n and
-//! k, from which the unit costs are fitted (`tools/fit_costs.py`).
+//! The time of queries and the steps that the cost model expects, a row for each scheme, n and k.
+//! `tools/fit_costs.py` fits the unit costs to these rows.
 //!
 //!     for run in 1 2 3; do cargo bench --bench fit > steps.$run.tsv; done
 //!     python3 tools/fit_costs.py steps.*.tsv
@@ -11,9 +11,9 @@ mod data;
 use std::hint::black_box;
 
 use data::{Spread, query_mix};
+use fpstore::plan::{Budget, Plan, PlanRequest, Sample, Sampler, SchemeEstimate};
 use fpstore::{
-    Budget, BuildOptions, Builder, Fingerprint, Plan, PlanRequest, Sample, Sampler, Scheme,
-    SchemeEstimate, Searcher, Section, Store, TableIndex, Warm,
+    BuildOptions, Builder, Fingerprint, Scheme, Searcher, Section, Store, TableIndex, Warm,
 };
 
 /// The schemes that are timed at each n.
@@ -23,18 +23,18 @@ const CASES: [(usize, &[&str]); 4] = [
     (1_000_000, &["1", "2", "3", "4", "6", "10", "14"]),
     (10_000_000, &["1", "2", "3", "4", "6"]),
 ];
-/// Enough to see that everything runs, when cargo tests rather than measures.
+/// The cases under `cargo test`, which only checks that everything runs.
 const CASES_IN_TESTS: [(usize, &[&str]); 1] = [(10_000, &["2", "4"])];
 const QUERY_COUNT: usize = 30_000;
 const ROUNDS: usize = 9;
-/// A round ends after so long, whether all queries were asked or not.
+/// A round ends after this time, even if some queries are left.
 const ROUND_NANOS: f64 = 25e6;
 
 fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
     let cases: &[(usize, &[&str])] = if measuring { &CASES } else { &CASES_IN_TESTS };
     println!(
-        "n\tscheme\tk\tway\tnanos\texpected\tfootprint\ttables\tprobes\tlines\tblocks\twindows\twhole_windows\tranges\t\
+        "n\tscheme\tk\tway\tnanos\texpected\tfootprint\ttables\tprobes\tlines\tblocks\tchunks\twhole_chunks\tranges\t\
          heads_passed\theads_compared\textra_bytes\tcandidates\tscanned\twork_probes\twork_candidates"
     );
     for &(count, schemes) in cases {
@@ -80,47 +80,47 @@ fn time(name: &str, fingerprints: &[u64], scheme: &Scheme, sample: Option<&Sampl
     let store = builder.finish().expect("the store fits the disk");
     store.warm(Warm::All).expect("the store is whole");
     for k in 0..=7 {
-        let mut request = PlanRequest::new(store.info().fingerprint_count(), k);
-        request.sample = sample.cloned();
+        let request = PlanRequest::new(store.info().fingerprint_count(), k);
+        let request = request.sample(sample.cloned());
         let estimate = request.estimate(name, scheme).expect("a distance");
         row(&store, &queries, &estimate, k);
     }
 }
 
 fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
-    let (name, effort) = (&estimate.name, estimate.effort);
+    let (name, steps) = (&estimate.name, estimate.estimate);
     let expected = estimate.hot_micros * 1000.0;
     let n = store.info().fingerprint_count();
     let plan = store.plans(k).expect("a distance").remove(0);
-    let (way, tables) = match &plan {
+    let (path, tables) = match &plan {
         Plan::Probe { tables, .. } => ("probe", tables.iter().map(|t| t.table).collect()),
         Plan::Scan { table, .. } => ("scan", vec![*table]),
         other => panic!("{other:?}"),
     };
-    // Estimates may be a bit off how tables are cut, and readers then take another way.
-    if (way == "scan") != estimate.radii.is_none() {
+    // Estimates may be a bit off how tables are cut, and readers then take another access path.
+    if (path == "scan") != estimate.radii.is_none() {
         return;
     }
     let mut searcher = store.searcher();
-    // The least: what disturbs a round only ever adds to it.
+    // The minimum, because disturbance only adds to the time of a round.
     let rounds = (0..ROUNDS).map(|_| ask(&mut searcher, queries, k).0);
     let nanos = rounds.fold(f64::INFINITY, f64::min);
     let (_, probes, candidates) = ask(&mut searcher, queries, k);
     println!(
-        "{n}\t{name}\t{k}\t{way}\t{nanos:.1}\t{expected:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.3}\t{}\t{probes:.2}\t{candidates:.3}",
+        "{n}\t{name}\t{k}\t{path}\t{nanos:.1}\t{expected:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.3}\t{}\t{probes:.2}\t{candidates:.3}",
         footprint(store, &tables),
-        effort.tables,
-        effort.probes,
-        effort.lines,
-        effort.blocks,
-        effort.windows,
-        effort.whole_windows,
-        effort.ranges,
-        effort.heads_passed,
-        effort.heads_compared,
-        effort.extra_bytes,
-        effort.candidates,
-        effort.scanned,
+        steps.tables,
+        steps.probes,
+        steps.lines,
+        steps.blocks,
+        steps.chunks,
+        steps.whole_chunks,
+        steps.ranges,
+        steps.heads_passed,
+        steps.heads_compared,
+        steps.extra_bytes,
+        steps.candidates,
+        steps.scanned,
     );
 }
 
@@ -135,13 +135,13 @@ fn footprint(store: &Store, tables: &[TableIndex]) -> u64 {
     sections.filter(|info| hot(&info.section)).map(|info| info.len).sum()
 }
 
-/// Nanoseconds, probes and candidates a query.
+/// Nanoseconds, probes and candidates per query.
 fn ask(searcher: &mut Searcher, queries: &[u64], k: u32) -> (f64, f64, f64) {
     let start = clock::nanos();
     let (mut asked, mut probes, mut candidates) = (0_u32, 0, 0);
     for &needle in queries {
         let answer = searcher.search(Fingerprint::new(needle), k).expect("the store is whole");
-        let work = black_box(&answer).outcome().work;
+        let work = black_box(&answer).outcome().stats;
         probes += work.probes;
         candidates += work.candidates;
         asked += 1;

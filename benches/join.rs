@@ -1,4 +1,5 @@
-//! All pairs within 3 bits, beside ten permuted and sorted copies: medians of rounds in turn.
+//! All pairs within 3 bits, compared with ten permuted and sorted copies: medians of rounds in
+//! turn.
 #![deny(unsafe_code)]
 
 mod data;
@@ -8,10 +9,8 @@ use std::fmt::Debug;
 use std::time::Instant;
 
 use data::{Spread, count_name};
-use fpstore::{
-    BuildOptions, Builder, ClusterMethod, Error, Fingerprint, JoinOptions, Scheme, Store, clusters,
-    near_pairs,
-};
+use fpstore::join::{ClusterMethod, JoinOptions, clusters, near_pairs};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 7;
@@ -41,18 +40,17 @@ fn main() {
     }
 }
 
-/// A store joined with memory for all of it, and with 1 GiB, or less where all of it takes less.
+/// Joins a store with memory for all of it, and with at most 1 GiB.
 fn bounded(count: usize, rounds: usize) {
     let folder = tempfile::tempdir().expect("the system gives a directory");
     let values = Spread::Clustered.fingerprints(count);
     let store = store_of(&folder, "all.fps", values.into_iter().zip(0..), false);
     let join = |memory: u64, threads| {
-        let mut options = JoinOptions::new(3);
-        (options.memory, options.threads) = (Some(memory), Some(threads));
+        let options = JoinOptions::new(3).memory(memory).threads(threads);
         let mut sum = Sum::default();
         near_pairs(&store, &options, |pairs| {
             pairs.iter().for_each(|pair| sum.add(pair.first.value(), pair.second.value()));
-            Ok(())
+            Ok::<(), Error>(())
         })
         .expect("the store is sound");
         sum
@@ -65,7 +63,8 @@ fn bounded(count: usize, rounds: usize) {
     take_turns(&format!("join/k3/{}/store", count_name(count)), &contenders, rounds);
 }
 
-/// Clusters of a tenth less values, and of as many with a million, or a tenth, equal ones among them.
+/// Clusters of values that are distinct up to a tenth, and of as many values of which a million, or
+/// a tenth, are equal.
 fn crowded(count: usize, rounds: usize) {
     let folder = tempfile::tempdir().expect("the system gives a directory");
     let equal = count / 10;
@@ -105,11 +104,10 @@ fn store_of(
     let path = folder.path().join(name);
     let mut builder = Builder::with_options(path, options).expect("the directory is new");
     for (value, id) in records {
-        match with_ids {
-            true => builder.push(Fingerprint::new(value), id),
-            false => builder.push_bare(Fingerprint::new(value)),
-        }
-        .expect("there is room");
+        let fingerprint = Fingerprint::new(value);
+        let pushed =
+            if with_ids { builder.push(fingerprint, id) } else { builder.push_bare(fingerprint) };
+        pushed.expect("there is space on the disk");
     }
     builder.finish().expect("the store fits the disk")
 }
@@ -137,7 +135,8 @@ fn compare(spread: Spread, count: usize, rounds: usize) {
 
 type Contender<'a, R> = (&'a str, &'a dyn Fn() -> R);
 
-/// Lets the contenders take turns; all must tell the same. Prints medians and the medians of ratios.
+/// Lets the contenders take turns; all must give the same result. Prints medians and the medians of
+/// ratios.
 fn take_turns<R: Copy + PartialEq + Debug>(
     case: &str,
     contenders: &[Contender<'_, R>],
@@ -164,12 +163,11 @@ fn take_turns<R: Copy + PartialEq + Debug>(
 }
 
 fn joined(fingerprints: &[Fingerprint], threads: usize) -> Sum {
-    let mut options = JoinOptions::new(3);
-    options.threads = Some(threads);
+    let options = JoinOptions::new(3).threads(threads);
     let mut sum = Sum::default();
     near_pairs(fingerprints, &options, |pairs| {
         pairs.iter().for_each(|pair| sum.add(pair.first.value(), pair.second.value()));
-        Ok(())
+        Ok::<(), Error>(())
     })
     .expect("values in memory can be joined");
     sum
@@ -188,7 +186,7 @@ impl Sum {
     }
 }
 
-/// Least, median and most.
+/// Minimum, median and maximum.
 fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

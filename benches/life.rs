@@ -1,4 +1,5 @@
-//! A store that grew in small batches, merged as it went, beside one built at once: bytes written, and queries.
+//! Compares a store that grew in small batches, with merges, with one built at once: bytes written
+//! and query times.
 #![deny(unsafe_code)]
 
 mod clock;
@@ -12,7 +13,7 @@ use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Write
 const K: u32 = 3;
 /// Records of a batch.
 const BATCH_LEN: usize = 1000;
-/// Odd, so that the median is one of them.
+/// Odd, so that the median is the time of one round.
 const ROUNDS: usize = 21;
 /// How often queries are timed while the store grows.
 const LOOKS: usize = 50;
@@ -30,12 +31,12 @@ fn main() {
     }
 }
 
-/// Who adds the batches.
+/// The writers that add the batches.
 #[derive(Clone, Copy, PartialEq)]
 enum Writers {
-    /// One writer, as `add --follow`.
+    /// One writer for all batches, as `add --follow` has.
     One,
-    /// A writer for each batch, as an `add` for each.
+    /// A new writer for each batch, as one `add` command per batch has.
     Each,
 }
 
@@ -49,13 +50,17 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let (grown, whole) = (folder.join("grown.fps"), folder.join("whole.fps"));
     let queries = query_mix(fingerprints, 30_000);
     let mut build = BuildOptions::default();
-    build.scheme = scheme.cloned().map_or(build.scheme, Into::into);
+    if let Some(scheme) = scheme {
+        build = build.scheme(scheme.clone());
+    }
     let whole = build_whole(&whole, build.clone(), fingerprints);
 
     Builder::with_options(&grown, build).and_then(Builder::finish).expect("a new directory");
     let before = written_by_process();
     let mut options = WriterOptions::default();
-    options.scheme = scheme.cloned().map(Into::into);
+    if let Some(scheme) = scheme {
+        options = options.scheme(scheme.clone());
+    }
     let open = || Writer::with_options(&grown, options.clone()).expect("the store was just made");
     let mut writer = open();
     let mut looks: Vec<f64> = Vec::new();
@@ -129,7 +134,7 @@ fn build_whole(path: &Path, options: BuildOptions, fingerprints: &[u64]) -> Stor
     builder.finish().expect("the disk has room")
 }
 
-/// Nanoseconds a query, in time of this thread, and how many matches there were.
+/// Nanoseconds of CPU time per query, and the number of matches.
 fn time(searcher: &mut Searcher, queries: &[u64]) -> (f64, usize) {
     let start = clock::nanos();
     let mut found = 0;
@@ -144,7 +149,7 @@ fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Bytes that this process has handed to the system to write, where it tells.
+/// Bytes that this process has written, where the system reports them.
 fn written_by_process() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/io").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("wchar: "))?;

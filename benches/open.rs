@@ -61,7 +61,7 @@ fn time_open(criterion: &mut Criterion, path: &Path, count: usize, queries: &[u6
             batch,
         );
     });
-    // Nothing changed since: the manifest is read and compared.
+    // Nothing has changed: a refresh reads and compares the manifest.
     let store = open();
     group.bench_function("refresh-unchanged", |bencher| {
         bencher.iter(|| store.refresh().expect("the store is whole"));

@@ -1,8 +1,8 @@
-//! The program building stores from files, beside `sort -u`: time, processor time, memory and
-//! temporary files, with memory to spare and with little.
+//! The program building stores from files, compared with `sort -u`: time, CPU time, memory and
+//! temporary files, with ample memory and with little.
 //!
-//! `FPSTORE_BENCH_N` sets the number of fingerprints, `FPSTORE_BENCH_DIR` where the files go,
-//! `FPSTORE_BENCH_MEMORY` what is little (512MiB).
+//! `FPSTORE_BENCH_N` sets the number of fingerprints, `FPSTORE_BENCH_DIR` the folder of the
+//! files, and `FPSTORE_BENCH_MEMORY` the little memory (512MiB).
 #![deny(unsafe_code)]
 
 mod data;
@@ -201,14 +201,14 @@ fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// What the process holds that is not mapped from files, where the system tells.
+/// Memory of the process that is not mapped from files, where the system reports it.
 fn anonymous_kib(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// User and system time of all children that have ended, where the system tells.
+/// User and system time of all children that have ended, where the system reports it.
 fn children_cpu_seconds() -> f64 {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();

@@ -1,7 +1,7 @@
 //! One query at a time, data in memory, one thread: fpstore, raw tables, a linear scan.
 //!
-//! Criterion times each alone. The table at the end lets them take turns over the same
-//! queries, so that a busy minute of the machine slows all of them.
+//! Criterion times each contender alone. For the table at the end they take turns over the same
+//! queries, so that other load of the machine slows all of them alike.
 //! `FPSTORE_BENCH_N=100000000` prints the table for that many fingerprints, and no more.
 #![deny(unsafe_code)]
 
@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use baseline::{LinearScan, Matches, RawBucketed};
 use criterion::Criterion;
-use data::{QUERY_COUNT, Spread, count_name, query_mix};
+use data::{Counts, QUERY_COUNT, Spread, count_name, query_mix};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Warm};
 use tempfile::TempDir;
 use turns::{Contender, Turns};
 
 const K: u32 = 3;
 const COUNTS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
-/// Enough to see that everything runs, when cargo tests rather than measures.
+/// The number of fingerprints under `cargo test`, which only checks that everything runs.
 const COUNT_IN_TESTS: usize = 10_000;
 /// Queries on which all must agree before they are timed.
 const CHECKED_COUNT: usize = 6_000;
@@ -29,15 +29,7 @@ const CHECKED_COUNT: usize = 6_000;
 const SCANNED_PER_ROUND: usize = 20_000_000;
 
 fn main() {
-    let measuring = std::env::args().any(|argument| argument == "--bench");
-    let chosen = std::env::var("FPSTORE_BENCH_N").ok().map(|text| {
-        text.parse().unwrap_or_else(|_| panic!("FPSTORE_BENCH_N is '{text}', expected a number"))
-    });
-    let counts = match chosen {
-        Some(count) => vec![count],
-        None if measuring => COUNTS.to_vec(),
-        None => vec![COUNT_IN_TESTS],
-    };
+    let Counts { counts, chosen, measuring } = Counts::from_env(&COUNTS, COUNT_IN_TESTS);
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(300))
@@ -119,7 +111,7 @@ impl Case {
         }
     }
 
-    /// The queries that a scan is asked.
+    /// The queries that the scan answers.
     fn scanned(&self) -> &[u64] {
         &self.queries[..(SCANNED_PER_ROUND / self.count).clamp(3, QUERY_COUNT)]
     }
@@ -198,19 +190,19 @@ impl Case {
     }
 }
 
-/// What the answers to many queries come to.
+/// The sum of the answers to many queries.
 #[derive(Default)]
 struct Told {
-    /// The same for the same matches.
+    /// A checksum: equal for equal matches.
     sum: u64,
     pages_checked: u64,
 }
 
-/// Hands the matches of one query to `take`, and says how many pages were verified.
+/// Calls `take` with each match of one query and returns the number of pages verified.
 fn ask(searcher: &mut Searcher, needle: u64, mut take: impl FnMut(u32, u64)) -> u64 {
     let answer = searcher.search(Fingerprint::new(needle), K).expect("the store is whole");
     answer.hits().for_each(|hit| take(hit.distance(), hit.fingerprint().value()));
-    answer.outcome().work.pages_checked
+    answer.outcome().stats.pages_checked
 }
 
 fn ask_all(searcher: &mut Searcher, queries: &[u64]) -> Told {

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""The PyPI package `simhash` beside fpstore: the same documents, the same features, one thread.
+"""Compares the PyPI package `simhash` with fpstore: same documents, same features, one thread.
 
     pip install simhash
     python3 benches/simhash_rival.py target/release/fpstore DOCS.jsonl
 
-Texts: the package with its defaults (windows of four characters, MD5), and `--recipe 1e0ng`, which gives the same
-fingerprints. Features: the words of each text, lower-cased, with their counts; the package gets them as
-dictionaries in memory, its best case, fpstore reads and parses them as JSON Lines. Fingerprints by MD5 are compared; fpstore
-runs once more with its own hash. Times are CPU times, medians of rounds in turn; those of fpstore include starting the program.
+Texts: the package has its defaults (windows of four characters, MD5), and fpstore gets
+`--recipe 1e0ng`, which gives the same fingerprints. Features: the words of each text, lower-cased,
+with their counts. The package gets them as dictionaries in memory, its best case; fpstore reads and
+parses them as JSON Lines. The fingerprints by MD5 must be equal; fpstore then runs once more with
+its own hash. Times are CPU times, medians of rounds in turn; those of fpstore include starting the
+program.
 """
 
 import json
@@ -72,7 +74,7 @@ def main() -> None:
 
 
 def cpu_time() -> float:
-    """Of this process and of those that it waited for."""
+    """CPU seconds of this process and of the children that it waited for."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 

@@ -1,6 +1,6 @@
-//! Little-endian integers in byte slices: the one place where byte order is decided.
+//! Little-endian integers in byte slices. No other module decides the byte order.
 
-use byteorder::{ByteOrder, LittleEndian};
+use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 
 /// The bytes `offset .. offset + len`, or `None` where the slice ends before.
 pub(crate) fn slice_at(bytes: &[u8], offset: usize, len: usize) -> Option<&[u8]> {
@@ -24,33 +24,25 @@ pub(crate) fn u128_at(bytes: &[u8], offset: usize) -> Option<u128> {
     slice_at(bytes, offset, 16).map(LittleEndian::read_u128)
 }
 
-#[cfg(feature = "build")]
-mod put {
-    use byteorder::{LittleEndian, WriteBytesExt};
+const INFALLIBLE: &str = "a vector takes any number of bytes";
 
-    const INFALLIBLE: &str = "a vector takes any number of bytes";
-
-    pub(crate) fn put_u16(out: &mut Vec<u8>, value: u16) {
-        out.write_u16::<LittleEndian>(value).expect(INFALLIBLE);
-    }
-
-    /// Three bytes: the prefix index packs two 12-bit numbers into them.
-    pub(crate) fn put_u24(out: &mut Vec<u8>, value: u32) {
-        out.write_u24::<LittleEndian>(value).expect(INFALLIBLE);
-    }
-
-    pub(crate) fn put_u32(out: &mut Vec<u8>, value: u32) {
-        out.write_u32::<LittleEndian>(value).expect(INFALLIBLE);
-    }
-
-    pub(crate) fn put_u64(out: &mut Vec<u8>, value: u64) {
-        out.write_u64::<LittleEndian>(value).expect(INFALLIBLE);
-    }
-
-    pub(crate) fn put_u128(out: &mut Vec<u8>, value: u128) {
-        out.write_u128::<LittleEndian>(value).expect(INFALLIBLE);
-    }
+pub(crate) fn put_u16(out: &mut Vec<u8>, value: u16) {
+    out.write_u16::<LittleEndian>(value).expect(INFALLIBLE);
 }
 
-#[cfg(feature = "build")]
-pub(crate) use put::{put_u16, put_u24, put_u32, put_u64, put_u128};
+/// Three bytes: the prefix index packs two 12-bit numbers into them.
+pub(crate) fn put_u24(out: &mut Vec<u8>, value: u32) {
+    out.write_u24::<LittleEndian>(value).expect(INFALLIBLE);
+}
+
+pub(crate) fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.write_u32::<LittleEndian>(value).expect(INFALLIBLE);
+}
+
+pub(crate) fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.write_u64::<LittleEndian>(value).expect(INFALLIBLE);
+}
+
+pub(crate) fn put_u128(out: &mut Vec<u8>, value: u128) {
+    out.write_u128::<LittleEndian>(value).expect(INFALLIBLE);
+}

@@ -1,30 +1,34 @@
-//! Measuring unit costs: how fast this processor steps, and how far its memory is.
+//! Measuring the unit costs of this machine.
+//!
+//! It builds small stores and times their queries, so it stands above the builder and the store
+//! and not in `plan`, whose costs it measures.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use crate::bits::prefetch::prefetch;
 use crate::bits::scramble::scramble;
-use crate::build::{BuildOptions, Builder};
+use crate::builder::{BuildOptions, Builder};
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::scheme::{Scheme, UnitCosts};
-use crate::search::{Plan, Searcher};
+use crate::plan::{Plan, UnitCosts};
+use crate::scheme::Scheme;
+use crate::search::Searcher;
 use crate::store::{Store, Warm};
+use fpstore_base::Fingerprint;
 
 /// Small enough for the nearest caches, so that steps are timed and not memory.
 const FINGERPRINT_COUNT: u64 = 20_000;
-/// Schemes and distances whose queries take steps in different proportions.
+/// Schemes and distances whose queries take the steps in different proportions.
 const CASES: [(&str, &[u32]); 3] = [("2", &[1, 3, 4]), ("4", &[3, 5]), ("1", &[1, 2])];
-/// A distance that a pass over a table answers, and at which it finds next to nothing.
+/// A distance that a scan answers and at which random fingerprints have next to no match.
 const SCANNED_K: u32 = 20;
-/// The memory that is touched: more than caches hold.
+/// The memory that is touched, as a power of 2 of bytes: more than caches hold.
 const TOUCHED_BITS: u32 = 26;
-/// What a touch there took where the shipped costs were fitted, measured in the same way.
+/// The time of a touch, measured in the same way on the machine of the shipped costs.
 const TOUCH_NANOS_SHIPPED: f64 = 7.0;
-/// A footprint that stays in the nearest cache.
+/// Memory that stays in the nearest cache, as a power of 2 of bytes.
 const NEAR_BITS: u32 = 14;
-/// Lines that are asked for together, as a query does.
+/// Cache lines that are prefetched together, as a query does.
 const TOUCHED_TOGETHER: usize = 32;
 const LINE_LEN: usize = 64;
 const ROUNDS: usize = 7;
@@ -34,8 +38,8 @@ impl UnitCosts {
     /// Measures the costs on this machine, in a second or two, with a small store in the
     /// temporary folder of the system.
     ///
-    /// Steps share one factor and touches of memory another, a pass over a table is timed by
-    /// itself; the cost of a cold page stays as it is shipped.
+    /// One factor is measured for the steps of probes and another for touches of memory. A scan is
+    /// timed by itself. The cost of a cold page is the shipped one.
     ///
     /// # Errors
     ///
@@ -49,7 +53,7 @@ impl UnitCosts {
             let store = small_store(&folder.path().join(name), name)?;
             for &k in distances {
                 let expected = match store.plans(k)?.first() {
-                    Some(Plan::Probe { effort, .. }) => shipped.nanos(effort, 0.0),
+                    Some(Plan::Probe { estimate, .. }) => shipped.nanos(estimate, 0.0),
                     _ => continue,
                 };
                 factors.push(time_queries(&store, k)? / expected);
@@ -60,7 +64,7 @@ impl UnitCosts {
         }
         factors.sort_unstable_by(f64::total_cmp);
         let factor = factors.get(factors.len() / 2).copied().unwrap_or(1.0);
-        let mut costs = shipped.faster_or_slower(factor);
+        let mut costs = shipped.scaled(factor);
         if scanned.is_finite() {
             costs.scanned = scanned;
         }
@@ -84,39 +88,39 @@ fn scatter(number: u64) -> u64 {
     scramble(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Nanoseconds a query for stored fingerprints: the least of some rounds, for whatever else the
-/// machine does only adds.
+/// Nanoseconds per query for stored fingerprints: the minimum of several rounds, since other work
+/// of the machine only adds time.
 fn time_queries(store: &Store, k: u32) -> Result<f64> {
     let mut searcher: Searcher = store.searcher();
     let mut least = f64::INFINITY;
     let mut next = 0;
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let mut asked = 0_u32;
-        while asked == 0 || start.elapsed() < ROUND_TIME {
+        let mut done = 0_u32;
+        while done == 0 || start.elapsed() < ROUND_TIME {
             for _ in 0..16 {
                 let needle = Fingerprint::new(scatter(next * 7 % FINGERPRINT_COUNT));
                 black_box(searcher.search(needle, k)?.len());
                 next += 1;
-                asked += 1;
+                done += 1;
                 if start.elapsed() > ROUND_TIME {
                     break;
                 }
             }
         }
-        least = least.min(start.elapsed().as_nanos() as f64 / f64::from(asked));
+        least = least.min(start.elapsed().as_nanos() as f64 / f64::from(done));
     }
     Ok(least)
 }
 
-/// How many times as far as there the memory of this machine is.
+/// The time of a touch of memory, as a multiple of that on the machine of the shipped costs.
 fn time_memory() -> f64 {
     let memory = vec![1_u8; 1 << TOUCHED_BITS];
     let touch = time_touch(&memory, TOUCHED_BITS) - time_touch(&memory, NEAR_BITS);
     (touch / TOUCH_NANOS_SHIPPED).clamp(0.25, 8.0)
 }
 
-/// Nanoseconds to ask for and read a line of the first 2^`bits` bytes, in no order.
+/// Nanoseconds to prefetch and read a line of the first 2^`bits` bytes, in random order.
 fn time_touch(memory: &[u8], bits: u32) -> f64 {
     let lines = (1_usize << bits) / LINE_LEN;
     let mut least = f64::INFINITY;

@@ -1,13 +1,14 @@
-//! CRC-32 of headers and pages, and the order-free sum that names a set of fingerprints.
+//! CRC-32 of headers and pages, and the sum that identifies a set of fingerprints in any order.
 
+use std::fmt;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::bytes;
-use crate::fingerprint::Fingerprint;
+use fpstore_base::Fingerprint;
 
-/// Pages are this long; every section starts on one.
+/// The length of a page. Every section starts on a page.
 pub(crate) const PAGE_LEN: usize = 4096;
 
 /// CRC-32/ISO-HDLC of `bytes`.
@@ -15,12 +16,13 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// What a page is, mixed into its checksum so that a page in the wrong place fails.
+/// The identity of a page. It is part of the checksum, so that a page in the wrong place fails
+///
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageIdentity {
     pub(crate) kind: u16,
     pub(crate) table: u16,
-    /// Counted from the start of its section.
+    /// The position of the page in its section.
     pub(crate) page_in_section: u64,
 }
 
@@ -38,10 +40,41 @@ impl PageIdentity {
     }
 }
 
+/// The SipHash-1-3-128 of some bytes under a key of zeros. It ties the entry of a manifest to one
+/// file: a CRC-32 would let one in four thousand million others pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Digest([u8; 16]);
+
+impl Digest {
+    /// The digest in place of that of a file that does not exist.
+    pub(crate) const NONE: Digest = Digest([0; 16]);
+
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut hasher = SipHasher13::new_with_keys(0, 0);
+        hasher.write(bytes);
+        let hash = hasher.finish128();
+        Digest((u128::from(hash.h2) << 64 | u128::from(hash.h1)).to_le_bytes())
+    }
+
+    pub(crate) fn read(from: &[u8], offset: usize) -> Option<Self> {
+        bytes::slice_at(from, offset, 16)?.first_chunk().copied().map(Digest)
+    }
+
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0);
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
 /// The sum, modulo 2^128, of the SipHash-1-3-128 of every fingerprint of a set.
 ///
-/// The order of the fingerprints does not matter, so the tables of a segment, each sorted in
-/// its own way, must all give the same sum. Key: all zero. Message: the 8 bytes of the
+/// The sum does not depend on the order of the fingerprints, so all tables of a segment must give
+/// the same sum. Key: all zero. Message: the 8 bytes of the
 /// fingerprint, little-endian. The first 8 bytes of the hash are the low half.
 ///
 /// # Source
@@ -63,7 +96,6 @@ impl SetSum {
         bytes::u128_at(from, offset).map(SetSum)
     }
 
-    #[cfg(feature = "build")]
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         bytes::put_u128(out, self.0);
     }
@@ -85,6 +117,15 @@ mod tests {
         sum.add(Fingerprint::new(1));
         let expected = 0x5d0d_f78a_f04e_f22b_a6b9_2b8d_9ed2_5eb0;
         assert_eq!(sum, SetSum(expected));
+    }
+
+    /// The first 16 bytes of a digest are the hash that a set sum adds up.
+    #[test]
+    fn the_digest_of_fingerprint_1_is_its_hash() {
+        let digest = Digest::of(&1_u64.to_le_bytes());
+        let hash = 0x5d0d_f78a_f04e_f22b_a6b9_2b8d_9ed2_5eb0_u128;
+        assert_eq!(digest, Digest(hash.to_le_bytes()));
+        assert_eq!(digest.to_string(), "b05ed29e8d2bb9a62bf24ef08af70d5d");
     }
 
     #[test]

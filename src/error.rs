@@ -1,32 +1,34 @@
-//! Why a store could not be made, opened or asked.
+//! The error of all operations on stores, and the faults of bytes in files.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::fingerprint::ParseFingerprintError;
-use crate::recipe::Recipe;
 use crate::section::Section;
+pub use fpstore_base::InputPlace;
+use fpstore_base::ParseFingerprintError;
+use fpstore_base::Recipe;
+use fpstore_base::{Interrupted, IoError};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// The result of everything that can fail here.
+/// The result of an operation on stores.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a store could not be made, opened or asked.
+/// Why a store could not be made, changed, opened or searched.
 ///
-/// Messages are one line and show their own layer; the cause, where there is one, is in
+/// A message is one line and describes its own layer only; a cause, if there is one, is in
 /// [`source`](std::error::Error::source).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused. `doing` completes the words "cannot ...".
+    /// The operating system refused an operation.
     Io {
-        /// What was being done.
+        /// The operation: completes the words "cannot ...", such as `open`.
         doing: &'static str,
-        /// To which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// There is no store at this path.
@@ -34,11 +36,11 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// There is something at this path, but it is not a store, so it is left alone.
+    /// There is a file or directory at this path that is not a store. It stays unchanged.
     NotAStore {
         /// The path that was given.
         path: PathBuf,
-        /// What is there instead.
+        /// The thing that is there instead, such as `a file, not a directory`.
         found: &'static str,
     },
     /// There is a store at this path already.
@@ -50,14 +52,14 @@ pub enum Error {
     Locked {
         /// The store.
         path: PathBuf,
-        /// The number of that process, where it is known.
+        /// The number of that process, if it is known.
         process: Option<u32>,
     },
     /// Another process is merging segments of the store.
     Compacting {
         /// The store.
         path: PathBuf,
-        /// The number of that process, where it is known.
+        /// The number of that process, if it is known.
         process: Option<u32>,
     },
     /// The format version is outside the range that this release reads.
@@ -82,41 +84,36 @@ pub enum Error {
         /// What is wrong there.
         fault: Fault,
     },
-    /// Fingerprints made in two different ways met.
+    /// Two sets of fingerprints have different recipes, so they cannot be compared.
     RecipeMismatch {
         /// The recipe of the store.
         store: Recipe,
         /// The other recipe.
         given: Recipe,
     },
-    /// A recipe that cannot be followed, with the reason.
-    InvalidRecipe {
-        /// What is wrong and what would work.
-        reason: String,
-    },
-    /// A distance above 64 was asked for.
+    /// A distance above 64.
     InvalidDistance {
         /// The distance.
         k: u32,
     },
-    /// A scheme that cannot be used, with the reason.
+    /// A scheme that cannot be used.
     InvalidScheme {
-        /// What is wrong and what would work.
+        /// Which name, mask or distance is wrong, and what is allowed.
         reason: String,
     },
-    /// A plan that cannot be made, with the reason.
+    /// A plan that cannot be made.
     InvalidPlan {
-        /// What is wrong and what would work.
+        /// Which part of the request is wrong, and what is allowed.
         reason: String,
     },
-    /// An id that cannot be stored, with the reason.
+    /// An id that cannot be stored.
     InvalidId {
-        /// What is wrong and what would work.
+        /// What is wrong with the id: its length, its characters or its kind.
         reason: String,
     },
-    /// Options that cannot be used, with the reason.
+    /// Options that cannot be used.
     InvalidOptions {
-        /// What is wrong and what would work.
+        /// The whole message: which option is wrong, and what is allowed.
         reason: String,
     },
     /// A disk has less free space than the work needs.
@@ -128,18 +125,18 @@ pub enum Error {
         /// Bytes free there.
         free: u64,
     },
-    /// The observer of the work asked for its end.
+    /// The observer ended the work.
     Interrupted,
     /// A text that is not a fingerprint.
     InvalidFingerprint(ParseFingerprintError),
-    /// A limit of the format would be passed.
+    /// A limit of the format would be exceeded.
     TooLarge {
-        /// What would be too large, and the limit.
+        /// The whole message: what would be too large, and the limit.
         reason: String,
     },
     /// There are more near pairs than were allowed.
     TooManyPairs {
-        /// How many were allowed.
+        /// The largest number allowed.
         most: u64,
     },
     /// A bad record in the input.
@@ -148,42 +145,23 @@ pub enum Error {
         name: String,
         /// Where in the input.
         place: InputPlace,
-        /// What is wrong and what was expected.
+        /// What is wrong with the record, and what was expected.
         reason: String,
     },
 }
 
-/// Where in an input a bad record stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InputPlace {
-    /// The line, counted from 1.
-    Line(u64),
-    /// The byte offset, counted from 0 after decompression.
-    Byte(u64),
-}
-
-impl fmt::Display for InputPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InputPlace::Line(line) => write!(f, "line {line}"),
-            InputPlace::Byte(offset) => write!(f, "byte {offset}"),
-        }
-    }
-}
-
-/// What is wrong with bytes that came from a file.
+/// What is wrong with bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A stored CRC-32 does not fit the bytes it covers.
+    /// A stored CRC-32 is not that of the bytes it covers.
     Checksum {
         /// The CRC-32 of the bytes that are there.
         found: u32,
         /// The CRC-32 that was stored.
         expected: u32,
     },
-    /// There are fewer bytes than something needs.
+    /// The bytes end too early.
     Truncated {
         /// Bytes needed.
         needed: u64,
@@ -194,7 +172,7 @@ pub enum Fault {
     Rule {
         /// The number.
         rule: u8,
-        /// What was found and what was allowed.
+        /// What was found, and what the rule allows.
         detail: String,
     },
 }
@@ -262,7 +240,6 @@ impl fmt::Display for Error {
             Error::RecipeMismatch { store, given } => {
                 write!(f, "recipes differ: {}", store.difference(given))
             }
-            Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
             Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
             Error::InvalidPlan { reason } => write!(f, "cannot plan: {reason}"),
@@ -296,5 +273,18 @@ impl std::error::Error for Error {
 impl From<ParseFingerprintError> for Error {
     fn from(fault: ParseFingerprintError) -> Self {
         Error::InvalidFingerprint(fault)
+    }
+}
+
+impl From<IoError> for Error {
+    fn from(error: IoError) -> Self {
+        let IoError { doing, path, source } = error;
+        Error::Io { doing, path, source }
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(_: Interrupted) -> Self {
+        Error::Interrupted
     }
 }

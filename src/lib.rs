@@ -1,11 +1,11 @@
 //! fpstore keeps very large sets of 64-bit fingerprints, compressed, in files that are
-//! memory-mapped, and answers exactly which of them lie within Hamming distance `k` of a given
-//! one, and whose they are.
+//! memory-mapped. It finds exactly the fingerprints within Hamming distance `k` of a given one,
+//! and their ids.
 //!
-//! # Making a store and asking it
+//! # Making and searching a store
 //!
-#![cfg_attr(feature = "build", doc = "```")]
-#![cfg_attr(not(feature = "build"), doc = "```ignore")]
+#![cfg_attr(feature = "write", doc = "```")]
+#![cfg_attr(not(feature = "write"), doc = "```ignore")]
 //! use fpstore::{Builder, Fingerprint, Store};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -27,123 +27,110 @@
 //!
 //! # How it works
 //!
-//! A store has a few *tables*. Each holds the whole set, its bits permuted so that some of them,
-//! the *mask*, lead; sorted; and compressed to about `64 - log2 n + 4` bits a fingerprint. A query
-//! for distance `k` gives each table a *radius*: it looks for every stored value whose leading bits differ
-//! from the needle's in at most so many places, and keeps those within `k` in all. Radii are chosen
-//! so that every way of placing at most `k` flips leaves some table within its radius; that is proven before they are
-//! used, see [`Scheme::covers`]. Where probing would cost more than a pass over one table, the pass is made.
+//! A store has a few *tables*. Each table holds the whole set: the bits of every fingerprint are
+//! permuted so that those of the *mask* lead, and the permuted values are sorted and compressed to
+//! about `64 - log2 n + 4` bits each. A query for distance `k` gives each table a *radius*. It
+//! finds every stored value whose leading bits differ from those of the query in at most `radius`
+//! places, and keeps the values within `k` in all 64 bits. The radii are chosen so that every
+//! difference of at most `k` bits lies within the radius of at least one table; this is proven
+//! before a search uses them, see [`Scheme::covers`]. Where probes would cost more than a scan of
+//! one table, the search scans that table.
 //!
 //! The bytes are fixed by `format-spec.md` in the repository.
 //!
-//! A store lives: a `Writer` adds segments, deletes, merges, and lets segments expire, while readers keep the state that they
-//! opened until [`Store::refresh`]. The documentation of `Writer` has that as a diagram.
+//! A `Writer` adds, deletes and merges, and removes expired segments, while each reader keeps the
+//! state that it opened until [`Store::refresh`]. The documentation of `Writer` has a diagram.
 //!
 //! # Features
 //!
 //! | feature | brings |
 //! |---|---|
-//! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read |
-//! | `build` | `Builder`, `Writer` and `read_records`: making stores and changing them; `PlanRequest`: choosing schemes; `search_many`, `near_pairs`, `clusters`, `dedup` and more: many at once |
-//! | `text` | `SimHasher` and `TextRecipe`: fingerprints of texts |
-//! | `documents` | `hash_documents`: documents in files of many formats; brings `build` and `text` |
-//! | `doctor` | the module `doctor`: what a store or an input looks like, and what is wrong with it; brings `build` |
-//! | `parquet` (default) | documents in Parquet; brings `documents` |
-//! | `cli` (default) | the program `fpstore`; brings all others |
+//! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read; [`plan`]: what queries and stores cost |
+//! | `write` | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, many queries |
+//! | `doctor` | the module `doctor`: statistics of a store or an input, and their problems; brings `write` |
+//! | `cli` (default) | the program `fpstore`; brings `write`, `doctor` and the crate `fpstore-text` |
+//! | `parquet` (default) | documents and clusters in Parquet; brings `cli` |
+//!
+//! Fingerprints of texts and documents are made by the crate `fpstore-text`.
 //!
 //! # What a caller can count on
 //!
-//! * No thread is started, except by building and by what works on many at once; nothing is logged, no global state is kept. [`Work`] counts what a search took.
-//! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and allocates
-//!   nothing once its memory has grown.
+//! * Threads are started by builds, merges and joins alone; nothing is logged. [`SearchStats`] counts
+//!   the steps of a search.
+//! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and
+//!   allocates nothing once its memory has grown.
 //! * Errors are typed and say file, place and rule. After an error there is no partial answer.
-//! * A page that is not in memory blocks the calling thread; asynchronous callers should keep searches on threads of their
-//!   own, or [`Store::warm`] the store first.
+//! * A page that is not in memory blocks the calling thread; asynchronous callers should keep
+//!   searches on threads of their own, or [`Store::warm`] the store first.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
+// One feature makes stores; the reader alone does not call all of the code that both share.
+#![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
 mod bits;
-#[cfg(feature = "build")]
-mod build;
+#[cfg(feature = "write")]
+mod budget;
+#[cfg(feature = "write")]
+mod builder;
 mod bytes;
-#[cfg(feature = "build")]
+#[cfg(feature = "write")]
 mod calibrate;
 mod checksum;
-#[cfg(feature = "build")]
+#[cfg(feature = "write")]
+mod directory;
+#[cfg(feature = "write")]
 mod disk;
 #[cfg(feature = "doctor")]
 pub mod doctor;
-#[cfg(feature = "documents")]
-mod documents;
-mod dump;
 mod error;
-mod fingerprint;
 mod format;
-mod id;
-#[cfg(feature = "build")]
-mod join;
-#[cfg(feature = "build")]
-mod life;
-#[cfg(feature = "build")]
-mod planner;
-mod recipe;
+#[cfg(feature = "write")]
+mod id_policy;
+#[cfg(feature = "write")]
+pub mod input;
+#[cfg(feature = "write")]
+pub mod join;
+mod limits;
+pub mod plan;
+mod profile;
 mod scheme;
 mod search;
 mod section;
 mod segment;
-#[cfg(feature = "build")]
+mod snapshot;
+#[cfg(feature = "write")]
 mod sort;
-#[cfg(feature = "build")]
-mod source;
 mod store;
-#[cfg(feature = "text")]
-mod text;
 mod varint;
 mod verify;
-#[cfg(feature = "build")]
-mod watch;
+#[cfg(feature = "write")]
+pub mod writer;
 
-#[cfg(feature = "build")]
-pub use build::{
-    BuildOptions, BuildReport, Builder, IdPolicy, InputEstimate, InputFormat, InputOptions,
-    InputSummary, Record, SchemeChoice, SkippedRecord, estimate_input, read_records,
-};
-#[cfg(feature = "documents")]
-pub use documents::{
-    DocumentFormat, DocumentOptions, DocumentSummary, HashedDocument, TextEncoding,
-    count_document_frequencies, hash_documents,
-};
+#[cfg(feature = "write")]
+pub use builder::{BuildOptions, BuildReport, Builder, SchemeChoice};
+#[cfg(feature = "write")]
+pub use id_policy::IdPolicy;
+/// Counts and lengths of a store, its segments, tables and sections, as [`Store::info`] reports
+/// them.
+pub mod info {
+    pub use crate::store::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
+}
+
 pub use error::{Error, Fault, InputPlace, Result};
-pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use format::FORMAT_VERSIONS;
-pub use id::{Id, IdKind, IdRef};
-#[cfg(feature = "build")]
-pub use join::{
-    BatchMode, Cluster, ClusterMember, ClusterMethod, Clusters, Dedup, DocumentPair, DocumentPairs,
-    Fate, JoinInput, JoinOptions, KeepRule, Pair, Share, SortedPairs, clusters, dedup,
-    document_pairs, near_pairs, near_pairs_across, search_many, sorted_pairs, sorted_pairs_across,
-};
-#[cfg(feature = "build")]
-pub use life::{
-    Committed, Compacted, Compaction, Compactor, Deleted, Expired, Exported, Imported, Writer,
-    WriterOptions, export,
-};
-#[cfg(feature = "build")]
-pub use planner::{Budget, PlanRequest, Sample, Sampler, SchemeEstimate, SchemePlan};
-pub use recipe::Recipe;
-pub use scheme::{Effort, FAMILY_NAMES, Radius, Scheme, UnitCosts};
-pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, Plan, Searcher, TablePlan, Work};
+#[cfg(feature = "write")]
+pub use fpstore_base::watch::{Observer, Phase, Progress};
+pub use fpstore_base::{Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe};
+pub use scheme::Scheme;
+pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
 pub use section::{Section, TableIndex};
-#[cfg(feature = "build")]
-pub use source::open as open_input;
-pub use store::{SectionInfo, SegmentInfo, Store, StoreInfo, TableInfo, Warm};
-#[cfg(feature = "text")]
-pub use text::{
-    CountWeight, DfBuilder, DfTable, DictionaryMethod, Factor, FeatureHash, GivenWeights, HashKey,
-    InvalidWeight, Mark, Segment, SimHasher, StopWords, TextRecipe, TextResources, TieRule, Weight,
-    simhash,
-};
+pub use store::{Store, Warm};
 pub use verify::{VerifyReport, verify};
-#[cfg(feature = "build")]
-pub use watch::{Observer, Phase, Progress};
+#[cfg(feature = "write")]
+pub use writer::{Writer, WriterOptions};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,17 +1,17 @@
-//! The parts of a file by name, and positions in them as types of their own.
+//! The sections of a file by name, and positions in them: table, rank, block.
 
 use std::fmt;
 
-/// Which table of a segment, counted from 0.
+/// The position of a table in its segment, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableIndex(pub u16);
 
-/// Which value of a table, counted from 0 in ascending order.
+/// The position of a value in its table, counted from 0 in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub(crate) struct Rank(pub(crate) u64);
 
-/// Which block of a table: the leading bits that its values share.
+/// The position of a block in its table: the leading bits that its values share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockIndex(pub(crate) u64);
 
@@ -29,13 +29,13 @@ pub enum Section {
     Recipe,
     /// The prefix index of a table.
     PrefixIndex(TableIndex),
-    /// The wide lines of the prefix index of a table.
-    WideLines(TableIndex),
+    /// The overflow entries of the prefix index of a table.
+    OverflowEntries(TableIndex),
     /// The tails of a table.
     Tails(TableIndex),
     /// The heads of a table.
     Heads(TableIndex),
-    /// Where the groups of id records start.
+    /// The offsets at which the groups of id records start.
     IdGroups,
     /// The id records.
     IdRecords,
@@ -44,11 +44,11 @@ pub enum Section {
 }
 
 impl Section {
-    /// The table it belongs to, if it belongs to one.
+    /// The table to which the section belongs, if it belongs to one.
     pub fn table(self) -> Option<TableIndex> {
         match self {
             Section::PrefixIndex(t)
-            | Section::WideLines(t)
+            | Section::OverflowEntries(t)
             | Section::Tails(t)
             | Section::Heads(t) => Some(t),
             _ => None,
@@ -64,7 +64,7 @@ impl fmt::Display for Section {
             Section::Header => "header",
             Section::Recipe => "recipe",
             Section::PrefixIndex(_) => "prefix index",
-            Section::WideLines(_) => "wide lines",
+            Section::OverflowEntries(_) => "overflow entries",
             Section::Tails(_) => "tails",
             Section::Heads(_) => "heads",
             Section::IdGroups => "id groups",

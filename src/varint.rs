@@ -1,7 +1,7 @@
 //! LEB128 varints in their shortest form.
 //!
-//! Writing goes through `integer-encoding`; reading has a decoder of its own, because the
-//! crate accepts forms that the format refuses (`80 00` for 0).
+//! `integer-encoding` writes them. The decoder is our own, because the crate accepts forms that
+//! the format refuses (`80 00` for 0). Example: 300 is `ac 02`.
 
 use crate::error::Fault;
 
@@ -13,7 +13,7 @@ pub(crate) const LEN_MAX: usize = 10;
 pub(crate) fn read(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     match *bytes {
         [only, ..] if only < 0x80 => Ok((u64::from(only), 1)),
-        // Nearly all gaps that are longer take two bytes; a last byte of 0 is not the shortest.
+        // Nearly all longer gaps take two bytes. A last byte of 0 is not the shortest form.
         [first, second @ 1..0x80, ..] => Ok((u64::from(first & 0x7f) | u64::from(second) << 7, 2)),
         _ => read_long(bytes),
     }
@@ -38,7 +38,6 @@ fn read_long(bytes: &[u8]) -> Result<(u64, usize), Fault> {
 }
 
 /// Appends one varint.
-#[cfg(feature = "build")]
 #[inline]
 pub(crate) fn write(value: u64, out: &mut Vec<u8>) {
     use integer_encoding::VarInt;
@@ -58,7 +57,7 @@ mod tests {
     use integer_encoding::VarInt;
     use proptest::prelude::*;
 
-    /// What the format accepts, by the crate's decoder: its value if the form is the shortest.
+    /// The value that the crate decodes, if its form is the shortest.
     fn by_crate(bytes: &[u8]) -> Option<(u64, usize)> {
         let (value, len) = u64::decode_var(bytes)?;
         (value.encode_var_vec().len() == len).then_some((value, len))

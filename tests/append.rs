@@ -1,10 +1,8 @@
-//! Segments added to a store that is there.
-
-mod common;
+//! Records that are added to a store appear as one new segment, all of them or none.
 
 use std::fs;
 
-use common::{Random, Record, clustered, skewed, store_of, uniform};
+use crate::common::{Random, Record, clustered, skewed, store_of, uniform};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Id, Match, Recipe, Scheme, Store, verify,
 };
@@ -29,7 +27,7 @@ fn sorted_ids(matches: Vec<Match>) -> Vec<(u32, Fingerprint, Vec<Id>)> {
     sorted.collect()
 }
 
-/// However records come to be in segments, of whatever schemes, the answers are the same.
+/// The answers do not depend on how records are divided into segments, or on the schemes of these.
 #[test]
 fn a_store_that_grew_answers_as_one_built_at_once() {
     for (seed, records) in
@@ -97,7 +95,7 @@ fn what_does_not_fit_is_not_added_and_harms_nothing() {
     assert!(refused.to_string().starts_with(&expected), "{refused}");
     drop(holder);
     assert_eq!(fs::read(path.join("MANIFEST")).unwrap(), manifest);
-    // A segment that no manifest names, as a crash leaves it, goes with the next writer.
+    // The next writer removes an orphaned segment, as a crash leaves it.
     let orphan = path.join("segment-0000000000000002.fps");
     fs::copy(path.join("segment-0000000000000001.fps"), &orphan).unwrap();
     let store = add(&path, &uniform(10, 96), BuildOptions::default());

@@ -1,6 +1,4 @@
-//! What a build promises: the same bytes for the same records, and never a harmed store.
-
-mod common;
+//! A build gives the same bytes for the same records, and never harms a store that exists.
 
 use std::fs;
 use std::io::Write;
@@ -9,8 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assert_cmd::cargo::CommandCargoExt;
-use common::{Random, Record, clustered, skewed, store_of, uniform};
+use crate::common::program::program;
+#[cfg(unix)]
+use crate::common::program::{signal, text};
+use crate::common::{Random, Record, clustered, skewed, store_of, uniform};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -93,7 +93,7 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     assert!(path.join("segment-0000000000000002.fps").exists());
 }
 
-/// Readers and verify, opening anew all the time, see the store before or after each build.
+/// Readers and `verify` that open the store again and again see it before or after each build.
 #[test]
 fn readers_beside_a_writer_never_see_half_a_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,8 +152,8 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
     for (number, opens) in [(1_u64 << 62, true), (u64::MAX, false)] {
         let mut manifest = fs::read(path.join("MANIFEST")).unwrap();
         manifest[24..32].copy_from_slice(&number.to_le_bytes());
-        let crc = crc32fast::hash(&manifest[..96]).to_le_bytes();
-        manifest[96..].copy_from_slice(&crc);
+        let crc = crc32fast::hash(&manifest[..136]).to_le_bytes();
+        manifest[136..].copy_from_slice(&crc);
         fs::write(path.join("MANIFEST"), &manifest).unwrap();
         assert_eq!(Store::open(&path).is_ok(), opens);
         let options = BuildOptions::default().replace(true);
@@ -165,16 +165,16 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
             let found = Store::open(&path).unwrap().query(Fingerprint::new(records[0].0), 0);
             assert_eq!(found.unwrap().len(), 1);
         } else {
-            // What cannot be read may be replaced.
+            // An unreadable store may be replaced.
             assert!(built.is_ok(), "{built:?}");
         }
     }
 }
 
-/// Enough to need temporary files with the least memory.
+/// A number of lines that needs temporary files with the least memory.
 const LINE_COUNT: u64 = 500_000;
 
-/// Lines of a build that takes some tenths of a second.
+/// Writes lines for a build that takes some tenths of a second.
 fn many_lines(path: &Path) {
     let mut random = Random::new(67);
     let lines: String =
@@ -182,10 +182,10 @@ fn many_lines(path: &Path) {
     fs::write(path, lines).unwrap();
 }
 
-fn fpstore(args: &[&str], folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("fpstore").unwrap();
-    command.args(args).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
-    command
+/// Runs a build that must succeed.
+fn build(args: &[&str], folder: &Path) {
+    let output = program(&[&["build"], args].concat(), folder).output().unwrap();
+    assert!(output.status.success(), "{args:?}");
 }
 
 #[test]
@@ -194,14 +194,14 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     let folder = folder.path();
     many_lines(&folder.join("many.tsv"));
     fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
-    assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
+    build(&["few.tsv"], folder);
     let mut random = Random::new(68);
     let spills = ["--threads", "1", "--memory", "48MiB"];
     let replacing = [&["build", "many.tsv", "--force"][..], &spills].concat();
     let new = [&["build", "many.tsv", "-s", "new.fps"][..], &spills].concat();
     for _ in 0..100 {
         for args in [&replacing, &new] {
-            let mut child = fpstore(args, folder).spawn().unwrap();
+            let mut child = program(args, folder).stderr(Stdio::null()).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(random.below(400)));
             // On Unix this is kill -9.
             child.kill().unwrap();
@@ -216,9 +216,9 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
         }
         let _ = fs::remove_dir_all(folder.join("new.fps"));
     }
-    // The next builds tidy up after all that died.
-    assert!(fpstore(&["build", "few.tsv", "--force"], folder).status().unwrap().success());
-    assert!(fpstore(&["build", "few.tsv", "-s", "new.fps"], folder).status().unwrap().success());
+    // The next builds remove the files of the killed ones.
+    build(&["few.tsv", "--force"], folder);
+    build(&["few.tsv", "-s", "new.fps"], folder);
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
         .chain(fs::read_dir(folder.join("store.fps")).unwrap())
@@ -232,18 +232,18 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     );
 }
 
-/// Signals that ask a process to end are obeyed at once and leave nothing behind.
+/// A build ends at the first signal and leaves no files.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_build_tidies_up_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
-    assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
+    build(&["few.tsv"], folder);
     let before = fs::read(folder.join("store.fps/MANIFEST")).unwrap();
-    for signal in ["INT", "TERM", "HUP"] {
+    for name in ["INT", "TERM", "HUP"] {
         // It waits for an input that never ends.
-        let mut build = fpstore(&["build", "-", "--force"], folder);
+        let mut build = program(&["build", "-", "--force"], folder);
         let mut child = build.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         input.write_all(b"1\n2\n").unwrap();
@@ -251,15 +251,14 @@ fn an_interrupted_build_tidies_up_and_says_so() {
             std::thread::sleep(Duration::from_millis(5));
         }
         std::thread::sleep(Duration::from_millis(300));
-        let signalled =
-            Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
-        assert!(signalled.success());
+        signal(&child, name);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{signal}");
-        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{name}");
+        let err = text(output.stderr);
         assert_eq!(
             err,
-            "fpstore: 2 records were read before this; nothing was written\nfpstore: interrupted; nothing was changed\n"
+            "fpstore: 2 records were read before this; nothing was written\n\
+             fpstore: interrupted; nothing was changed\n"
         );
         drop(input);
         assert_eq!(fs::read(folder.join("store.fps/MANIFEST")).unwrap(), before);
@@ -275,8 +274,8 @@ fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {
     let folder = folder.path();
     many_lines(&folder.join("many.tsv"));
     fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
-    assert!(fpstore(&["build", "few.tsv"], folder).status().unwrap().success());
-    let program = Command::cargo_bin("fpstore").unwrap().get_program().to_owned();
+    build(&["few.tsv"], folder);
+    let program = program(&[], folder).get_program().to_owned();
     for target in ["store.fps", "new.fps"] {
         let script = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" build many.tsv --force -s \"$1\"";
         let output = Command::new("sh")
@@ -286,7 +285,7 @@ fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {
             .current_dir(folder)
             .output()
             .unwrap();
-        let err = String::from_utf8(output.stderr).unwrap();
+        let err = text(output.stderr);
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(err.contains("cannot write") && err.contains(target), "{err}");
     }

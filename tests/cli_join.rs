@@ -1,12 +1,11 @@
-//! The commands that join are a contract, too: columns, exit statuses, files that are whole or not there.
+//! The commands `pairs`, `cluster` and `dedup` keep their columns and exit statuses; their files
+//! are complete or absent.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-use assert_cmd::cargo::CommandCargoExt;
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::common::program::Desk;
+#[cfg(unix)]
+use crate::common::program::signal;
 
 const PAGES: &str = "\
 0000000000000000\ta
@@ -17,60 +16,9 @@ ffffffffffffffff\tlonely
 000000000000001f\te
 ";
 
-struct Desk {
-    folder: TempDir,
-}
-
-impl Desk {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("pages.tsv"), PAGES).unwrap();
-        Desk { folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn run_with(&self, args: &[&str], input: &[u8]) -> Output {
-        let mut command = Command::cargo_bin("fpstore").unwrap();
-        command.args(args).current_dir(self.folder.path()).env_remove("FPSTORE");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input);
-        child.wait_with_output().unwrap()
-    }
-
-    fn run(&self, args: &[&str], status: i32) -> (String, String) {
-        self.run_on(args, "", status)
-    }
-
-    fn run_on(&self, args: &[&str], input: &str, status: i32) -> (String, String) {
-        let output = self.run_with(args, input.as_bytes());
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-        assert!(err.lines().all(|line| line.starts_with("fpstore: ")), "{args:?}: {err}");
-        (out, err)
-    }
-
-    /// Nothing but what the test put there and these.
-    fn assert_files(&self, expected: &[&str]) {
-        let mut names: Vec<String> = fs::read_dir(self.folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        assert_eq!(names, expected);
-    }
+/// A folder with `pages.tsv` in it.
+fn desk() -> Desk {
+    Desk::with("pages.tsv", PAGES)
 }
 
 const PAIRS: &str = "\
@@ -84,7 +32,7 @@ const PAIRS: &str = "\
 
 #[test]
 fn pairs_come_from_files_from_input_and_from_stores_alike() {
-    let desk = Desk::new();
+    let desk = desk();
     let (out, err) = desk.run(&["pairs", "pages.tsv"], 0);
     assert_eq!((out.as_str(), err.as_str()), (PAIRS, "fpstore: 6 pairs within 3 bits\n"));
     assert_eq!(desk.run_on(&["pairs", "-", "-q"], PAGES, 0), (PAIRS.into(), String::new()));
@@ -103,14 +51,14 @@ fn pairs_come_from_files_from_input_and_from_stores_alike() {
 
 #[test]
 fn results_are_files_that_are_whole_or_not_there() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.run(&["pairs", "pages.tsv", "-o", "pairs.tsv"], 0);
     assert_eq!(desk.read("pairs.tsv"), PAIRS);
     let (_, err) = desk.run(&["pairs", "pages.tsv", "-k", "0", "-o", "pairs.tsv"], 2);
     assert!(err.contains("--force"), "{err}");
     desk.run(&["pairs", "pages.tsv", "-k", "0", "-o", "pairs.tsv", "--force"], 0);
     assert_eq!(desk.read("pairs.tsv").lines().count(), 1);
-    // Too many, a bad line, a missing store: no file, and nothing beside it.
+    // Too many pairs, a bad line or a missing store: neither the file nor a temporary one is left.
     let (_, err) = desk.run(&["pairs", "pages.tsv", "--max-pairs", "5", "-o", "x"], 2);
     assert!(err.contains("more than 5 near pairs") && err.contains("--max-pairs"), "{err}");
     desk.write("bad.tsv", "0\ta\nxyz\n");
@@ -125,30 +73,17 @@ fn results_are_files_that_are_whole_or_not_there() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_join_leaves_nothing_behind() {
-    let desk = Desk::new();
+    let desk = desk();
     let mut lines = String::new();
     for value in 0..400_000_u64 {
         lines.push_str(&format!("{:016x}\n", value * 7));
     }
     desk.write("many.tsv", &lines);
     desk.write("before.tsv", "untouched\n");
-    let mut command = Command::cargo_bin("fpstore").unwrap();
-    command.args([
-        "pairs",
-        "many.tsv",
-        "-k",
-        "6",
-        "-o",
-        "before.tsv",
-        "--force",
-        "--temp-dir",
-        ".",
-    ]);
-    command.current_dir(desk.folder.path()).stderr(Stdio::piped()).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
+    let pairs = ["pairs", "many.tsv", "-k", "6", "-o", "before.tsv", "--force", "--temp-dir", "."];
+    let mut child = desk.command(&pairs).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(desk.read("before.tsv"), "untouched\n");
     desk.assert_files(&["before.tsv", "many.tsv", "pages.tsv"]);
@@ -156,7 +91,7 @@ fn an_interrupted_join_leaves_nothing_behind() {
 
 #[test]
 fn clusters_have_columns_or_objects() {
-    let desk = Desk::new();
+    let desk = desk();
     let expected = "\
 1\t5\t8\t0\t0000000000000007\tb
 1\t5\t8\t0\t0000000000000007\tcopy of b
@@ -191,7 +126,7 @@ fn clusters_have_columns_or_objects() {
 
 #[test]
 fn numbers_of_clusters_are_kept() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.write(
         "old.tsv",
         "7\t2\t0\t0\t0000000000000007\tb\n7\t2\t0\t0\t0000000000000007\tcopy of b\n",
@@ -211,7 +146,7 @@ fn numbers_of_clusters_are_kept() {
 
 #[test]
 fn new_records_are_compared_with_stored_ones() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.run(&["build", "pages.tsv", "-q"], 0);
     let new =
         "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n";
@@ -241,7 +176,7 @@ fn new_records_are_compared_with_stored_ones() {
     );
     let (out, _) = desk.run_on(&["dedup", "--within", "-"], new, 0);
     assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\n");
-    assert_eq!(desk.run_with(&["dedup", "new.tsv"], b"").status.code(), Some(2));
+    assert_eq!(desk.output(&["dedup", "new.tsv"], "").status.code(), Some(2));
     desk.run(&["dedup", "--against", "missing.fps", "new.tsv"], 2);
     assert_eq!(
         desk.run_on(&["dedup", "--within", "-", "-q"], "", 0),
@@ -251,7 +186,7 @@ fn new_records_are_compared_with_stored_ones() {
 
 #[test]
 fn many_queries_are_answered_as_each_is() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.run(&["build", "pages.tsv", "-q"], 0);
     let queries = "0000000000000003\tq1\n0f0f000000000000\tnone\nffffffffffffffff\n";
     desk.write("queries.tsv", queries);
@@ -259,9 +194,9 @@ fn many_queries_are_answered_as_each_is() {
     let (out, _) = desk.run(&["query", "--from", "queries.tsv"], 0);
     let expected: String = one_by_one
         .lines()
-        .map(|line| match line.starts_with("0000000000000003") {
-            true => format!("q1\t{line}\n"),
-            false => format!("{line}\n"),
+        .map(|line| {
+            let id = if line.starts_with("0000000000000003") { "q1\t" } else { "" };
+            format!("{id}{line}\n")
         })
         .collect();
     assert_eq!(out, expected);
@@ -277,7 +212,7 @@ fn many_queries_are_answered_as_each_is() {
     assert!(err.contains("1 answer was cut"), "{err}");
     desk.run(&["query", "--from", "queries.tsv", "-k", "0", "--radix", "dec"], 2);
     desk.run(&["query", "--from", "missing.tsv"], 2);
-    let both = desk.run_with(&["query", "3", "--from", "queries.tsv"], b"");
+    let both = desk.output(&["query", "3", "--from", "queries.tsv"], "");
     assert_eq!(both.status.code(), Some(2));
     desk.write("far.tsv", "00ff00ff00ff00ff\n");
     assert_eq!(desk.run(&["query", "--from", "far.tsv"], 1).0, "");
@@ -287,13 +222,13 @@ fn many_queries_are_answered_as_each_is() {
 #[test]
 fn clusters_can_be_a_parquet_file() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
-    let desk = Desk::new();
+    let desk = desk();
     desk.write("bare.tsv", "f0000000000000ff\nf0000000000000fe\n");
     let args = ["cluster", "pages.tsv", "bare.tsv", "--format", "parquet"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("-o"), "{err}");
     desk.run(&[&args[..], &["-o", "clusters.parquet"]].concat(), 0);
-    let file = fs::File::open(desk.path("clusters.parquet")).unwrap();
+    let file = std::fs::File::open(desk.path("clusters.parquet")).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
     let rows: Vec<String> = reader
         .get_row_iter(None)

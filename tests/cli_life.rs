@@ -1,165 +1,125 @@
-//! The commands that change a store: names, columns, exit statuses, and what is said where.
-
-mod common;
+//! The commands that change a store keep their columns, exit statuses and messages.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt;
-use common::names_of;
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::common::names_of;
+use crate::common::program::Desk;
 
 /// A folder with the store `pages.fps` of three records.
-struct Desk {
-    folder: TempDir,
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.ok(&["build", "-", "-s", "pages.fps", "--scheme", "2"], "ff\ta\nff\tb\nff00\tc\n");
+    desk
 }
 
-impl Desk {
-    fn new() -> Self {
-        let desk = Desk { folder: tempfile::tempdir().unwrap() };
-        desk.ok(&["build", "-", "-s", "pages.fps", "--scheme", "2"], "ff\ta\nff\tb\nff00\tc\n");
-        desk
-    }
+/// The records of `pages.fps`.
+fn dump(desk: &Desk) -> String {
+    desk.ok(&["dump", "-s", "pages.fps"], "")
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::cargo_bin("fpstore").unwrap();
-        command.args(args).current_dir(self.folder.path()).env_remove("FPSTORE");
-        command.env("XDG_CACHE_HOME", self.path("cache"));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn output(&self, args: &[&str], input: &str) -> Output {
-        let mut child = self.command(args).spawn().unwrap();
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        child.wait_with_output().unwrap()
-    }
-
-    /// Runs, checks the exit status, and gives standard output and standard error.
-    fn run(&self, args: &[&str], input: &str, status: i32) -> (String, String) {
-        let output = self.output(args, input);
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-        assert!(err.lines().all(|line| line.starts_with("fpstore: ")), "{args:?}: {err}");
-        (out, err)
-    }
-
-    fn ok(&self, args: &[&str], input: &str) -> String {
-        self.run(args, input, 0).0
-    }
-
-    fn dump(&self) -> String {
-        self.ok(&["dump", "-s", "pages.fps"], "")
-    }
-
-    fn info(&self) -> Value {
-        let out = self.ok(&["info", "-s", "pages.fps", "--format", "json"], "");
-        serde_json::from_str(&out).unwrap()
-    }
+fn info_of(desk: &Desk) -> Value {
+    desk.json(&["info", "-s", "pages.fps"])
 }
 
 #[test]
 fn records_come_and_go() {
-    let desk = Desk::new();
-    let (_, err) = desk.run(&["add", "-s", "pages.fps", "--label", "2026-11"], "ff\td\n1\t7\n", 0);
+    let desk = desk();
+    let (_, err) =
+        desk.run_on(&["add", "-s", "pages.fps", "--label", "2026-11"], "ff\td\n1\t7\n", 0);
     assert!(err.starts_with("fpstore: pages.fps: 2 records added, 2 fingerprints, in "), "{err}");
     let all = "0000000000000001\t7\n00000000000000ff\ta\n00000000000000ff\tb\n00000000000000ff\td\n\
                000000000000ff00\tc\n";
-    assert_eq!(desk.dump(), all);
-    let info = desk.info();
+    assert_eq!(dump(&desk), all);
+    let info = info_of(&desk);
     assert_eq!(info["segments"][1]["label"], "2026-11");
     assert!(info["segments"][1]["age_seconds"].is_u64());
 
     let delete = ["delete", "--ids", "-", "-s", "pages.fps"];
-    let (_, err) = desk.run(&delete, "a\r\n7\n\nabsent\n", 0);
+    let (_, err) = desk.run_on(&delete, "a\r\n7\n\nabsent\n", 0);
     assert_eq!(
         err,
         "fpstore: 2 ids found; 1 was not found\nfpstore: 1 fingerprint and 2 ids deleted\n"
     );
     let out = desk.ok(&["query", "ff", "-k", "8", "-s", "pages.fps"], "");
     assert_eq!(out.lines().filter(|line| line.ends_with("\ta")).count(), 0);
-    let (_, err) = desk.run(&delete, "a\n", 1);
+    let (_, err) = desk.run_on(&delete, "a\n", 1);
     assert!(err.starts_with("fpstore: 0 ids found; 1 was not found\n"), "{err}");
-    desk.run(&["delete", "--fingerprint", "ff00", "-s", "pages.fps", "-q"], "", 0);
-    assert_eq!(desk.dump(), "00000000000000ff\tb\n00000000000000ff\td\n");
-    let info = desk.info();
+    desk.run(&["delete", "--fingerprint", "ff00", "-s", "pages.fps", "-q"], 0);
+    assert_eq!(dump(&desk), "00000000000000ff\tb\n00000000000000ff\td\n");
+    let info = info_of(&desk);
     assert_eq!((&info["fingerprints"], &info["ids"]), (&2.into(), &2.into()));
     assert_eq!(info["segments"][0]["deleted_fingerprints"], 1);
     assert_eq!(info["segments"][0]["deleted_ids"], 2);
     desk.ok(&["verify", "-s", "pages.fps"], "");
 
-    let (_, err) = desk.run(&["compact", "--one", "-s", "pages.fps"], "", 0);
+    let (_, err) = desk.run(&["compact", "--one", "-s", "pages.fps"], 0);
     assert!(err.contains("2 labels became one segment with no label, so it does not expire"));
-    assert!(err.contains("2 fingerprints and 3 ids that were deleted are gone"), "{err}");
-    assert_eq!(desk.dump(), "00000000000000ff\tb\n00000000000000ff\td\n");
-    let (_, err) = desk.run(&["compact", "--all", "-s", "pages.fps"], "", 0);
+    assert!(err.contains("2 fingerprints and 3 ids removed that were deleted"), "{err}");
+    assert_eq!(dump(&desk), "00000000000000ff\tb\n00000000000000ff\td\n");
+    let (_, err) = desk.run(&["compact", "--all", "-s", "pages.fps"], 0);
     assert!(err.starts_with("fpstore: nothing to do: 1 segment, "), "{err}");
     assert_eq!(names_of(&desk.path("pages.fps")).len(), 2, "the manifest and one segment");
 }
 
 #[test]
 fn labels_expire() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.ok(&["build", "-", "-s", "first.fps", "--label", "2026-08", "-q"], "1\ta\n");
-    desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q"], "", 0);
-    desk.run(&["query", "1", "-s", "first.fps"], "", 1);
+    desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q"], 0);
+    desk.run(&["query", "1", "-s", "first.fps"], 1);
     for label in ["2026-09", "2026-10", "2026-11"] {
         desk.ok(&["add", "-s", "pages.fps", "--label", label, "-q"], &format!("1\t{label}\n"));
     }
     let dry = ["expire", "--before", "2026-11", "--dry-run", "-s", "pages.fps"];
-    let (_, err) = desk.run(&dry, "", 0);
-    assert!(err.starts_with("fpstore: segment 2, '2026-09', 1 fingerprint, would be dropped\n"));
-    assert_eq!(desk.info()["segments"].as_array().unwrap().len(), 4);
-    desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], "", 0);
+    let (_, err) = desk.run(&dry, 0);
+    assert!(err.starts_with("fpstore: segment 2, '2026-09', 1 fingerprint, would be removed\n"));
+    assert_eq!(info_of(&desk)["segments"].as_array().unwrap().len(), 4);
+    desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 0);
     assert_eq!(
         desk.ok(&["query", "1", "-k", "0", "-s", "pages.fps"], ""),
         "0000000000000001\t0000000000000001\t0\t2026-11\n"
     );
-    let (_, err) = desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], "", 1);
+    let (_, err) = desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 1);
     assert_eq!(err, "fpstore: no segment has a label before '2026-11'\n");
 }
 
 #[test]
 fn what_does_not_fit_changes_nothing() {
-    let desk = Desk::new();
+    let desk = desk();
     let before = fs::read(desk.path("pages.fps/MANIFEST")).unwrap();
-    let (_, err) = desk.run(&["add", "-s", "no.fps"], "ff\n", 2);
+    let (_, err) = desk.run_on(&["add", "-s", "no.fps"], "ff\n", 2);
     assert_eq!(
         err,
-        "fpstore: there is no store at no.fps\nfpstore: make one with 'fpstore build FILE -s no.fps'\n"
+        "fpstore: there is no store at no.fps\n\
+         fpstore: make one with 'fpstore build FILE -s no.fps'\n"
     );
     let add = ["add", "-s", "pages.fps", "--recipe", "auto"];
-    let (_, err) = desk.run(&add, "ff\n", 2);
+    let (_, err) = desk.run_on(&add, "ff\n", 2);
     assert!(err.starts_with("fpstore: recipes differ: "), "{err}");
-    let (_, err) = desk.run(&["add", "-s", "pages.fps"], "1\nxyz\n", 2);
+    let (_, err) = desk.run_on(&["add", "-s", "pages.fps"], "1\nxyz\n", 2);
     assert!(err.contains("standard input: line 2: 'xyz' is not a fingerprint"), "{err}");
-    let (_, err) = desk.run(&["add", "-s", "pages.fps"], "", 0);
-    assert_eq!(err, "fpstore: the input holds no fingerprints; nothing was changed\n");
-    desk.run(&["delete", "--fingerprint", "xyz", "-s", "pages.fps"], "", 2);
+    let (_, err) = desk.run(&["add", "-s", "pages.fps"], 0);
+    assert_eq!(err, "fpstore: the input has no fingerprints; nothing was changed\n");
+    desk.run(&["delete", "--fingerprint", "xyz", "-s", "pages.fps"], 2);
     let both = ["delete", "--fingerprint", "ff", "--id", "a", "-s", "pages.fps"];
-    desk.run(&both, "", 2);
+    desk.run(&both, 2);
     assert_eq!(desk.output(&["delete", "-s", "pages.fps"], "").status.code(), Some(2));
-    desk.run(&["import", "pages.fps/MANIFEST", "-s", "pages.fps"], "", 2);
-    let (_, err) = desk.run(&["import", "pages.fps", "-s", "pages.fps"], "", 2);
+    desk.run(&["import", "pages.fps/MANIFEST", "-s", "pages.fps"], 2);
+    let (_, err) = desk.run(&["import", "pages.fps", "-s", "pages.fps"], 2);
     assert!(err.contains("holds the same as"), "{err}");
-    let (_, err) = desk.run(&["export", "-o", "pages.fps", "-s", "pages.fps"], "", 2);
+    let (_, err) = desk.run(&["export", "-o", "pages.fps", "-s", "pages.fps"], 2);
     assert_eq!(err, "fpstore: there is a store at pages.fps already\n");
-    let (_, err) = desk.run(&["export", "-o", "x.fps", "--segment", "9", "-s", "pages.fps"], "", 2);
+    let (_, err) = desk.run(&["export", "-o", "x.fps", "--segment", "9", "-s", "pages.fps"], 2);
     assert_eq!(err, "fpstore: there is no segment 9, there are 1\n");
     assert_eq!(fs::read(desk.path("pages.fps/MANIFEST")).unwrap(), before);
 }
 
 #[test]
 fn documents_are_added_by_the_recipe_of_the_store() {
-    let desk = Desk::new();
+    let desk = desk();
     let one = "{\"id\":\"one\",\"text\":\"the quick brown fox\"}\n";
     desk.ok(&["build", "-", "--docs", "--shingle", "3", "-s", "texts.fps", "-q"], one);
     let two = "{\"id\":\"two\",\"text\":\"the quick brown fox\"}\n";
@@ -168,21 +128,21 @@ fn documents_are_added_by_the_recipe_of_the_store() {
         desk.ok(&["query", "--text", "the quick brown fox", "-k", "0", "-s", "texts.fps"], "");
     assert_eq!(out.lines().count(), 2, "{out}");
     let other = ["add", "-", "--docs", "--shingle", "2", "-s", "texts.fps"];
-    let (_, err) = desk.run(&other, two, 2);
+    let (_, err) = desk.run_on(&other, two, 2);
     assert!(err.contains("the recipe of the store decides"), "{err}");
-    let (_, err) = desk.run(&["add", "-s", "texts.fps"], "ff\n", 2);
+    let (_, err) = desk.run_on(&["add", "-s", "texts.fps"], "ff\n", 2);
     assert!(err.starts_with("fpstore: recipes differ: "), "{err}");
 }
 
 #[test]
 fn a_stream_is_acknowledged_batch_by_batch() {
-    let desk = Desk::new();
+    let desk = desk();
     let follow = ["add", "--follow", "--batch-count", "2", "-s", "pages.fps"];
-    let (out, err) = desk.run(&follow, "1\n2\n3\n4\n5\n", 0);
+    let (out, err) = desk.run_on(&follow, "1\n2\n3\n4\n5\n", 0);
     let counts: Vec<&str> = out.lines().map(|line| line.split('\t').next().unwrap()).collect();
     assert_eq!(counts, ["2", "4", "5"]);
     assert_eq!(err, "fpstore: 5 records added\n");
-    // What comes slowly is committed all the same, and other commands wait their turn.
+    // A slow stream is committed after --batch-seconds; other writers are refused meanwhile.
     let slow = ["add", "--follow", "--batch-seconds", "0.01", "-s", "pages.fps"];
     let mut child = desk.command(&slow).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -191,9 +151,9 @@ fn a_stream_is_acknowledged_batch_by_batch() {
         writeln!(input, "aa0000000000000{number}\tslow {number}").unwrap();
         let line = lines.next().unwrap().unwrap();
         assert!(line.starts_with(&format!("{number}\t")), "{line}");
-        assert!(desk.dump().contains(&format!("slow {number}\n")));
+        assert!(dump(&desk).contains(&format!("slow {number}\n")));
     }
-    let (_, err) = desk.run(&["delete", "--id", "a", "-s", "pages.fps"], "", 2);
+    let (_, err) = desk.run(&["delete", "--id", "a", "-s", "pages.fps"], 2);
     let expected = format!("fpstore: process {} is writing to pages.fps\n", child.id());
     assert!(err.starts_with(&expected), "{err}");
     drop(input);
@@ -202,7 +162,7 @@ fn a_stream_is_acknowledged_batch_by_batch() {
 
 #[test]
 fn what_is_new_is_remembered_and_answered_as_it_comes() {
-    let desk = Desk::new();
+    let desk = desk();
     let dedup = ["dedup", "--against", "pages.fps", "--add", "-", "--batch-count", "3"];
     let mut child = desk.command(&dedup).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -221,15 +181,15 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     }
     drop(input);
     assert!(child.wait().unwrap().success());
-    assert_eq!(desk.info()["fingerprints"], 5);
-    // Files: what stays is printed and added, in one step.
-    fs::write(desk.path("new.tsv"), "fd\tp\nabcdef\tq\nabcdee\tr\n").unwrap();
+    assert_eq!(info_of(&desk)["fingerprints"], 5);
+    // Of files, the kept records are printed and added in one step.
+    desk.write("new.tsv", "fd\tp\nabcdef\tq\nabcdee\tr\n");
     let files = ["dedup", "--against", "pages.fps", "--within", "--add", "new.tsv"];
-    let (out, err) = desk.run(&files, "", 0);
+    let (out, err) = desk.run(&files, 0);
     assert_eq!(out, "0000000000abcdef\tq\n");
     assert_eq!(err, "fpstore: 3 new records: 1 record kept and added, 2 records dropped\n");
-    assert_eq!(desk.info()["fingerprints"], 6);
-    let (out, _) = desk.run(&files, "", 0);
+    assert_eq!(info_of(&desk)["fingerprints"], 6);
+    let (out, _) = desk.run(&files, 0);
     assert_eq!(out, "");
     let alone = desk.output(&["dedup", "--within", "--add", "new.tsv"], "");
     assert_eq!(alone.status.code(), Some(2));
@@ -237,29 +197,28 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
 
 #[test]
 fn segments_travel() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.ok(&["add", "-s", "pages.fps", "--label", "l", "-q"], "1\tx\n2\ty\n");
     desk.ok(&["delete", "--id", "x", "-s", "pages.fps", "-q"], "");
-    let (out, err) = desk.run(&["export", "-o", "out.fps", "-s", "pages.fps"], "", 0);
+    let (out, err) = desk.run(&["export", "-o", "out.fps", "-s", "pages.fps"], 0);
     assert_eq!(out.lines().count(), 2);
     assert!(err.contains("1 segment with deletions: import the directory"), "{err}");
     desk.ok(&["build", "-", "-s", "other.fps", "--scheme", "4", "-q"], "3\tz\n");
     desk.ok(&["import", "out.fps", "-s", "other.fps"], "");
-    let mut all: Vec<String> = desk.dump().lines().map(str::to_string).collect();
+    let mut all: Vec<String> = dump(&desk).lines().map(str::to_string).collect();
     all.push("0000000000000003\tz".into());
     all.sort();
     let out = desk.ok(&["dump", "-s", "other.fps"], "");
     assert_eq!(out.lines().collect::<Vec<_>>(), all);
     desk.ok(&["verify", "-s", "other.fps"], "");
-    // A damaged file is refused whole.
+    // A damaged file is refused.
     let file = desk.path("out.fps/segment-0000000000000001.fps");
     let mut bytes = fs::read(&file).unwrap();
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
-    let damaged = desk.path("damaged.fps");
-    fs::write(&damaged, bytes).unwrap();
+    desk.write("damaged.fps", bytes);
     desk.ok(&["build", "-", "-s", "third.fps", "-q"], "3\tz\n");
-    let (_, err) = desk.run(&["import", "damaged.fps", "-s", "third.fps"], "", 2);
+    let (_, err) = desk.run(&["import", "damaged.fps", "-s", "third.fps"], 2);
     assert!(err.starts_with("fpstore: damaged.fps: ") && err.contains("checksum"), "{err}");
     assert_eq!(names_of(&desk.path("third.fps")).len(), 2);
 }

@@ -1,13 +1,11 @@
-//! The command line for documents: what comes out for each kind of input, and what is said when it is bad.
+//! The commands for documents give the same fingerprints for every kind of input, and name bad
+//! records.
 
-use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt;
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::common::program::Desk;
 
 const DOCS: &str = "\
 {\"id\":\"a\",\"text\":\"Two such documents differ from each other in a very small portion\"}
@@ -16,66 +14,32 @@ const DOCS: &str = "\
 {\"id\":\"empty\",\"text\":\" ... \"}
 ";
 
-struct Desk {
-    folder: TempDir,
+/// A folder with `docs.jsonl` in it.
+fn desk() -> Desk {
+    Desk::with("docs.jsonl", DOCS)
 }
 
-impl Desk {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("docs.jsonl"), DOCS).unwrap();
-        Desk { folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
-        fs::write(self.path(name), content).unwrap();
-    }
-
-    fn run_with(&self, args: &[&str], status: i32, input: &[u8]) -> (String, String) {
-        let mut command = Command::cargo_bin("fpstore").unwrap();
-        command.args(args).current_dir(self.folder.path()).env_remove("FPSTORE");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let _ = child.stdin.take().unwrap().write_all(input);
-        let output = child.wait_with_output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-        assert!(err.lines().all(|line| line.starts_with("fpstore: ")), "{args:?}: {err}");
-        (out, err)
-    }
-
-    fn run(&self, args: &[&str], status: i32) -> (String, String) {
-        self.run_with(args, status, b"")
-    }
-
-    /// The fingerprints that `simhash` prints, without ids.
-    fn prints(&self, args: &[&str]) -> Vec<String> {
-        let (out, _) = self.run(&[&["simhash"], args].concat(), 0);
-        out.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
-    }
+/// The fingerprints that `simhash` prints, without ids.
+fn fingerprints(desk: &Desk, args: &[&str]) -> Vec<String> {
+    let (out, _) = desk.run(&[&["simhash"], args].concat(), 0);
+    out.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
 }
 
 #[test]
 fn simhash_prints_lines_that_build_reads() {
-    let desk = Desk::new();
+    let desk = desk();
     let (out, err) = desk.run(&["simhash", "docs.jsonl"], 0);
     let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
     assert_eq!(ids, ["a", "b", "c"]);
-    assert!(err.contains("1 document without features, so without fingerprint: empty"), "{err}");
-    desk.run_with(&["build", "-", "-q"], 0, out.as_bytes());
+    assert!(err.contains("1 document without features and so without fingerprint: empty"), "{err}");
+    desk.run_on(&["build", "-", "-q"], &out, 0);
     let (info, _) = desk.run(&["info"], 0);
     assert!(info.contains("external"), "{info}");
     let (_, err) = desk.run(&["query", "--text", "some text"], 2);
     assert!(err.contains("recipe 'external'"), "{err}");
-    // The recipe of ready fingerprints may be told.
+    // The user may name the recipe of ready fingerprints.
     let told = ["build", "-", "-q", "--recipe", "auto", "-s", "told.fps"];
-    desk.run_with(&told, 0, out.as_bytes());
+    desk.run_on(&told, &out, 0);
     let text = "two such documents differ from each other in a very small part";
     let (found, _) = desk.run(&["query", "--text", text, "-s", "told.fps", "-k0"], 0);
     assert!(found.ends_with("\t0\tb\n"), "{found}");
@@ -83,7 +47,7 @@ fn simhash_prints_lines_that_build_reads() {
 
 #[test]
 fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
-    let desk = Desk::new();
+    let desk = desk();
     let recipe = ["--shingle", "1", "--hash-key", "000102030405060708090a0b0c0d0e0f"];
     let (_, err) = desk.run(&[&["build", "--docs", "docs.jsonl"], &recipe[..]].concat(), 0);
     assert!(err.contains("3 records, 3 fingerprints, 3 ids"), "{err}");
@@ -112,13 +76,13 @@ fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
         .map(|line| format!("{line}\n"))
         .collect();
     desk.write("recipe.txt", text);
-    let again = desk.prints(&["docs.jsonl", "--recipe", "recipe.txt"]);
-    assert_eq!(again, desk.prints(&[&["docs.jsonl"], &recipe[..]].concat()));
+    let again = fingerprints(&desk, &["docs.jsonl", "--recipe", "recipe.txt"]);
+    assert_eq!(again, fingerprints(&desk, &[&["docs.jsonl"], &recipe[..]].concat()));
 }
 
 #[test]
 fn every_kind_of_input_gives_the_same_fingerprints() {
-    let desk = Desk::new();
+    let desk = desk();
     let texts: Vec<(String, String)> = DOCS
         .lines()
         .take(3)
@@ -128,7 +92,7 @@ fn every_kind_of_input_gives_the_same_fingerprints() {
             (field("id"), field("text"))
         })
         .collect();
-    let expected = desk.prints(&["docs.jsonl"]);
+    let expected = fingerprints(&desk, &["docs.jsonl"]);
     let csv: String = texts.iter().map(|(id, text)| format!("{id},\"{text}\"\r\n")).collect();
     desk.write("docs.csv", format!("key,body\r\n{csv}"));
     let tsv: String = texts.iter().map(|(id, text)| format!("{text}\t{id}\n")).collect();
@@ -160,9 +124,9 @@ fn every_kind_of_input_gives_the_same_fingerprints() {
         &["docs.jsonl", "--doc-threads", "1"],
         &["docs.jsonl", "--doc-threads", "5"],
     ] {
-        assert_eq!(desk.prints(args), expected, "{args:?}");
+        assert_eq!(fingerprints(&desk, args), expected, "{args:?}");
     }
-    let (out, _) = desk.run_with(&["simhash"], 0, DOCS.as_bytes());
+    let (out, _) = desk.run_on(&["simhash"], DOCS, 0);
     assert_eq!(out.lines().count(), 3);
     let (out, _) = desk.run(&["simhash", "folder", "docs.lines", "--docs-format", "lines"], 0);
     let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
@@ -176,7 +140,7 @@ fn csv_with_names(texts: &[(String, String)]) -> String {
 
 #[test]
 fn ready_features_are_taken_with_their_weights() {
-    let desk = Desk::new();
+    let desk = desk();
     let lines = "{\"id\":1,\"features\":{\"alpha\":2.5,\"beta\":1,\"gamma\":1}}\n\
                  {\"id\":2,\"features\":{\"alpha\":7}}\n{\"id\":3,\"features\":{\"beta\":0}}\n";
     desk.write("f.jsonl", lines);
@@ -190,12 +154,15 @@ fn ready_features_are_taken_with_their_weights() {
     assert!(info.contains("segment=given"), "{info}");
     let (_, err) =
         desk.run(&["simhash", "f.jsonl", "--docs-format", "features", "--recipe", "auto"], 2);
-    assert!(err.contains("it takes texts; f.jsonl holds ready features"), "{err}");
+    assert!(
+        err.contains("the recipe is for texts; f.jsonl holds features made elsewhere"),
+        "{err}"
+    );
 }
 
 #[test]
 fn bad_records_are_named_or_passed_over() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.write(
         "bad.jsonl",
         "{\"id\":1,\"text\":\"one two\"}\nnot json\n\n{\"id\":2}\n{\"id\":3,\"text\":\"x y\"}\n",
@@ -212,10 +179,10 @@ fn bad_records_are_named_or_passed_over() {
     let (_, err) = desk.run(&["simhash", "latin.txt"], 2);
     assert!(err.contains("latin.txt") && err.contains("byte 3 is not UTF-8"), "{err}");
     assert!(err.contains("--encoding"), "{err}");
-    let latin = desk.prints(&["latin.txt", "--encoding", "windows-1252"]);
+    let latin = fingerprints(&desk, &["latin.txt", "--encoding", "windows-1252"]);
     desk.write("utf8.txt", "caf\u{e9} and more words than that");
-    assert_eq!(latin, desk.prints(&["utf8.txt"]));
-    assert_eq!(desk.prints(&["latin.txt", "--encoding", "detect"]), latin);
+    assert_eq!(latin, fingerprints(&desk, &["utf8.txt"]));
+    assert_eq!(fingerprints(&desk, &["latin.txt", "--encoding", "detect"]), latin);
     desk.write("junk.csv", b"\x00\xff\x01");
     desk.run(&["simhash", "junk.csv"], 2);
     desk.write("none.jsonl", "");
@@ -240,7 +207,7 @@ fn bad_records_are_named_or_passed_over() {
 
 #[test]
 fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
-    let desk = Desk::new();
+    let desk = desk();
     let (_, err) = desk.run(&["df", "docs.jsonl", "-o", "docs.df", "--shingle", "1"], 0);
     assert!(err.contains("docs.df: 3 documents, "), "{err}");
     desk.run(&["df", "docs.jsonl", "-o", "docs.df", "--shingle", "1"], 2);
@@ -250,9 +217,9 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
     desk.run(&[&["build", "--docs", "docs.jsonl", "-q"], &all[..]].concat(), 0);
     let text = "two such documents differ from each other in a very small part";
     let (_, err) = desk.run(&["query", "--text", text], 2);
-    assert!(err.contains("it needs the table of document frequencies"), "{err}");
+    assert!(err.contains("the recipe needs the table of document frequencies"), "{err}");
     let (_, err) = desk.run(&["query", "--text", text, "--df", "other.df"], 2);
-    assert!(err.contains("it needs the table of document frequencies"), "{err}");
+    assert!(err.contains("the recipe needs the table of document frequencies"), "{err}");
     let (out, _) = desk.run(&["query", "--text", text, "--df", "docs.df", "-k0"], 0);
     assert!(out.ends_with("\t0\tb\n"), "{out}");
     let (_, err) = desk.run(&["simhash", "docs.jsonl", "--df", "other.df", "--shingle", "1"], 2);
@@ -266,7 +233,7 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
 
 #[test]
 fn compare_and_evaluate_tell_distances() {
-    let desk = Desk::new();
+    let desk = desk();
     let (out, _) =
         desk.run(&["compare", "--text", "the quick brown fox", "The quick, brown fox!"], 0);
     assert!(out.ends_with("distance\t0\nsimilarity\t1.000\n"), "{out}");
@@ -280,7 +247,7 @@ fn compare_and_evaluate_tell_distances() {
     let (out, _) = desk.run(&[&args[..], &["--svg", "curve.svg"]].concat(), 0);
     assert_eq!(out.lines().count(), 21);
     assert!(out.contains("\nbest f1\t1.0000\n"), "{out}");
-    let svg = fs::read_to_string(desk.path("curve.svg")).unwrap();
+    let svg = desk.read("curve.svg");
     assert!(svg.starts_with("<svg") && svg.contains("precision"), "{svg}");
     desk.run(&[&args[..], &["--svg", "curve.svg"]].concat(), 2);
     let (out, _) =
@@ -301,7 +268,7 @@ fn compare_and_evaluate_tell_distances() {
 
 #[test]
 fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
-    let desk = Desk::new();
+    let desk = desk();
     let lines: String = (0..5000)
         .map(|n| format!("{{\"id\":{n},\"text\":\"document {n} has {} and {}\"}}\n", n % 7, n * n))
         .collect();
@@ -312,22 +279,9 @@ fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
     let ids: Vec<usize> =
         one.lines().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect();
     assert_eq!(ids, (0..5000).collect::<Vec<_>>());
-    // A reader that has seen enough ends it without an error.
-    let mut command = Command::cargo_bin("fpstore").unwrap();
-    command.args(["simhash", "many.jsonl"]).current_dir(desk.folder.path());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A reader that closes the pipe is no error.
+    let mut child = desk.command(&["simhash", "many.jsonl"]).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
-}
-
-#[test]
-fn help_has_examples_and_the_short_one_is_short() {
-    let desk = Desk::new();
-    for command in ["simhash", "df", "compare", "evaluate"] {
-        let (long, _) = desk.run(&[command, "--help"], 0);
-        assert!(long.contains("Examples:"), "{command}");
-        let (short, _) = desk.run(&[command, "-h"], 0);
-        assert!(short.lines().count() <= 40, "{command}: {}", short.lines().count());
-    }
 }

@@ -1,11 +1,10 @@
-//! Clusters and what is dropped are those that the definitions give, word for word.
-
-mod common;
+//! Clusters, and the documents that are kept or dropped, are those that the definitions give.
 
 use std::collections::BTreeMap;
 
-use common::{Random, Record, clustered, number, skewed, store_of, uniform};
-use fpstore::{ClusterMethod, Error, Fate, Id, JoinOptions, KeepRule, Scheme, clusters, dedup};
+use crate::common::{Random, Record, clustered, number, skewed, store_of, uniform};
+use fpstore::join::{ClusterMethod, Fate, JoinOptions, KeepRule, clusters, dedup};
+use fpstore::{Error, Id, Scheme};
 
 /// Number, size, diameter, then fingerprint, distance and ids of each member.
 type Row = (u64, u64, u32, Vec<(u64, u32, Vec<Id>)>);
@@ -78,9 +77,7 @@ fn brute(records: &[Record], k: u32, method: ClusterMethod) -> Vec<Row> {
 }
 
 fn options(k: u32, threads: usize) -> JoinOptions {
-    let mut options = JoinOptions::new(k);
-    options.threads = Some(threads);
-    options
+    JoinOptions::new(k).threads(threads)
 }
 
 const METHODS: [ClusterMethod; 3] =
@@ -326,7 +323,7 @@ fn what_stays_is_what_comes_first() {
                 let expected = dedup_brute(&new, against, within, k);
                 assert_eq!(kept, expected, "{few} new, k={k}, within {within}");
                 let mut dropped = std::collections::BTreeSet::new();
-                let mut note = |row: fpstore::DocumentPair<'_>| {
+                let mut note = |row: fpstore::join::DocumentPair<'_>| {
                     assert!(row.pair.distance() <= k);
                     dropped.insert(row.first_id.unwrap().to_id());
                     Ok::<(), Error>(())

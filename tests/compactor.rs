@@ -1,6 +1,4 @@
-//! Merging beside a writer: what is added, deleted and dropped meanwhile is so afterwards, whenever it happens.
-
-mod common;
+//! A compaction keeps what a writer adds, deletes and expires at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -8,10 +6,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::{Random, names_of};
+use crate::common::{Random, names_of};
+use fpstore::writer::{Compacted, Compaction, Compactor};
 use fpstore::{
-    BuildOptions, Builder, Compacted, Compaction, Compactor, Error, Fingerprint, Id, IdRef,
-    Observer, Scheme, Store, Writer, WriterOptions, verify,
+    BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Observer, Scheme, Store, Writer,
+    WriterOptions, verify,
 };
 
 fn halves() -> Scheme {
@@ -19,9 +18,7 @@ fn halves() -> Scheme {
 }
 
 fn options(label: &str) -> WriterOptions {
-    let mut options = WriterOptions::default().scheme(halves()).label(label).compact(false);
-    options.threads = Some(1);
-    options
+    WriterOptions::default().scheme(halves()).label(label).compact(false).threads(1)
 }
 
 fn writer(path: &Path) -> Writer {
@@ -57,7 +54,7 @@ fn make(path: &Path) {
         .unwrap();
 }
 
-/// Compacts, and does something at the `at`th time that the work tells how far it is.
+/// Compacts, and calls a closure at report number `at` of the progress.
 fn compact_and(
     path: &Path,
     what: Compaction,
@@ -67,8 +64,7 @@ fn compact_and(
     let (count, act) = (AtomicU32::new(0), Mutex::new(Some(act)));
     let act = Arc::new(act);
     let inner = Arc::clone(&act);
-    let mut options = options("");
-    options.observer = Some(Observer::new(move |_| {
+    let options = options("").observer(Observer::new(move |_| {
         if count.fetch_add(1, Ordering::Relaxed) == at
             && let Some(act) = inner.lock().unwrap().take()
         {
@@ -94,11 +90,11 @@ fn some_records(random: &mut Random, pool: &[u64]) -> Vec<(u64, Option<u64>)> {
 /// Something done to a store.
 type Act = Box<dyn Fn(&Path) + Send + Sync>;
 
-/// Two stores that see the same, of which one is merged meanwhile, hold the same afterwards.
+/// Two stores get the same changes, and one is merged meanwhile: both hold the same records.
 #[test]
 fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
     let mut acted = 0;
-    let mut overtaken = 0;
+    let mut conflicted = 0;
     for seed in 0..100 {
         let mut random = Random::new(seed);
         let pool: Vec<u64> = (0..25).map(|_| random.next()).collect();
@@ -119,7 +115,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             }
         }
         let before = records_of(&Store::open(&path).unwrap());
-        // What is to happen is decided here, and done to both.
+        // The changes are chosen here and applied to both stores.
         let mut acts: Vec<Act> = Vec::new();
         for _ in 0..1 + random.below(3) {
             match random.below(8) {
@@ -154,7 +150,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
         let (done, has_acted) =
             compact_and(&path, what, at, move || inner.0.iter().for_each(|act| act(&inner.1)));
         let done = done.unwrap();
-        overtaken += done.overtaken;
+        conflicted += done.conflicted;
         let case = format!("seed {seed}, {what:?} at {at}: {done:?}");
         let store = Store::open(&path).unwrap();
         if has_acted {
@@ -162,7 +158,8 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             acts.iter().for_each(|act| act(&twin));
             let expected = records_of(&Store::open(&twin).unwrap());
             let found = records_of(&store);
-            // Where segments of several labels became one before, ids of one label are the last of them all.
+            // After segments of several labels have become one, the ids of one label may be the
+            // last ids of all labels.
             if what == Compaction::All || found != expected {
                 let lost: Vec<_> = expected.iter().filter(|of| !found.contains_key(of.0)).collect();
                 assert!(
@@ -183,7 +180,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
         assert_eq!(names_of(&path).len(), 1 + live.segments.len() + deletions.count(), "{case}");
     }
     assert!(acted > 60, "{acted}");
-    assert!(overtaken > 2, "{overtaken}");
+    assert!(conflicted > 2, "{conflicted}");
 }
 
 fn filled(folder: &Path) -> std::path::PathBuf {
@@ -203,11 +200,9 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     let (started, has_started) = std::sync::mpsc::channel();
     let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
     let may_go_on = Mutex::new(may_go_on);
-    let mut options = options("");
-    options.max_rate = Some(1 << 30);
-    options.observer = Some(Observer::new(move |_| {
+    let options = options("").max_rate(1 << 30).observer(Observer::new(move |_| {
         let _ = started.send(());
-        // Until the other side lets go: then it fails, and nothing waits any more.
+        // Waits until the other side drops its end; from then on it fails at once.
         let _ = may_go_on.lock().unwrap().recv();
         ControlFlow::Continue(())
     }));
@@ -218,7 +213,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
         })
     };
     has_started.recv().unwrap();
-    // It has begun, and not published. A writer comes, goes, comes again and merges nothing.
+    // The compactor has begun and not published. A writer opens the store twice and merges nothing.
     let mut writer =
         Writer::with_options(&path, WriterOptions::default().scheme(halves())).unwrap();
     assert!(matches!(
@@ -237,7 +232,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     assert_eq!(store.info().segments.len(), 10, "no one merged");
     drop(go_on);
     let done = compacted.join().unwrap().unwrap();
-    assert_eq!((done.merged, done.made, done.overtaken), (5, 1, 0));
+    assert_eq!((done.merged, done.made, done.conflicted), (5, 1, 0));
     assert!(store.refresh().unwrap());
     let info = store.info();
     assert_eq!(info.segments.len(), 6);
@@ -261,11 +256,11 @@ fn a_store_that_is_replaced_meanwhile_stays_replaced() {
     });
     let done = done.unwrap();
     assert!(has_acted);
-    assert_eq!((done.merged, done.overtaken), (0, 1));
+    assert_eq!((done.merged, done.conflicted), (0, 1));
     assert_eq!(records_of(&Store::open(&path).unwrap()).into_keys().collect::<Vec<_>>(), [77]);
 }
 
-/// An interrupted merge leaves nothing, also not while it waits.
+/// An interrupted merge leaves no files, even if it was interrupted while it waited.
 #[test]
 fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -273,20 +268,21 @@ fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
     let before = names_of(&path);
     for at in 0..2 {
         let count = AtomicU32::new(0);
-        let mut options = options("");
-        options.observer =
-            Some(Observer::new(move |_| match count.fetch_add(1, Ordering::Relaxed) >= at {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }));
+        let options = options("").observer(Observer::new(move |_| {
+            if count.fetch_add(1, Ordering::Relaxed) < at {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        }));
         let done = Compactor::with_options(&path, options).unwrap().compact(&Compaction::One);
         assert!(matches!(done, Err(Error::Interrupted)), "{at}: {done:?}");
         assert_eq!(names_of(&path), before);
     }
 }
 
-/// A million records by a writer for each thousand: batches in round numbers become one segment, and the bytes written
-/// are within ten times those of the final store.
+/// A million records, added a thousand at a time: batches in round numbers become one segment, and
+/// the bytes written are within ten times those of the final store.
 #[test]
 fn a_thousand_writers_leave_one_segment() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,8 +292,7 @@ fn a_thousand_writers_leave_one_segment() {
     let mut seen = BTreeSet::new();
     let mut random = Random::new(10);
     for batch in 1..=1000 {
-        let mut options = WriterOptions::default().scheme(halves());
-        options.threads = Some(1);
+        let options = WriterOptions::default().scheme(halves()).threads(1);
         let mut writer = Writer::with_options(&path, options).unwrap();
         for i in 0..1000 {
             writer.push(Fingerprint::new(random.next()), 1000 * batch + i).unwrap();
@@ -315,7 +310,8 @@ fn a_thousand_writers_leave_one_segment() {
     }
     let info = Store::open(&path).unwrap().info();
     assert_eq!(info.fingerprint_count(), 1_000_000);
-    // Those that the rule leaves of each number of batches: 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 for each of its digits.
+    // The segments that the rule leaves for a number of batches: 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 for
+    // each decimal digit.
     assert_eq!((most, count), (12, 5701));
     let times = written as f64 / info.file_len() as f64;
     assert!((8.0..10.0).contains(&times), "{times} times the store");

@@ -1,12 +1,10 @@
-//! The second promise: never a silent wrong answer, never a panic, whatever the bytes.
-
-mod common;
+//! No bytes lead to a wrong answer or to a panic.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use common::{Random, skewed, store_of};
+use crate::common::{Random, TempStore, digest, skewed, store_of, uniform};
 use fpstore::{Error, Fingerprint, Match, Scheme, Store, verify};
 use tempfile::TempDir;
 
@@ -53,7 +51,7 @@ impl Patient {
         self.folder.path().join(name)
     }
 
-    /// Asks every question again: the right answer or a typed error, nothing else.
+    /// Runs every query again: it gives the right answer or a typed error.
     fn check(&self, case: &str) {
         let store = match Store::open(self.folder.path()) {
             Ok(store) => store,
@@ -67,7 +65,7 @@ impl Patient {
         }
     }
 
-    /// Verifying says that something is wrong.
+    /// Fails unless `verify` reports a fault.
     fn check_reported(&self, case: &str) {
         match verify(self.folder.path(), 0) {
             Ok(report) => {
@@ -141,7 +139,7 @@ fn flipping_or_cutting_any_byte_of_deletions_is_an_error_and_is_reported() {
 }
 
 #[test]
-fn flipping_bytes_of_wide_lines_and_restart_points_is_found_too() {
+fn flipping_bytes_of_overflow_entries_and_restart_points_is_found_too() {
     let patient = Patient::of(&golden("crowded.fps"));
     flip_every_byte(&patient, SEGMENT, 97);
 }
@@ -186,7 +184,7 @@ fn a_page_moved_to_another_place_is_refused() {
     }
 }
 
-/// Recomputes every checksum, as someone would who wants to be believed.
+/// Recomputes every checksum and digest of a segment, as a forger would.
 fn sign(bytes: &mut [u8]) {
     let u64_at =
         |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
@@ -194,7 +192,7 @@ fn sign(bytes: &mut [u8]) {
     let header_len = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
     let tables = usize::from(u16_at(bytes, 44));
     let sections = usize::from(u16_at(bytes, 46));
-    let entry = |number: usize| 64 + 16 * tables + 24 * number;
+    let entry = |number: usize| 80 + 16 * tables + 24 * number;
     if header_len.is_multiple_of(4096)
         && (4096..=bytes.len()).contains(&header_len)
         && entry(sections) < header_len
@@ -217,25 +215,30 @@ fn sign(bytes: &mut [u8]) {
                 }
             }
         }
+        let len = u64_at(bytes, entry(sections.saturating_sub(1)) + 16) as usize;
+        if let Some(checksums) = bytes.get(checksums..checksums.saturating_add(len)) {
+            let digest = digest(checksums);
+            bytes[64..80].copy_from_slice(&digest);
+        }
         let crc = crc32fast::hash(&bytes[..header_len - 4]).to_le_bytes();
         bytes[header_len - 4..header_len].copy_from_slice(&crc);
     }
 }
 
-/// The manifest entry of one segment, changed to fit these bytes.
+/// Makes the manifest entry of the only segment fit these bytes.
 fn fit_manifest(manifest: &mut [u8], segment: &[u8]) {
     let header_len = u32::from_le_bytes(segment[12..16].try_into().unwrap()) as usize;
-    manifest[40..48].copy_from_slice(&(segment.len() as u64).to_le_bytes());
-    manifest[48..56].copy_from_slice(&segment[24..32]);
-    if let Some(crc) = header_len.checked_sub(4).and_then(|at| segment.get(at..header_len)) {
-        manifest[56..60].copy_from_slice(crc);
+    manifest[56..64].copy_from_slice(&(segment.len() as u64).to_le_bytes());
+    manifest[64..72].copy_from_slice(&segment[24..32]);
+    if let Some(header) = segment.get(..header_len) {
+        manifest[96..112].copy_from_slice(&digest(header));
     }
-    let crc = crc32fast::hash(&manifest[..96]).to_le_bytes();
-    manifest[96..100].copy_from_slice(&crc);
+    let crc = crc32fast::hash(&manifest[..136]).to_le_bytes();
+    manifest[136..140].copy_from_slice(&crc);
 }
 
-/// With right checksums any content is taken at its word, so answers may be anything; but
-/// there must be one, or a typed error, soon.
+/// With right checksums any content is accepted, so an answer may be wrong; but there must be an
+/// answer or a typed error, and soon.
 #[test]
 fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
     let mut random = Random::new(97);
@@ -276,17 +279,17 @@ fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
     }
 }
 
-/// Whoever reads a table whole also sees that its index leaves out a byte, though all
-/// checksums hold.
+/// A full read of a table also detects that its index leaves out a byte, though all checksums are
+/// right.
 #[test]
 fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     let patient = Patient::of_any(&golden("worked.fps"));
     let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
     let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
-    // 16 times 5 values and 22 extra bytes: one less.
+    // 16 times 5 values and 27 bytes: one byte less.
     for end in bytes[0x2010..0x2040].chunks_mut(3) {
-        assert_eq!(end, [0x05, 0x60, 0x01]);
-        end[1] = 0x50;
+        assert_eq!(end, [0x05, 0xb0, 0x01]);
+        end[1] = 0xa0;
     }
     sign(&mut bytes);
     fit_manifest(&mut manifest, &bytes);
@@ -297,6 +300,46 @@ fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     assert!(matches!(dumped, Err(Error::Corrupt { .. })), "{dumped:?}");
     assert!(store.query(Fingerprint::new(0), 64).is_err());
     assert!(!verify(patient.folder.path(), 0).unwrap().is_sound());
+}
+
+/// A page and its checksum changed together pass every check but that of the digest.
+#[test]
+fn a_page_changed_with_its_checksum_is_reported() {
+    let patient = Patient::of_any(&golden("worked.fps"));
+    let intact = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut bytes = intact.clone();
+    let text = bytes.windows(6).position(|bytes| bytes == b"b.html").unwrap();
+    bytes[text] = b'B';
+    sign(&mut bytes);
+    // The header as it was: its content digest does not fit any more.
+    bytes[..4096].copy_from_slice(&intact[..4096]);
+    assert_ne!(bytes, intact);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    assert!(Store::open(patient.folder.path()).is_ok());
+    let report = verify(patient.folder.path(), 0).unwrap();
+    let [Error::Corrupt { fault, .. }] = &report.faults[..] else {
+        panic!("{:?}", report.faults);
+    };
+    assert!(matches!(fault, fpstore::Fault::Rule { rule: 27, .. }), "{fault}");
+}
+
+/// Another segment of the same length and count, from another store, in the place of the right one.
+#[test]
+fn a_segment_of_another_store_is_refused() {
+    let temp = |seed| store_of(&uniform(500, seed), Scheme::named("2", 3).unwrap());
+    let (own, other) = (temp(1), temp(2));
+    let path = |of: &TempStore| of.folder.path().join("store.fps");
+    assert!(verify(path(&own), 20).unwrap().is_sound());
+    let file = path(&own).join(SEGMENT);
+    fs::remove_file(&file).unwrap();
+    fs::copy(path(&other).join(SEGMENT), &file).unwrap();
+    let refused = Store::open(path(&own)).unwrap_err();
+    let is_rule_23 = |error: &Error| {
+        matches!(error, Error::Corrupt { fault: fpstore::Fault::Rule { rule: 23, .. }, .. })
+    };
+    assert!(is_rule_23(&refused), "{refused}");
+    let report = verify(path(&own), 0).unwrap();
+    assert!(report.faults.iter().any(is_rule_23), "{:?}", report.faults);
 }
 
 impl Patient {
@@ -325,6 +368,6 @@ fn masks_made_to_be_hard_do_not_hold_up_a_query() {
     let records = skewed(100, 8);
     let temp = store_of(&records, Scheme::from_masks(masks, 3).unwrap());
     for k in [3, 8, 20] {
-        common::assert_exact(&temp.store, &records, &[1, 2], k, "hard masks");
+        crate::common::assert_exact(&temp.store, &records, &[1, 2], k, "hard masks");
     }
 }

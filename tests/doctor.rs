@@ -1,17 +1,16 @@
-//! The doctor names the cause of what is wrong with data, and is silent where nothing is.
-
-mod common;
+//! The doctor names the cause of a fault in the data, and is silent about sound data.
 
 use std::path::{Path, PathBuf};
 
-use common::{Random, Record, number, store_of, uniform};
-use fpstore::doctor::{Finding, FindingCode, Gatherer, Severity, Statistics, examine};
-use fpstore::{Fingerprint, InputOptions, Scheme, read_records};
+use crate::common::{Random, Record, number, store_of, uniform};
+use fpstore::doctor::{Collector, Finding, FindingCode, Severity, Statistics, profile};
+use fpstore::input::{InputOptions, read_records};
+use fpstore::{Fingerprint, Scheme};
 
 fn gathered(values: impl IntoIterator<Item = u64>) -> Statistics {
-    let mut gatherer = Gatherer::new();
-    values.into_iter().for_each(|value| gatherer.push(Fingerprint::new(value)));
-    gatherer.finish(&Scheme::named("2", 3).unwrap())
+    let mut collector = Collector::new();
+    values.into_iter().for_each(|value| collector.push(Fingerprint::new(value)));
+    collector.finish(&Scheme::named("2", 3).unwrap())
 }
 
 fn random(count: usize, seed: u64) -> Vec<u64> {
@@ -37,9 +36,9 @@ fn random_fingerprints_give_no_finding() {
 fn a_sample_of_random_fingerprints_gives_no_finding() {
     for seed in 0..10 {
         for exact_max in [100, 1000, 20_000] {
-            let mut gatherer = Gatherer::with_exact_max(exact_max);
-            random(300_000, seed).iter().for_each(|&v| gatherer.push(Fingerprint::new(v)));
-            let statistics = gatherer.finish(&Scheme::named("4", 3).unwrap());
+            let mut collector = Collector::with_exact_max(exact_max);
+            random(300_000, seed).iter().for_each(|&v| collector.push(Fingerprint::new(v)));
+            let statistics = collector.finish(&Scheme::named("4", 3).unwrap());
             assert!(statistics.sampling.is_some());
             assert_eq!(statistics.findings(), [], "seed {seed}, sample of {exact_max}");
         }
@@ -48,25 +47,25 @@ fn a_sample_of_random_fingerprints_gives_no_finding() {
 
 #[test]
 fn random_stores_of_every_scheme_give_no_finding() {
-    for (name, scheme) in common::schemes(3) {
+    for (name, scheme) in crate::common::schemes(3) {
         let records = uniform(3000, 5);
         let temp = store_of(&records, scheme);
-        assert_eq!(examine(&temp.store).unwrap().findings(), [], "{name}");
+        assert_eq!(profile(&temp.store).unwrap().findings(), [], "{name}");
     }
 }
 
-/// A store and an input of the same records tell the same, but for what a record is.
+/// A store and an input of the same records have the same statistics, except the unit of records.
 #[test]
 fn a_store_and_its_input_have_the_same_statistics() {
-    let mut records = common::clustered(5000, 1);
-    records.extend(common::skewed(3000, 2));
+    let mut records = crate::common::clustered(5000, 1);
+    records.extend(crate::common::skewed(3000, 2));
     for name in ["1", "2", "4", "14"] {
         let scheme = Scheme::named(name, 3).unwrap();
-        let mut gatherer = Gatherer::new();
-        records.iter().for_each(|&(value, _)| gatherer.push(Fingerprint::new(value)));
-        let mut input = gatherer.finish(&scheme);
+        let mut collector = Collector::new();
+        records.iter().for_each(|&(value, _)| collector.push(Fingerprint::new(value)));
+        let mut input = collector.finish(&scheme);
         let temp = store_of(&records, scheme);
-        let store = examine(&temp.store).unwrap();
+        let store = profile(&temp.store).unwrap();
         input.counted = store.counted;
         for (table, of_store) in input.tables.iter_mut().zip(&store.tables) {
             table.segment = of_store.segment;
@@ -119,7 +118,7 @@ fn one_fingerprint_with_half_of_the_ids_is_named() {
             let mut records: Vec<Record> = uniform(count, 11);
             records.iter_mut().step_by(2).for_each(|record| record.0 = heavy);
             let temp = store_of(&records, Scheme::named("2", 3).unwrap());
-            let statistics = examine(&temp.store).unwrap();
+            let statistics = profile(&temp.store).unwrap();
             let half = count / 2;
             assert_eq!(statistics.heaviest[0].count, half);
             let findings = statistics.findings();
@@ -136,11 +135,11 @@ fn one_fingerprint_with_half_of_the_ids_is_named() {
 #[test]
 fn one_fingerprint_with_half_of_the_records_is_named_from_a_sample_too() {
     for seed in 0..20 {
-        let mut gatherer = Gatherer::with_exact_max(1000);
+        let mut collector = Collector::with_exact_max(1000);
         for (i, value) in random(100_000, seed).into_iter().enumerate() {
-            gatherer.push(Fingerprint::new(if i % 2 == 0 { 0x77 } else { value }));
+            collector.push(Fingerprint::new(if i % 2 == 0 { 0x77 } else { value }));
         }
-        let findings = gatherer.finish(&Scheme::named("2", 3).unwrap()).findings();
+        let findings = collector.finish(&Scheme::named("2", 3).unwrap()).findings();
         assert_eq!(codes(&findings), [FindingCode::HeavyFingerprint], "{findings:?}");
         assert!(findings[0].sentence.contains("0000000000000077"), "{}", findings[0]);
     }
@@ -193,7 +192,7 @@ fn constant_fingerprints_are_noted_with_their_ids() {
     let mut records = uniform(1000, 19);
     records.extend([(0, number(1)), (0, number(2)), (u64::MAX, number(3))]);
     let temp = store_of(&records, Scheme::named("2", 3).unwrap());
-    let statistics = examine(&temp.store).unwrap();
+    let statistics = profile(&temp.store).unwrap();
     assert_eq!((statistics.zero_count, statistics.all_ones_count), (2, 1));
     let findings = statistics.findings();
     assert_eq!(codes(&findings), [FindingCode::ConstantFingerprint; 2]);
@@ -204,21 +203,21 @@ fn constant_fingerprints_are_noted_with_their_ids() {
 #[test]
 fn an_empty_store_says_so() {
     let temp = store_of(&[], Scheme::named("2", 3).unwrap());
-    let statistics = examine(&temp.store).unwrap();
+    let statistics = profile(&temp.store).unwrap();
     assert_eq!(codes(&statistics.findings()), [FindingCode::Empty]);
 }
 
 #[test]
 fn a_distance_too_far_for_the_number_is_named() {
     let scheme = Scheme::named("blocks-9", 12).unwrap();
-    let mut gatherer = Gatherer::new();
-    random(100_000, 23).iter().for_each(|&value| gatherer.push(Fingerprint::new(value)));
-    let statistics = gatherer.finish(&scheme);
+    let mut collector = Collector::new();
+    random(100_000, 23).iter().for_each(|&value| collector.push(Fingerprint::new(value)));
+    let statistics = collector.finish(&scheme);
     // 10^5 * (C(64,0) + ... + C(64,12)) / 2^64 = 0.0236, still below one in ten.
     assert_eq!(statistics.findings(), []);
-    let mut gatherer = Gatherer::new();
-    random(100_000, 23).iter().for_each(|&value| gatherer.push(Fingerprint::new(value)));
-    let findings = gatherer.finish(&Scheme::named("blocks-9", 14).unwrap()).findings();
+    let mut collector = Collector::new();
+    random(100_000, 23).iter().for_each(|&value| collector.push(Fingerprint::new(value)));
+    let findings = collector.finish(&Scheme::named("blocks-9", 14).unwrap()).findings();
     assert_eq!(codes(&findings), [FindingCode::ChanceMatches]);
     assert!(findings[0].sentence.starts_with("at k = 14 and 100 000 fingerprints"), "{findings:?}");
 }
@@ -235,19 +234,19 @@ fn findings_come_most_severe_first_and_always_in_the_same_order() {
 
 fn real(name: &str) -> Statistics {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("data");
-    let mut gatherer = Gatherer::new();
+    let mut collector = Collector::new();
     read_records(&folder.join(name), &InputOptions::default(), |record| {
-        gatherer.push(record.fingerprint);
-        Ok(())
+        collector.push(record.fingerprint);
+        Ok::<(), fpstore::Error>(())
     })
     .unwrap();
-    gatherer.finish(&Scheme::named("2", 3).unwrap())
+    collector.finish(&Scheme::named("2", 3).unwrap())
 }
 
 #[test]
 fn real_fingerprints_give_sensible_findings() {
     use FindingCode::{BiasedBits, CorrelatedBits, DeadBits, EvenDistances, HeavyFingerprint};
-    // SimHash spreads evenly; what the others are known for is in tests/data/README.md.
+    // SimHash spreads evenly; the known faults of the others are in tests/data/README.md.
     for (name, expected) in [
         ("tang_store.tsv.zst", vec![]),
         ("noto_emoji_phash64.hex.zst", vec![DeadBits, BiasedBits, EvenDistances]),

@@ -1,8 +1,6 @@
-//! The first promise: every match within k, none beyond it, each once, for every k.
+//! A search finds every match within k, none beyond it, and each once, for every k.
 
-mod common;
-
-use common::{
+use crate::common::{
     Random, Record, assert_exact, clustered, needles, number, scan, schemes, skewed, store_of,
     uniform,
 };

@@ -1,4 +1,4 @@
-//! The golden stores: today's writer writes them, today's reader reads them.
+//! The current writer writes the golden stores byte for byte, and the current reader reads them.
 
 use fpstore::{Fingerprint, Store, verify};
 use std::path::{Path, PathBuf};

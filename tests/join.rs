@@ -1,18 +1,17 @@
-//! Joins promise what comparing each with each gives: the same pairs, in a fixed order, and the
-//! same answers to many queries as to each of them.
-
-mod common;
+//! A join gives the same pairs as a comparison of all fingerprints, in a fixed order, and a batch
+//! of queries gets the same answers as single queries.
 
 use std::env;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use common::{Random, Record, clustered, needles, skewed, store_of, uniform};
-use fpstore::{
-    BatchMode, Error, Fingerprint, InputOptions, JoinOptions, Limits, Match, Scheme, Share, Store,
-    document_pairs, near_pairs, near_pairs_across, read_records, search_many, sorted_pairs,
-    sorted_pairs_across,
+use crate::common::{Random, Record, clustered, needles, skewed, store_of, uniform};
+use fpstore::input::{InputOptions, read_records};
+use fpstore::join::{
+    BatchMode, JoinOptions, Shard, document_pairs, near_pairs, near_pairs_across, search_many,
+    sorted_pairs, sorted_pairs_across,
 };
+use fpstore::{Error, Fingerprint, Limits, Match, Scheme, Store};
 
 /// Two documents: fingerprints, distance, ids.
 type Row = (u64, u64, u32, Option<String>, Option<String>);
@@ -53,9 +52,7 @@ fn rows(store: &Store, options: &JoinOptions, distinct: bool) -> Vec<Row> {
 }
 
 fn options(k: u32, threads: usize) -> JoinOptions {
-    let mut options = JoinOptions::new(k);
-    options.threads = Some(threads);
-    options
+    JoinOptions::new(k).threads(threads)
 }
 
 #[test]
@@ -122,7 +119,7 @@ fn exactly_k_is_near_and_one_more_is_not() {
         near_pairs_across(center.as_slice(), fingerprints.as_slice(), &options(k, 1), |pairs| {
             assert!(pairs.iter().all(|pair| pair.distance() <= k));
             near += pairs.iter().filter(|pair| pair.distance() == k).count();
-            Ok(())
+            Ok::<(), Error>(())
         })
         .unwrap();
         let mut at_k: Vec<u64> = values
@@ -137,12 +134,11 @@ fn exactly_k_is_near_and_one_more_is_not() {
 
 #[test]
 fn a_million_copies_are_counted_not_listed() {
-    let records: Vec<Record> = (0..100_000).map(|at| (9, common::number(at))).collect();
+    let records: Vec<Record> = (0..100_000).map(|at| (9, crate::common::number(at))).collect();
     let temp = store_of(&records, Scheme::named("1", 3).unwrap());
     let pairs = document_pairs(&temp.store, &options(3, 1), false).unwrap();
     assert_eq!(pairs.len(), 100_000 * 99_999 / 2);
-    let mut limited = options(3, 1);
-    limited.max_pairs = Some(1_000_000);
+    let limited = options(3, 1).max_pairs(1_000_000);
     let refused = document_pairs(&temp.store, &limited, false);
     assert!(matches!(refused, Err(Error::TooManyPairs { most: 1_000_000 })));
     assert!(document_pairs(&temp.store, &limited, true).unwrap().is_empty());
@@ -152,49 +148,47 @@ fn a_million_copies_are_counted_not_listed() {
 fn the_limit_on_pairs_is_exact() {
     let temp = store_of(&clustered(2000, 85), Scheme::named("1", 3).unwrap());
     let count = document_pairs(&temp.store, &options(3, 2), false).unwrap().len();
-    let mut limited = options(3, 2);
-    limited.max_pairs = Some(count);
+    let limited = options(3, 2).max_pairs(count);
     assert_eq!(document_pairs(&temp.store, &limited, false).unwrap().len(), count);
-    limited.max_pairs = Some(count - 1);
+    let limited = options(3, 2).max_pairs(count - 1);
     assert!(document_pairs(&temp.store, &limited, false).is_err());
 }
 
 #[test]
-fn shares_and_segments_of_a_store_find_each_pair_once() {
+fn shards_and_segments_of_a_store_find_each_pair_once() {
     let temp = store_of(&clustered(5000, 86), Scheme::named("14", 3).unwrap());
     let collect = |options: &JoinOptions, by_segment: bool| {
         let mut found = Vec::new();
-        let each = |pairs: &[fpstore::Pair]| {
+        let each = |pairs: &[fpstore::join::Pair]| {
             found.extend_from_slice(pairs);
-            Ok(())
+            Ok::<(), Error>(())
         };
-        match by_segment {
-            true => near_pairs(fpstore::JoinInput::Segment(&temp.store, 0), options, each),
-            false => near_pairs(&temp.store, options, each),
-        }
-        .unwrap();
+        let joined = if by_segment {
+            near_pairs(fpstore::join::JoinInput::Segment(&temp.store, 0), options, each)
+        } else {
+            near_pairs(&temp.store, options, each)
+        };
+        joined.unwrap();
         found
     };
     let mut whole = collect(&options(3, 2), false);
     whole.sort_unstable();
-    let mut shares = Vec::new();
+    let mut shards = Vec::new();
     for number in 0..5 {
-        let mut options = options(3, 1);
-        options.share = Share { number, count: 5 };
-        shares.extend(collect(&options, true));
+        let shard = Shard { number, count: 5 };
+        shards.extend(collect(&options(3, 1).shard(shard), true));
     }
-    shares.sort_unstable();
-    assert_eq!(whole, shares);
-    let mut wrong = options(3, 1);
-    wrong.share = Share { number: 5, count: 5 };
+    shards.sort_unstable();
+    assert_eq!(whole, shards);
+    let wrong = options(3, 1).shard(Shard { number: 5, count: 5 });
     assert!(matches!(
-        near_pairs(&temp.store, &wrong, |_| Ok(())),
+        near_pairs(&temp.store, &wrong, |_| Ok::<(), Error>(())),
         Err(Error::InvalidOptions { .. })
     ));
-    let missing = fpstore::JoinInput::Segment(&temp.store, 1);
-    assert!(near_pairs(missing, &options(3, 1), |_| Ok(())).is_err());
+    let missing = fpstore::join::JoinInput::Segment(&temp.store, 1);
+    assert!(near_pairs(missing, &options(3, 1), |_| Ok::<(), Error>(())).is_err());
     assert!(matches!(
-        near_pairs(&temp.store, &options(65, 1), |_| Ok(())),
+        near_pairs(&temp.store, &options(65, 1), |_| Ok::<(), Error>(())),
         Err(Error::InvalidDistance { k: 65 })
     ));
 }
@@ -217,7 +211,7 @@ fn many_queries_get_the_answers_of_each() {
                     let expected: Vec<(bool, Vec<Match>)> = queries
                         .iter()
                         .map(|&query| {
-                            let answer = searcher.search_within(query, k, &limits).unwrap();
+                            let answer = searcher.search_with(query, k, &limits).unwrap();
                             (answer.outcome().cut, answer.to_matches().unwrap())
                         })
                         .collect();
@@ -297,7 +291,7 @@ fn assert_pairs(folder: &Path, name: &str, k_max: u32) {
     let mut values: Vec<Fingerprint> = Vec::new();
     read_records(&folder.join(format!("{name}.hex.zst")), &InputOptions::default(), |record| {
         values.push(record.fingerprint);
-        Ok(())
+        Ok::<(), Error>(())
     })
     .unwrap();
     let list = folder.join(format!("{name}.pairs_le{k_max}.tsv.zst"));

@@ -1,17 +1,18 @@
-//! The life of a store against a plain map with a linear scan: whatever is added, deleted, expired, merged, moved,
-//! reopened and killed, answers are those of the map.
-
-mod common;
+//! A store that changes answers as a plain map with a linear scan does, whatever the order of
+//! additions, deletions, expiries, compactions and crashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use common::Random;
+use crate::common::Random;
+use crate::common::program::test_process;
+use fpstore::join::{JoinOptions, search_many};
+use fpstore::writer::{Compaction, Compactor, export};
 use fpstore::{
-    BuildOptions, Builder, Compaction, Compactor, Error, Fingerprint, Id, IdRef, JoinOptions,
-    Limits, Scheme, Store, Writer, WriterOptions, export, search_many, verify,
+    BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Limits, Scheme, Store, Writer,
+    WriterOptions, verify,
 };
 
 /// One segment, as the model has it: ids by fingerprint, in their order.
@@ -45,7 +46,7 @@ impl Model {
         all
     }
 
-    /// Deletes fingerprints: how many of them were there.
+    /// Deletes fingerprints and returns the number of those that were stored.
     fn delete_fingerprints(&mut self, wanted: &[u64]) -> u64 {
         let all = self.all();
         for part in &mut self.parts {
@@ -54,7 +55,7 @@ impl Model {
         wanted.iter().filter(|value| all.contains_key(value)).count() as u64
     }
 
-    /// Deletes ids: how many of them were there.
+    /// Deletes ids and returns the number of those that were stored.
     fn delete_ids(&mut self, wanted: &[String]) -> u64 {
         let mut found = vec![false; wanted.len()];
         let mut emptied = BTreeSet::new();
@@ -74,7 +75,8 @@ impl Model {
                 before == 0 || !ids.is_empty()
             });
         }
-        // Where it was added without an id, too, it goes with the last one of the label: a merge would not tell.
+        // A fingerprint that was also added without an id is deleted with the last id of the label:
+        // a merge cannot tell the two cases apart.
         for (label, value) in emptied {
             let of_label = |part: &&mut Part| part.label == label;
             let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(of_label).collect();
@@ -89,7 +91,7 @@ impl Model {
         self.parts.retain(|part| part.label.is_empty() || part.label.as_str() >= before);
     }
 
-    /// All becomes one part, which expires last or never.
+    /// Joins all parts into one, which expires last or never.
     fn join(&mut self, labels: &[String]) {
         let unlabelled = labels.iter().any(String::is_empty);
         let greatest = labels.iter().max().filter(|_| !unlabelled);
@@ -150,21 +152,20 @@ fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
         assert_eq!(shown(&answer), expected, "{case}: {needle:016x}, k={k}");
         let most = 1 + random.below(3) as usize;
         let limits = Limits::default().max_matches(most);
-        let answer = searcher.search_within(Fingerprint::new(needle), k, &limits).unwrap();
+        let answer = searcher.search_with(Fingerprint::new(needle), k, &limits).unwrap();
         assert_eq!(answer.outcome().cut, expected.len() > most, "{case}");
         assert_eq!(shown(&answer), expected[..expected.len().min(most)], "{case}");
     }
     if random.below(4) > 0 {
         return;
     }
-    let mut options = JoinOptions::new(3);
-    options.threads = Some(1);
+    let options = JoinOptions::new(3).threads(1);
     let done = search_many(
         store,
         &needles,
         &options,
         &Limits::default(),
-        [fpstore::BatchMode::Probe, fpstore::BatchMode::Pass][random.below(2) as usize],
+        [fpstore::join::BatchMode::Probe, fpstore::join::BatchMode::Pass][random.below(2) as usize],
         |at, answer| {
             assert_eq!(shown(&answer), model.scan(needles[at].value(), 3), "{case}, batch");
             Ok::<(), Error>(())
@@ -173,7 +174,7 @@ fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
     done.unwrap();
 }
 
-/// A store that lives, with its model.
+/// A store that changes, with its model.
 struct Life {
     path: PathBuf,
     model: Model,
@@ -243,10 +244,11 @@ impl Life {
 
     fn writer(&mut self) -> Writer {
         let scheme = ["1", "2", "4"][self.random.below(3) as usize];
-        let mut options = WriterOptions::default().scheme(Scheme::named(scheme, 3).unwrap());
-        options.label = LABELS[self.random.below(5) as usize].into();
-        options.compact = self.random.below(2) == 0;
-        options.threads = Some(1);
+        let options = WriterOptions::default()
+            .scheme(Scheme::named(scheme, 3).unwrap())
+            .label(LABELS[self.random.below(5) as usize])
+            .compact(self.random.below(2) == 0)
+            .threads(1);
         Writer::with_options(&self.path, options).unwrap()
     }
 
@@ -260,8 +262,8 @@ impl Life {
         }
     }
 
-    /// A writer in a process of its own adds records and is killed at some instant: they are all there
-    /// afterwards, or none is.
+    /// Kills a writer in a process of its own at a random time; the store then holds all of its
+    /// records or none.
     fn crash(&mut self) -> String {
         let (records, generation) = (self.records(), Store::open(&self.path).unwrap().generation());
         let label = LABELS[self.random.below(5) as usize];
@@ -273,8 +275,7 @@ impl Life {
                 Some(id) => format!("{value} text {id}\n"),
             })
             .collect();
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_writer_that_is_killed", "--quiet"])
+        let mut child = test_process("life::a_writer_that_is_killed")
             .env(KILLED, &self.path)
             .env(KILLED_LABEL, label)
             .env(KILLED_RECORDS, lines)
@@ -292,7 +293,8 @@ impl Life {
         format!("killed while adding {}: {moved}", records.len())
     }
 
-    /// One random act; the model does the same. Merging is not in the model: no one may notice.
+    /// One random change of the store and the model. Merges are not in the model, because no answer
+    /// may change by one.
     fn step(&mut self, writer: &mut Writer) -> String {
         match self.random.below(12) {
             0..=4 => {
@@ -334,13 +336,13 @@ impl Life {
                     writer.compact(&Compaction::Tier).unwrap();
                     return "tier".into();
                 }
-                // Beside the writer, which is told by no one.
+                // A compactor beside the writer, which gets no notice of it.
                 let what = [Compaction::Tier, Compaction::All][self.random.below(2) as usize];
                 Compactor::open(&self.path).unwrap().compact(&what).unwrap();
                 format!("beside: {what:?}")
             }
             _ => {
-                // What is of different labels does not expire alone any more, in the model neither.
+                // Merged segments of different labels expire together, in the model too.
                 if self.random.below(4) == 0 {
                     let info = writer.store().info();
                     let labels: Vec<String> =
@@ -362,13 +364,12 @@ const KILLED: &str = "FPSTORE_TEST_KILLED";
 const KILLED_LABEL: &str = "FPSTORE_TEST_KILLED_LABEL";
 const KILLED_RECORDS: &str = "FPSTORE_TEST_KILLED_RECORDS";
 
-/// What such a process does; does nothing where it is run as a test.
+/// The code of the process that is killed; does nothing where it is run as a test.
 #[test]
 fn a_writer_that_is_killed() {
     let Ok(path) = std::env::var(KILLED) else { return };
-    let mut options = WriterOptions::default();
-    options.label = std::env::var(KILLED_LABEL).unwrap();
-    options.compact = false;
+    let label = std::env::var(KILLED_LABEL).unwrap();
+    let options = WriterOptions::default().label(label).compact(false);
     let mut writer = Writer::with_options(path, options).unwrap();
     for line in std::env::var(KILLED_RECORDS).unwrap().lines() {
         let mut words = line.splitn(3, ' ');
@@ -382,7 +383,7 @@ fn a_writer_that_is_killed() {
         }
     }
     writer.commit().unwrap();
-    // It has no time to tidy up either.
+    // The process ends without any cleanup.
     std::process::abort();
 }
 
@@ -426,7 +427,7 @@ fn live(seed: u64) {
         }
     }
     drop(writer);
-    // What is shipped is the same store, and whoever takes it in has it.
+    // The exported store holds the same records, and so does a store that imports it.
     reader.refresh().unwrap();
     let shipped = folder.path().join("shipped.fps");
     export(&reader, &shipped, None).unwrap();
@@ -436,10 +437,10 @@ fn live(seed: u64) {
     taker.import(std::slice::from_ref(&shipped)).unwrap();
     check(taker.store(), &life.model, &mut life.random, "imported");
     assert!(matches!(taker.import(&[shipped]), Err(Error::InvalidOptions { .. })));
-    // Once no one holds them, the next writer takes all old files away.
+    // Once no reader holds them, the next writer removes all old files.
     drop(reader);
     Writer::open(&life.path).unwrap().compact(&Compaction::One).unwrap();
-    assert_eq!(common::names_of(&life.path).len(), 2, "the manifest and one segment");
+    assert_eq!(crate::common::names_of(&life.path).len(), 2, "the manifest and one segment");
 }
 
 #[test]

@@ -1,21 +1,21 @@
-//! A store that lives, with processes that read it, and writers that are killed.
+//! Other processes may read a store while it changes, and a killed writer loses nothing that it
+//! acknowledged.
 #![cfg(unix)]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assert_cmd::cargo::CommandCargoExt;
-use common::{Random, names_of};
+use crate::common::program::{program, test_process};
+use crate::common::{Random, names_of};
+use fpstore::writer::{Compaction, Compactor};
 use fpstore::{
-    BuildOptions, Builder, Compaction, Compactor, Error, Fingerprint, Scheme, Searcher, Store,
-    Writer, WriterOptions, verify,
+    BuildOptions, Builder, Error, Fingerprint, Scheme, Searcher, Store, Writer, WriterOptions,
+    verify,
 };
 
 /// The fingerprint whose ids say which blocks were added.
@@ -56,20 +56,20 @@ fn write_blocks(path: &Path, count: u64) {
         }
         if block % 40 == 0 {
             match writer.compact(&Compaction::One) {
-                // The other one is at it.
+                // The other process is merging.
                 Err(Error::Compacting { .. }) => {}
                 done => assert!(done.unwrap().made > 0),
             }
         }
         if block % 16 == 0 {
-            // The next writer takes away what readers held.
+            // The next writer removes the files that readers held.
             drop(writer);
             writer = Writer::with_options(path, WriterOptions::default().scheme(scheme())).unwrap();
         }
     }
 }
 
-/// Asks all about one state of the store: it must be one that there was. Gives the last block.
+/// Checks one state of the store: it must be a state that was published. Returns the last block.
 fn check_state(searcher: &mut Searcher, random: &mut Random) -> u64 {
     let marker = searcher.search(Fingerprint::new(MARKER), 0).unwrap().to_matches().unwrap();
     let blocks: Vec<u64> = marker[0].ids.iter().map(|id| id.to_string().parse().unwrap()).collect();
@@ -108,7 +108,7 @@ fn check_state(searcher: &mut Searcher, random: &mut Random) -> u64 {
     last
 }
 
-const CHILD: &str = "child_that_reads_without_pause";
+const CHILD: &str = "live::child_that_reads_without_pause";
 
 #[test]
 fn readers_in_other_processes_never_notice() {
@@ -118,11 +118,11 @@ fn readers_in_other_processes_never_notice() {
     let count = std::env::var("FPSTORE_TEST_BLOCKS").map_or(120, |n| n.parse().unwrap());
     let readers: Vec<_> = ["refresh", "open", "hold"]
         .into_iter()
-        .map(|way| {
-            Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", CHILD, "--ignored", "--nocapture"])
+        .map(|method| {
+            test_process(CHILD)
+                .arg("--ignored")
                 .env("FPSTORE_TEST_STORE", &path)
-                .env("FPSTORE_TEST_WAY", way)
+                .env("FPSTORE_TEST_METHOD", method)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
@@ -130,14 +130,14 @@ fn readers_in_other_processes_never_notice() {
         })
         .collect();
     // Each of them has begun before the first change.
-    for way in ["refresh", "open", "hold"] {
-        while !folder.path().join(way).exists() {
+    for method in ["refresh", "open", "hold"] {
+        while !folder.path().join(method).exists() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Someone merges all the time, beside the writer.
+        // A compactor merges all the time, beside the writer.
         scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
                 let options = WriterOptions::default().scheme(scheme());
@@ -172,15 +172,15 @@ fn readers_in_other_processes_never_notice() {
 #[ignore = "is run by the test above, in a process of its own"]
 fn child_that_reads_without_pause() {
     let path = std::env::var("FPSTORE_TEST_STORE").unwrap();
-    let (path, way) = (Path::new(&path), std::env::var("FPSTORE_TEST_WAY").unwrap());
+    let (path, method) = (Path::new(&path), std::env::var("FPSTORE_TEST_METHOD").unwrap());
     let folder = path.parent().unwrap();
-    let mut random = Random::new(way.len() as u64);
+    let mut random = Random::new(method.len() as u64);
     let mut store = Store::open(path).unwrap();
     let mut searcher = store.searcher();
     let (mut last, mut generation, mut states, mut changes) = (0, 0, 0, 0);
-    fs::write(folder.join(&way), "").unwrap();
+    fs::write(folder.join(&method), "").unwrap();
     while !folder.join("stop").exists() {
-        match way.as_str() {
+        match method.as_str() {
             "open" => {
                 store = Store::open(path).unwrap();
                 searcher = store.searcher();
@@ -200,7 +200,7 @@ fn child_that_reads_without_pause() {
         last = found;
         states += 1;
     }
-    println!("{way}: {states} states checked, {changes} changes seen, up to block {last}");
+    println!("{method}: {states} states checked, {changes} changes seen, up to block {last}");
 }
 
 fn records_of(path: &Path) -> BTreeMap<u64, Vec<String>> {
@@ -214,13 +214,8 @@ fn records_of(path: &Path) -> BTreeMap<u64, Vec<String>> {
     all
 }
 
-fn fpstore(args: &[&str], folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("fpstore").unwrap();
-    command.args(args).current_dir(folder).stderr(Stdio::null());
-    command
-}
-
-/// Whatever was acknowledged is there, in order, and nothing that was not sent; whenever the writer is killed.
+/// After a kill at any time the store holds every acknowledged record, in order, and no record that
+/// was not sent.
 #[test]
 fn a_killed_writer_loses_nothing_that_it_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
@@ -237,7 +232,7 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
     for round in 0..200 {
         let pause = Duration::from_micros(random.below(80_000));
         if round % 4 == 3 {
-            // Half of the time a merge is killed, half of the time a deletion: all of it or nothing.
+            // Kill a compaction or a deletion, by turns; a deletion is complete or absent.
             let gone: Vec<u64> = kept.keys().copied().filter(|_| random.below(3) == 0).collect();
             let list: String = gone.iter().map(|value| format!("{value:016x}\n")).collect();
             fs::write(folder.join("gone.txt"), list).unwrap();
@@ -245,7 +240,9 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
                 3 => &["compact", "--one", "--threads", "1"],
                 _ => &["delete", "--fingerprints", "gone.txt", "--threads", "1"],
             };
-            let mut child = fpstore(args, folder).stdout(Stdio::null()).spawn().unwrap();
+            let mut command = program(args, folder);
+            let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = silent.spawn().unwrap();
             std::thread::sleep(pause);
             child.kill().unwrap();
             child.wait().unwrap();
@@ -257,8 +254,9 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
             }
             continue;
         }
-        let mut command = fpstore(&follow, folder);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = program(&follow, folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         let first = next;
         let sender = std::thread::spawn(move || {

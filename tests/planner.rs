@@ -1,12 +1,9 @@
-//! What the planner expects, beside what stores are and what their queries take.
+//! The cost model predicts the size of stores and the cost of their queries.
 
-mod common;
-
-use common::{Random, schemes, store_of};
-use fpstore::{
-    Budget, Builder, Fingerprint, Plan, PlanRequest, Sampler, Scheme, SchemeEstimate, Store,
-    StoreInfo,
-};
+use crate::common::{Random, schemes, store_of};
+use fpstore::info::StoreInfo;
+use fpstore::plan::{Budget, FAMILIES, Plan, PlanRequest, Sampler, SchemeEstimate};
+use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, SchemeChoice, Store};
 
 /// Set to check all schemes at 10^7 too: about 6 GB of disk and some minutes.
 const ALL_LARGE: &str = "FPSTORE_PLAN_ALL";
@@ -24,7 +21,7 @@ fn work(store: &Store, needles: &[u64], k: u32) -> (f64, f64) {
     let (mut probes, mut candidates) = (0, 0);
     for &needle in needles {
         let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
-        let work = answer.outcome().work;
+        let work = answer.outcome().stats;
         probes += work.probes;
         candidates += work.candidates;
     }
@@ -47,7 +44,7 @@ fn assert_within(what: &str, case: &str, expected: f64, found: f64, factor: f64)
 fn check_uniform(count: u64, name: &str, scheme: Scheme) {
     let mut random = Random::new(20_261_121);
     let values: Vec<u64> = (0..count).map(|_| random.next()).collect();
-    let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
+    let records: Vec<crate::common::Record> = values.iter().map(|&value| (value, None)).collect();
     let made = store_of(&records, scheme.clone());
     let case = format!("scheme {name}, n={count}");
     let request = PlanRequest::new(made.store.info().fingerprint_count(), 3);
@@ -56,7 +53,7 @@ fn check_uniform(count: u64, name: &str, scheme: Scheme) {
     // Candidates are few and vary; many random queries and stored ones settle them.
     let anywhere: Vec<u64> = (0..QUERY_COUNT).map(|_| random.next()).collect();
     let (probes, candidates) = work(&made.store, &anywhere, 3);
-    assert_within("probes", &case, expected.effort.probes, probes, 1.1);
+    assert_within("probes", &case, expected.estimate.probes, probes, 1.1);
     assert_within(
         "candidates of random queries",
         &case,
@@ -66,7 +63,7 @@ fn check_uniform(count: u64, name: &str, scheme: Scheme) {
     );
     let stored: Vec<u64> = values.iter().copied().step_by((count / QUERY_COUNT) as usize).collect();
     let (_, candidates) = work(&made.store, &stored, 3);
-    assert_within("candidates", &case, expected.effort.candidates, candidates, 1.1);
+    assert_within("candidates", &case, expected.estimate.candidates, candidates, 1.1);
 }
 
 #[test]
@@ -105,7 +102,7 @@ const REAL: [&str; 4] = [
     "tlsh_malware_w0.hex.zst",
 ];
 
-/// Whether a reader, who knows less of the data, probes the same tables within the same radii.
+/// Whether a reader, which plans without a sample, probes the same tables within the same radii.
 fn probes_alike(store: &Store, estimate: &SchemeEstimate, k: u32) -> bool {
     let Some(Plan::Probe { tables, .. }) = store.plans(k).unwrap().into_iter().next() else {
         return estimate.radii.is_none();
@@ -121,8 +118,9 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
     let (mut alike, mut cases) = (0, 0);
     for name in REAL {
         let values = real(name);
-        let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
-        // All that there is, and a sample of a quarter.
+        let records: Vec<crate::common::Record> =
+            values.iter().map(|&value| (value, None)).collect();
+        // All values, and a sample of a quarter.
         let samples = [values.len(), values.len() / 4].map(|capacity| {
             let mut sampler = Sampler::new(capacity);
             values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
@@ -140,9 +138,18 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
                 cases += 1;
                 if probes_alike(&made.store, &expected, 3) {
                     alike += 1;
-                    assert_within("candidates", &case, expected.effort.candidates, candidates, 2.0);
+                    assert_within(
+                        "candidates",
+                        &case,
+                        expected.estimate.candidates,
+                        candidates,
+                        2.0,
+                    );
                 } else {
-                    assert!(candidates < 2.0 * expected.effort.candidates, "{case}: {candidates}");
+                    assert!(
+                        candidates < 2.0 * expected.estimate.candidates,
+                        "{case}: {candidates}"
+                    );
                 }
             }
         }
@@ -150,8 +157,8 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
     assert!(alike * 3 > cases, "{alike} of {cases} are probed as foreseen");
 }
 
-/// What tables, probes, candidates and scanned values come to, roughly in nanoseconds. Counted, not
-/// timed, so that it is the same on every machine.
+/// The cost of tables, probes, candidates and scanned values, roughly in nanoseconds. It is
+/// counted, not timed, so that it is the same on every machine.
 fn counted_cost(store: &Store, needles: &[u64], k: u32) -> f64 {
     let tables = match store.plans(k).unwrap().first() {
         Some(Plan::Probe { tables, .. }) => tables.len() as u64,
@@ -161,7 +168,7 @@ fn counted_cost(store: &Store, needles: &[u64], k: u32) -> f64 {
     let mut cost = 0;
     for &needle in needles {
         let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
-        let work = answer.outcome().work;
+        let work = answer.outcome().stats;
         cost += 69 * tables + 22 * work.probes + 23 * work.candidates + 5 * work.scanned;
     }
     cost as f64 / needles.len() as f64
@@ -177,7 +184,8 @@ fn on_skewed_data_no_scheme_within_the_budget_does_with_much_less_work() {
     ] {
         let mut random = Random::new(20_261_121);
         let values: Vec<u64> = (0..COUNT).map(|_| random.next() & mask).collect();
-        let records: Vec<common::Record> = values.iter().map(|&value| (value, None)).collect();
+        let records: Vec<crate::common::Record> =
+            values.iter().map(|&value| (value, None)).collect();
         let needles = &values[..500];
         let mut sampler = Sampler::new(Sampler::CAPACITY);
         values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
@@ -221,4 +229,54 @@ fn one_fingerprint_with_half_of_the_ids_changes_nothing() {
         store.info().segments[0].tables.clone()
     };
     assert_eq!(tables(0), tables(5000));
+}
+
+/// The names in the tables of the plan are those that `--scheme` takes.
+#[test]
+fn every_candidate_can_be_built_by_its_name() {
+    for (mask, k) in [(u64::MAX, 3), (0xf3f0_7fcf_0fc3_fbcf, 3), (u64::MAX, 5), (u64::MAX >> 20, 1)]
+    {
+        let mut random = Random::new(20_261_121);
+        let values: Vec<u64> = (0..300).map(|_| random.next() & mask).collect();
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+        let budget = Budget::BytesPerFingerprint(1e6);
+        let request = PlanRequest::new(300, k).sample(sampler.finish().unwrap()).budget(budget);
+        let plan = request.plan().unwrap();
+        assert!(plan.estimates.len() > 5, "k={k}");
+        for estimate in &plan.estimates {
+            let choice = SchemeChoice::named(&estimate.name, k).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let options = BuildOptions::default().scheme(choice);
+            let mut builder = Builder::with_options(folder.path().join("s"), options).unwrap();
+            values.iter().for_each(|&v| builder.push_bare(Fingerprint::new(v)).unwrap());
+            let info = builder.finish().unwrap().info();
+            let masks: Vec<u64> = info.segments[0].tables.iter().map(|table| table.mask).collect();
+            assert_eq!(masks, estimate.scheme.masks(), "{}", estimate.name);
+        }
+    }
+}
+
+#[test]
+fn every_family_stands_in_the_table_of_schemes_and_the_table_names_no_other() {
+    let texts = ["README.md", "docs/guide.md"].map(std::fs::read_to_string);
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    let rows: Vec<&str> = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .skip_while(|line| !line.starts_with("| scheme | tables | prefix bits |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let names: Vec<&str> = rows
+        .iter()
+        .flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
+        .collect();
+    for family in FAMILIES {
+        assert!(names.contains(&family.name), "{} is not in the table: {names:?}", family.name);
+    }
+    for name in names {
+        let known = FAMILIES.iter().any(|f| f.name == name || f.alias == Some(name));
+        assert!(known, "{name} is no family");
+    }
 }

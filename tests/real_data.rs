@@ -1,9 +1,7 @@
-//! Real fingerprints with known answers: every one that is listed, and no other.
+//! A search of real fingerprints finds every known near-duplicate and no other.
 //!
-//! The answers came with the data, not from this crate. An extract is in `tests/data`;
+//! The answers were published with the data. An extract is in `tests/data`; the variable
 //! `FPSTORE_DATA` may name the folder of the full collection.
-
-mod common;
 
 use std::collections::HashMap;
 use std::env;
@@ -11,8 +9,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use common::{Record, store_of};
-use fpstore::{Fingerprint, InputOptions, Match, Scheme, read_records};
+use crate::common::{Record, store_of};
+use fpstore::input::{InputOptions, read_records};
+use fpstore::{Fingerprint, Match, Scheme};
 
 const SCHEMES: &[&str] = &["1", "2", "4", "10", "14"];
 
@@ -46,7 +45,7 @@ fn the_near_pairs_of_emoji_pictures_are_found_as_listed() {
 #[test]
 fn the_full_collection_is_answered_as_listed_or_passed_over_without_fpstore_data() {
     let Some(data) = env::var_os("FPSTORE_DATA") else {
-        // Not eprintln: that is captured, and nobody would learn what was not tested.
+        // Not eprintln, which is captured: the message must be seen.
         let said = b"real_data: FPSTORE_DATA is not set, the full collection is not tested\n";
         io::stderr().write_all(said).unwrap();
         return;
@@ -63,7 +62,7 @@ fn extract() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("data")
 }
 
-/// Asks a store of one edition for every poem of the other.
+/// Queries a store of one edition for every poem of the other.
 fn assert_tang_answers(folder: &Path) {
     let stored = records(&folder.join("tang_store.tsv.zst"));
     let queries = records(&folder.join("tang_queries.tsv.zst"));
@@ -97,8 +96,8 @@ fn assert_tang_answers(folder: &Path) {
     assert_answered(&stored, &questions, 10, "tang");
 }
 
-/// Asks a store of the values of `name` for each of them: it must find itself and the partners
-/// that the list of pairs gives it. So each pair must be found from both ends.
+/// Queries a store of the values of `name` for each of them: it must find itself and its partners
+/// in the list of pairs. So each pair must be found from both ends.
 fn assert_pairs(folder: &Path, name: &str, k_max: u32) {
     let stored = records(&folder.join(format!("{name}.hex.zst")));
     let mut near: HashMap<u64, Vec<(u32, u64)>> =
@@ -170,7 +169,7 @@ fn records(path: &Path) -> Vec<Record> {
     let mut records = Vec::new();
     read_records(path, &InputOptions::default(), |record| {
         records.push((record.fingerprint.value(), record.id.map(|id| id.to_id())));
-        Ok(())
+        Ok::<(), fpstore::Error>(())
     })
     .unwrap();
     records

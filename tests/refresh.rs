@@ -1,14 +1,13 @@
-//! What a reader sees of a store that changes: one state at a time, and a newer one when it asks.
-
-mod common;
+//! A reader sees one state of a store at a time, and a newer one when it refreshes.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Random, number, store_of};
+use crate::common::{Random, number, store_of};
+use fpstore::writer::Compaction;
 use fpstore::{
-    BuildOptions, Builder, Compaction, Error, Fingerprint, IdPolicy, IdRef, Scheme, Store, Writer,
+    BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Scheme, Store, Writer,
     WriterOptions,
 };
 
@@ -38,7 +37,7 @@ fn a_state_stays_until_a_newer_one_is_asked_for() {
     assert_eq!((store.generation(), count(&store)), (1, 1));
     assert!(store.refresh().unwrap());
     assert!(!store.refresh().unwrap());
-    // Clones go along, searchers when they are told to.
+    // Clones are refreshed too; a searcher only by `follow`.
     assert_eq!((clone.generation(), clone.info().generation), (3, 3));
     assert_eq!(clone.query(Fingerprint::new(8), 0).unwrap().len(), 1);
     assert_eq!(searcher.generation(), 1);
@@ -60,7 +59,7 @@ fn a_store_made_anew_in_the_same_place_is_another_one() {
     };
     let store = build(7, 1);
     fs::remove_dir_all(&path).unwrap();
-    // Gone, but what is open stays.
+    // The store is removed, but open segments stay readable.
     assert!(matches!(store.refresh(), Err(Error::NoStore { .. })));
     assert_eq!(store.query(Fingerprint::new(7), 0).unwrap().len(), 1);
     drop(build(8, 2));
@@ -91,7 +90,7 @@ fn a_damaged_newer_state_is_an_error_and_the_old_one_answers_on() {
     assert!(!temp.store.refresh().unwrap());
 }
 
-/// Threads that share a store and refresh it see states that there were, and never an older one.
+/// Threads that share a store and refresh it see published states only, and never an older one.
 #[test]
 fn threads_refresh_and_search_side_by_side() {
     let temp = store_of(&[(1 << 40, number(0))], halves());
@@ -141,7 +140,7 @@ fn a_read_only_directory_can_be_read_and_refreshed() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What goes last leaves what the store is: how its fingerprints are made, and which distance it is for.
+/// A store that loses its last segment keeps its recipe and the distance it was built for.
 #[test]
 fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
     let recipe = |text: &str| fpstore::Recipe::from_text(text).unwrap();
@@ -170,7 +169,7 @@ fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
         let mut again = Writer::open(&path).unwrap();
         add(&mut again, 9);
         let store = again.finish().unwrap();
-        // The empty one is gone.
+        // The empty segment was removed.
         assert_eq!((store.info().fingerprint_count(), store.info().segments.len()), (1, 1));
         assert_eq!((store.recipe(), store.tuned_k()), (Some(recipe("mine")), 5));
     }
@@ -180,8 +179,7 @@ fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
 fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     let temp = store_of(&[(7, number(7))], halves());
     let path = temp.folder.path().join("store.fps");
-    let mut options = WriterOptions::default().label("x");
-    options.ids = IdPolicy::U64;
+    let options = WriterOptions::default().label("x").ids(IdPolicy::U64);
     let mut strict = Writer::with_options(&path, options).unwrap();
     let refused = strict.push(Fingerprint::new(1), "no number");
     assert!(matches!(refused, Err(Error::InvalidId { .. })));
@@ -194,11 +192,57 @@ fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     assert_eq!(strict.recipe().text(), "external");
     let store = strict.finish().unwrap();
     assert_eq!(store.info().segments.last().unwrap().label, "x");
-    // What was pushed and not committed is gone.
+    // Records that were pushed and not committed are lost.
     let mut writer = Writer::open(&path).unwrap();
     writer.push_bare(Fingerprint::new(99)).unwrap();
     drop(writer);
     assert!(Store::open(&path).unwrap().query(Fingerprint::new(99), 0).unwrap().is_empty());
     let label = WriterOptions::default().label("a\tb");
     assert!(matches!(Writer::with_options(&path, label), Err(Error::InvalidOptions { .. })));
+}
+
+/// A directory that was swapped for another store with the same fingerprints answers with the ids
+/// of that store after the refresh.
+#[test]
+fn another_store_in_the_same_place_is_opened_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |name: &str, id: u64| {
+        let path = folder.path().join(name);
+        let options = BuildOptions::default().scheme(halves());
+        let mut builder = Builder::with_options(&path, options).unwrap();
+        (0..100).for_each(|i| builder.push(Fingerprint::new(i << 32), i + id).unwrap());
+        drop(builder.finish().unwrap());
+        path
+    };
+    let (path, other) = (build("store.fps", 1000), build("other.fps", 2000));
+    let store = Store::open(&path).unwrap();
+    let ids = |store: &Store| store.query(Fingerprint::new(7 << 32), 0).unwrap()[0].ids.clone();
+    assert_eq!(ids(&store), [fpstore::Id::U64(1007)]);
+    let (before, there) = (store.info().store_id, Store::open(&other).unwrap().info().store_id);
+    assert_ne!(before, there);
+    fs::rename(&path, folder.path().join("old.fps")).unwrap();
+    fs::rename(&other, &path).unwrap();
+    assert!(store.refresh().unwrap());
+    assert_eq!(ids(&store), [fpstore::Id::U64(2007)]);
+    assert_eq!(store.info().store_id, there);
+}
+
+#[test]
+fn a_store_keeps_its_id_until_it_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let options = || BuildOptions::default().scheme(halves());
+    let id = [7; 16];
+    Builder::with_options(&path, options().store_id(id)).unwrap().finish().unwrap();
+    let own = || Store::open(&path).unwrap().info().store_id;
+    assert_eq!(own(), id);
+    Builder::append(&path, options().store_id([8; 16])).unwrap().finish().unwrap();
+    let mut writer = writer(&path);
+    writer.push(Fingerprint::new(1), 1).unwrap();
+    writer.commit().unwrap();
+    writer.compact(&Compaction::One).unwrap();
+    drop(writer);
+    assert_eq!(own(), id);
+    Builder::with_options(&path, options().replace(true)).unwrap().finish().unwrap();
+    assert_ne!(own(), id);
 }

@@ -1,23 +1,21 @@
-//! What a frontend that links the library counts on.
-
-mod common;
+//! A program that links the library can rely on these properties of searches.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::{
+use crate::common::{
     Random, Record, assert_exact, clustered, needles, number, scan, skewed, store_of, uniform,
 };
 use fpstore::{Error, Fingerprint, Limits, Scheme, Searcher, Store, Warm};
 
-/// Counts the allocations of the thread that asks.
+/// Counts the allocations of the current thread.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: everything is handed to the system's allocator unchanged.
+// SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
@@ -92,7 +90,7 @@ fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
                 for most in [0, 1, 7, 2000, all.len(), all.len() + 1] {
                     let limits = Limits::default().max_matches(most);
                     let answer =
-                        searcher.search_within(Fingerprint::new(needle), k, &limits).unwrap();
+                        searcher.search_with(Fingerprint::new(needle), k, &limits).unwrap();
                     let cut = all.len() > most;
                     assert_eq!(answer.outcome().cut, cut, "{name}, k={k}, at most {most}");
                     let nearest = &all[..most.min(all.len())];
@@ -112,9 +110,9 @@ fn a_limit_on_work_stops_and_says_so() {
     let mut searcher = temp.store.searcher();
     let needle = Fingerprint::new(records[0].0);
     let limits = Limits::default().max_compared(1000);
-    let scanned = searcher.search_within(needle, 50, &limits).unwrap().outcome();
-    assert!(scanned.cut && scanned.work.scanned <= 1256, "{scanned:?}");
-    let few = searcher.search_within(needle, 3, &limits).unwrap();
+    let scanned = searcher.search_with(needle, 50, &limits).unwrap().outcome();
+    assert!(scanned.cut && scanned.stats.scanned <= 1256, "{scanned:?}");
+    let few = searcher.search_with(needle, 3, &limits).unwrap();
     assert!(!few.outcome().cut);
     assert_eq!(few.to_matches().unwrap(), scan(&records, needle.value(), 3));
 }
@@ -131,7 +129,7 @@ fn a_warm_store_has_no_page_left_to_check() {
     let mut searcher = temp.store.searcher();
     for (value, _) in &records[..100] {
         let outcome = searcher.search(Fingerprint::new(*value), 3).unwrap().outcome();
-        assert_eq!(outcome.work.pages_checked, 0);
+        assert_eq!(outcome.stats.pages_checked, 0);
     }
 }
 
@@ -152,7 +150,7 @@ fn counters_tell_what_a_query_took() {
     let records = uniform(100_000, 10);
     let temp = store_of(&records, Scheme::named("2", 3).unwrap());
     let mut searcher = temp.store.searcher();
-    let work = searcher.search(Fingerprint::new(records[5].0), 3).unwrap().outcome().work;
+    let work = searcher.search(Fingerprint::new(records[5].0), 3).unwrap().outcome().stats;
     // 11 bits name a block, so each table needs 1 + 11 of them.
     assert_eq!(work.probes, 24);
     assert!(work.candidates >= 1 && work.candidates < 100, "{work:?}");

@@ -1,12 +1,10 @@
 //! A store of several segments answers as one, whatever their schemes.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Record, TempStore, assert_exact, clustered, needles, scan, store_of};
-use fpstore::doctor::{Gatherer, examine};
+use crate::common::{Record, TempStore, assert_exact, clustered, needles, scan, store_of};
+use fpstore::doctor::{Collector, profile};
 use fpstore::{Error, Fingerprint, Scheme, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -14,7 +12,7 @@ const SEGMENT: &str = "segment-0000000000000001.fps";
 /// The manifest entry of the only segment of a store, under another number (format-spec.md, 3).
 fn entry(store: &Path, number: u64) -> Vec<u8> {
     let manifest = fs::read(store.join("MANIFEST")).unwrap();
-    [&number.to_le_bytes()[..], &manifest[40..96]].concat()
+    [&number.to_le_bytes()[..], &manifest[56..136]].concat()
 }
 
 /// Puts the segments of several stores into one, numbered from 1.
@@ -23,9 +21,10 @@ fn join(stores: &[TempStore]) -> TempStore {
     let path = folder.path().join("store.fps");
     fs::create_dir(&path).unwrap();
     let count = stores.len() as u64;
-    let mut manifest = b"\x89FPM\r\n\x1a\n\x01\0\0\0".to_vec();
+    let mut manifest = b"\x89FPM\r\n\x1a\n\x02\0\0\0".to_vec();
     manifest.extend((count as u32).to_le_bytes());
     manifest.extend([1_u64, count + 1].map(u64::to_le_bytes).concat());
+    manifest.extend([7; 16]);
     for (store, number) in stores.iter().zip(1..) {
         let from = store.folder.path().join("store.fps");
         fs::copy(from.join(SEGMENT), path.join(format!("segment-{number:016x}.fps"))).unwrap();
@@ -119,7 +118,7 @@ fn segments_of_different_recipes_do_not_mix() {
     // Another recipe of the same length, with the checksum of its page made right.
     assert_eq!(&bytes[4096..4104], b"external");
     bytes[4096..4104].copy_from_slice(b"internal");
-    let checksums = u64::from_le_bytes(bytes[64 + 32 + 9 * 24 + 8 + 48..][..8].try_into().unwrap());
+    let checksums = u64::from_le_bytes(bytes[80 + 32 + 9 * 24 + 8 + 48..][..8].try_into().unwrap());
     let mut crc = crc32fast::Hasher::new();
     crc.update(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     crc.update(&bytes[4096..8192]);
@@ -131,8 +130,9 @@ fn segments_of_different_recipes_do_not_mix() {
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let mut manifest = b"\x89FPM\r\n\x1a\n\x01\0\0\0\x02\0\0\0".to_vec();
+    let mut manifest = b"\x89FPM\r\n\x1a\n\x02\0\0\0\x02\0\0\0".to_vec();
     manifest.extend([1_u64, 3].map(u64::to_le_bytes).concat());
+    manifest.extend([7; 16]);
     for (store, number) in stores.iter().zip(1..=2) {
         let from = store.folder.path().join("store.fps");
         fs::copy(from.join(SEGMENT), path.join(format!("segment-{number:016x}.fps"))).unwrap();
@@ -151,16 +151,16 @@ fn the_doctor_counts_a_fingerprint_of_several_segments_once_with_all_ids() {
     let schemes = ["2", "14", "4"].map(|name| Scheme::named(name, 3).unwrap());
     let stores: Vec<TempStore> =
         parts.iter().zip(schemes).map(|(part, scheme)| store_of(part, scheme)).collect();
-    let joined = examine(&join(&stores).store).unwrap();
-    let mut gatherer = Gatherer::new();
-    parts.concat().iter().for_each(|&(value, _)| gatherer.push(Fingerprint::new(value)));
-    let input = gatherer.finish(&Scheme::named("2", 3).unwrap());
+    let joined = profile(&join(&stores).store).unwrap();
+    let mut collector = Collector::new();
+    parts.concat().iter().for_each(|&(value, _)| collector.push(Fingerprint::new(value)));
+    let input = collector.finish(&Scheme::named("2", 3).unwrap());
     assert_eq!(joined.fingerprint_count, input.fingerprint_count);
     assert_eq!(joined.record_count, 4000 + 4000 + 4000);
     assert_eq!((joined.bits, joined.duplicates), (input.bits, input.duplicates));
     assert_eq!((joined.heaviest, joined.correlated), (input.heaviest, input.correlated));
     let segments: Vec<u64> = joined.tables.iter().map(|table| table.segment.unwrap()).collect();
     assert_eq!(segments, [vec![1; 2], vec![2; 14], vec![3; 4]].concat());
-    let first = &examine(&stores[0].store).unwrap().tables;
+    let first = &profile(&stores[0].store).unwrap().tables;
     assert_eq!(joined.tables[..2], first[..]);
 }

@@ -1,56 +1,10 @@
-//! `fpstore stats` as a contract: what it prints, what it writes, and when it refuses.
+//! The command `stats` keeps its report, its page and its refusals.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt;
 use serde_json::Value;
-use tempfile::TempDir;
 
-struct Desk {
-    folder: TempDir,
-}
-
-impl Desk {
-    fn new() -> Self {
-        Desk { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Lines of these values, each with its number as id.
-    fn write(&self, name: &str, values: impl Iterator<Item = u64>) {
-        let lines: String = values.enumerate().map(|(i, v)| format!("{v:016x}\t{i}\n")).collect();
-        fs::write(self.path(name), lines).unwrap();
-    }
-
-    fn run_with(&self, args: &[&str], input: &[u8]) -> Output {
-        let mut command = Command::cargo_bin("fpstore").unwrap();
-        command.args(args).current_dir(self.folder.path()).env_remove("FPSTORE");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input);
-        child.wait_with_output().unwrap()
-    }
-
-    fn run(&self, args: &[&str], status: i32) -> (String, String) {
-        let output = self.run_with(args, b"");
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-        assert!(err.lines().all(|line| line.starts_with("fpstore: ")), "{args:?}: {err}");
-        (out, err)
-    }
-
-    fn json(&self, args: &[&str]) -> Value {
-        let (out, _) = self.run(&[args, &["--format", "json"]].concat(), 0);
-        assert_eq!(out.lines().count(), 1, "{out}");
-        serde_json::from_str(&out).unwrap()
-    }
-}
+use crate::common::program::{Desk, text};
 
 /// As even as random, and the same every time.
 fn even(i: u64) -> u64 {
@@ -63,7 +17,7 @@ fn even(i: u64) -> u64 {
 #[test]
 fn a_store_and_its_input_are_told_alike() {
     let desk = Desk::new();
-    desk.write("input.tsv", (0..3000).map(|i| even(i % 2500)));
+    desk.write_fingerprints("input.tsv", (0..3000).map(|i| even(i % 2500)));
     desk.run(&["build", "input.tsv", "--scheme", "2"], 0);
     let (text, err) = desk.run(&["stats"], 0);
     assert_eq!(err, "");
@@ -88,7 +42,10 @@ fn a_store_and_its_input_are_told_alike() {
 #[test]
 fn findings_are_for_programs_too() {
     let desk = Desk::new();
-    desk.write("input.tsv", (0..5000).map(|i| if i % 2 == 0 { 0 } else { even(i) >> 32 }));
+    desk.write_fingerprints(
+        "input.tsv",
+        (0..5000).map(|i| if i % 2 == 0 { 0 } else { even(i) >> 32 }),
+    );
     desk.run(&["build", "input.tsv", "--quiet"], 0);
     let report = desk.json(&["stats"]);
     let codes: Vec<&str> = report["findings"]
@@ -110,26 +67,24 @@ fn input_options_are_those_of_build() {
     let desk = Desk::new();
     let bytes: Vec<u8> = (0..100).flat_map(|i| even(i).to_le_bytes()).collect();
     let args = ["stats", "--input", "-", "--input-format", "u64le", "--format", "json"];
-    let output = desk.run_with(&args, &bytes);
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (out, _) = desk.run_on(&args, &bytes, 0);
+    let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (&report["fingerprints"], &report["source"]),
         (&100.into(), &"standard input".into())
     );
-    fs::write(desk.path("dec.txt"), "18364758544493064720\nno\n5\n").unwrap();
+    desk.write("dec.txt", "18364758544493064720\nno\n5\n");
     let (_, err) = desk.run(&["stats", "--input", "dec.txt", "--radix", "dec"], 2);
     assert!(err.contains("dec.txt: line 2") && err.contains("--skip-bad"), "{err}");
     let args = ["stats", "--input", "dec.txt", "--radix", "dec", "--skip-bad", "--scheme", "14"];
     let (out, err) = desk.run(&args, 0);
     assert!(err.contains("1 bad record skipped"), "{err}");
     assert!(out.contains("     13  "), "{out}");
-    // These say nothing about a store.
+    // These options have no meaning for a store.
     for args in [["--scheme", "4"], ["--radix", "dec"], ["-k", "5"]] {
-        let (_, err) = {
-            let output = desk.run_with(&[&["stats"], &args[..]].concat(), b"");
-            assert_eq!(output.status.code(), Some(2));
-            (output.stdout, String::from_utf8(output.stderr).unwrap())
-        };
+        let output = desk.output(&[&["stats"], &args[..]].concat(), "");
+        assert_eq!(output.status.code(), Some(2));
+        let err = text(output.stderr);
         assert!(err.contains("--input"), "{err}");
     }
 }
@@ -137,15 +92,15 @@ fn input_options_are_those_of_build() {
 #[test]
 fn nothing_at_all_and_junk_are_no_reason_to_panic() {
     let desk = Desk::new();
-    fs::write(desk.path("empty.tsv"), "").unwrap();
+    desk.write("empty.tsv", "");
     let (out, _) = desk.run(&["stats", "--input", "empty.tsv", "--html", "empty.html"], 0);
     assert!(out.contains("there are no fingerprints"), "{out}");
     desk.run(&["build", "empty.tsv", "-q"], 0);
     let (out, _) = desk.run(&["stats"], 0);
     assert!(out.contains("there are no fingerprints"), "{out}");
-    fs::write(desk.path("one.tsv"), "5 a\n").unwrap();
+    desk.write("one.tsv", "5 a\n");
     desk.run(&["stats", "--input", "one.tsv", "--html", "one.html"], 0);
-    fs::write(desk.path("junk"), [0xff, 0xfe, 0, 7, 10, 200].repeat(1000)).unwrap();
+    desk.write("junk", [0xff, 0xfe, 0, 7, 10, 200].repeat(1000));
     let (_, err) = desk.run(&["stats", "--input", "junk"], 2);
     assert!(err.contains("junk: line 1"), "{err}");
     let (_, err) = desk.run(&["stats", "--input", "missing.tsv"], 2);
@@ -157,7 +112,7 @@ fn nothing_at_all_and_junk_are_no_reason_to_panic() {
 #[test]
 fn a_damaged_store_is_refused_with_the_place() {
     let desk = Desk::new();
-    desk.write("input.tsv", (0..2000).map(even));
+    desk.write_fingerprints("input.tsv", (0..2000).map(even));
     desk.run(&["build", "input.tsv", "-q"], 0);
     let segment = desk.path("store.fps/segment-0000000000000001.fps");
     let mut bytes = fs::read(&segment).unwrap();
@@ -174,9 +129,9 @@ fn a_damaged_store_is_refused_with_the_place() {
 #[test]
 fn the_page_is_one_file_that_asks_for_nothing() {
     let desk = Desk::new();
-    desk.write("<i>&.tsv", (0..2000).map(even));
+    desk.write_fingerprints("<i>&.tsv", (0..2000).map(even));
     desk.run(&["stats", "--input", "<i>&.tsv", "--html", "page.html"], 0);
-    let page = fs::read_to_string(desk.path("page.html")).unwrap();
+    let page = desk.read("page.html");
     assert!(page.contains("<h1>&lt;i&gt;&amp;.tsv</h1>"), "the name of the input is escaped");
     for plot in ["bits", "duplicates", "frontier", "groups-0", "gaps-0", "groups-1", "gaps-1"] {
         assert!(page.contains(&format!("id=\"plot-{plot}\"")), "{plot}");
@@ -200,15 +155,15 @@ fn the_page_is_one_file_that_asks_for_nothing() {
 #[test]
 fn a_page_is_not_overwritten_unless_told_to() {
     let desk = Desk::new();
-    desk.write("input.tsv", (0..100).map(even));
-    fs::write(desk.path("page.html"), "mine").unwrap();
+    desk.write_fingerprints("input.tsv", (0..100).map(even));
+    desk.write("page.html", "mine");
     let args = ["stats", "--input", "input.tsv", "--html", "page.html"];
     let (out, err) = desk.run(&args, 2);
     assert_eq!(out, "");
     assert!(err.contains("page.html exists; --force replaces it"), "{err}");
-    assert_eq!(fs::read_to_string(desk.path("page.html")).unwrap(), "mine");
+    assert_eq!(desk.read("page.html"), "mine");
     desk.run(&[&args[..], &["--force"]].concat(), 0);
-    assert!(fs::read_to_string(desk.path("page.html")).unwrap().starts_with("<!DOCTYPE html>"));
+    assert!(desk.read("page.html").starts_with("<!DOCTYPE html>"));
     fs::create_dir(desk.path("folder")).unwrap();
     let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "folder", "--force"], 2);
     assert!(err.contains("it is a directory"), "{err}");
@@ -216,10 +171,7 @@ fn a_page_is_not_overwritten_unless_told_to() {
     assert!(err.contains("give --html a name"), "{err}");
     let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "none/page.html"], 2);
     assert!(err.contains("cannot write the page to none/page.html"), "{err}");
-    let mut names: Vec<_> =
-        fs::read_dir(desk.folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    names.sort();
-    assert_eq!(names, ["folder", "input.tsv", "page.html"], "nothing is left behind");
+    desk.assert_files(&["folder", "input.tsv", "page.html"]);
 }
 
 #[test]
@@ -229,14 +181,17 @@ fn build_warns_in_two_lines_of_what_matters() {
         let (_, err) = desk.run(args, 0);
         err.lines().skip(3).map(String::from).collect::<Vec<_>>()
     };
-    desk.write("even.tsv", (0..20_000).map(even));
+    desk.write_fingerprints("even.tsv", (0..20_000).map(even));
     assert_eq!(warnings(&["build", "even.tsv", "-s", "even.fps"]), Vec::<String>::new());
-    desk.write("short.tsv", (0..200_000).map(|i| even(i) >> 32));
+    desk.write_fingerprints("short.tsv", (0..200_000).map(|i| even(i) >> 32));
     let found = warnings(&["build", "short.tsv", "-s", "a.fps"]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].starts_with("fpstore: warning: bits 63-32 are 0 in every"), "{found:?}");
-    assert!(found[1].ends_with("'fpstore stats -s a.fps' says what to do"), "{found:?}");
-    desk.write("empty-pages.tsv", (0..200_000).map(|i| if i % 2 == 0 { 0 } else { even(i) }));
+    assert!(found[1].ends_with("run 'fpstore stats -s a.fps' for advice"), "{found:?}");
+    desk.write_fingerprints(
+        "empty-pages.tsv",
+        (0..200_000).map(|i| if i % 2 == 0 { 0 } else { even(i) }),
+    );
     let found = warnings(&["build", "empty-pages.tsv", "-s", "b.fps", "--scheme", "2"]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("100 000 of 200 000 records (50 %)"), "{found:?}");
@@ -244,6 +199,6 @@ fn build_warns_in_two_lines_of_what_matters() {
         desk.run(&["build", "short.tsv", "-s", "a.fps", "--scheme", "2", "--force", "--quiet"], 0);
     assert_eq!(err, "");
     // A note is no warning.
-    desk.write("few.tsv", (0..1000).map(|i| if i == 7 { 0 } else { even(i) }));
+    desk.write_fingerprints("few.tsv", (0..1000).map(|i| if i == 7 { 0 } else { even(i) }));
     assert_eq!(warnings(&["build", "few.tsv", "-s", "c.fps"]), Vec::<String>::new());
 }

@@ -7,13 +7,14 @@
 #     sh tools/arm64.sh count query-2 batch              # instructions of the fixed workloads
 #     QEMU_PAGESIZE=65536 sh tools/arm64.sh              # as under a system with pages of 64 KiB
 #
-# Needs Debian on x86-64 (or another system with its apt-get, dpkg and archive keyring), cargo, a C compiler
-# and 2 GB of disk; the first run fetches about 260 MB. Nothing is installed: the packages of Debian 12 named below and
-# what they depend on are unpacked in target/arm64, from an apt root of their own, and cargo is
-# told to use them. Removing that folder removes all of it. A machine that has not got these packages, or no network, gets status 3.
+# Needs Debian on x86-64 (or another system with its apt-get, dpkg and archive keyring), cargo, a C
+# compiler and 2 GB of disk; the first run fetches about 260 MB. Nothing is installed: the packages
+# of Debian 12 named below and their dependencies are unpacked in target/arm64, from an apt root of
+# their own, and cargo is told to use them. Removing that folder removes everything. Exit status 3
+# means that the packages or the network are missing.
 #
-# rustc-web is the newer compiler that Debian keeps for its browsers; it and the standard library for
-# arm64 must be of one version, which is why the compiler of the host does not do.
+# rustc-web is the newer compiler that Debian keeps for its browsers. The compiler and the standard
+# library for arm64 must have the same version, so the compiler of the host cannot be used.
 set -eu
 
 packages="rustc-web rust-web-clippy gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
@@ -127,7 +128,7 @@ prepare() {
 
 # Instructions, those of all threads, between the first entry of a function and its return.
 count() {
-    cargo build --locked --quiet --profile test --example workload --no-default-features --features build
+    cargo build --locked --quiet --profile test --example workload --no-default-features --features write
     cc -O2 -Wall -shared -fPIC -o "$home/count.so" tools/arm64_count.c
     program=$home/target/$target/debug/examples/workload
     for name in "$@"; do
@@ -143,7 +144,7 @@ count() {
 prepare
 case ${1:-} in
 # shellcheck disable=SC2086  # words, to be split
-"") set -- test --locked --lib --no-default-features --features build,text -- $skipped ;;
+"") set -- test --locked --lib --no-default-features --features write,text -- $skipped ;;
 count)
     shift
     [ $# -gt 0 ] || set -- query-2 query-4 crowded batch build pairs

@@ -1,7 +1,7 @@
-/* A plugin of qemu-aarch64: counts the instructions from each entry of a function to its return, its
-   callees and all threads included. tools/arm64.sh builds and uses it.
+/* A plugin of qemu-aarch64: counts the instructions from each entry of a function to its return,
+   its callees and all threads included. tools/arm64.sh builds and uses it.
 
-   The header of the interface is in no package, so what is used of it stands here, as of
+   The header of the interface is in no package, so the used declarations stand here, as of
    version 1 (https://www.qemu.org/docs/master/devel/tcg-plugins.html). */
 
 #include <stdint.h>

@@ -4,9 +4,10 @@
     python3 tools/check_instructions.py PROGRAM           # fails where one takes a tenth more
     python3 tools/check_instructions.py PROGRAM --write   # records what they take now
 
-PROGRAM is the example `workload`. Instructions, unlike seconds, are the same on a busy machine; they differ
-a little between versions of the compiler and of the C library, hence the tolerance. Needs valgrind, which
-knows AVX2 but not AVX-512.
+PROGRAM is the example `workload` as `cargo test` builds it: target/debug/examples/workload. The
+recorded numbers are valid for that profile alone. Instructions, unlike seconds, are the same on a
+busy machine; they differ a little between versions of the compiler and of the C library, hence the
+tolerance. Needs valgrind, which supports AVX2 but not AVX-512.
 """
 
 import pathlib
@@ -55,10 +56,10 @@ def main():
             slower, verdict = True, "too many"
         elif share < 1 / TOLERANCE:
             verdict = "fewer: record them with --write"
-        print(f"{name:10} {instructions:>13,} instructions, {share:6.3f} of what is recorded  {verdict}")
+        print(f"{name:10} {instructions:>13,} instructions, {share:6.3f} of the recorded  {verdict}")
     if slower:
-        sys.exit("check_instructions: some workload takes a tenth more instructions than recorded in "
-                 f"{RECORDED.name}; make it cheaper, or say in the commit why it must be")
+        sys.exit("check_instructions: a workload takes over a tenth more instructions than recorded "
+                 f"in {RECORDED.name}; make it cheaper, or record it and say why in the commit")
 
 
 if __name__ == "__main__":

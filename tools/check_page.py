@@ -26,7 +26,7 @@ import urllib.request
 SIZES = {"wide": (1280, 900), "narrow": (360, 740)}
 THEMES = ("light", "dark")
 
-# What the page looks like from inside. Every plot must be there, drawn and in its place.
+# Measures the page from inside. Every plot must exist, be drawn, and be in its place.
 PROBE = """
 const plots = [...document.querySelectorAll('svg')].map(svg => {
   const box = svg.getBoundingClientRect();

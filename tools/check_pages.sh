@@ -1,10 +1,13 @@
 #!/bin/sh
-# Makes pages of 'fpstore stats --html' for data of all kinds and looks at them in a browser, see
-# tools/check_page.py. With a folder as argument it leaves pictures of what was seen there.
+# Makes pages of 'fpstore stats --html' for many kinds of data and checks them in a browser; see
+# tools/check_page.py. With a folder as argument it writes screenshots to it. FPSTORE_BIN names a
+# program that is built already.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --release --locked --quiet
-fpstore=target/release/fpstore
+if [ -z "${FPSTORE_BIN:-}" ]; then
+    cargo build --release --locked --quiet
+fi
+fpstore=${FPSTORE_BIN:-target/release/fpstore}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -35,13 +38,13 @@ for name in tang_store.tsv noto_emoji_phash64.hex tlsh_malware_w0.hex; do
     "$fpstore" build "tests/data/$name.zst" -s "$folder/store" --scheme 14 --force --quiet
     "$fpstore" stats -s "$folder/store" --html "$folder/$name.html" >/dev/null 2>&1
 done
-# Without ids, a store does not know of duplicates.
+# A store without ids cannot report duplicates.
 "$fpstore" build tests/data/tang_store.tsv.zst -s "$folder/store" --ids none --force --quiet
 "$fpstore" stats -s "$folder/store" --html "$folder/no-ids.html" >/dev/null 2>&1
 
 python3 tools/check_page.py "$folder"/*.html ${1:+--pictures "$1"}
 
-# A look that finds fault with nothing proves nothing: each of these must be caught.
+# A check that always passes proves nothing: it must catch each of these faults.
 broken() {
     name=$1 expected=$2
     mkdir -p "$folder/broken"

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Makes stores of all shapes with the program and reads them with tools/fpstore_reader.py, which
-# was written from format-spec.md alone: same dumps, same answers, and both find them sound.
+# Makes stores of many shapes with the program and reads them with tools/fpstore_reader.py, which
+# was written from format-spec.md alone. Both must give the same dumps and answers, and find the
+# stores sound. FPSTORE_BIN names a program that is built already.
 set -eu
 cd "$(dirname "$0")/.."
-cargo build --release --locked --quiet
-fpstore=target/release/fpstore
+if [ -z "${FPSTORE_BIN:-}" ]; then
+    cargo build --release --locked --quiet
+fi
+fpstore=${FPSTORE_BIN:-target/release/fpstore}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -42,7 +45,7 @@ for input in bare numbers texts crowded one none; do
             cmp "$folder/ours" "$folder/theirs"
         done
     done
-    # The same store, grown and shrunk: two segments, deletions in both, then one without.
+    # The same records added and deleted: two segments with deletions, then one without.
     store="$folder/$input-grown.fps"
     half=$(($(wc -l <"$folder/$input.tsv") / 2))
     head -n "$half" "$folder/$input.tsv" | "$fpstore" build - -s "$store" --scheme 2 --quiet 2>/dev/null

@@ -4,9 +4,10 @@
     for run in 1 2 3; do cargo bench --bench fit > steps.$run.tsv; done
     python3 tools/fit_costs.py steps.*.tsv
 
-takes the least time of each row over the runs, for a busy machine only ever adds to it (the steps
-are those of the last run), and prints the constants for src/scheme/cost.rs and how well they fit. Every row counts by its relative
-error; costs are not negative, and a touch costs no less in more memory. Needs numpy and scipy.
+takes the least time of each row over the runs, since a busy machine only adds to it (the steps
+are those of the last run), and prints the constants for src/plan/unit_costs.rs and how well they
+fit. Every row counts by its relative error. Costs are not negative, and a touch costs no less in
+more memory. Needs numpy and scipy.
 """
 
 import csv
@@ -15,15 +16,15 @@ import sys
 import numpy
 from scipy.optimize import lsq_linear
 
-STEPS = ["query", "table", "probe", "block", "window", "whole_window", "range", "head_passed", "head_compared", "extra_byte",
-         "candidate", "scanned"]
-# Rows cannot tell a look-up from what follows it; without this one may come out free.
-LEAST = {"probe": 3, "block": 2, "window": 12, "range": 5}
+STEPS = ["query", "table", "probe", "block", "chunk", "whole_chunk", "range", "head_passed",
+         "head_compared", "extra_byte", "candidate", "scanned"]
+# Rows cannot separate a look-up from the steps after it; without a minimum one may cost nothing.
+LEAST = {"probe": 3, "block": 2, "chunk": 12, "range": 5}
 TOUCH_BITS = [18, 20, 22, 24, 26, 28, 30]
 
 
 def touch_shares(footprint):
-    """How much each known footprint counts for this one, as UnitCosts::touch_at has it."""
+    """The weight of each known footprint for this one, as in UnitCosts::touch_at."""
     place = min(max((numpy.log2(max(footprint, 1)) - TOUCH_BITS[0]) / 2, 0), 6)
     below = min(int(place), len(TOUCH_BITS) - 2)
     shares = numpy.zeros(len(TOUCH_BITS))
@@ -36,25 +37,25 @@ def main():
     for name in sys.argv[1:]:
         with open(name, encoding="ascii") as file:
             for row in csv.DictReader(file, delimiter="\t"):
-                key = (row["n"], row["scheme"], row["k"], row["way"])
+                key = (row["n"], row["scheme"], row["k"], row["path"])
                 if key in rows and float(rows[key]["nanos"]) < float(row["nanos"]):
                     row["nanos"] = rows[key]["nanos"]
                 rows[key] = row
     rows = list(rows.values())
     matrix, nanos = [], []
     for row in rows:
-        number = {name: float(row[name]) for name in row if name not in ("scheme", "way")}
-        # The queries are not all stored ones, as the expected steps have it.
+        number = {name: float(row[name]) for name in row if name not in ("scheme", "path")}
+        # The expected steps are those of stored queries, and not all queries are.
         found = number["work_candidates"]
-        steps = [1, number["tables"], number["probes"], number["blocks"], number["windows"], number["whole_windows"],
-                 number["ranges"],
+        steps = [1, number["tables"], number["probes"], number["blocks"], number["chunks"],
+                 number["whole_chunks"], number["ranges"],
                  number["heads_passed"], number["heads_compared"], number["extra_bytes"], found,
                  number["scanned"]]
-        # As UnitCosts::nanos has it.
+        # As in UnitCosts::nanos.
         waited = 3 * 12 if number["probes"] else 0
         touched = number["lines"] + number["blocks"] + found + waited
         shares = touched * touch_shares(number["footprint"])
-        # Cumulative, so that not negative means not falling.
+        # Cumulative, so that non-negative parts make a rising sequence.
         matrix.append(steps + list(numpy.cumsum(shares[::-1])[::-1]))
         nanos.append(number["nanos"])
     matrix, nanos = numpy.array(matrix), numpy.array(nanos)
@@ -75,7 +76,7 @@ def main():
           f"{numpy.mean(numpy.abs(numpy.log(ratio)) < numpy.log(1.3)):.0%} within 1.3")
     for row, r in zip(rows, ratio):
         if abs(numpy.log(r)) > numpy.log(1.5):
-            print(f"# n={row['n']} scheme {row['scheme']} k={row['k']} {row['way']}: "
+            print(f"# n={row['n']} scheme {row['scheme']} k={row['k']} {row['path']}: "
                   f"{row['nanos']} ns, {r:.2f}")
 
 

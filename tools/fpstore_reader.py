@@ -2,8 +2,8 @@
 """A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
 
     fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
-    fpstore_reader.py verify STORE         check rules R-1 to R-26
-    fpstore_reader.py query STORE HEX K    what is within K bits, by a pass over table 0
+    fpstore_reader.py verify STORE         check rules R-1 to R-28
+    fpstore_reader.py query STORE HEX K    fingerprints within K bits, by a full read of table 0
 
 Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
 It holds whole files in memory and is meant for small stores.
@@ -15,10 +15,16 @@ import sys
 import zlib
 
 PAGE = 4096
-WIDE = 1 << 63
-RECIPE, INDEX, TAILS, HEADS, WIDE_LINES, GROUPS, RECORDS, CHECKSUMS = range(1, 9)
-NAMES = "- recipe prefix-index tails heads wide-lines id-groups id-records checksums".split()
+VERSION = 2
+NUMBER_MAX = 1 << 62
+RECIPE, INDEX, TAILS, HEADS, OVERFLOW, GROUPS, RECORDS, CHECKSUMS = range(1, 9)
+NAMES = "- recipe prefix-index tails heads overflow-entries id-groups id-records checksums".split()
 NO_IDS, U64_IDS, TEXT_IDS = range(3)
+VARINT_BLOCKS = 1
+SEGMENT_FIXED, DESCRIPTOR, DIRECTORY_ENTRY = 80, 16, 24
+MANIFEST_FIXED, MANIFEST_ENTRY, DELETION_FIXED = 48, 88, 56
+INDEX_ENTRY, OVERFLOW_ENTRY = 64, 256
+DIFFERENCE_MAX = 4095
 
 
 class Fault(Exception):
@@ -26,7 +32,7 @@ class Fault(Exception):
 
 
 class File:
-    """The bytes of one file, and the way to say where they are wrong."""
+    """The bytes of one file, and errors that say where they break a rule."""
 
     def __init__(self, path):
         self.path = path
@@ -44,18 +50,17 @@ class File:
             self.need(False, rule, at, "a text is not UTF-8")
 
     def check_start(self, magic, least_len, len_rule):
-        """What comes before the CRC can be found."""
+        """The checks that are needed to find the CRC."""
         self.need(self.data[:8] == magic, 1, 0, f"starts with '{self.data[:8].hex(' ')}'")
         self.need(len(self.data) >= least_len, len_rule, len(self.data), "the file is cut short")
         version, = struct.unpack_from("<H", self.data, 8)
-        self.need(version == 1, 2, 8, f"version {version}, this reader knows 1")
+        self.need(version == VERSION, 2, 8, f"version {version}, this reader knows {VERSION}")
 
-    def check_crc(self, end):
+    def check_crc(self, end, reserved_end=12):
         expected, = struct.unpack_from("<I", self.data, end - 4)
         found = zlib.crc32(self.data[:end - 4])
         self.need(found == expected, 4, end - 4, f"checksum {found:08x}, expected {expected:08x}")
-        self.need(self.data[10:12] == b"\0\0", 5, 10, "reserved bytes are not zero")
-        return expected
+        self.need(not any(self.data[10:reserved_end]), 5, 10, "reserved bytes are not zero")
 
     def varint(self, data, at, end, start, cut_rule):
         """The varint at `data[at:end]` and where it ends; `start` is the place of `data[0]`."""
@@ -71,21 +76,22 @@ class File:
 
 
 class Segment(File):
-    """One segment file. Making one checks what is to be checked when a store is opened."""
+    """One segment file. The constructor makes the checks of open."""
 
     deletions = None
 
     def __init__(self, path):
         super().__init__(path)
         data, need = self.data, self.need
-        self.check_start(b"\x89FPS\r\n\x1a\n", 64, 3)
+        self.check_start(b"\x89FPS\r\n\x1a\n", SEGMENT_FIXED, 3)
         (header_len, file_len, self.count, self.id_count, self.id_kind, self.id_len, tuned_k,
          reserved, table_count, section_count) = struct.unpack_from("<IQQQBBBBHH", data, 12)
-        directory_at = 64 + 16 * table_count
-        used = directory_at + 24 * section_count
+        directory_at = SEGMENT_FIXED + DESCRIPTOR * table_count
+        used = directory_at + DIRECTORY_ENTRY * section_count
         # The header must lie in the file before its CRC can be checked.
-        need(68 <= header_len <= len(data), 6, 12, f"a header of {header_len} bytes")
-        self.header_crc = self.check_crc(header_len)
+        need(SEGMENT_FIXED + 4 <= header_len <= len(data), 6, 12, f"a header of {header_len} bytes")
+        self.check_crc(header_len)
+        self.digest = sip_hash(data[:header_len])
         need(file_len == len(data), 3, 16, f"{len(data)} bytes, the header says {file_len}")
         need(reserved == 0, 5, 43, "reserved byte is not zero")
         need(self.count <= 1 << 40, 6, 24, f"{self.count} fingerprints")
@@ -100,11 +106,11 @@ class Segment(File):
         need(header_len == pages(used + 4) * PAGE, 6, 12, f"a header of {header_len} bytes")
         need(not any(data[used:header_len - 4]), 5, used, "rest of the header is not zero")
         self.tables = []
-        for at in range(64, directory_at, 16):
+        for at in range(SEGMENT_FIXED, directory_at, DESCRIPTOR):
             mask, codec, tail_bits, block_bits, reserved = struct.unpack_from("<QBBB5s", data, at)
             known = [table[0] for table in self.tables]
             need(mask and mask not in known, 7, at, f"mask {mask:016x} is zero or repeated")
-            need(codec == 1, 8, at + 8, f"head codec {codec}")
+            need(codec == VARINT_BLOCKS, 8, at + 8, f"head codec {codec}")
             need(tail_bits <= 56, 8, at + 9, f"{tail_bits} tail bits")
             need(block_bits <= min(40, 64 - tail_bits), 8, at + 10, f"{block_bits} block bits")
             need(not any(reserved), 5, at + 11, "reserved bytes are not zero")
@@ -127,20 +133,20 @@ class Segment(File):
             self.need(offset == start, 9, at + 8, f"offset {offset:#x}, expected {start:#x}")
             _, tail_bits, block_bits = self.tables[table]
             exact = {
-                INDEX: 64 * ceil(1 << block_bits, 16),
+                INDEX: INDEX_ENTRY * ceil(1 << block_bits, 16),
                 TAILS: ceil(self.count * tail_bits, 8) + 8 if tail_bits else 0,
                 GROUPS: 8 * (ceil(self.count, 32) + 1),
                 CHECKSUMS: (start - header_len) // PAGE * 4,
             }
             right = length == exact.get(kind, length)
             right = right and (kind != RECIPE or 1 <= length <= 65536)
-            right = right and (kind != WIDE_LINES or length % 256 == 0)
+            right = right and (kind != OVERFLOW or length % OVERFLOW_ENTRY == 0)
             self.need(right, 10, at + 16, f"{NAMES[kind]} of {length} bytes")
             self.directory[entry] = (offset, length)
             start += pages(length) * PAGE
             self.need(start <= len(self.data), 9, at + 16, f"{NAMES[kind]} end after the file")
-            at += 24
-        self.need(start == len(self.data), 9, at - 24, "bytes after the last section")
+            at += DIRECTORY_ENTRY
+        self.need(start == len(self.data), 9, at - DIRECTORY_ENTRY, "bytes after the last section")
 
     def section(self, kind, table=0):
         """The bytes of a section, whose pages are checked first (R-11), and where they start."""
@@ -157,40 +163,43 @@ class Segment(File):
         return self.data[offset:offset + length], offset
 
     def ends(self, number):
-        """The ends of all blocks of a table, as pairs of bytes and rank (R-15)."""
+        """The ends of all blocks of a table, as pairs of ranks and bytes (R-15)."""
         index, start = self.section(INDEX, number)
-        wide, wide_start = self.section(WIDE_LINES, number)
-        ends, last, named = [], (0, 0), 0
-        for line in range(0, len(index), 64):
-            heads_base, rank_base = struct.unpack_from("<QQ", index, line)
-            is_wide = heads_base >= WIDE
-            if is_wide:
-                known = heads_base - WIDE == named and 256 * named < len(wide)
-                known = known and not any(index[line + 24:line + 64])
-                self.need(known, 15, start + line, f"does not name wide line {named} and no more")
-                heads_base, = struct.unpack_from("<Q", index, line + 16)
-                pairs = list(struct.iter_unpack("<QQ", wide[256 * named:256 * named + 256]))
-                named += 1
+        overflow, overflow_start = self.section(OVERFLOW, number)
+        ends, last, used = [], (0, 0), 0
+        for entry in range(0, len(index), INDEX_ENTRY):
+            heads_base, rank_base = struct.unpack_from("<QQ", index, entry)
+            overflows = heads_base >> 63 == 1
+            if overflows:
+                at = OVERFLOW_ENTRY * used
+                known = heads_base == (1 << 63) + used and at < len(overflow)
+                known = known and not any(index[entry + 24:entry + INDEX_ENTRY])
+                self.need(known, 15, start + entry, f"does not refer to overflow entry {used}")
+                heads_base, = struct.unpack_from("<Q", index, entry + 16)
+                pairs = list(struct.iter_unpack("<QQ", overflow[at:at + OVERFLOW_ENTRY]))
+                used += 1
             else:
                 u24s = [int.from_bytes(index[at:at + 3], "little")
-                        for at in range(line + 16, line + 64, 3)]
-                pairs = [(u24 & 4095, u24 >> 12) for u24 in u24s]
-            self.need((heads_base, rank_base) == last, 15, start + line,
-                      f"bases {heads_base} and {rank_base}, expected {last}")
-            self.need(is_wide == any(max(pair) > 4095 for pair in pairs), 15, start + line,
-                      "wide without need, or the reverse")
-            for ranks, extra in pairs:
-                end = (heads_base + ranks + extra, rank_base + ranks)
+                        for at in range(entry + 16, entry + INDEX_ENTRY, 3)]
+                pairs = [(u24 & DIFFERENCE_MAX, u24 >> 12) for u24 in u24s]
+            self.need((rank_base, heads_base) == last, 15, start + entry,
+                      f"bases {rank_base} and {heads_base}, expected {last}")
+            needs_overflow = any(max(pair) > DIFFERENCE_MAX for pair in pairs)
+            self.need(overflows == needs_overflow, 15, start + entry,
+                      "an overflow entry without need, or the reverse")
+            for ranks, byte_count in pairs:
+                end = (rank_base + ranks, heads_base + byte_count)
                 past_last = len(ends) >> self.tables[number][2] > 0
                 ascends = end[0] >= last[0] and end[1] >= last[1]
-                self.need(end == last if past_last else ascends, 15, start + line,
+                self.need(end == last if past_last else ascends, 15, start + entry,
                           "ends do not ascend, or not stop at the last block")
                 last = end
                 if not past_last:
                     ends.append(end)
-        whole = (self.directory[HEADS, number][1], self.count)
+        whole = (self.count, self.directory[HEADS, number][1])
         self.need(last == whole, 15, start, f"the last end is {last}, expected {whole}")
-        self.need(256 * named == len(wide), 15, wide_start, "wide lines without a line")
+        self.need(OVERFLOW_ENTRY * used == len(overflow), 15, overflow_start,
+                  "overflow entries without an index entry")
         return ends
 
     def table(self, number):
@@ -203,7 +212,7 @@ class Segment(File):
         natural = natural_bits(mask)
         block_shift = 64 - tail_bits - block_bits
         fingerprints, previous, at, rank = [], -1, 0, 0
-        for block, (end, end_rank) in enumerate(self.ends(number)):
+        for block, (end_rank, end) in enumerate(self.ends(number)):
             count = end_rank - rank
             is_long = count > 256
             points, first = at, at + (16 * (ceil(count, 128) - 1) if is_long else 0)
@@ -273,31 +282,37 @@ class Segment(File):
         return all_ids
 
     def verify(self):
+        offset, length = self.directory[CHECKSUMS, 0]
+        found, expected = sip_hash(self.data[offset:offset + length]), self.data[64:80]
+        self.need(found == expected, 27, 64,
+                  f"digest of the checksums {found.hex()}, expected {expected.hex()}")
         for (kind, table), (offset, length) in self.directory.items():
             if kind != CHECKSUMS:
                 self.section(kind, table)
             rest = self.data[offset + length:offset + pages(length) * PAGE]
             self.need(not any(rest), 10, offset + length, f"after {NAMES[kind]}: bytes not zero")
         fingerprints = set(self.table(0))
-        total = sum(map(sip_hash_1_3_128, fingerprints)) % (1 << 128)
+        hashes = (sip_hash(struct.pack("<Q", fingerprint)) for fingerprint in fingerprints)
+        total = sum(int.from_bytes(each, "little") for each in hashes) % (1 << 128)
         self.need(total == int.from_bytes(self.data[48:64], "little"), 20, 48, "wrong set sum")
         for number in range(1, len(self.tables)):
-            self.need(set(self.table(number)) == fingerprints, 20, 64 + 16 * number,
+            self.need(set(self.table(number)) == fingerprints, 20,
+                      SEGMENT_FIXED + DESCRIPTOR * number,
                       f"tables 0 and {number} hold different fingerprints")
         self.ids()
 
 
 class Deletions(File):
-    """What is deleted of one segment: ranks that are gone, and positions of single ids by rank."""
+    """What is deleted of one segment: whole fingerprints by rank, and positions of ids by rank."""
 
     def __init__(self, path, segment):
         super().__init__(path)
         data, need = self.data, self.need
-        self.check_start(b"\x89FPD\r\n\x1a\n", 44, 26)
-        crc = self.check_crc(len(data))
-        of, entries, gone_count, self.id_count = struct.unpack_from("<IQQQ", data, 12)
-        need(of == segment.header_crc, 26, 12, f"of the segment {of:08x}")
-        self.gone, self.positions, at, least = set(), {}, 40, 0
+        self.check_start(b"\x89FPD\r\n\x1a\n", DELETION_FIXED + 4, 26)
+        self.check_crc(len(data), 16)
+        of, entries, deleted_count, self.id_count = struct.unpack_from("<16sQQQ", data, 16)
+        need(of == segment.digest, 26, 16, f"of the segment with the digest {of.hex()}")
+        self.deleted, self.positions, at, least = set(), {}, DELETION_FIXED, 0
         for _ in range(entries):
             rank, positions, at = self.entry(at, least)
             need(rank < segment.count, 26, at, f"rank {rank} of {segment.count}")
@@ -305,10 +320,11 @@ class Deletions(File):
             if positions:
                 self.positions[rank] = positions
             else:
-                self.gone.add(rank)
+                self.deleted.add(rank)
         need(at == len(data) - 4, 26, at, "bytes after the last entry")
-        need(len(self.gone) == gone_count, 26, 24, f"{len(self.gone)} fingerprints are gone")
-        self.facts = (gone_count, self.id_count, crc)
+        need(len(self.deleted) == deleted_count, 26, 40,
+             f"{len(self.deleted)} deleted fingerprints, expected {deleted_count}")
+        self.facts = (deleted_count, self.id_count, sip_hash(data))
 
     def entry(self, at, least):
         end = len(self.data) - 4
@@ -325,10 +341,11 @@ class Deletions(File):
         ids = segment.ids()
         for rank, positions in self.positions.items():
             there = len(ids[rank])
-            self.need(max(positions) < there and len(positions) < there, 26, 40,
+            self.need(max(positions) < there and len(positions) < there, 26, DELETION_FIXED,
                       f"positions of rank {rank}, which has {there} ids")
-        count = sum(map(len, self.positions.values())) + sum(len(ids[rank]) for rank in self.gone)
-        self.need(count == self.id_count, 26, 32, f"{count} ids are gone")
+        count = sum(map(len, self.positions.values()))
+        count += sum(len(ids[rank]) for rank in self.deleted)
+        self.need(count == self.id_count, 26, 48, f"{count} deleted ids, expected {self.id_count}")
 
 
 class Manifest(File):
@@ -337,49 +354,59 @@ class Manifest(File):
     def __init__(self, store):
         super().__init__(os.path.join(store, "MANIFEST"))
         data, need = self.data, self.need
-        self.check_start(b"\x89FPM\r\n\x1a\n", 36, 22)
+        self.check_start(b"\x89FPM\r\n\x1a\n", MANIFEST_FIXED + 4, 22)
         count, self.generation, next_number = struct.unpack_from("<IQQ", data, 12)
+        self.store_id = data[32:MANIFEST_FIXED]
         need(count <= 65536, 22, 12, f"{count} segments")
-        label_at = 32 + 64 * count
+        label_at = MANIFEST_FIXED + MANIFEST_ENTRY * count
         need(label_at + 4 <= len(data), 22, 12, f"{count} segments in {len(data)} bytes")
         self.check_crc(len(data))
+        need(max(self.generation, next_number) <= NUMBER_MAX, 22, 16, "a number above 2^62")
+        need(any(self.store_id), 28, 32, "the store id is all zeros")
         self.entries, numbers = [], set()
-        for at in range(32, 32 + 64 * count, 64):
-            number, *facts, label_len = struct.unpack_from("<QQQII", data, at)
-            deletion, *gone, reserved = struct.unpack_from("<QQQII", data, at + 32)
-            need(reserved == 0, 5, at + 60, "reserved bytes are not zero")
-            need(deletion or not any(gone), 25, at + 32, "deletions without a file")
-            need(gone[0] <= facts[1], 25, at + 40, f"{gone[0]} deleted of {facts[1]}")
+        for at in range(MANIFEST_FIXED, label_at, MANIFEST_ENTRY):
+            number, *facts, deletion = struct.unpack_from("<QQQQ", data, at)
+            *deleted, segment_digest, deletion_digest, label_len, reserved = struct.unpack_from(
+                "<QQ16s16sII", data, at + 32)
+            need(reserved == 0, 5, at + 84, "reserved bytes are not zero")
+            facts = (*facts, segment_digest)
+            deleted = (*deleted, deletion_digest)
+            need(deletion or deleted == (0, 0, bytes(16)), 25, at + 24, "deletions without a file")
+            need(deleted[0] <= facts[1], 25, at + 32, f"{deleted[0]} deleted of {facts[1]}")
             for one in [number] + [deletion] * (deletion > 0):
                 need(one < next_number, 22, at, f"file number {one}, next is {next_number}")
                 need(one not in numbers, 22, at, f"file number {one} twice")
                 numbers.add(one)
             label_end = label_at + label_len
-            need(label_len <= 255 and label_end + 4 <= len(data), 24, at + 28, "label too long")
+            need(label_len <= 255 and label_end + 4 <= len(data), 24, at + 80, "label too long")
             label = self.text(data[label_at:label_end], 24, label_at)
             plain = all(c >= " " and not "\x7f" <= c <= "\x9f" for c in label)
             need(plain, 24, label_at, "the label has a control character")
             label_at = label_end
             path = os.path.join(store, f"segment-{number:016x}.fps")
             deletion = deletion and os.path.join(store, f"deletion-{deletion:016x}.fpd")
-            self.entries.append((at, path, tuple(facts), deletion, tuple(gone)))
-        need(label_at + 4 == len(data), 24, label_at, "bytes after the last label")
+            self.entries.append((at, path, facts, deletion, deleted))
+        need(label_at + 4 == len(data), 22, label_at, "bytes after the last label")
 
     def segments(self):
         segments = []
-        for at, path, facts, deletion, gone in self.entries:
+        for at, path, facts, deletion, deleted in self.entries:
             segment = Segment(path)
+            found = (len(segment.data), segment.count, segment.digest)
+            self.check_facts(at, 23, path, found, facts)
             if deletion:
                 segment.deletions = Deletions(deletion, segment)
-                found = segment.deletions.facts
-                self.need(found == gone, 25, at + 40, f"{deletion} has {found}, its entry {gone}")
-            found = (len(segment.data), segment.count, segment.header_crc)
-            self.need(found == facts, 23, at, f"{path} has {found}, its entry {facts}")
+                self.check_facts(at + 24, 25, deletion, segment.deletions.facts, deleted)
             segments.append(segment)
             recipe, start = segment.section(RECIPE)
             segment.need(recipe == segments[0].section(RECIPE)[0], 21, start,
                          "not the recipe of the first segment")
         return segments
+
+    def check_facts(self, at, rule, path, found, expected):
+        """Compares two counts and the digest of a file with those of its entry."""
+        found, expected = ((one, other, digest.hex()) for one, other, digest in (found, expected))
+        self.need(found == expected, rule, at, f"{path} has {found}, its entry {expected}")
 
 
 def pages(length):
@@ -403,8 +430,8 @@ def natural_bits(mask):
     return lambda value: sum(map(list.__getitem__, tables, value.to_bytes(8, "little")))
 
 
-def sip_hash_1_3_128(fingerprint):
-    """SipHash-1-3 with 128-bit output of eight bytes under the zero key (R-20)."""
+def sip_hash(data):
+    """The hash of the spec: SipHash-1-3 with 128-bit output and the zero key, as 16 bytes."""
     ones = (1 << 64) - 1
 
     def rounds(times, a, b, c, d):
@@ -421,28 +448,32 @@ def sip_hash_1_3_128(fingerprint):
             c = (c << 32 | c >> 32) & ones
         return a, b, c, d
 
+    # The last word ends in the number of bytes, modulo 256.
+    padded = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) % 256])
     # The two 0xee and the 0xdd set the 128-bit output apart from the 64-bit one.
     a, b = 0x736f6d6570736575, 0x646f72616e646f6d ^ 0xee
     c, d = 0x6c7967656e657261, 0x7465646279746573
-    for word in (fingerprint, 8 << 56):
+    for word, in struct.iter_unpack("<Q", padded):
         a, b, c, d = rounds(1, a, b, c, d ^ word)
         a ^= word
     a, b, c, d = rounds(3, a, b, c ^ 0xee, d)
-    low_half = a ^ b ^ c ^ d
+    first_half = a ^ b ^ c ^ d
     a, b, c, d = rounds(3, a, b ^ 0xdd, c, d)
-    return low_half | (a ^ b ^ c ^ d) << 64
+    return struct.pack("<QQ", first_half, a ^ b ^ c ^ d)
 
 
 def open_store(store):
-    """All segments. One that is missing may have gone because the manifest was replaced."""
+    """All segments. If a file is missing and the manifest has changed, starts over (6.1)."""
     manifest = Manifest(store)
     while True:
         try:
             return manifest.segments()
         except FileNotFoundError as error:
-            before, manifest = manifest.generation, Manifest(store)
-            if manifest.generation == before:
-                raise Fault(f"{manifest.path}: {error.filename} is missing (R-23)") from None
+            before, manifest = manifest.data, Manifest(store)
+            if manifest.data == before:
+                rule = 23 if error.filename.endswith(".fps") else 25
+                words = f"{error.filename} is missing (R-{rule})"
+                raise Fault(f"{manifest.path}: {words}") from None
 
 
 def union(store):
@@ -451,10 +482,10 @@ def union(store):
     for segment in open_store(store):
         deletions = segment.deletions
         for rank, (fingerprint, ids) in enumerate(zip(segment.table(0), segment.ids())):
-            if deletions and rank in deletions.gone:
+            if deletions and rank in deletions.deleted:
                 continue
-            gone = deletions.positions.get(rank, ()) if deletions else ()
-            live = [text for position, text in enumerate(ids) if position not in gone]
+            deleted = deletions.positions.get(rank, ()) if deletions else ()
+            live = [text for position, text in enumerate(ids) if position not in deleted]
             ids_of.setdefault(fingerprint, []).extend(live)
     return sorted(ids_of.items())
 

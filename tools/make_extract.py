@@ -5,7 +5,7 @@
 
 DATA_FOLDER holds fingerprints/ and licences/. Nothing in the output depends on time, machine
 or file order, so the same collection gives the same lines; with the same zstd program it gives
-the same bytes. Files of the same name in OUT_FOLDER are written anew, others are left alone.
+the same bytes. Files of the same name in OUT_FOLDER are overwritten; others stay.
 """
 
 import shutil
@@ -17,7 +17,7 @@ STORE_LINES = 8000
 FIRST_QUERIES = 500
 HEX_LINES = 3000
 
-# What each copy is called here, and what it is called in the collection.
+# The name of each copy here, and its name in the collection.
 LICENCES = {
     "Apache-2.0.txt": "kubevela+kubevela.io.LICENSE",
     "chinese-poetry+chinese-poetry.LICENSE": "chinese-poetry+chinese-poetry.LICENSE",
@@ -42,13 +42,13 @@ def main() -> None:
 
 
 def extract_tang(data: Path, out: Path) -> None:
-    """The first lines of the store, and of queries and answers what concerns these lines."""
+    """The first lines of the store, with the queries and answers that concern these lines."""
     stored = read(data / "tang_store.tsv.zst")[:STORE_LINES]
     stored_ids = {line.split("\t")[1] for line in stored}
     header, *answers = read(data / "tang_answers_le10.tsv.zst")
     answers = [line for line in answers if line.split("\t")[1] in stored_ids]
     answered = {line.split("\t")[0] for line in answers}
-    # The first ones come along whatever they find: that a query has no answer is known too.
+    # The first queries stay whatever they find: an empty answer is a result, too.
     queries = [
         line
         for number, line in enumerate(read(data / "tang_queries.tsv.zst"))
@@ -83,7 +83,7 @@ def read(path: Path) -> list[str]:
 
 def write(path: Path, lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines).encode("utf-8")
-    # One worker, and the length told beforehand: the frame depends on both.
+    # One worker, and the length given beforehand: the frame depends on both.
     command = ["zstd", "-19", "-T1", "-cq", f"--stream-size={len(text)}"]
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True)
     path.write_bytes(done.stdout)

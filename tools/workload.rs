@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example workload -- query-2
 //!
-//! What is counted lies in functions whose names start with `counted`; making the data does not.
+//! Only instructions in functions whose names start with `counted` count; making the data does not.
 
 #[path = "../benches/data/mod.rs"]
 mod data;
@@ -11,10 +11,8 @@ use std::hint::black_box;
 use std::path::Path;
 
 use data::{Spread, query_mix};
-use fpstore::{
-    BatchMode, BuildOptions, Builder, Error, Fingerprint, JoinOptions, Limits, Result, Scheme,
-    Store, Warm, near_pairs, search_many,
-};
+use fpstore::join::{BatchMode, JoinOptions, near_pairs, search_many};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Result, Scheme, Store, Warm};
 
 const COUNT: usize = 100_000;
 const QUERY_COUNT: usize = 2_000;
@@ -102,7 +100,5 @@ fn counted_pairs(sorted: &[Fingerprint]) -> Result<()> {
 }
 
 fn one_thread() -> JoinOptions {
-    let mut options = JoinOptions::new(K);
-    options.threads = Some(1);
-    options
+    JoinOptions::new(K).threads(1)
 }

@@ -1,4 +1,4 @@
-//! What fpstore is measured against: uncompressed tables in memory, and no table at all.
+//! The rivals of fpstore: uncompressed tables in memory, and a linear scan.
 
 /// The distance that four blocks of 16 bits answer: three flips leave one block as it was.
 const K: u32 = 3;
@@ -8,7 +8,7 @@ const BLOCK_BITS: u32 = 16;
 const GROUP_LEN: usize = 8;
 /// Values in a cache line.
 const LINE_VALUES: usize = 8;
-/// Values of a bucket that are asked for before any is used. More do not stay in the L1 cache.
+/// Values of a bucket that are prefetched before any is used. More do not stay in the L1 cache.
 const AHEAD_MAX: usize = 32 * LINE_VALUES;
 
 /// Matches by distance, then fingerprint.
@@ -108,12 +108,12 @@ fn block_of(rotated: u64) -> usize {
     (rotated >> (64 - BLOCK_BITS)) as usize
 }
 
-/// Whether a table before this one holds the match in the bucket that the query looks into.
+/// Whether the query finds this match in the bucket of an earlier table, too.
 fn seen_before(diff: u64, table_number: usize) -> bool {
     (0..table_number).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)
 }
 
-/// Hands over every value that may be within 3 bits of `needle`, and few others.
+/// Calls the closure with every value that may be within 3 bits of `needle`, and few others.
 #[inline]
 fn for_each_near(values: &[u64], needle: u64, mut report: impl FnMut(u64)) {
     let (groups, rest) = values.as_chunks::<GROUP_LEN>();
@@ -132,9 +132,9 @@ fn for_each_near(values: &[u64], needle: u64, mut report: impl FnMut(u64)) {
 /// Whether a value that differs by `diff` can be within 3 bits.
 ///
 /// Where the processor is not known to count bits, clearing the lowest set bit three times is
-/// faster, and faster still on the low 32 bits alone, of which SSE2 takes four at a time; those
-/// of far values hold more than 3 flips but once in a million. Choosing the instruction at run
-/// time would take `unsafe`, so that is left to `-C target-cpu=native`.
+/// faster, and faster still on the low 32 bits alone, because SSE2 takes four of them at a time.
+/// The low 32 bits of a far value have at most 3 flips only once in a million. Choosing the
+/// instruction at run time would take `unsafe`, so that is left to `-C target-cpu=native`.
 #[inline]
 fn may_be_near(diff: u64) -> bool {
     if cfg!(any(target_feature = "popcnt", not(target_arch = "x86_64"))) {

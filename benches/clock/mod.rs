@@ -1,6 +1,6 @@
-//! Time that counts only what this thread does, for machines that do other things as well.
+//! CPU time of this thread, for machines that have other work as well.
 
-/// Nanoseconds that this thread has run, where the system tells.
+/// Nanoseconds that this thread has run, where the system reports them.
 #[cfg(unix)]
 pub fn nanos() -> f64 {
     use rustix::time::{ClockId, clock_gettime};

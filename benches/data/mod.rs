@@ -1,11 +1,16 @@
 //! Fingerprints and queries for the benches, the same in every run.
 #![allow(dead_code, reason = "each bench uses its own part")]
 
-/// Where each data set starts; any fixed number would do.
+#[path = "../../tests/common/random.rs"]
+mod random;
+
+pub use random::Random;
+
+/// The seed of each data set; any fixed number would do.
 const DATA_SEED: u64 = 0x6670_7374_6f72_6501;
 const QUERY_SEED: u64 = 0x6670_7374_6f72_6502;
 
-/// How many different queries a round asks. Ten million fingerprints then do not stay in the
+/// The number of different queries in a round. Ten million fingerprints then do not stay in the
 /// cache from one round to the next: a round touches more bytes than the cache has.
 pub const QUERY_COUNT: usize = 30_000;
 
@@ -28,7 +33,7 @@ impl Spread {
         }
     }
 
-    /// So many fingerprints in no order; clustered ones repeat some.
+    /// `count` fingerprints in random order; clustered ones repeat some.
     pub fn fingerprints(self, count: usize) -> Vec<u64> {
         let mut random = Random::new(DATA_SEED);
         let mut values: Vec<u64> = Vec::with_capacity(count);
@@ -72,36 +77,32 @@ pub fn count_name(count: usize) -> String {
     }
 }
 
-/// A small repeatable generator: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-pub struct Random(u64);
+/// The numbers of fingerprints that a bench measures.
+pub struct Counts {
+    pub counts: Vec<usize>,
+    /// The value of `FPSTORE_BENCH_N`.
+    pub chosen: Option<usize>,
+    /// Whether `cargo bench` runs, not `cargo test`.
+    pub measuring: bool,
+}
 
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn pick(&mut self, values: &[u64]) -> u64 {
-        values[self.below(values.len() as u64) as usize]
-    }
-
-    /// `value` with exactly `count` different bits flipped.
-    fn flip(&mut self, value: u64, count: u32) -> u64 {
-        let mut flips = 0_u64;
-        while flips.count_ones() < count {
-            flips |= 1 << self.below(64);
-        }
-        value ^ flips
+impl Counts {
+    /// `FPSTORE_BENCH_N` if it is set, else `all`, or `in_tests` alone under `cargo test`.
+    ///
+    /// # Panics
+    ///
+    /// If the variable is not a number.
+    pub fn from_env(all: &[usize], in_tests: usize) -> Self {
+        let measuring = std::env::args().any(|argument| argument == "--bench");
+        let chosen = std::env::var("FPSTORE_BENCH_N").ok().map(|text| {
+            text.parse()
+                .unwrap_or_else(|_| panic!("FPSTORE_BENCH_N is '{text}', expected a number"))
+        });
+        let counts = match chosen {
+            Some(count) => vec![count],
+            None if measuring => all.to_vec(),
+            None => vec![in_tests],
+        };
+        Counts { counts, chosen, measuring }
     }
 }

@@ -5,9 +5,9 @@
     python3 counters.py --n 1e8 --only fpstore-2,raw-ahead             # half an hour
 
 Where `perf stat` reads the counters of the processor, those are printed. Virtual machines often
-have none; there callgrind simulates a processor with two caches, once with a second one of 1 MiB and once
-with one of 32 MiB. It knows AVX2 but not AVX-512, takes a prefetch for nothing, so that
-what was asked for ahead counts as a miss too, and knows nothing of address translation.
+have none; there callgrind simulates a processor with two caches, once with a second cache of 1 MiB
+and once with one of 32 MiB. It supports AVX2 but not AVX-512. It ignores prefetches, so a
+prefetched line counts as a miss too, and it does not simulate address translation.
 Each contender answers half of the queries first, which is not counted.
 """
 
@@ -42,7 +42,7 @@ class Steps:
         if found != word:
             self.process.stdin.close()
             said = self.process.stderr.read().splitlines()
-            # The simulator has much to say beside.
+            # The simulator prints much else.
             reasons = [line for line in said if line.startswith("fpstore-peers: ")] or said
             sys.exit("\n".join(["counters.py: the harness ended before it was " + word, *reasons]))
 
@@ -51,7 +51,7 @@ class Steps:
         self.process.stdin.flush()
 
     def end(self):
-        """What it wrote to standard error."""
+        """The lines that the program wrote to standard error."""
         return self.process.communicate()[1]
 
 
@@ -99,7 +99,7 @@ def by_callgrind(name, n, arguments):
         with tempfile.TemporaryDirectory() as scratch:
             valgrind = [
                 *["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--D1={FIRST}", f"--LL={cache}"],
-                # Until it is told to, it only runs the program, which is ten times as fast.
+                # Without instrumentation, which starts later, the program runs ten times as fast.
                 *["--instr-atstart=no", "--toggle-collect=*counted_asks*"],
                 f"--callgrind-out-file={scratch}/out",
             ]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """FAISS, DuckDB, SQLite and Postgres on the files that `fpstore-peers --write-files DIR` wrote.
 
-    pip install faiss-cpu duckdb 'psycopg[binary]'        # who is missing is said and left out
+    pip install faiss-cpu duckdb 'psycopg[binary]'        # missing packages are named and left out
     python3 peers.py DIR --out results
 
 The same measures as the Rust harness takes, one line of JSON each, added to
-OUT/peers.jsonl; then tables and pictures are drawn anew. Contenders take turns among
+OUT/peers.jsonl; then all tables and charts are drawn again. Contenders take turns among
 themselves; fpstore is not in this process, so ratios to it stand in brackets.
 """
 
@@ -35,7 +35,7 @@ QUERIES_MIN = 12
 
 
 def memory():
-    """Bytes that the process has in memory, given back what it can give back."""
+    """Bytes that the process has in memory, after it has freed unused pages."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -46,7 +46,7 @@ def memory():
 
 
 def build(contender, values, folder):
-    """Builds it and says what that cost."""
+    """Builds the contender and returns the cost."""
     before, start = memory(), time.perf_counter()
     stored = contender.build(values, folder)
     seconds = time.perf_counter() - start
@@ -179,7 +179,7 @@ def run_case(folder, arguments):
 
 
 def line(case, contender, cost, rounds, recall, wrong):
-    """What `Row` of the Rust harness is."""
+    """The fields of `Row` in the Rust harness."""
     middle = lambda name: statistics.median_low([r[name] for r in rounds if r[name] is not None])
     few = [r["few"] for r in rounds if r["few"] is not None]
     return {

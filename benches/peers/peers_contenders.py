@@ -1,8 +1,8 @@
 """The contenders of peers.py: FAISS, DuckDB and SQLite; Postgres is in a file of its own.
 
-Each is built (which gives the bytes on disk, if any), finished (opened from its file, where it has one) and
-asked: `prepare` gives queries the form that `ask` takes, so that turning numbers into Python objects is not
-timed.
+Each contender is built (which gives the bytes on disk, if any), finished (opened from its file, if
+it has one) and queried. `prepare` gives queries the form that `ask` takes, so that the time does
+not include turning numbers into Python objects.
 """
 
 import os
@@ -21,7 +21,7 @@ MASK = (1 << 64) - 1
 
 
 class InProcess:
-    """What contenders have in common that answer in this process."""
+    """The common part of contenders that answer in this process."""
 
     def processor_time(self):
         return time.process_time()
@@ -47,7 +47,7 @@ class FaissContender(InProcess):
         return None
 
     def finish(self, folder):
-        """Seconds to read it from a file; and what the way through Python takes."""
+        """Seconds to read it from a file, and seconds of overhead in Python."""
         path = str(folder / self.name)
         self.faiss.write_index_binary(self.index, path)
         start = time.perf_counter()
@@ -221,7 +221,7 @@ def block_of(values, block):
 
 
 def contenders(k):
-    """Those whose packages are here; and the versions."""
+    """The contenders whose packages are installed, and the versions."""
     found, versions = [], {"python": platform.python_version(), "numpy": numpy.__version__}
     try:
         import faiss

@@ -1,6 +1,8 @@
-"""Postgres as a contender of peers.py: a cluster of its own in a temporary folder, asked through a socket there.
+"""Postgres as a contender of peers.py: a cluster of its own in a temporary folder, with a socket
+there.
 
-The server refuses to be root, so root starts it as the user `postgres`; anybody else as themselves.
+The server refuses to run as root, so root starts it as the user `postgres`; any other user starts
+it as that user.
 """
 
 import atexit
@@ -21,7 +23,7 @@ BLOCKS = range(4)
 MASK = (1 << 64) - 1
 SERVER_USER = "postgres"
 MIB = 1 << 20
-# Of what can be set, what a store that is only read likes best.
+# The fastest settings for a store that is only read.
 SETTINGS = {
     "listen_addresses": "",
     "autovacuum": "off",
@@ -42,7 +44,7 @@ SETTINGS = {
 
 
 def programs():
-    """Where initdb and pg_ctl are, the newest of them; None where Postgres is not installed."""
+    """The folder of the newest initdb and pg_ctl; None where Postgres is not installed."""
     found = shutil.which("initdb")
     if found:
         return pathlib.Path(found).resolve().parent
@@ -73,11 +75,11 @@ def server_version():
 
 
 def run_server(command, **more):
-    """Runs a program of the server, as somebody who is not root."""
+    """Runs a program of the server as a user other than root."""
     command = [str(programs() / command[0]), *map(str, command[1:])]
     if os.geteuid() == 0:
         command = ["runuser", "-u", SERVER_USER, "--", *command]
-    # A folder that the server may not enter would only make it complain.
+    # The server reports an error in a folder that it may not enter.
     done = subprocess.run(command, text=True, capture_output=True, cwd="/", **more)
     if done.returncode != 0:
         sys.exit(f"peers.py: {' '.join(command)} failed: {done.stderr.strip() or done.stdout.strip()}")
@@ -108,7 +110,7 @@ class PostgresContender:
             shutil.chown(self.folder, SERVER_USER, SERVER_USER)
         quick = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C"]
         run_server(["initdb", "-D", self.data(), "-U", SERVER_USER, *quick])
-        # All of it fits: 160 to 230 bytes a fingerprint, and some for the server itself.
+        # The whole table fits: 160 to 230 bytes a fingerprint, and some for the server itself.
         pages = 128 * MIB + 260 * len(values)
         most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         buffers = f"{min(pages, most) // MIB}MB"
@@ -157,7 +159,7 @@ class PostgresContender:
         )
 
     def finish(self, folder):
-        """Seconds to start the server and connect. Then everything is brought into its buffers."""
+        """Seconds to start the server and connect. Then loads everything into its buffers."""
         start = time.perf_counter()
         self.start()
         self.connection = self.connect()
@@ -196,7 +198,7 @@ class PostgresContender:
             sys.exit(f"peers.py: Postgres does not answer from the indexes alone:\n{plan}")
 
     def passage(self):
-        """Seconds that a query takes which looks nothing up."""
+        """Seconds of a query that finds nothing to look up."""
         needle, times = self.prepare(numpy.zeros(1, dtype=numpy.uint64))[0], []
         for _ in range(1000):
             start = time.perf_counter()
@@ -229,7 +231,7 @@ class PostgresContender:
         return self.connection.execute(self.many).fetchone()[0]
 
     def processor_time(self):
-        """Seconds of this process and of the server's that answers it."""
+        """CPU seconds of this process and of the server process that answers it."""
         with open(f"/proc/{self.backend}/schedstat") as file:
             return time.process_time() + int(file.read().split()[0]) / 1e9
 

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Odd, so that the median is one of them.
+/// Odd, so that the median is the time of one round.
 const ROUNDS: usize = 21;
 
-/// Answers queries and folds the matches into one number.
-pub type Run<'a> = Box<dyn FnMut(&[u64]) -> u64 + 'a>;
+/// A closure that answers queries and returns a checksum of the matches.
+pub type AnswerAll<'a> = Box<dyn FnMut(&[u64]) -> u64 + 'a>;
 
 /// One way to answer the queries of a case.
 pub struct Contender<'a> {
@@ -15,7 +15,7 @@ pub struct Contender<'a> {
     /// The length of the file, or of the tables in memory.
     pub len: u64,
     pub queries: &'a [u64],
-    pub run: Run<'a>,
+    pub run: AnswerAll<'a>,
 }
 
 /// The times of all contenders of one case.
@@ -32,7 +32,7 @@ struct Times {
     nanos: Vec<f64>,
 }
 
-/// Lets the contenders take turns. All that get the same queries must tell the same sum.
+/// Lets the contenders take turns. All contenders with the same queries must return the same sum.
 pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<'_>>) -> Turns {
     let mut rows: Vec<Times> = contenders
         .iter()
@@ -41,8 +41,8 @@ pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<
     let mut told: Option<(usize, u64)> = None;
     for round in 0..ROUNDS {
         for place in 0..contenders.len() {
-            // Another one goes first each time, so none always finds the cache as one other
-            // left it.
+            // Another contender goes first each time, so none always finds the cache in the state
+            // in which one other left it.
             let number = (round + place) % contenders.len();
             let contender = &mut contenders[number];
             let start = Instant::now();
@@ -90,7 +90,7 @@ pub fn print(cases: &[Turns]) {
     println!();
 }
 
-/// The value below which `quarter` quarters of the others lie.
+/// The value below which `quarter` quarters of the values lie.
 fn quartile(values: &[f64], quarter: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

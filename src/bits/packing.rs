@@ -8,6 +8,23 @@ pub(crate) const WIDTH_MAX: u32 = 56;
 /// Zero bytes after the last number, so that one 8-byte load reads any of them.
 pub(crate) const GUARD_LEN: u64 = 8;
 
+/// Packed numbers of one width, guard included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packed<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Bits of each number.
+    pub(crate) width: u32,
+}
+
+impl Packed<'_> {
+    /// The number at a position; 0 where the bytes end before it.
+    #[inline(always)]
+    pub(crate) fn get(self, position: u64) -> u64 {
+        let at = load_offset(position, self.width) as usize;
+        take(bytes::u64_at(self.bytes, at).unwrap_or_default(), position, self.width)
+    }
+}
+
 /// The bytes that `count` numbers of `width` bits take, guard included; 0 for width 0.
 pub(crate) fn packed_len(count: u64, width: u32) -> Option<u64> {
     if width == 0 {
@@ -16,7 +33,7 @@ pub(crate) fn packed_len(count: u64, width: u32) -> Option<u64> {
     count.checked_mul(u64::from(width))?.div_ceil(8).checked_add(GUARD_LEN)
 }
 
-/// Where the 8 bytes start that hold number `position`.
+/// The offset of the 8 bytes that hold number `position`.
 #[inline]
 pub(crate) fn load_offset(position: u64, width: u32) -> u64 {
     position.wrapping_mul(u64::from(width)) >> 3
@@ -30,13 +47,12 @@ pub(crate) fn unpack(loaded: &[u8], position: u64, width: u32) -> Option<u64> {
 
 /// Takes number `position` out of the word that starts at its [`load_offset`].
 #[inline(always)]
-pub(crate) fn take(word: u64, position: u64, width: u32) -> u64 {
+fn take(word: u64, position: u64, width: u32) -> u64 {
     let shift = position.wrapping_mul(u64::from(width)) & 7;
     word >> shift & ((1 << width) - 1)
 }
 
 /// Packs numbers one after the other, lowest bit first.
-#[cfg(feature = "build")]
 #[derive(Debug)]
 pub(crate) struct Packer {
     width: u32,
@@ -44,7 +60,6 @@ pub(crate) struct Packer {
     pending_bits: u32,
 }
 
-#[cfg(feature = "build")]
 impl Packer {
     pub(crate) fn new(width: u32) -> Self {
         debug_assert!(width <= WIDTH_MAX);
@@ -63,7 +78,7 @@ impl Packer {
         self.pending_bits %= 8;
     }
 
-    /// Writes the last bits and the guard.
+    /// Appends the last bits and the guard.
     pub(crate) fn finish(self, out: &mut Vec<u8>) {
         if self.width == 0 {
             return;
@@ -75,7 +90,7 @@ impl Packer {
     }
 }
 
-#[cfg(all(test, feature = "build"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Stable partition of the bits of a fingerprint by a mask.
 
-use crate::fingerprint::Fingerprint;
+use fpstore_base::Fingerprint;
 
 /// A fingerprint with its bits permuted for one table. Only a [`Permutation`] converts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ impl Permutation {
         }
     }
 
-    /// How many bits lead.
+    /// The number of masked bits, which lead.
     pub(crate) fn prefix_bits(&self) -> u32 {
         self.prefix_bits
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bit by bit, as the design words it.
+    /// The definition: one bit after the other.
     fn slow(value: u64, mask: u64) -> u64 {
         let mut out = 0;
         for wanted in [1, 0] {

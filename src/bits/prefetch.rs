@@ -1,11 +1,11 @@
-//! Asking for a cache line before it is needed.
+//! Prefetches: loading a cache line before it is used.
 
-/// Asks the processor to bring the cache line of `bytes[at]` near. Where `at` is beyond the slice,
-/// or the processor has no such instruction, it does nothing that anyone could see.
+/// Prefetches the cache line of `bytes[at]`. Has no effect on the program where `at` is beyond the
+/// slice or the processor cannot prefetch.
 #[inline(always)]
 #[expect(unsafe_code, reason = "prefetch instructions take pointers")]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
-    // Most callers know that it lies within; a test would cost them more than the instruction.
+    // `at` is nearly always within the slice; a test would cost more than the instruction.
     let address = bytes.as_ptr().wrapping_add(at);
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and faults on no address.
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_position_can_be_asked_for() {
+    fn any_position_can_be_prefetched() {
         let bytes = [1, 2, 3];
         for at in [0, 2, 3, 4096, usize::MAX] {
             prefetch(&bytes, at);

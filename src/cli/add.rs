@@ -1,4 +1,4 @@
-//! `fpstore add`: more records for a store that is there.
+//! `fpstore add`: adds records to a store.
 
 use std::path::PathBuf;
 
@@ -6,34 +6,37 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::{BuildReport, Writer, WriterOptions};
 
-use super::budget::BudgetArg;
-use super::build::{IdsArg, estimate, inputs, report_skipped, scheme_of};
+use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
-use super::effort::{EffortArgs, Work};
 use super::follow::{self, FollowArgs};
-use super::join_input::ReadArgs;
+use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
+use super::monitor::Monitor;
 use super::output::{bytes, counted};
-use super::{StoreArg, Verdict};
+use super::resources::ResourceArgs;
+use super::scheme_arg::{BudgetArg, scheme_choice};
 
 const LONG_ABOUT: &str = "\
-Add records to a store, as one new segment that appears whole or not at all. Readers go on meanwhile, and see the new \
-records when they open the store, or refresh it.
+Add records to a store, as one new segment that appears completely or not at all. Readers are \
+not blocked; they see the new records when they open or refresh the store.
 
-The inputs are those of 'build'. Fingerprints must be made as those of the store are: say --recipe as for 'build' where \
-they are no ready-made ones. With --docs and nothing else the recipe of the store is taken.
+The inputs are those of 'build'. Their fingerprints must be made by the recipe of the store: \
+give --recipe as for 'build', unless the store holds ready-made fingerprints. --docs without \
+--recipe takes the recipe of the store.
 
-The segment gets the tables of the largest one; if it has more than twice as many fingerprints, the fastest ones for its data. \
-Before and after, segments are merged that have become many and small, unless --no-compact; see 'fpstore compact'.
+The new segment gets the tables of the largest segment or, if it has more than twice as many \
+fingerprints, the fastest tables for its data. Before and after, small segments are merged, \
+unless --no-compact is given; see 'fpstore compact'.
 
---follow reads lines from standard input for as long as they come, commits them --batch-count at a time or every \
---batch-seconds, and prints for each commit how many records are durable so far and the generation of the store.";
+--follow reads lines from standard input until it ends. It commits --batch-count records at a \
+time, or what came within --batch-seconds, and prints for each commit the number of records that \
+are durable and the generation of the store.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore add today.tsv.zst -s pages.fps --label 2026-11-21
   crawler | fpstore add --follow -s pages.fps --batch-count 1000 --batch-seconds 5
 
-Exit status: 0 done, 2 could not.";
+Exit status: 0 done, 2 error.";
 
 /// Add records to a store
 #[derive(Args, Debug)]
@@ -43,38 +46,48 @@ pub(super) struct AddArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// What the new segment is called, such as 2026-11; 'expire' goes by it
-    #[arg(long, value_name = "LABEL", default_value = "")]
+    /// The label of the new segment, such as 2026-11, by which 'expire' finds it
+    #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
-    /// The tables of the new segment: auto, a name or a file of masks; default: see above
+    /// The tables of the new segment: auto, a name or a file of masks [default: see --help]
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
-    /// With --scheme auto: the distance that queries will mostly ask for; default: that of the store
+    /// With --scheme auto: the usual distance of queries [default: that of the store]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
-    /// With --scheme auto: space for the tables, as 12GB or 16B/fp
+    /// With --scheme auto: space for the tables, such as 12GB or 16B/fp
     #[arg(long, value_name = "BYTES")]
     budget: Option<BudgetArg>,
-    /// What ids to keep; auto takes u64 if every id is a canonical decimal
+    /// The kind of ids; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
     #[command(flatten)]
     read: ReadArgs,
-    /// Leave the segments as they are
+    /// Do not merge segments
     #[arg(long)]
     no_compact: bool,
     #[command(flatten)]
     follow: FollowArgs,
     #[command(flatten)]
-    effort: EffortArgs,
-    /// Say nothing but errors
+    resources: ResourceArgs,
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
     documents: DocumentArgs,
 }
 
-pub(super) fn run(args: &AddArgs) -> anyhow::Result<Verdict> {
+impl Run for AddArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+
+    fn can_skip_bad(&self) -> bool {
+        true
+    }
+}
+
+fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let documents = args.documents.prepare_for(&store, args.read.skip_bad)?;
     if args.follow.is_on() && documents.as_ref().is_some_and(Documents::are_given) {
@@ -83,71 +96,74 @@ pub(super) fn run(args: &AddArgs) -> anyhow::Result<Verdict> {
     let k = args.k.unwrap_or(store.tuned_k());
     drop(store);
     let files = if args.follow.is_on() { Vec::new() } else { inputs(&args.files)? };
-    let work = Work::start(&args.effort, args.quiet)?;
-    let mut options = WriterOptions::default().label(&args.label).compact(!args.no_compact);
-    options.ids = args.ids.into();
-    options.recipe = Some(documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.recipe()));
+    let monitor = args.resources.monitor(args.quiet)?;
+    let recipe = documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.recipe());
+    let mut options = WriterOptions::default()
+        .label(&args.label)
+        .ids(args.ids.into())
+        .recipe(recipe)
+        .compact(!args.no_compact);
     if args.scheme.is_some() || args.k.is_some() || args.budget.is_some() {
         let scheme = args.scheme.as_deref().unwrap_or("auto");
-        options.scheme = Some(scheme_of(scheme, k, args.budget)?);
+        options = options.scheme(scheme_choice(scheme, k, args.budget)?);
     }
-    args.effort.limit(&mut options, &work);
+    let options = args.resources.limit(options, &monitor);
     let mut writer = Writer::with_options(&args.store.store, options)?;
     if args.follow.is_on() {
-        return follow::add(&args.follow, &args.files, writer, &args.read, &work, args.quiet);
+        return follow::add(&args.follow, &args.files, writer, &args.read, &monitor, args.quiet);
     }
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
-            .push_all(&files, &work, |fingerprint, id| writer.push(fingerprint, id))
-            .map(|summary| work.aside(|| documents::report(&summary))),
-        None => read_fingerprints(args, &files, &mut writer, &work),
+            .push_all(&files, &monitor, |fingerprint, id| writer.push(fingerprint, id))
+            .map(|summary| monitor.suspend(|| documents::report(&summary))),
+        None => read_fingerprints(args, &files, &mut writer, &monitor),
     };
-    read.inspect_err(|_| work.lost(writer.pending_count()))?;
+    read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
     let committed = writer.commit()?;
-    // From here on they are there, whatever becomes of merging.
+    // The records are durable from here on, even if merging fails.
     let store = writer.finish().inspect_err(|_| {
-        work.done();
+        monitor.finish();
         let count = counted(committed.report.record_count, "record was", "records were");
-        say!("fpstore: {count} added, but merging segments failed");
+        message!("{count} added, but merging segments failed");
     })?;
-    work.done();
+    monitor.finish();
     if !args.quiet {
         report(&store.info(), &committed.report);
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
 fn read_fingerprints(
     args: &AddArgs,
     files: &[PathBuf],
     writer: &mut Writer,
-    work: &Work,
+    monitor: &Monitor,
 ) -> anyhow::Result<()> {
     let input = args.read.options();
     if let Some(expected) = estimate(files, &input)? {
-        writer.expect(&expected, !args.effort.skip_space_check)?;
+        writer.expect(&expected, !args.resources.skip_space_check)?;
     }
     for file in files {
-        let summary = writer.read_and_show(file, &input, |_| {})?;
-        work.aside(|| report_skipped(file, &summary));
+        let summary = writer.read_and_inspect(file, &input, |_| {})?;
+        monitor.suspend(|| report_skipped(file, &summary));
     }
     Ok(())
 }
 
-fn report(info: &fpstore::StoreInfo, done: &BuildReport) {
+fn report(info: &fpstore::info::StoreInfo, done: &BuildReport) {
     if done.record_count == 0 {
-        say!("fpstore: the input holds no fingerprints; nothing was changed");
+        message!("the input has no fingerprints; nothing was changed");
         return;
     }
     let seconds: f64 = done.phases.iter().map(|(_, time)| time.as_secs_f64()).sum();
-    say!(
-        "fpstore: {}: {} added, {}, in {seconds:.2} s",
+    message!(
+        "{}: {} added, {}, in {seconds:.2} s",
         info.path.display(),
         counted(done.record_count, "record", "records"),
         counted(done.fingerprint_count, "fingerprint", "fingerprints"),
     );
-    say!(
-        "fpstore:   now {}, {}, {} in {}",
+    message!(
+        "  now {}, {}, {} in {}",
         counted(info.fingerprint_count(), "fingerprint", "fingerprints"),
         counted(info.id_count(), "id", "ids"),
         bytes(info.file_len()),

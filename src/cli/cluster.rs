@@ -1,41 +1,45 @@
-//! `fpstore cluster`: groups of near-duplicates, and which of them to keep.
+//! `fpstore cluster`: finds groups of near-duplicates and which documents to keep.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fpstore::{Cluster, ClusterMethod, Clusters, Fate, KeepRule, clusters};
+use fpstore::join::{Cluster, ClusterMethod, Clusters, Fate, KeepRule, clusters};
 use serde::Serialize;
 
-use super::Verdict;
 #[cfg(feature = "parquet")]
 use super::cluster_table::ClusterTable;
-use super::effort::{EffortArgs, Work};
-use super::join_input::{Ids, JoinInputArgs, join_options, split_place};
+use super::command::{ExitStatus, Run};
+use super::join_input::{Ids, JoinInputArgs, split_position};
 use super::output::{IdPrinter, counted};
 use super::previous::Previous;
+use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
 
 const LONG_ABOUT: &str = "\
 Find the clusters of near-duplicates: groups of two or more documents.
 
-The input is a store, or files as 'build' reads them. TSV has one line for each document: cluster, size, diameter, \
-distance from the representative, fingerprint, id. The representative comes first. Size counts documents; the \
-diameter is the largest distance of two members, with a + where it is only known to be at least that, which \
-happens above 4096 fingerprints. JSON has one object a cluster.
+The input is a store, or files as 'build' reads them. TSV has one line for each document: \
+cluster, size, diameter, distance from the representative, fingerprint, id. The representative \
+comes first. The size counts documents. The diameter is the largest distance between two \
+members; a + after it means at least, which happens above 4096 fingerprints. JSON has one object \
+for each cluster.
 
-Methods: components joins what chains of near documents connect; the representative is near the most \
-documents, then has the smallest id. star lets every member be near its representative. leader is what \
-dropping each document near an earlier kept one gives: earlier in the files, or by smallest id in a store.
+Methods: components joins documents that a chain of near documents connects; the representative \
+is near the most documents, and among those has the smallest id. star: every member is near its \
+representative, and the most connected documents become representatives first. leader: as if \
+each document near an earlier kept one was dropped; earlier means in the order of the files, or \
+by smallest id in a store.
 
---keep prints, in the place of the clusters, the documents that stay, by ascending fingerprint, as lines \
-that 'build' reads; with --drop those that go. Rules: representative; smallest-id; first, the first in the files; \
-largest-cluster, its documents and nothing else.
+--keep prints, instead of the clusters, the documents to keep, by ascending fingerprint, as \
+lines that 'build' reads; with --drop it prints the others. Rules: representative; smallest-id; \
+first, the first in the files; largest-cluster, which keeps the documents of the largest cluster \
+and no others.
 
---stable FILE, an earlier output with the columns or objects of this command, has clusters keep their number \
-where they persist: a number goes to the cluster with most of its documents.
+--stable FILE reads an earlier output of this command and keeps the numbers of its clusters: a \
+number goes to the cluster with most of its documents.
 
-Takes 24 bytes of memory for each fingerprint beside the join; pairs are not kept.";
+Needs 24 bytes of memory for each fingerprint besides the join; pairs are not stored.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -43,9 +47,9 @@ Examples:
   fpstore cluster pages.fps --keep representative -o kept.tsv
   fpstore cluster pages.fps --stable clusters.tsv --format json
 
-Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 if it could not tell.";
+Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 error.";
 
-/// Find clusters of near-duplicates, and what to keep of them
+/// Find clusters of near-duplicates, and which documents to keep
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct ClusterArgs {
@@ -54,33 +58,33 @@ pub(super) struct ClusterArgs {
     /// The distance in bits, inclusive
     #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: u32,
-    /// What a cluster is
+    /// The definition of a cluster
     #[arg(long, value_enum, default_value = "components")]
     method: MethodArg,
     /// Keep the cluster numbers of an earlier output
     #[arg(long, value_name = "FILE")]
     stable: Option<PathBuf>,
-    /// Print what stays in the place of the clusters
+    /// Print the documents to keep instead of the clusters
     #[arg(long, value_enum, value_name = "RULE")]
     keep: Option<KeepArg>,
-    /// With --keep, print what goes
+    /// With --keep: print the documents to drop
     #[arg(long, requires = "keep")]
     drop: bool,
-    /// How to print clusters
+    /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
     format: ClusterFormat,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    effort: EffortArgs,
-    /// Say nothing but errors
+    resources: ResourceArgs,
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum MethodArg {
-    /// What chains of near documents connect
+    /// Documents that a chain of near documents connects
     Components,
     /// Every member near its representative, the most connected first
     Star,
@@ -96,30 +100,36 @@ enum KeepArg {
     SmallestId,
     /// The first record of each cluster in the files
     First,
-    /// All documents of the largest cluster, and nothing else
+    /// The documents of the largest cluster, and no others
     LargestCluster,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ClusterFormat {
-    /// Tab-separated columns, one document a line
+    /// Tab-separated columns, one line for each document
     Tsv,
-    /// One JSON object a cluster and line
+    /// One JSON object for each cluster, on one line
     Json,
-    /// A Parquet file, one row a document; needs -o
+    /// A Parquet file with one row for each document; needs -o
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
-pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
+impl Run for ClusterArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     let mut out = args.output.open()?;
     let previous = args.stable.as_deref().map(Previous::read).transpose()?;
-    let work = Work::start(&args.effort, args.quiet)?;
-    let places = args.keep == Some(KeepArg::First)
+    let monitor = args.resources.monitor(args.quiet)?;
+    let by_position = args.keep == Some(KeepArg::First)
         || matches!(args.method, MethodArg::Leader) && args.input.has_files();
-    let ids = if places { Ids::WithPlaces } else { Ids::AsTheyAre };
-    let opened = args.input.open(&args.effort, &work, ids)?;
-    let options = join_options(args.k, &args.effort, &work);
+    let ids = if by_position { Ids::WithPositions } else { Ids::AsTheyAre };
+    let opened = args.input.open(&args.resources, &monitor, ids)?;
+    let options = args.resources.join_options(args.k, &monitor);
     let method = match args.method {
         MethodArg::Components => ClusterMethod::Components,
         MethodArg::Star => ClusterMethod::Star,
@@ -132,19 +142,19 @@ pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
             previous.number(fingerprint, id.as_deref().and_then(|id| own_id(id, ids)))
         })?;
     }
-    let printer = Printer { ids, printer: IdPrinter::for_sink(&out) };
+    let printer = Printer { ids, printer: IdPrinter::new(out.is_terminal()) };
     if let Some(rule) = args.keep {
         let done = print_fates(&found, rule, args.drop, &printer, &mut out)?;
-        work.done();
+        monitor.finish();
         out.finish()?;
         if !args.quiet {
-            say!(
-                "fpstore: {} kept, {} dropped",
+            message!(
+                "{} kept, {} dropped",
                 counted(done.0, "document", "documents"),
                 counted(done.1, "document", "documents")
             );
         }
-        return Ok(Verdict::Yes);
+        return Ok(ExitStatus::Done);
     }
     #[cfg(feature = "parquet")]
     let mut table = match args.format {
@@ -167,20 +177,20 @@ pub(super) fn run(args: &ClusterArgs) -> anyhow::Result<Verdict> {
     })?;
     #[cfg(feature = "parquet")]
     table.map_or(Ok(()), ClusterTable::finish)?;
-    work.done();
+    monitor.finish();
     out.finish()?;
     if !args.quiet {
-        say!(
-            "fpstore: {} of {} within {}",
+        message!(
+            "{} of {} within {}",
             counted(count, "cluster", "clusters"),
             counted(documents, "document", "documents"),
             counted(args.k.into(), "bit", "bits")
         );
     }
-    Ok(if count == 0 { Verdict::No } else { Verdict::Yes })
+    Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Prints the documents with the fate asked for: how many are kept and dropped.
+/// Prints the documents to keep, or those to drop. Returns how many are kept and how many dropped.
 fn print_fates(
     found: &Clusters,
     rule: KeepArg,
@@ -212,11 +222,11 @@ fn print_fates(
     Ok(counts)
 }
 
-/// The id that the user gave.
+/// The id in the input of the user.
 fn own_id(id: &str, ids: Ids) -> Option<&str> {
     match ids {
         Ids::AsTheyAre => Some(id),
-        Ids::WithPlaces => split_place(id).1,
+        Ids::WithPositions => split_position(id).1,
     }
 }
 
@@ -282,6 +292,6 @@ struct JsonCluster {
 struct JsonMember {
     fingerprint: String,
     distance: u32,
-    /// As strings, numbers too: JavaScript would round those above 2^53.
+    /// As strings, because JavaScript rounds numbers above 2^53.
     ids: Vec<String>,
 }

@@ -1,10 +1,10 @@
-//! Clusters as a Parquet file: one row a document.
+//! Clusters as a Parquet file, with one row for each document.
 
 use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::bail;
-use fpstore::Cluster;
+use fpstore::join::Cluster;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -23,10 +23,10 @@ message clusters {
     required int64 fingerprint (INTEGER(64, false));
     optional binary id (STRING);
 }";
-/// Rows that are written together.
+/// The number of rows in a row group.
 const GROUP_COUNT: usize = 1 << 17;
 
-/// A file being written; without [`ClusterTable::finish`] it has no end.
+/// A file that is being written; only [`ClusterTable::finish`] makes it valid.
 pub(super) struct ClusterTable {
     writer: SerializedFileWriter<File>,
     rows: Rows,
@@ -40,7 +40,7 @@ struct Rows {
     exact: Vec<bool>,
     distances: Vec<i32>,
     fingerprints: Vec<i64>,
-    /// Those that there are.
+    /// Without the rows that have no id.
     ids: Vec<ByteArray>,
     /// 1 for a row with an id, 0 for one without.
     id_levels: Vec<i16>,
@@ -59,7 +59,7 @@ impl ClusterTable {
         Ok(ClusterTable { writer, rows: Rows::default() })
     }
 
-    /// Adds the rows of a cluster; `own_id` says what an id looks like to the user.
+    /// Adds the rows of a cluster; `own_id` turns a stored id into the id of the user.
     pub(super) fn push(
         &mut self,
         cluster: &Cluster,
@@ -100,7 +100,7 @@ impl ClusterTable {
         Ok(())
     }
 
-    /// Writes what is left, and the end of the file.
+    /// Writes the last rows and the end of the file.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         if !self.rows.clusters.is_empty() {
             self.write_group()?;

@@ -1,88 +1,101 @@
-//! `fpstore compact`: few segments from many, without what was deleted.
+//! `fpstore compact`: merges segments and removes deleted records.
 
 use bytesize::ByteSize;
 use clap::Args;
-use fpstore::{Compaction, Compactor, WriterOptions};
+use fpstore::WriterOptions;
+use fpstore::writer::{Compaction, Compactor};
 
-use super::budget::BudgetArg;
-use super::build::scheme_of;
-use super::effort::{EffortArgs, Work};
-use super::output::{bytes, counted};
-use super::{StoreArg, Verdict};
+use super::command::{ExitStatus, Run, StoreArg};
+use super::output::{bytes, counted, grouped};
+use super::resources::ResourceArgs;
+use super::scheme_arg::{BudgetArg, scheme_choice};
 
 const LONG_ABOUT: &str = "\
-Merge segments, and leave behind what was deleted. Readers and a writer go on meanwhile: what is added stays as it is, what \
-is deleted is gone, and 'add' leaves merging to this. One process compacts at a time. An interrupted compaction leaves the store \
-as it was, with the merges that were done.
+Merge segments, and remove deleted records from them. Readers and a writer are not blocked: \
+records that are added meanwhile stay as they are, deleted ones stay deleted, and 'add' does not \
+merge. Only one process compacts at a time. An interrupted compaction keeps the merges that it \
+has finished.
 
---tier, the default, merges neighbours of one label: tiers are powers of ten of records, and what a tier holds is merged once \
-it comes to 3, 6 or 10 times that many; ten are one of the next tier. Segments of which more than half is deleted are written \
-anew. So the segments of a label stay about log(n) many, and a record is written about twice for each power of ten. --all makes one segment of all neighbours of one label. --one makes one of all; as it \
-expires as a whole, it gets the greatest label, or none if any segment has none.";
+--tier, the default, merges neighbours of one label. Tiers are powers of ten of records; the \
+segments of a tier are merged when they come to 3, 6 or 10 times its size, and ten make one \
+segment of the next tier. A segment with more than half of its records deleted is rewritten. So \
+a label has about log(n) segments, and a record is written about twice for each power of ten. \
+--all makes one segment of all neighbours of one label. --one makes one segment of everything; \
+it gets the greatest label, or no label if any segment has none.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore compact -s pages.fps
   fpstore compact --all --memory 2GiB --max-rate 20MB/s -s pages.fps
 
-Exit status: 0 done, also if there was nothing to do, 2 if it could not.";
+Exit status: 0 done, even if there was nothing to do; 2 error.";
 
-/// Merge segments, and leave behind what was deleted
+/// Merge segments, and remove deleted records
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct CompactArgs {
-    /// Merge what is due by the size-tiered rule (the default)
+    /// Merge by the size-tiered rule (the default)
     #[arg(long)]
     tier: bool,
     /// Merge all neighbours of one label
     #[arg(long, conflicts_with = "tier")]
     all: bool,
-    /// Merge everything into one segment, whatever the labels
+    /// Merge everything into one segment, with one label
     #[arg(long, conflicts_with_all = ["tier", "all"])]
     one: bool,
     #[command(flatten)]
     store: StoreArg,
-    /// Read and write no faster than this, such as 20MB/s; segments and temporary files count
+    /// Read and write segments and temporary files no faster than this, such as 20MB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
-    /// The tables of merged segments: auto, a name or a file of masks; default: those of the largest segment
+    /// The tables of merged segments: auto, a name or a file of masks [default: those of the
+    /// largest segment]
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
-    /// With --scheme auto: the distance that queries will mostly ask for; default: that of the store
+    /// With --scheme auto: the usual distance of queries [default: that of the store]
     #[arg(short, requires = "scheme", value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
-    /// With --scheme auto: space for the tables, as 12GB or 16B/fp
+    /// With --scheme auto: space for the tables, such as 12GB or 16B/fp
     #[arg(long, value_name = "BYTES", requires = "scheme")]
     budget: Option<BudgetArg>,
     #[command(flatten)]
-    effort: EffortArgs,
-    /// Say nothing but errors
+    resources: ResourceArgs,
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Bytes a second, with or without a '/s' after them.
+/// Bytes for each second, such as `20MB/s` or `20MB`.
 fn rate(text: &str) -> Result<u64, String> {
     let size: ByteSize = text.strip_suffix("/s").unwrap_or(text).parse()?;
     match size.as_u64() {
-        0 => Err("expected more than nothing a second".into()),
+        0 => Err("expected a rate above 0".into()),
         rate => Ok(rate),
     }
 }
 
-pub(super) fn run(args: &CompactArgs) -> anyhow::Result<Verdict> {
+impl Run for CompactArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+
+    fn after_interruption(&self) -> &'static str {
+        "merges that were finished stay"
+    }
+}
+
+fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
-    let work = Work::start(&args.effort, args.quiet)?;
-    let mut options = WriterOptions::default();
-    options.max_rate = args.max_rate;
+    let monitor = args.resources.monitor(args.quiet)?;
+    let mut options = WriterOptions::default().max_rate(args.max_rate);
     if let Some(scheme) = &args.scheme {
         let k = args.k.unwrap_or(store.tuned_k());
-        options.scheme = Some(scheme_of(scheme, k, args.budget)?);
+        options = options.scheme(scheme_choice(scheme, k, args.budget)?);
     }
     drop(store);
-    args.effort.limit(&mut options, &work);
+    let options = args.resources.limit(options, &monitor);
     let mut compactor = Compactor::with_options(&args.store.store, options)?;
-    let what = match (args.all, args.one) {
+    let compaction = match (args.all, args.one) {
         (true, _) => Compaction::All,
         (_, true) => Compaction::One,
         _ => Compaction::Tier,
@@ -90,46 +103,46 @@ pub(super) fn run(args: &CompactArgs) -> anyhow::Result<Verdict> {
     let before = compactor.store().info();
     let labels: std::collections::BTreeSet<&str> =
         before.segments.iter().map(|segment| segment.label.as_str()).collect();
-    let done = compactor.compact(&what)?;
+    let done = compactor.compact(&compaction)?;
     let info = compactor.store().info();
-    work.done();
+    monitor.finish();
     if args.quiet {
-        return Ok(Verdict::Yes);
+        return Ok(ExitStatus::Done);
     }
-    if done.overtaken > 0 {
-        say!(
-            "fpstore: {} begun anew, as what was merged had gone or changed meanwhile",
-            counted(done.overtaken, "merge was", "merges were")
+    if done.conflicted > 0 {
+        message!(
+            "{} repeated, because a segment was changed or removed meanwhile",
+            counted(done.conflicted, "merge was", "merges were")
         );
     }
     if done.merged == 0 {
         let count = counted(info.segments.len() as u64, "segment", "segments");
-        say!("fpstore: nothing to do: {count}, {}", bytes(info.file_len()));
-        return Ok(Verdict::Yes);
+        message!("nothing to do: {count}, {}", bytes(info.file_len()));
+        return Ok(ExitStatus::Done);
     }
     if let (true, Some(only)) = (args.one && labels.len() > 1, info.segments.first()) {
         let label = match only.label.as_str() {
             "" => "no label, so it does not expire".to_string(),
             label => format!("the label '{label}'"),
         };
-        say!(
-            "fpstore: {} became one segment with {label}",
+        message!(
+            "{} became one segment with {label}",
             counted(labels.len() as u64, "label", "labels")
         );
     }
-    say!(
-        "fpstore: {} ({}) merged into {} ({}); {} and {} that were deleted are gone",
+    message!(
+        "{} ({}) merged into {} ({}); {} and {} removed that were deleted",
         counted(done.merged, "segment", "segments"),
         bytes(done.read_len),
-        counted(done.made, "one", "other ones").replace("1 one", "one"),
+        if done.made == 1 { "one".into() } else { grouped(done.made) },
         bytes(done.written_len),
-        counted(done.dropped_fingerprints, "fingerprint", "fingerprints"),
-        counted(done.dropped_ids, "id", "ids"),
+        counted(done.deleted_fingerprints, "fingerprint", "fingerprints"),
+        counted(done.deleted_ids, "id", "ids"),
     );
-    say!(
-        "fpstore:   now {}, {}",
+    message!(
+        "  now {}, {}",
         counted(info.segments.len() as u64, "segment", "segments"),
         bytes(info.file_len()),
     );
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

@@ -1,22 +1,20 @@
-//! `fpstore compare`: how near two documents are.
+//! `fpstore compare`: prints the distance of two documents.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
-use fpstore::{DocumentOptions, Fingerprint, SimHasher};
 use serde::Serialize;
 
-use super::Verdict;
-use super::documents::{ReadingArgs, hash_all};
+use super::command::{ExitStatus, Run};
+use super::documents::{ReadingArgs, fingerprint_of_file};
 use super::output::{ReportFormat, stdout};
 use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
-Print the fingerprints of two documents, their distance in bits, and the similarity that it stands for: the cosine of \
-the angle between the weighted features, cos(pi * distance / 64). A distance has an error of a few bits: \
-for unrelated texts it is 32, give or take 4.";
+Print the fingerprints of two documents, their distance in bits, and their estimated similarity: \
+cos(pi * distance / 64), the cosine of the angle between the weighted features. The distance has \
+an error of a few bits: for unrelated texts it is 32, give or take 4.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,13 +28,13 @@ pub(super) struct CompareArgs {
     /// A file, or a text with --text; - is standard input
     #[arg(value_name = "A")]
     first: String,
-    /// The other
+    /// The other file or text
     #[arg(value_name = "B")]
     second: String,
     /// A and B are the texts themselves
     #[arg(long)]
     text: bool,
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
     #[command(flatten)]
@@ -55,12 +53,21 @@ struct Report<'a> {
     similarity: f64,
 }
 
-pub(super) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
+impl Run for CompareArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
     let options = args.reading.options(false)?;
-    let mut fingerprint = |name: &str| match args.text {
-        true => hasher.fingerprint(name).context("a text without features has no fingerprint"),
-        false => fingerprint_of_file(name, &hasher, &options),
+    let mut fingerprint = |name: &str| {
+        if args.text {
+            hasher.fingerprint(name).context("a text without features has no fingerprint")
+        } else {
+            fingerprint_of_file(name, &hasher, &options)
+        }
     };
     let (a, b) = (fingerprint(&args.first)?, fingerprint(&args.second)?);
     let distance = a.distance(b);
@@ -85,34 +92,14 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<Verdict> {
         }
     }
     out.flush()?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
-/// The cosine that a distance stands for, to three places.
+/// The cosine that a distance estimates, to three places.
 fn similarity(distance: u32) -> f64 {
     let cosine = (std::f64::consts::PI * f64::from(distance) / 64.0).cos();
-    // Without the sign of a zero.
+    // Adding 0.0 removes the sign of a negative zero.
     (cosine * 1000.0).round() / 1000.0 + 0.0
-}
-
-/// The fingerprint of the one document in a file.
-pub(super) fn fingerprint_of_file(
-    name: &str,
-    hasher: &SimHasher,
-    options: &DocumentOptions,
-) -> anyhow::Result<Fingerprint> {
-    let mut found = Vec::new();
-    let mut count = 0;
-    hash_all(&[PathBuf::from(name)], hasher, options, None, |document| {
-        count += 1;
-        found.extend(document.fingerprint);
-        Ok(())
-    })?;
-    match (found.as_slice(), count) {
-        ([fingerprint], 1) => Ok(*fingerprint),
-        ([], 1) => bail!("{name} has no features, so it has no fingerprint"),
-        _ => bail!("{name} holds {count} documents, expected one"),
-    }
 }
 
 #[cfg(test)]

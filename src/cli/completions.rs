@@ -1,30 +1,41 @@
-//! `fpstore completions`: scripts that let a shell complete commands and options.
+//! `fpstore completions`: prints scripts that complete commands and options in a shell.
 
 use std::io::Write;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
+use super::Cli;
+use super::command::{ExitStatus, Run};
 use super::output::stdout;
-use super::{Cli, Verdict};
+
+const AFTER_HELP: &str = "\
+Example:
+  fpstore completions bash > ~/.local/share/bash-completion/completions/fpstore";
 
 /// Print a completion script for a shell
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  fpstore completions bash > ~/.local/share/bash-completion/completions/fpstore"
+    after_help = AFTER_HELP
 )]
 pub(super) struct CompletionsArgs {
-    /// The shell
+    /// The name of the shell
     #[arg(value_enum)]
     shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs) -> anyhow::Result<Verdict> {
-    // The generator panics when it cannot write, so it writes to memory.
+impl Run for CompletionsArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &CompletionsArgs) -> anyhow::Result<ExitStatus> {
+    // The generator panics if it cannot write, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "fpstore", &mut script);
     let mut out = stdout();
     out.write_all(&script)?;
     out.flush()?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

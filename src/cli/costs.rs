@@ -1,4 +1,4 @@
-//! The unit costs of this machine, kept in the cache folder of the user.
+//! The unit costs of this machine, in a file in the cache folder of the user.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -6,27 +6,26 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use etcetera::BaseStrategy;
-use fpstore::UnitCosts;
+use fpstore::plan::UnitCosts;
 
-/// The first line; another release may know other steps, and then has another line.
+/// The first line of the file. A release with other steps has another line.
 const MAGIC: &str = "fpstore unit costs 1, nanoseconds";
-/// No file of ours is longer.
+/// The greatest length of the file that is read.
 const LEN_MAX: u64 = 1 << 16;
 
-/// Those that were measured, else those that are shipped.
+/// The measured costs, or the shipped ones if none were measured.
 pub(super) fn of_this_machine() -> UnitCosts {
     measured().unwrap_or(UnitCosts::SHIPPED)
 }
 
-/// Those that were measured. A file that is missing, damaged or of another release is as good
-/// as none: the shipped costs do.
+/// The measured costs. `None` if the file is missing, damaged or of another release.
 pub(super) fn measured() -> Option<UnitCosts> {
     let mut text = String::new();
     fs::File::open(path().ok()?).ok()?.take(LEN_MAX).read_to_string(&mut text).ok()?;
     read(&text)
 }
 
-/// Keeps costs for later commands; gives the file.
+/// Saves costs for later commands and returns the path of the file.
 pub(super) fn keep(costs: &UnitCosts) -> anyhow::Result<PathBuf> {
     let path = path()?;
     let folder = path.parent().context("the cache folder has no parent")?;
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_are_read_back_and_damage_is_as_good_as_no_file() {
+    fn costs_are_read_back_and_a_damaged_file_counts_as_none() {
         let mut costs = UnitCosts::SHIPPED;
         costs.probe = 12.345_678;
         let text = written(&costs);

@@ -8,20 +8,23 @@ pub(super) const K_MAX: usize = 16;
 /// Counts of labelled pairs at each distance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Curve {
-    /// Pairs of duplicates and of others at each distance up to [`K_MAX`].
+    /// Pairs of duplicates at each distance up to [`K_MAX`].
     pub(super) duplicates: [u64; K_MAX + 1],
+    /// Other pairs at each of these distances.
     pub(super) others: [u64; K_MAX + 1],
-    /// All duplicates, at whatever distance.
+    /// All pairs of duplicates, at any distance.
     pub(super) duplicate_count: u64,
 }
 
-/// What a distance finds.
+/// The pairs that a distance finds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Point {
     pub(super) k: usize,
-    /// Duplicates within k, others within k, duplicates beyond.
+    /// Pairs of duplicates within k.
     pub(super) found: u64,
+    /// Other pairs within k.
     pub(super) wrong: u64,
+    /// Pairs of duplicates beyond k.
     pub(super) missed: u64,
     pub(super) precision: f64,
     pub(super) recall: f64,
@@ -29,7 +32,7 @@ pub(super) struct Point {
 }
 
 impl Curve {
-    /// Counts a pair; a pair of which one has no fingerprint is at no distance.
+    /// Counts a pair. If one of its documents has no fingerprint it has no distance.
     pub(super) fn add(&mut self, is_duplicate: bool, distance: Option<u32>) {
         self.duplicate_count += u64::from(is_duplicate);
         let counts = if is_duplicate { &mut self.duplicates } else { &mut self.others };
@@ -38,7 +41,7 @@ impl Curve {
         }
     }
 
-    /// What each distance finds, from 0 on. Where nothing is found, nothing is wrong: precision is 1.
+    /// The pairs that each distance finds, from 0 on. Where it finds none, precision is 1.
     pub(super) fn points(&self) -> Vec<Point> {
         let (mut found, mut wrong) = (0, 0);
         let ratio =
@@ -62,7 +65,7 @@ pub(super) fn best(points: &[Point]) -> Option<&Point> {
     points.iter().rev().max_by(|a, b| a.f1.total_cmp(&b.f1))
 }
 
-/// The area under precision over recall, from each k to the next by the trapezoid, as far as the curve goes.
+/// The area under precision over recall, by the trapezoid rule, as far as the curve goes.
 pub(super) fn area(points: &[Point]) -> f64 {
     let (mut area, mut recall) = (0.0, 0.0);
     let mut precision = points.first().map_or(0.0, |point| point.precision);

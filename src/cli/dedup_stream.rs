@@ -1,23 +1,23 @@
-//! `fpstore dedup --add` on a stream: is it new? Then it is remembered.
+//! `fpstore dedup --add -`: answers the records of a stream, and adds the new ones.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
 use fpstore::{Answer, Fingerprint, Limits, Searcher, Writer, WriterOptions};
 
-use super::Verdict;
-use super::build::{inputs, report_skipped};
-use super::effort::{EffortArgs, INTERRUPTED, Work};
-use super::follow::{Batch, BatchArgs, Item, Stream, Waited, commit, push};
-use super::join_input::ReadArgs;
+use super::command::ExitStatus;
+use super::follow::{BatchArgs, CommitSchedule, Item, Received, Stream, commit, push};
+use super::inputs::{ReadArgs, inputs, report_skipped};
+use super::monitor::{INTERRUPTED, Monitor};
 use super::output::{IdPrinter, counted, stdout};
+use super::resources::ResourceArgs;
 
-/// What was said of the records so far.
-struct Asker {
+/// The state of a stream that is being answered.
+struct StreamDedup {
     k: u32,
     writer: Writer,
     searcher: Searcher,
-    /// Records that are not in the store yet.
+    /// New records that are not committed yet.
     waiting: Vec<Item>,
     printer: IdPrinter,
     out: BufWriter<StdoutLock<'static>>,
@@ -31,16 +31,16 @@ pub(super) fn run(
     label: &str,
     batch: &BatchArgs,
     read: &ReadArgs,
-    effort: &EffortArgs,
+    resources: &ResourceArgs,
     quiet: bool,
-) -> anyhow::Result<Verdict> {
+) -> anyhow::Result<ExitStatus> {
     inputs(&[])?;
-    let work = Work::start(effort, quiet)?;
-    let mut options = WriterOptions::default().label(label);
-    effort.limit(&mut options, &work);
+    let monitor = resources.monitor(quiet)?;
+    let options = WriterOptions::default().label(label);
+    let options = resources.limit(options, &monitor);
     let writer = Writer::with_options(path, options)?;
     let searcher = writer.store().searcher();
-    let mut asker = Asker {
+    let mut stream_dedup = StreamDedup {
         k,
         writer,
         searcher,
@@ -51,29 +51,32 @@ pub(super) fn run(
         count: 0,
     };
     let stream = Stream::start(read);
-    let mut batch = Batch::new(batch);
+    let mut batch = CommitSchedule::new(batch);
     let ended = loop {
-        let waited = stream.next(batch.left());
-        let is_end = matches!(waited, Waited::End);
-        if let Waited::For(item) = waited {
-            asker.ask(item)?;
+        let received = stream.next(batch.time_left());
+        let is_end = matches!(received, Received::End);
+        if let Received::Item(item) = received {
+            stream_dedup.answer(item)?;
         }
-        let interrupted = work.check();
+        let interrupted = monitor.check();
         let is_last = is_end || interrupted.is_err();
-        if batch.is_due(asker.waiting.len() as u64) || (is_last && !asker.waiting.is_empty()) {
-            asker.commit(is_last, &work)?;
+        if batch.is_due(stream_dedup.waiting.len() as u64)
+            || (is_last && !stream_dedup.waiting.is_empty())
+        {
+            stream_dedup.commit(is_last, &monitor)?;
         }
-        // Where each is committed by itself, it is durable before it is answered.
-        asker.out.flush()?;
+        // This flush comes after the commit: with --batch-count 1 a record is durable before its
+        // answer is printed.
+        stream_dedup.out.flush()?;
         if is_last {
             break interrupted;
         }
     };
-    let (count, new_count) = (asker.count, asker.new_count);
-    work.done();
+    let (count, new_count) = (stream_dedup.count, stream_dedup.new_count);
+    monitor.finish();
     if !quiet {
-        say!(
-            "fpstore: {}: {} new and added",
+        message!(
+            "{}: {} new and added",
             counted(count, "record", "records"),
             counted(new_count, "was", "were"),
         );
@@ -82,36 +85,38 @@ pub(super) fn run(
         std::process::exit(INTERRUPTED.into());
     }
     let summary = stream.finish()?;
-    drop(asker.searcher);
-    asker.writer.finish()?;
+    drop(stream_dedup.searcher);
+    stream_dedup.writer.finish()?;
     report_skipped(Path::new("-"), &summary);
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
-impl Asker {
-    /// Answers for one record, and remembers it if it is new.
-    fn ask(&mut self, item: Item) -> anyhow::Result<()> {
+impl StreamDedup {
+    /// Prints the answer for one record, and adds the record if it is new.
+    fn answer(&mut self, item: Item) -> anyhow::Result<()> {
         self.count += 1;
         let (needle, k) = (item.fingerprint, self.k);
         let limits = Limits::default().max_matches(1);
-        let stored = self.searcher.search_within(needle, k, &limits)?;
+        let stored = self.searcher.search_with(needle, k, &limits)?;
         let nearest = stored.hits().next().map(|hit| hit.distance());
         let waiting = self.waiting.iter().map(|item| item.fingerprint.distance(needle));
         let waiting = waiting.zip(&self.waiting).min_by_key(|(distance, _)| *distance);
         let waiting = waiting.filter(|(distance, _)| *distance <= k);
-        // The stored one is the older one, so it is named where both are as near.
+        // Of two records at the same distance, the stored one is named: it is older.
         match (nearest, waiting) {
             (Some(stored_at), Some((at, other))) if at < stored_at => {
                 let id = other.id.as_ref().map(ToString::to_string).unwrap_or_default();
-                near(&mut self.out, &self.printer, &item, (other.fingerprint, at), &id)?;
+                let nearest = Nearest { fingerprint: other.fingerprint, distance: at, id };
+                write_near(&mut self.out, &self.printer, &item, &nearest)?;
             }
             (Some(_), _) => {
-                let (found, id) = first_of(&stored)?;
-                near(&mut self.out, &self.printer, &item, found, &id)?;
+                let nearest = first_of(&stored)?;
+                write_near(&mut self.out, &self.printer, &item, &nearest)?;
             }
             (None, Some((at, other))) => {
                 let id = other.id.as_ref().map(ToString::to_string).unwrap_or_default();
-                near(&mut self.out, &self.printer, &item, (other.fingerprint, at), &id)?;
+                let nearest = Nearest { fingerprint: other.fingerprint, distance: at, id };
+                write_near(&mut self.out, &self.printer, &item, &nearest)?;
             }
             (None, None) => {
                 push(&mut self.writer, &item)?;
@@ -124,8 +129,8 @@ impl Asker {
         Ok(())
     }
 
-    fn commit(&mut self, is_last: bool, work: &Work) -> anyhow::Result<()> {
-        commit(&mut self.writer, is_last, work)?;
+    fn commit(&mut self, is_last: bool, monitor: &Monitor) -> anyhow::Result<()> {
+        commit(&mut self.writer, is_last, monitor)?;
         self.waiting.clear();
         let store = self.writer.store().clone();
         self.searcher.follow(&store);
@@ -133,26 +138,35 @@ impl Asker {
     }
 }
 
-/// The nearest match and its first id.
-fn first_of(answer: &Answer<'_>) -> anyhow::Result<((Fingerprint, u32), String)> {
-    let Some(hit) = answer.hits().next() else { return Ok(Default::default()) };
-    let id = hit.ids().next().transpose()?.map(|id| id.to_string()).unwrap_or_default();
-    Ok(((hit.fingerprint(), hit.distance()), id))
+/// The nearest earlier record of a record.
+#[derive(Default)]
+struct Nearest {
+    fingerprint: Fingerprint,
+    distance: u32,
+    id: String,
 }
 
-fn near(
+/// The nearest match and its first id.
+fn first_of(answer: &Answer<'_>) -> anyhow::Result<Nearest> {
+    let Some(hit) = answer.hits().next() else { return Ok(Default::default()) };
+    let id = hit.ids().next().transpose()?.map(|id| id.to_string()).unwrap_or_default();
+    Ok(Nearest { fingerprint: hit.fingerprint(), distance: hit.distance(), id })
+}
+
+fn write_near(
     out: &mut impl Write,
     printer: &IdPrinter,
     item: &Item,
-    (other, distance): (Fingerprint, u32),
-    other_id: &str,
+    nearest: &Nearest,
 ) -> io::Result<()> {
     let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
     writeln!(
         out,
-        "near\t{}\t{}\t{other}\t{distance}\t{}",
+        "near\t{}\t{}\t{}\t{}\t{}",
         item.fingerprint,
         printer.show_column(&id),
-        printer.show(other_id)
+        nearest.fingerprint,
+        nearest.distance,
+        printer.show(&nearest.id)
     )
 }

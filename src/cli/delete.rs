@@ -1,33 +1,35 @@
-//! `fpstore delete`: records go, by id or by fingerprint.
+//! `fpstore delete`: deletes records by id or by fingerprint.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args};
-use fpstore::{Fingerprint, IdRef, Writer, WriterOptions, open_input, read_records};
+use fpstore::input::{open_input, read_records};
+use fpstore::{Fingerprint, IdRef, Writer, WriterOptions};
 
-use super::effort::{EffortArgs, Work};
-use super::join_input::ReadArgs;
+use super::command::{ExitStatus, Run, StoreArg};
+use super::inputs::{ReadArgs, check_stdin, report_skipped};
 use super::output::counted;
-use super::{StoreArg, Verdict};
+use super::resources::ResourceArgs;
 
 /// The longest line of a list of ids.
 const LINE_LEN_MAX: u64 = 1 << 17;
 
 const LONG_ABOUT: &str = "\
-Delete ids, or fingerprints with all their ids. They vanish from answers at once, for readers that open the store or \
-refresh it; their space comes back with 'fpstore compact'.
+Delete ids, or fingerprints with all their ids. Readers that open or refresh the store no longer \
+find them. 'fpstore compact' frees their space.
 
-An id is deleted wherever it stands; a fingerprint goes with its last id. Ids take a pass over the ids of the whole \
-store, fingerprints a look-up each. All of it happens or nothing does.";
+An id is deleted from every fingerprint that has it; a fingerprint is deleted with its last id. \
+Deleting ids reads the ids of the whole store, deleting fingerprints takes one look-up for each. \
+All of them are deleted or none.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore delete --ids gone.txt -s pages.fps
   fpstore delete --fingerprint ffffffffffffffff --fingerprint 0000000000000000
 
-Exit status: 0 if anything was deleted, 1 if nothing of it was there, 2 if it could not.";
+Exit status: 0 if anything was deleted, 1 if nothing was found, 2 error.";
 
 /// Delete ids, or fingerprints with all their ids
 #[derive(Args, Debug)]
@@ -37,13 +39,13 @@ Exit status: 0 if anything was deleted, 1 if nothing of it was there, 2 if it co
     group = ArgGroup::new("what").required(true).multiple(true).args(["ids", "id", "fingerprints", "fingerprint"])
 )]
 pub(super) struct DeleteArgs {
-    /// Delete the ids of a file, one a line; - is standard input
+    /// Delete the ids of a file, one on each line; - is standard input
     #[arg(long, value_name = "FILE")]
     ids: Vec<PathBuf>,
     /// Delete this id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     id: Vec<String>,
-    /// Delete the fingerprints of a file, as 'build' reads them; their ids there are passed over
+    /// Delete the fingerprints of a file, which is read as by 'build'; ids in it are ignored
     #[arg(long, value_name = "FILE")]
     fingerprints: Vec<PathBuf>,
     /// Delete this fingerprint; may be repeated
@@ -54,49 +56,56 @@ pub(super) struct DeleteArgs {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
-    effort: EffortArgs,
-    /// Say nothing but errors
+    resources: ResourceArgs,
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &DeleteArgs) -> anyhow::Result<Verdict> {
+impl Run for DeleteArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     let by_id = !args.ids.is_empty() || !args.id.is_empty();
     let by_fingerprint = !args.fingerprints.is_empty() || !args.fingerprint.is_empty();
     if by_id && by_fingerprint {
-        bail!("ids and fingerprints go one kind at a time, so that all of it happens or nothing");
+        bail!("ids and fingerprints cannot be deleted by one command");
     }
     let options = args.read.options();
     let mut fingerprints = args
         .fingerprint
         .iter()
-        .map(|text| Fingerprint::parse(text, options.radix))
+        .map(|text| Fingerprint::parse(text, args.read.radix.into()))
         .collect::<Result<Vec<Fingerprint>, _>>()?;
     for file in &args.fingerprints {
-        check_terminal(file)?;
+        check_stdin(file)?;
         let summary = read_records(file, &options, |record| {
             fingerprints.push(record.fingerprint);
-            Ok(())
+            Ok::<(), fpstore::Error>(())
         })?;
-        super::build::report_skipped(file, &summary);
+        report_skipped(file, &summary);
     }
     let mut ids = args.id.clone();
     for file in &args.ids {
-        check_terminal(file)?;
+        check_stdin(file)?;
         read_ids(file, &mut ids)?;
     }
     if let Some(fault) = ids.iter().find_map(|id| IdRef::fault_of_text(id).map(|why| (id, why))) {
-        bail!("'{}' is no id: {}", fault.0.escape_debug(), fault.1);
+        bail!("'{}' is not an id: {}", fault.0.escape_debug(), fault.1);
     }
-    let work = Work::start(&args.effort, args.quiet)?;
-    let mut options = WriterOptions::default();
-    args.effort.limit(&mut options, &work);
+    let monitor = args.resources.monitor(args.quiet)?;
+    let options = WriterOptions::default();
+    let options = args.resources.limit(options, &monitor);
     let mut writer = Writer::with_options(&args.store.store, options)?;
-    let done = match by_id {
-        true => writer.delete_ids(ids.iter().map(|id| IdRef::Text(id)))?,
-        false => writer.delete_fingerprints(&fingerprints)?,
+    let done = if by_id {
+        writer.delete_ids(ids.iter().map(|id| IdRef::Text(id)))?
+    } else {
+        writer.delete_fingerprints(&fingerprints)?
     };
-    work.done();
+    monitor.finish();
     if !args.quiet {
         let (one, many) = if by_id { ("id", "ids") } else { ("fingerprint", "fingerprints") };
         let missing = done.wanted - done.found;
@@ -104,29 +113,20 @@ pub(super) fn run(args: &DeleteArgs) -> anyhow::Result<Verdict> {
             0 => String::new(),
             count => format!("; {} not found", counted(count, "was", "were")),
         };
-        say!("fpstore: {} found{missing}", counted(done.found, one, many));
-        say!(
-            "fpstore: {} and {} deleted",
+        message!("{} found{missing}", counted(done.found, one, many));
+        message!(
+            "{} and {} deleted",
             counted(done.fingerprints, "fingerprint", "fingerprints"),
             counted(done.ids, "id", "ids"),
         );
     }
-    Ok(if done.found > 0 { Verdict::Yes } else { Verdict::No })
+    Ok(if done.found > 0 { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
-fn check_terminal(file: &Path) -> anyhow::Result<()> {
-    if file == Path::new("-") && io::stdin().is_terminal() {
-        bail!("no input: name a file, or pipe one in; see --help");
-    }
-    Ok(())
-}
-
-/// The ids of a file, one a line; blank lines do not count.
+/// Reads the ids of a file, one on each line; blank lines are ignored.
 fn read_ids(file: &Path, ids: &mut Vec<String>) -> anyhow::Result<()> {
-    let name = match file == Path::new("-") {
-        true => "standard input".into(),
-        false => file.display().to_string(),
-    };
+    let name =
+        if file == Path::new("-") { "standard input".into() } else { file.display().to_string() };
     let mut reader = BufReader::new(open_input(file)?);
     let mut line = Vec::new();
     for number in 1.. {
@@ -140,7 +140,7 @@ fn read_ids(file: &Path, ids: &mut Vec<String>) -> anyhow::Result<()> {
         let text = str::from_utf8(text)
             .with_context(|| format!("{name}: line {number} is not UTF-8, expected an id"))?;
         if let (false, Some(fault)) = (text.is_empty(), IdRef::fault_of_text(text)) {
-            bail!("{name}: line {number} is no id: {fault}");
+            bail!("{name}: line {number} is not an id: {fault}");
         }
         if !text.is_empty() {
             ids.push(text.into());

@@ -1,26 +1,29 @@
-//! `fpstore df`: a table of document frequencies.
+//! `fpstore df`: makes a table of document frequencies.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::{DfBuilder, Factor, count_document_frequencies};
+use fpstore_text::{DfBuilder, Factor, count_document_frequencies};
 
-use super::Verdict;
-use super::documents::{ReadingArgs, files_or_stdin, report};
-use super::effort::Work;
+use super::command::{ExitStatus, Run};
+use super::documents::{ReadingArgs, report};
+use super::inputs::inputs;
+use super::monitor::Monitor;
 use super::output::{bytes, counted};
 use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
-Count in how many documents each feature occurs, and write the table to a file. With '--df FILE' other commands weigh \
-features by log2(1 + documents / documents that have the feature), so that rare ones count more.
+Count in how many documents each feature occurs, and write the table to a file. With '--df FILE' \
+other commands weight features by log2(1 + documents / documents that have the feature), so that \
+rare features count more.
 
-The table holds for the features of one recipe, which it names; weights and --top do not matter to it. Features that \
-occur in fewer than --min-df documents are left out and count as if they occurred in one.
+The table is valid for the features of one recipe, which it names; weights and --top do not \
+matter. Features that occur in fewer than --min-df documents are left out and count as if they \
+occurred in one.
 
-Holds about 20 bytes for each distinct feature of the documents.";
+Needs about 20 bytes of memory for each distinct feature.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -46,29 +49,39 @@ pub(super) struct DfArgs {
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(short, long)]
     force: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &DfArgs) -> anyhow::Result<Verdict> {
+impl Run for DfArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+
+    fn can_skip_bad(&self) -> bool {
+        true
+    }
+}
+
+fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
     if hasher.recipe().factor != Factor::None {
-        bail!("--df and --weights have no meaning here: the table counts, it does not weigh");
+        bail!("--df and --weights have no meaning here: a table of frequencies has no weights");
     }
     let path = &args.output;
     if path.exists() && !args.force {
-        bail!("there is a file {} already; --force replaces it", path.display());
+        bail!("{} exists; --force replaces it", path.display());
     }
-    let work = Work::on_documents(args.quiet, false)?;
-    let options = args.reading.options(args.skip_bad)?.observer(work.observer());
-    let files = files_or_stdin(&args.files, "df")?;
+    let monitor = Monitor::on_documents(args.quiet, false)?;
+    let options = args.reading.options(args.skip_bad)?.observer(monitor.observer());
+    let files = inputs(&args.files)?;
     let mut builder = DfBuilder::new(hasher.recipe());
     let summary = count_document_frequencies(&files, &hasher, &options, &mut builder)?;
-    work.done();
+    monitor.finish();
     let table = builder.finish(args.min_df);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -88,13 +101,13 @@ pub(super) fn run(args: &DfArgs) -> anyhow::Result<Verdict> {
     let len = write().with_context(|| format!("cannot write {}", path.display()))?;
     if !args.quiet {
         report(&summary);
-        say!(
-            "fpstore: {}: {}, {}, {}",
+        message!(
+            "{}: {}, {}, {}",
             path.display(),
             counted(table.document_count(), "document", "documents"),
             counted(table.entry_count(), "feature", "features"),
             bytes(len)
         );
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

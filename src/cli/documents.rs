@@ -1,25 +1,24 @@
-//! What the commands that take documents share: recipes, inputs, and how they are read.
+//! What the commands for documents share: the options to read and to hash them.
 
-use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use fpstore::{
-    DocumentFormat, DocumentOptions, DocumentSummary, Error, Fingerprint, HashedDocument, IdRef,
-    Recipe, SimHasher, Store, TextEncoding, hash_documents,
+use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
+use fpstore_text::{
+    Admission, DocumentFormat, DocumentOptions, DocumentSummary, HashedDocument, SimHasher,
+    TextEncoding, hash_documents,
 };
 
-use super::compare::fingerprint_of_file;
-use super::effort::Work;
+use super::monitor::Monitor;
 use super::output::counted;
-use super::recipe_args::{RecipeArgs, ResourceArgs};
+use super::recipe_args::{RecipeArgs, RecipeFileArgs};
 
 /// How documents are read.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Documents")]
 pub(super) struct ReadingArgs {
-    /// The format of the documents; by default by the end of each name, JSON Lines for -
+    /// The format of the documents [default: by the end of each name; JSON Lines for -]
     #[arg(long, value_enum, value_name = "FORMAT")]
     docs_format: Option<FormatArg>,
     /// The field or column of the id
@@ -31,16 +30,16 @@ pub(super) struct ReadingArgs {
     /// utf-8, detect, or a name such as gbk, big5, windows-1252
     #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
     encoding: String,
-    /// How many threads work; 0 is one for each core
+    /// Number of threads; 0 means one for each core
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     doc_threads: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormatArg {
-    /// A JSON object a line, with id and text
+    /// One JSON object on each line, with id and text
     Jsonl,
-    /// A JSON object a line, with id and an object 'features' of names and weights
+    /// One JSON object on each line, with id and an object 'features' of names and weights
     Features,
     /// Comma-separated values with a header
     Csv,
@@ -48,11 +47,11 @@ enum FormatArg {
     Tsv,
     /// Columns of ids and texts
     Parquet,
-    /// A document a line, whose id is its number
+    /// One document on each line, with the number of the line as id
     Lines,
-    /// A file is a document
+    /// Each file is one document
     Text,
-    /// A file is a page, of which the main text is taken
+    /// Each file is a page, of which the main text is taken
     Html,
 }
 
@@ -63,7 +62,8 @@ impl ReadingArgs {
 
     pub(super) fn options(&self, skip_bad: bool) -> anyhow::Result<DocumentOptions> {
         let options = DocumentOptions::default()
-            .fields(&self.id_field, &self.text_field)
+            .id_field(&self.id_field)
+            .text_field(&self.text_field)
             .encoding(TextEncoding::named(&self.encoding)?)
             .skip_bad(skip_bad)
             .threads(self.doc_threads);
@@ -81,12 +81,12 @@ impl ReadingArgs {
     }
 }
 
-/// How 'query' reads a file, and what the recipe of the store needs.
+/// How `query` reads a file, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
 pub(super) struct QueryDocumentArgs {
     #[command(flatten)]
-    resources: ResourceArgs,
-    /// The format of --file; by default by the end of its name
+    resources: RecipeFileArgs,
+    /// The format of --file [default: by the end of its name]
     #[arg(
         long,
         value_enum,
@@ -166,12 +166,12 @@ pub(super) struct Documents {
 }
 
 impl DocumentArgs {
-    /// Says in one line which recipe was taken where none was asked for.
-    pub(super) fn tell(&self) {
-        self.recipe.tell(self.reading.holds_features());
+    /// Prints which recipe was used, if the user named none.
+    pub(super) fn report_default(&self) {
+        self.recipe.report_default(self.reading.holds_features());
     }
 
-    /// Whether files hold documents, or fingerprints of which a recipe is known.
+    /// The recipe and the reading options, if the user gave any.
     pub(super) fn prepare(&self, skip_bad: bool) -> anyhow::Result<Option<Documents>> {
         if !self.docs && !self.recipe.is_given() {
             return Ok(None);
@@ -183,7 +183,8 @@ impl DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// As [`DocumentArgs::prepare`], for a store that is there: documents go by its recipe unless another is given.
+    /// As [`DocumentArgs::prepare`], for an existing store: its recipe is taken unless another is
+    /// given.
     pub(super) fn prepare_for(
         &self,
         store: &Store,
@@ -200,89 +201,94 @@ impl DocumentArgs {
 }
 
 impl Documents {
-    /// How the fingerprints are made.
+    /// The recipe of the fingerprints.
     pub(super) fn recipe(&self) -> Recipe {
         self.hasher.recipe().to_recipe()
     }
 
-    /// Whether the files hold documents; else they hold fingerprints made by the recipe.
+    /// Whether the files hold documents; otherwise they hold fingerprints made by the recipe.
     pub(super) fn are_given(&self) -> bool {
         self.options.is_some()
     }
 
-    /// Hands the fingerprints of all documents to `push`.
+    /// Gives the fingerprints of all documents to `push`; an id that it refuses is a bad record.
     pub(super) fn push_all(
         &self,
         files: &[PathBuf],
-        work: &Work,
+        monitor: &Monitor,
         mut push: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), Error>,
     ) -> anyhow::Result<DocumentSummary> {
-        let options = self.options.clone().unwrap_or_default().observer(work.observer());
-        let summary =
-            hash_documents(files, &self.hasher, &options, |document| match document.fingerprint {
+        let options = self.options.clone().unwrap_or_default().observer(monitor.observer());
+        hash_documents(files, &self.hasher, &options, |document| {
+            let pushed = match document.fingerprint {
                 Some(fingerprint) => push(fingerprint, document.id),
                 None => Ok(()),
-            })?;
-        Ok(summary)
+            };
+            match pushed {
+                Ok(()) => Ok(Admission::Taken),
+                Err(Error::InvalidId { reason }) => Ok(Admission::BadId { reason }),
+                Err(error) => Err(error.into()),
+            }
+        })
     }
 }
 
-/// Makes fingerprints of documents, with progress, and hands them over.
+/// Calls `take` with each document and its fingerprint, and shows the progress.
 pub(super) fn hash_all(
     files: &[PathBuf],
     hasher: &SimHasher,
     options: &DocumentOptions,
-    work: Option<&Work>,
+    monitor: Option<&Monitor>,
     mut take: impl FnMut(HashedDocument<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<DocumentSummary> {
-    let mut failed = None;
     let mut options = options.clone();
-    options.observer = work.map(Work::observer);
+    if let Some(monitor) = monitor {
+        options = options.observer(monitor.observer());
+    }
     let summary = hash_documents(files, hasher, &options, |document| {
-        if let fpstore::IdRef::Text(text) = document.id
-            && let Some(fault) = fpstore::IdRef::fault_of_text(text)
-        {
-            return Err(Error::InvalidId { reason: fault.into() });
-        }
-        take(document).map_err(|error| {
-            failed = Some(error);
-            let source = io::ErrorKind::Interrupted.into();
-            Error::Io { doing: "take", path: "documents".into(), source }
-        })
+        take(document).map(|()| Admission::Taken)
     });
-    if let Some(work) = work {
-        work.done();
+    if let Some(monitor) = monitor {
+        monitor.finish();
     }
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(summary?),
-    }
+    summary
 }
 
-/// Says what was passed over and why.
+/// Prints the bad records and the documents without features.
 pub(super) fn report(summary: &DocumentSummary) {
     for bad in &summary.skipped {
-        say!("fpstore: {bad}");
+        message!("{bad}");
     }
     if summary.skipped_count > 0 {
-        say!("fpstore: {} skipped", counted(summary.skipped_count, "bad record", "bad records"));
+        message!("{} skipped", counted(summary.skipped_count, "bad record", "bad records"));
     }
     if summary.empty_count > 0 {
         let ids: Vec<String> = summary.empty.iter().map(ToString::to_string).collect();
         let more = if summary.empty_count > ids.len() as u64 { ", ..." } else { "" };
-        say!(
-            "fpstore: {} without features, so without fingerprint: {}{more}",
+        message!(
+            "{} without features and so without fingerprint: {}{more}",
             counted(summary.empty_count, "document", "documents"),
             ids.join(", ")
         );
     }
 }
 
-/// The inputs, checked for a terminal that no one meant.
-pub(super) fn files_or_stdin(files: &[PathBuf], command: &str) -> anyhow::Result<Vec<PathBuf>> {
-    let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
-    if files.iter().any(|file| file == Path::new("-")) && io::stdin().is_terminal() {
-        bail!("no input: name a file, or pipe one in; see 'fpstore {command} --help'");
+/// The fingerprint of the one document in a file.
+pub(super) fn fingerprint_of_file(
+    name: &str,
+    hasher: &SimHasher,
+    options: &DocumentOptions,
+) -> anyhow::Result<Fingerprint> {
+    let mut found = Vec::new();
+    let mut count = 0;
+    hash_all(&[PathBuf::from(name)], hasher, options, None, |document| {
+        count += 1;
+        found.extend(document.fingerprint);
+        Ok(())
+    })?;
+    match (found.as_slice(), count) {
+        ([fingerprint], 1) => Ok(*fingerprint),
+        ([], 1) => bail!("{name} has no features, so it has no fingerprint"),
+        _ => bail!("{name} holds {count} documents, expected one"),
     }
-    Ok(files)
 }

@@ -1,18 +1,18 @@
-//! `fpstore dump`: everything a store holds, as lines that `build` reads.
+//! `fpstore dump`: prints all records as lines that `build` reads.
 
 use std::io::Write;
 
 use anyhow::bail;
 use clap::Args;
 
+use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{IdPrinter, stdout};
-use super::{StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
 Print every fingerprint and id, in fingerprint order.
 
-Each line is one that 'build' reads. The store made from them is the same if 'build' is given the \
-same -k and --scheme, and --ids text if the ids are texts that are all numbers.";
+Each line is one that 'build' reads. The store made from them is the same if 'build' is given \
+the same -k and --scheme, and --ids text if all ids are texts of digits.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -25,7 +25,7 @@ Examples:
 pub(super) struct DumpArgs {
     #[command(flatten)]
     store: StoreArg,
-    /// What stands between fingerprint and id: tab, comma, colon or space, by name or itself
+    /// The separator of fingerprint and id: tab, comma, colon or space
     #[arg(long, value_name = "C", default_value = "tab", value_parser = separator)]
     separator: char,
 }
@@ -41,7 +41,13 @@ fn separator(text: &str) -> Result<char, String> {
     }
 }
 
-pub(super) fn run(args: &DumpArgs) -> anyhow::Result<Verdict> {
+impl Run for DumpArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let printer = IdPrinter::for_stdout();
     let mut out = stdout();
@@ -53,7 +59,7 @@ pub(super) fn run(args: &DumpArgs) -> anyhow::Result<Verdict> {
             let id = id?.to_string();
             if id.starts_with(' ') && args.separator != '\t' {
                 bail!(
-                    "the id '{}' of {fingerprint} begins with a space, which 'build' passes over \
+                    "the id '{}' of {fingerprint} begins with a space, which 'build' ignores \
                      after '{}'; use --separator tab",
                     id.escape_debug(),
                     args.separator
@@ -67,5 +73,5 @@ pub(super) fn run(args: &DumpArgs) -> anyhow::Result<Verdict> {
         Ok(())
     })?;
     out.flush()?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

@@ -1,18 +1,21 @@
-//! `fpstore evaluate`: how well a recipe tells duplicates from others, on one's own data.
+//! `fpstore evaluate`: measures how well a recipe finds labelled duplicates.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::{Fingerprint, open_input};
+use fpstore::Fingerprint;
+use fpstore::input::open_input;
+use fpstore_base::parallel::Parallel;
 use serde::Serialize;
 
-use super::Verdict;
+use super::command::{ExitStatus, Run};
 use super::curve::{Curve, K_MAX, Point, area, best};
 use super::documents::{ReadingArgs, hash_all, report};
-use super::effort::Work;
+use super::monitor::Monitor;
 use super::output::{ReportFormat, counted, stdout};
 use super::plot;
 use super::recipe_args::RecipeArgs;
@@ -20,15 +23,20 @@ use super::recipe_args::RecipeArgs;
 const LONG_ABOUT: &str = "\
 Measure how well a recipe tells duplicates from other documents, on labelled pairs of your own.
 
-LABELS has a pair a line: two ids and a label, separated by tabs; 1 for duplicates, 0 for others, -1 for what is \
-not to count. A header, further columns and lines that start with # are passed over.
+LABELS has one pair on each line: two ids and a label, separated by tabs. The label is 1 for \
+duplicates, 0 for others, -1 for pairs to ignore. A header, further columns and lines that start \
+with # are ignored.
 
-For each k from 0 to 16: the duplicates found within k bits, the others found wrongly, the duplicates missed, \
-precision, recall, and F1. The best k has the greatest F1. The area is that under precision over recall, as far as \
-k = 16 goes.
+For each k from 0 to 16 it prints the duplicates found within k bits, the others found wrongly, \
+the duplicates missed, precision, recall, and F1. The best k has the greatest F1. The area is \
+the area under precision over recall, up to k = 16.
 
-A list that names only duplicates says nothing about precision. If it names them all, --unlisted-differ takes every \
-other pair of its documents as different; that compares all pairs, about a second for 50 000 documents.";
+A list of duplicates alone says nothing about precision. If it is complete, --unlisted-differ \
+takes every other pair of its documents as different; this compares all pairs, in about a second \
+for 50 000 documents.";
+
+/// Documents that a thread compares with all later ones at a time.
+const RANGE_LEN: usize = 64;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -45,16 +53,16 @@ pub(super) struct EvaluateArgs {
     /// Documents: files and folders
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     docs: Vec<PathBuf>,
-    /// Take all pairs that are not listed as different
+    /// Count every pair that is not listed as different documents
     #[arg(long)]
     unlisted_differ: bool,
-    /// Draw precision, recall and F1 into a file
+    /// Draw precision, recall and F1 to an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Replace the picture if it is there already
+    /// Replace an existing picture
     #[arg(short, long)]
     force: bool,
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
     #[command(flatten)]
@@ -64,7 +72,7 @@ pub(super) struct EvaluateArgs {
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -78,17 +86,23 @@ struct Report<'a> {
     duplicates: u64,
 }
 
-pub(super) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
+impl Run for EvaluateArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
     let options = args.reading.options(args.skip_bad)?;
     if let Some(path) = args.svg.as_ref().filter(|path| path.exists() && !args.force) {
-        bail!("there is a file {} already; --force replaces it", path.display());
+        bail!("{} exists; --force replaces it", path.display());
     }
     let labels = Labels::read(&args.pairs)?;
     let mut ids: HashMap<String, u32> = HashMap::new();
     let mut fingerprints: Vec<Option<Fingerprint>> = Vec::new();
-    let work = Work::on_documents(args.quiet, false)?;
-    let summary = hash_all(&args.docs, &hasher, &options, Some(&work), |document| {
+    let monitor = Monitor::on_documents(args.quiet, false)?;
+    let summary = hash_all(&args.docs, &hasher, &options, Some(&monitor), |document| {
         let id = document.id.to_string();
         if ids.insert(id.clone(), u32::try_from(fingerprints.len())?).is_some() {
             bail!("two documents have the id '{id}'");
@@ -106,7 +120,7 @@ pub(super) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
         && !args.unlisted_differ
         && !labels.has_others()
     {
-        say!("fpstore: all labels are 1, so precision says nothing; see --unlisted-differ");
+        message!("all labels are 1, so precision has no meaning; see --unlisted-differ");
     }
     let points = curve.points();
     let best = best(&points).context("a curve has points")?;
@@ -136,10 +150,10 @@ pub(super) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     if let Some(path) = &args.svg {
         let duplicates = counted(curve.duplicate_count, "pair", "pairs");
         let title = format!("{duplicates} of duplicates: best F1 {:.3} at k = {}", best.f1, best.k);
-        let svg = plot::svg(&points, &title)?;
+        let svg = plot::svg(&points, &title);
         std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
 /// Labelled pairs as they are listed.
@@ -227,7 +241,7 @@ fn unlisted(pairs: &NumberedPairs, fingerprints: &[Option<Fingerprint>]) -> [u64
     let is_listed: Vec<bool> = numbers.iter().map(|number| listed.contains(number)).collect();
     let count_from = |first: usize, counts: &mut [u64; K_MAX + 1]| {
         let near = |value: u64| (value ^ values[first]).count_ones() as usize <= K_MAX;
-        // Nearly all are far apart: eight are told from that with one branch.
+        // Nearly all values are far apart: one branch rejects eight of them.
         for (block, chunk) in values[first + 1..].chunks(8).enumerate() {
             if !chunk.iter().fold(false, |any, &value| any | near(value)) {
                 continue;
@@ -243,21 +257,25 @@ fn unlisted(pairs: &NumberedPairs, fingerprints: &[Option<Fingerprint>]) -> [u64
             }
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // Early values have many later ones: small ranges keep all threads busy to the end.
+    let ranges = (0..values.len()).step_by(RANGE_LEN);
+    let ranges = ranges.map(|start| start..values.len().min(start + RANGE_LEN));
     let mut sums = [0; K_MAX + 1];
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|part| {
-                let (values, count_from) = (&values, &count_from);
-                scope.spawn(move || {
+        let results = Parallel::new(0).run_in(
+            scope,
+            |feed| {
+                let _ = ranges.into_iter().all(|range| feed.push(range, 0));
+            },
+            || {
+                |range: Range<usize>| {
                     let mut counts = [0; K_MAX + 1];
-                    (part..values.len()).step_by(threads).for_each(|n| count_from(n, &mut counts));
+                    range.for_each(|first| count_from(first, &mut counts));
                     counts
-                })
-            })
-            .collect();
-        for worker in workers {
-            let counts = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                }
+            },
+        );
+        for counts in results {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
     });

@@ -1,65 +1,74 @@
-//! `fpstore expire`: whole segments go by their label.
+//! `fpstore expire`: removes whole segments by their label.
 
 use clap::Args;
-use fpstore::{Expired, Writer};
+use fpstore::Writer;
+use fpstore::writer::Expired;
 
+use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{bytes, counted};
-use super::{StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
-Drop all segments whose label sorts before LABEL, byte by byte, so that labels such as 2026-09 sort by date. Segments without a \
-label stay. Readers that have them open keep them until they refresh.";
+Remove all segments whose label sorts before LABEL, byte by byte, so that labels such as 2026-09 \
+sort by date. Segments without a label are kept. Readers that have removed segments open keep \
+them until they refresh.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore expire --before 2026-01 --dry-run -s pages.fps
   fpstore expire --before 2026-01 -s pages.fps
 
-Exit status: 0 if segments were dropped, or would be, 1 if there are none, 2 if it could not.";
+Exit status: 0 if segments were removed, or would be; 1 if there are none; 2 error.";
 
-/// Drop segments by their label
+/// Remove segments by their label
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct ExpireArgs {
-    /// Drop what is labelled less than this
+    /// Remove segments whose label sorts before this
     #[arg(long, value_name = "LABEL")]
     before: String,
-    /// Only say what would be dropped
+    /// Only print what would be removed
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
     store: StoreArg,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &ExpireArgs) -> anyhow::Result<Verdict> {
-    let expired = match args.dry_run {
-        true => args.store.open()?.expiring_before(&args.before),
-        false => Writer::open(&args.store.store)?.expire_before(&args.before)?,
+impl Run for ExpireArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
+    let expired = if args.dry_run {
+        args.store.open()?.expiring_before(&args.before)
+    } else {
+        Writer::open(&args.store.store)?.expire_before(&args.before)?
     };
     if !args.quiet {
         report(&expired, args);
     }
-    Ok(if expired.segments.is_empty() { Verdict::No } else { Verdict::Yes })
+    Ok(if expired.segments.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
 fn report(expired: &Expired, args: &ExpireArgs) {
-    let verb = if args.dry_run { "would be dropped" } else { "dropped" };
+    let verb = if args.dry_run { "would be removed" } else { "removed" };
     for segment in &expired.segments {
-        say!(
-            "fpstore: segment {}, '{}', {}, {verb}",
+        message!(
+            "segment {}, '{}', {}, {verb}",
             segment.number,
             segment.label,
             counted(segment.fingerprint_count, "fingerprint", "fingerprints"),
         );
     }
     if expired.segments.is_empty() {
-        say!("fpstore: no segment has a label before '{}'", args.before);
+        message!("no segment has a label before '{}'", args.before);
         return;
     }
     let len = expired.segments.iter().map(|segment| segment.file_len).sum();
     let count = counted(expired.segments.len() as u64, "segment", "segments");
-    say!("fpstore: {count} {verb}, {}", bytes(len));
+    message!("{count} {verb}, {}", bytes(len));
 }

@@ -1,4 +1,5 @@
-//! `fpstore add --follow` and `fpstore dedup --add` on a stream: records line by line, durable a batch at a time.
+//! Streams of records that are committed in batches, for `fpstore add --follow` and
+//! `fpstore dedup --add -`.
 
 use std::io::Write;
 use std::num::NonZeroU64;
@@ -9,37 +10,37 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use fpstore::{Error, Fingerprint, Id, InputSummary, Writer, read_records};
+use fpstore::input::{InputSummary, read_records};
+use fpstore::{Error, Fingerprint, Id, Writer};
 
-use super::Verdict;
-use super::build::{inputs, report_skipped};
-use super::effort::Work;
-use super::join_input::ReadArgs;
+use super::command::ExitStatus;
+use super::inputs::{ReadArgs, inputs, report_skipped};
+use super::monitor::Monitor;
 use super::output::{counted, stdout};
 
-/// Records that wait between the reader and the writer.
+/// The number of records that may wait between the reader and the writer.
 const WAITING_MAX: usize = 1 << 12;
-/// How long to wait for a record before asking whether to go on.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long to wait for a record before checking for a signal.
+const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// When to commit.
+/// Whether to follow standard input, and when to commit.
 #[derive(Args, Debug)]
 pub(super) struct FollowArgs {
-    /// Read lines from standard input for as long as they come, and commit them in batches
+    /// Read lines from standard input until it ends, and commit them in batches
     #[arg(long)]
     follow: bool,
     #[command(flatten)]
     pub(super) batch: BatchArgs,
 }
 
-/// How large batches of a stream are.
+/// The size of batches.
 #[derive(Args, Debug)]
 pub(super) struct BatchArgs {
-    /// Of a stream: commit so many records at a time
-    #[arg(long, value_name = "N", default_value = "1000")]
+    /// For streams: commit after N records
+    #[arg(long, value_name = "N", default_value = "1000", hide_short_help = true)]
     batch_count: NonZeroU64,
-    /// Of a stream: commit what came within so many seconds, though it be fewer
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    /// For streams: commit after S seconds, even fewer records
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds, hide_short_help = true)]
     batch_seconds: f64,
 }
 
@@ -62,16 +63,16 @@ pub(super) struct Item {
     pub(super) id: Option<Id>,
 }
 
-/// Records of standard input as they come, read on a thread of their own.
+/// The records of standard input, read by a thread of its own.
 pub(super) struct Stream {
     items: Receiver<Item>,
     reader: JoinHandle<Result<InputSummary, Error>>,
 }
 
-/// What came of waiting for a record.
-pub(super) enum Waited {
-    For(Item),
-    InVain,
+/// The result of waiting for a record.
+pub(super) enum Received {
+    Item(Item),
+    Nothing,
     End,
 }
 
@@ -89,47 +90,50 @@ impl Stream {
         Stream { items, reader }
     }
 
-    pub(super) fn next(&self, patience: Duration) -> Waited {
-        match self.items.recv_timeout(patience.min(PATIENCE)) {
-            Ok(item) => Waited::For(item),
-            Err(RecvTimeoutError::Timeout) => Waited::InVain,
-            Err(RecvTimeoutError::Disconnected) => Waited::End,
+    pub(super) fn next(&self, wait: Duration) -> Received {
+        match self.items.recv_timeout(wait.min(WAIT_MAX)) {
+            Ok(item) => Received::Item(item),
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Received::End,
         }
     }
 
-    /// After the end: whether it was one, or an error.
+    /// Returns how reading ended.
     pub(super) fn finish(self) -> anyhow::Result<InputSummary> {
-        let read = self.reader.join().map_err(|_| anyhow!("the thread that read it is gone"))?;
+        let read = self
+            .reader
+            .join()
+            .map_err(|_| anyhow!("the thread that reads standard input has panicked"))?;
         Ok(read?)
     }
 }
 
-/// Knows when a batch is due.
-pub(super) struct Batch {
+/// Decides when to commit.
+pub(super) struct CommitSchedule {
     count_max: u64,
-    patience: Duration,
+    wait: Duration,
     since: Option<Instant>,
 }
 
-impl Batch {
+impl CommitSchedule {
     pub(super) fn new(args: &BatchArgs) -> Self {
-        let patience = Duration::from_secs_f64(args.batch_seconds);
-        Batch { count_max: args.batch_count.get(), patience, since: None }
+        let wait = Duration::from_secs_f64(args.batch_seconds);
+        CommitSchedule { count_max: args.batch_count.get(), wait, since: None }
     }
 
-    /// How long to wait for more.
-    pub(super) fn left(&self) -> Duration {
-        self.since.map_or(PATIENCE, |since| self.patience.saturating_sub(since.elapsed()))
+    /// How long to wait for the next record.
+    pub(super) fn time_left(&self) -> Duration {
+        self.since.map_or(WAIT_MAX, |since| self.wait.saturating_sub(since.elapsed()))
     }
 
-    /// Notes a record that waits, and says whether they are enough.
+    /// Whether to commit now, with `pending` records that wait for it.
     pub(super) fn is_due(&mut self, pending: u64) -> bool {
         if pending == 0 {
             self.since = None;
             return false;
         }
         let since = *self.since.get_or_insert_with(Instant::now);
-        let due = pending >= self.count_max || since.elapsed() >= self.patience;
+        let due = pending >= self.count_max || since.elapsed() >= self.wait;
         if due {
             self.since = None;
         }
@@ -137,7 +141,7 @@ impl Batch {
     }
 }
 
-/// Pushes a record as it came.
+/// Adds a record to the writer.
 pub(super) fn push(writer: &mut Writer, item: &Item) -> Result<(), Error> {
     match &item.id {
         Some(id) => writer.push(item.fingerprint, id.as_ref()),
@@ -151,28 +155,28 @@ pub(super) fn add(
     files: &[PathBuf],
     mut writer: Writer,
     read: &ReadArgs,
-    work: &Work,
+    monitor: &Monitor,
     quiet: bool,
-) -> anyhow::Result<Verdict> {
+) -> anyhow::Result<ExitStatus> {
     if files.iter().any(|file| file != Path::new("-")) {
-        bail!("--follow reads standard input; without it, files are added as a whole");
+        bail!("--follow reads standard input; to add files, leave it out");
     }
     inputs(&[])?;
     let stream = Stream::start(read);
-    let mut batch = Batch::new(&args.batch);
+    let mut batch = CommitSchedule::new(&args.batch);
     let mut durable = 0;
     let mut out = stdout();
     let ended = loop {
-        let waited = stream.next(batch.left());
-        if let Waited::For(item) = &waited {
+        let received = stream.next(batch.time_left());
+        if let Received::Item(item) = &received {
             push(&mut writer, item)?;
         }
-        let interrupted = work.check();
-        let is_last = matches!(waited, Waited::End) || interrupted.is_err();
+        let interrupted = monitor.check();
+        let is_last = matches!(received, Received::End) || interrupted.is_err();
         if batch.is_due(writer.pending_count()) || (is_last && writer.pending_count() > 0) {
-            let committed = commit(&mut writer, is_last, work)?;
+            let committed = commit(&mut writer, is_last, monitor)?;
             durable += committed.report.record_count;
-            // Whoever reads this may forget the records.
+            // A program that reads this line may forget the records.
             writeln!(out, "{durable}\t{}", committed.generation)?;
             out.flush()?;
         }
@@ -181,28 +185,28 @@ pub(super) fn add(
         }
     };
     if ended.is_err() {
-        work.done();
-        say!("fpstore: interrupted; {} added", counted(durable, "record was", "records were"));
-        std::process::exit(super::effort::INTERRUPTED.into());
+        monitor.finish();
+        message!("interrupted; {} added", counted(durable, "record was", "records were"));
+        std::process::exit(super::monitor::INTERRUPTED.into());
     }
     let summary = stream.finish()?;
     writer.finish()?;
-    work.done();
+    monitor.finish();
     report_skipped(Path::new("-"), &summary);
     if !quiet {
-        say!("fpstore: {} added", counted(durable, "record", "records"));
+        message!("{} added", counted(durable, "record", "records"));
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
-/// Commits a batch. What was taken before an interruption is committed still, so the last one does not listen.
+/// Commits a batch. The last batch is committed even after a signal.
 pub(super) fn commit(
     writer: &mut Writer,
     is_last: bool,
-    work: &Work,
-) -> anyhow::Result<fpstore::Committed> {
+    monitor: &Monitor,
+) -> anyhow::Result<fpstore::writer::Committed> {
     if is_last {
-        work.deafen();
+        monitor.forget_signal();
     }
     Ok(writer.commit()?)
 }

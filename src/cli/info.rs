@@ -1,28 +1,39 @@
-//! `fpstore info`: what a store holds and how large it is.
+//! `fpstore info`: shows what a store holds and how large it is.
 
 use std::io::Write;
 
 use clap::Args;
-use fpstore::{SegmentInfo, StoreInfo};
+use fpstore::info::{SegmentInfo, StoreInfo};
 use serde::Serialize;
 
+use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{ReportFormat, bytes, grouped, stdout};
-use super::{StoreArg, Verdict};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore info -s pages.fps
+  fpstore info --format json | jq .fingerprints";
 
 /// Show what a store holds and how large it is
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  fpstore info -s pages.fps\n  fpstore info --format json | jq .fingerprints"
+    after_help = AFTER_HELP
 )]
 pub(super) struct InfoArgs {
     #[command(flatten)]
     store: StoreArg,
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
 }
 
-pub(super) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
+impl Run for InfoArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &InfoArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let report = Report::of(&store.info(), store.tuned_k());
     let mut out = stdout();
@@ -34,13 +45,14 @@ pub(super) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
         ReportFormat::Text => report.write_text(&mut out)?,
     }
     out.flush()?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
 #[derive(Serialize)]
 struct Report {
     store: String,
     generation: u64,
+    store_id: String,
     fingerprints: u64,
     ids: u64,
     bytes: u64,
@@ -55,16 +67,16 @@ struct Segment {
     file: String,
     label: String,
     bytes: u64,
-    /// In the file, with those that are deleted.
+    /// All of the file, with the deleted ones.
     fingerprints: u64,
     ids: u64,
     deleted_fingerprints: u64,
     deleted_ids: u64,
-    /// Since the file was written.
+    /// The time since the file was written.
     age_seconds: Option<u64>,
     id_kind: &'static str,
     tuned_k: u32,
-    /// 64 - log2 n + log2 e, the fewest bits a random set can take for each of its members.
+    /// 64 - log2 n + log2 e, the least number of bits for each member of a random set.
     information_limit: Option<f64>,
     tables: Vec<Table>,
     sections: Vec<Section>,
@@ -91,6 +103,7 @@ impl Report {
     fn of(info: &StoreInfo, tuned_k: u32) -> Self {
         Report {
             store: info.path.display().to_string(),
+            store_id: format!("{:032x}", u128::from_be_bytes(info.store_id)),
             generation: info.generation,
             fingerprints: info.fingerprint_count(),
             ids: info.id_count(),
@@ -111,6 +124,7 @@ impl Report {
             writeln!(out, "{:14} {line}", if number == 0 { "recipe" } else { "" })?;
         }
         writeln!(out, "generation     {}", self.generation)?;
+        writeln!(out, "store id       {}", self.store_id)?;
         self.write_segments(out)?;
         for segment in &self.segments {
             segment.write_text(out)?;
@@ -120,7 +134,7 @@ impl Report {
 }
 
 impl Report {
-    /// A line for each segment, the oldest first.
+    /// Writes one line for each segment, the oldest first.
     fn write_segments(&self, out: &mut impl Write) -> std::io::Result<()> {
         writeln!(
             out,
@@ -154,7 +168,7 @@ impl Report {
     }
 }
 
-/// Seconds in the largest unit that leaves at least two.
+/// An age in the largest unit of which it has at least two.
 fn age(seconds: u64) -> String {
     let units = [("d", 86_400), ("h", 3600), ("min", 60)];
     let unit = units.into_iter().find(|(_, len)| seconds / len >= 2).unwrap_or(("s", 1));
@@ -215,7 +229,10 @@ impl Segment {
             )?;
         }
         if let Some(limit) = self.information_limit {
-            writeln!(out, "  information limit for as many random fingerprints: {limit:.2} bits")?;
+            writeln!(
+                out,
+                "  information limit for that many random fingerprints: {limit:.2} bits"
+            )?;
         }
         writeln!(out, "\n  section                        offset         bytes")?;
         for section in &self.sections {

@@ -1,44 +1,21 @@
-//! What a join works on: a store, or files that become a store for as long as it takes.
+//! The input of a join: a store, or files that become a temporary store.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::{
-    BuildOptions, Builder, IdPolicy, IdRef, InputOptions, JoinOptions, Recipe, Scheme, Store,
-    read_records,
-};
+use fpstore::input::read_records;
+use fpstore::{BuildOptions, Builder, IdPolicy, IdRef, Recipe, Scheme, Store};
 use tempfile::TempDir;
 
-use super::RadixArg;
-use super::build::{FormatArg, estimate, inputs, report_skipped};
-use super::effort::{EffortArgs, Work};
-
-/// How the lines of files are read.
-#[derive(Args, Debug)]
-pub(super) struct ReadArgs {
-    /// How given fingerprints are spelled; what is printed is always hex
-    #[arg(long, value_enum, default_value = "hex")]
-    pub(super) radix: RadixArg,
-    /// How records are laid out in files
-    #[arg(long, value_enum, default_value = "lines")]
-    input_format: FormatArg,
-    /// Count bad records, show the first ten, and go on
-    #[arg(long)]
-    pub(super) skip_bad: bool,
-}
-
-impl ReadArgs {
-    pub(super) fn options(&self) -> InputOptions {
-        let format = self.input_format.into();
-        InputOptions::default().format(format).radix(self.radix.into()).skip_bad(self.skip_bad)
-    }
-}
+use super::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use super::monitor::Monitor;
+use super::resources::ResourceArgs;
 
 /// A store, or files of fingerprints and ids.
 #[derive(Args, Debug)]
 pub(super) struct JoinInputArgs {
-    /// A store, or files as 'build' reads them, or -; the store of -s if none
+    /// A store, or files as 'build' reads them, or - [default: the store of -s]
     #[arg(value_name = "STORE|FILE")]
     inputs: Vec<PathBuf>,
     /// The directory of the store
@@ -48,29 +25,27 @@ pub(super) struct JoinInputArgs {
     read: ReadArgs,
 }
 
-/// A store to work on.
+/// An open store.
 pub(super) struct Opened {
     pub(super) store: Store,
-    /// The folder of a store made from files, which goes with this.
+    /// The folder of a temporary store, which is removed with this value.
     _folder: Option<TempDir>,
 }
 
 impl JoinInputArgs {
-    /// Whether the input are files, whose records have an order.
+    /// Whether the input consists of files, whose records have an order.
     pub(super) fn has_files(&self) -> bool {
         matches!(self.inputs.as_slice(), [one, ..] if !one.is_dir())
     }
 
     pub(super) fn open(
         &self,
-        effort: &EffortArgs,
-        work: &Work,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
         ids: Ids,
     ) -> anyhow::Result<Opened> {
-        if ids == Ids::WithPlaces && !self.has_files() {
-            bail!(
-                "a store does not know in which order its records came; name files, or another rule"
-            );
+        if ids == Ids::WithPositions && !self.has_files() {
+            bail!("a store does not keep the order of its records; name files, or another rule");
         }
         match self.inputs.as_slice() {
             [] => Ok(Opened { store: Store::open(&self.store)?, _folder: None }),
@@ -79,49 +54,49 @@ impl JoinInputArgs {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
-                temporary_store(files, &self.read, Recipe::external(), effort, work, ids)
+                temporary_store(files, &self.read, Recipe::external(), resources, monitor, ids)
             }
         }
     }
 }
 
-/// What ids a store made from files gets.
+/// The ids of a temporary store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ids {
-    /// Those of the files.
+    /// The ids of the files.
     AsTheyAre,
-    /// Those of the files after the place of their record, so that the smallest id is that of the first
-    /// record.
-    WithPlaces,
+    /// The position of each record, followed by its id, so that the first record has the smallest
+    /// id.
+    WithPositions,
 }
 
-/// Hex digits of a place.
-const PLACE_LEN: usize = 16;
+/// The number of hex digits of a position.
+const POSITION_LEN: usize = 16;
 
-fn with_place(place: u64, id: Option<IdRef<'_>>) -> String {
+fn with_position(position: u64, id: Option<IdRef<'_>>) -> String {
     match id {
-        Some(id) => format!("{place:016x}\t{id}"),
-        None => format!("{place:016x}"),
+        Some(id) => format!("{position:016x}\t{id}"),
+        None => format!("{position:016x}"),
     }
 }
 
-/// The place of a record and its own id.
-pub(super) fn split_place(id: &str) -> (u64, Option<&str>) {
-    let (place, own) = id.split_at_checked(PLACE_LEN).unwrap_or((id, ""));
-    (u64::from_str_radix(place, 16).unwrap_or_default(), own.strip_prefix('\t'))
+/// Splits an id into the position of the record and the id of the file.
+pub(super) fn split_position(id: &str) -> (u64, Option<&str>) {
+    let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
+    (u64::from_str_radix(position, 16).unwrap_or_default(), own.strip_prefix('\t'))
 }
 
-/// A store of one table with all records of the files.
+/// Builds a store of one table with all records of the files.
 pub(super) fn temporary_store(
     files: &[PathBuf],
     read: &ReadArgs,
     recipe: Recipe,
-    effort: &EffortArgs,
-    work: &Work,
+    resources: &ResourceArgs,
+    monitor: &Monitor,
     ids: Ids,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
-    let parent = effort.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let parent = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
     let folder = tempfile::Builder::new()
         .prefix("fpstore-")
         .tempdir_in(&parent)
@@ -129,47 +104,39 @@ pub(super) fn temporary_store(
     let scheme = Scheme::named("1", 3)?;
     let policy = match ids {
         Ids::AsTheyAre => IdPolicy::Auto,
-        Ids::WithPlaces => IdPolicy::Text,
+        Ids::WithPositions => IdPolicy::Text,
     };
-    let mut options = BuildOptions::default().scheme(scheme).ids(policy).recipe(recipe);
-    options.memory = effort.memory.map(|memory| memory.as_u64());
-    options.threads = effort.threads.map(usize::from);
-    options.temp_dir = Some(parent);
+    let options = BuildOptions::default()
+        .scheme(scheme)
+        .ids(policy)
+        .recipe(recipe)
+        .memory(resources.memory.map(|memory| memory.as_u64()))
+        .threads(resources.threads.map(usize::from))
+        .temp_dir(parent);
     let path = folder.path().join("input.fps");
-    let mut builder = Builder::with_options(&path, options.observer(work.observer()))?;
+    let mut builder = Builder::with_options(&path, options.observer(monitor.observer()))?;
     let input = read.options();
     if let Some(expected) = estimate(&files, &input)? {
-        builder.expect(&expected, !effort.skip_space_check)?;
+        builder.expect(&expected, !resources.skip_space_check)?;
     }
-    let mut place = 0;
+    let mut position = 0;
     for file in &files {
         let read = match ids {
             Ids::AsTheyAre => builder.read(file, &input),
-            Ids::WithPlaces => read_records(file, &input, |record| {
-                let id = with_place(place, record.id);
-                place += 1;
+            Ids::WithPositions => read_records(file, &input, |record| {
+                let id = with_position(position, record.id);
+                position += 1;
                 builder.push(record.fingerprint, &id)
             }),
         };
-        let summary = read.inspect_err(|_| work.lost(builder.record_count()))?;
-        work.aside(|| report_skipped(file, &summary));
+        let summary = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+        monitor.suspend(|| report_skipped(file, &summary));
     }
     let store = builder.finish()?;
-    // Its files are open, so where the system allows it they vanish with the process, however it ends.
-    let folder = match cfg!(unix) {
-        true => folder.close().map(|()| None),
-        false => Ok(Some(folder)),
-    };
-    let folder = folder.with_context(|| format!("cannot tidy up in {}", path.display()))?;
+    // On Unix the files can be unlinked while they are open, so that none is left if the process is
+    // killed.
+    let folder = if cfg!(unix) { folder.close().map(|()| None) } else { Ok(Some(folder)) };
+    let folder =
+        folder.with_context(|| format!("cannot remove temporary files in {}", path.display()))?;
     Ok(Opened { store, _folder: folder })
-}
-
-/// How to join with so much effort.
-pub(super) fn join_options(k: u32, effort: &EffortArgs, work: &Work) -> JoinOptions {
-    let mut options = JoinOptions::new(k);
-    options.memory = effort.memory.map(|memory| memory.as_u64());
-    options.threads = effort.threads.map(usize::from);
-    options.temp_dir.clone_from(&effort.temp_dir);
-    options.observer = Some(work.observer());
-    options
 }

@@ -1,14 +1,17 @@
-//! The command line: one file a command, on nothing but the public face of the library.
+//! The command line, with one file for each command. It uses only the public face of the library.
+//!
+//! A command parses its arguments, calls the library and prints. Results go to standard output in a
+//! form that scripts can rely on; messages go to standard error and begin with `fpstore: `.
 
 #[macro_use]
 mod output;
 
 mod add;
-mod budget;
 mod build;
 mod cluster;
 #[cfg(feature = "parquet")]
 mod cluster_table;
+mod command;
 mod compact;
 mod compare;
 mod completions;
@@ -20,19 +23,24 @@ mod delete;
 mod df;
 mod documents;
 mod dump;
-mod effort;
 mod evaluate;
 mod expire;
 mod follow;
 mod info;
+mod inputs;
 mod join_input;
+mod monitor;
 mod pairs;
 mod plan;
 mod plot;
 mod previous;
 mod query;
-mod query_many;
+mod query_files;
 mod recipe_args;
+mod resources;
+mod rows;
+mod scheme_arg;
+mod scheme_help;
 mod simhash;
 mod sink;
 mod stats;
@@ -40,28 +48,36 @@ mod transfer;
 mod verify;
 
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use fpstore::{Error, Radix, Store};
+use clap::{Parser, Subcommand};
+use fpstore::Error;
+
+use command::{ExitStatus, Run};
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
-  fpstore query c0f1789bed2eb9b8      what is within 3 bits of it, and whose is it
-  fpstore add more.tsv                add to it; 'delete', 'expire' and 'compact' take away
-  fpstore info                        what the store holds and how large it is
+  fpstore query c0f1789bed2eb9b8      find the fingerprints within 3 bits, and their ids
+  fpstore add more.tsv                add records; 'delete', 'expire' and 'compact' remove them
+  fpstore info                        show what the store holds and how large it is
 
-Exit status: 0 found or done, 1 nothing found (query, delete, expire) or damaged (verify), 2 could not.";
+Exit status: 0 found or done; 1 nothing found (query, pairs, cluster, delete, expire) or damaged
+(verify); 2 error; 130 interrupted.";
 
-/// What a report of a problem should say.
+/// What a bug report should contain.
 const LONG_VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), "\nreads format versions 1 to 1, writes 1");
+    concat!(env!("CARGO_PKG_VERSION"), "\nreads format versions 2 to 2, writes 2");
 
 /// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
 #[derive(Debug, Parser)]
-#[command(name = "fpstore", version, long_version = LONG_VERSION, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(
+    name = "fpstore",
+    version,
+    long_version = LONG_VERSION,
+    after_help = AFTER_HELP,
+    arg_required_else_help = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -92,105 +108,67 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-/// The store that a command works on.
-#[derive(Args, Debug)]
-struct StoreArg {
-    /// The directory of the store
-    #[arg(short, long, value_name = "DIR", env = "FPSTORE", default_value = "store.fps")]
-    store: PathBuf,
-}
-
-impl StoreArg {
-    fn open(&self) -> anyhow::Result<Store> {
-        Ok(Store::open(&self.store)?)
-    }
-}
-
-/// How fingerprints are spelled.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RadixArg {
-    /// 1 to 16 hex digits, with or without 0x
-    Hex,
-    /// Unsigned decimal
-    Dec,
-    /// Signed decimal, as databases without unsigned numbers keep it
-    Sdec,
-}
-
-impl From<RadixArg> for Radix {
-    fn from(arg: RadixArg) -> Radix {
-        match arg {
-            RadixArg::Hex => Radix::Hex,
-            RadixArg::Dec => Radix::Decimal,
-            RadixArg::Sdec => Radix::SignedDecimal,
+impl Command {
+    fn as_run(&self) -> &dyn Run {
+        match self {
+            Command::Build(args) => args,
+            Command::Add(args) => args,
+            Command::Query(args) => args,
+            Command::Pairs(args) => args,
+            Command::Cluster(args) => args,
+            Command::Dedup(args) => args,
+            Command::Delete(args) => args,
+            Command::Expire(args) => args,
+            Command::Compact(args) => args,
+            Command::Import(args) => args,
+            Command::Export(args) => args,
+            Command::Info(args) => args,
+            Command::Stats(args) => args,
+            Command::Plan(args) => args,
+            Command::Verify(args) => args,
+            Command::Dump(args) => args,
+            Command::Simhash(args) => args,
+            Command::Df(args) => args,
+            Command::Compare(args) => args,
+            Command::Evaluate(args) => args,
+            Command::Completions(args) => args,
         }
     }
 }
 
-/// What a command that could do its work has to say to the shell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// Found, or done.
-    Yes,
-    /// Nothing found, or damaged.
-    No,
-}
+const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 
-/// Parses the arguments, runs the command, and reports what went wrong.
+/// Parses the arguments, runs the command and reports errors. The exit status is that of the
+/// command, 2 after an error, 130 after a signal.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
-    let done = match &cli.command {
-        Command::Build(args) => build::run(args),
-        Command::Add(args) => add::run(args),
-        Command::Delete(args) => delete::run(args),
-        Command::Expire(args) => expire::run(args),
-        Command::Compact(args) => compact::run(args),
-        Command::Import(args) => transfer::run_import(args),
-        Command::Export(args) => transfer::run_export(args),
-        Command::Query(args) => query::run(args),
-        Command::Pairs(args) => pairs::run(args),
-        Command::Cluster(args) => cluster::run(args),
-        Command::Dedup(args) => dedup::run(args),
-        Command::Info(args) => info::run(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Plan(args) => plan::run(args),
-        Command::Verify(args) => verify::run(args),
-        Command::Dump(args) => dump::run(args),
-        Command::Simhash(args) => simhash::run(args),
-        Command::Df(args) => df::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Evaluate(args) => evaluate::run(args),
-        Command::Completions(args) => completions::run(args),
-    };
-    match done {
-        Ok(Verdict::Yes) => ExitCode::SUCCESS,
-        Ok(Verdict::No) => ExitCode::from(1),
+    let command = cli.command.as_run();
+    match command.run() {
+        Ok(ExitStatus::Done) => ExitCode::SUCCESS,
+        Ok(ExitStatus::Negative) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) if matches!(error.downcast_ref(), Some(Error::Interrupted)) => {
-            match cli.command {
-                Command::Compact(_) => say!("fpstore: interrupted; merges that were done stay"),
-                _ => say!("fpstore: interrupted; nothing was changed"),
-            }
-            ExitCode::from(effort::INTERRUPTED)
+        Err(error) if is_interrupted(&error) => {
+            message!("interrupted; {}", command.after_interruption());
+            ExitCode::from(monitor::INTERRUPTED)
         }
         Err(error) => {
-            say!("fpstore: {error:#}");
-            let cause = error.downcast_ref::<Error>();
-            use Command::{Add, Build, Df, Simhash, Stats};
-            let can_skip = matches!(cli.command, Add(_) | Build(_) | Df(_) | Simhash(_) | Stats(_));
-            if can_skip && matches!(cause, Some(Error::BadInput { .. })) {
-                say!("fpstore: --skip-bad counts bad records and goes on");
-            }
-            let makes_new = matches!(cli.command, Build(_));
-            if let Some(hint) = cause.and_then(|cause| hint(cause, makes_new)) {
-                say!("fpstore: {hint}");
+            message!("{error:#}");
+            let of_store = error.downcast_ref().and_then(|error| hint(error, command));
+            let of_text = || error.downcast_ref().and_then(|error| text_hint(error, command));
+            if let Some(hint) = of_store.or_else(of_text) {
+                message!("{hint}");
             }
             ExitCode::from(2)
         }
     }
 }
 
-/// Whoever reads our output has seen enough.
+fn is_interrupted(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Interrupted))
+        || matches!(error.downcast_ref(), Some(fpstore_text::Error::Interrupted))
+}
+
+/// Whether the reader of the output has closed it, which is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -199,30 +177,41 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// What to do next about an error.
-fn hint(error: &Error, may_replace: bool) -> Option<String> {
+/// What the user can do about an error.
+fn hint(error: &Error, command: &dyn Run) -> Option<String> {
     match error {
+        Error::BadInput { .. } if command.can_skip_bad() => Some(SKIP_BAD_HINT.into()),
         Error::NoStore { path } => {
             Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
         }
-        Error::StoreExists { .. } if may_replace => Some("--force replaces it once the new one is whole".into()),
+        Error::StoreExists { .. } if command.can_replace() => {
+            Some("--force replaces it once the new one is complete".into())
+        }
         Error::Corrupt { path, .. } => {
-            // A segment may be on its way, with no store around it.
+            // The file may be a segment outside of a store, such as one to import.
             let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
             Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
         Error::NoSpace { .. } => Some(
-            "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check begins \
-             all the same"
+            "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check \
+             starts anyway"
                 .into(),
         ),
         Error::TooManyPairs { .. } => Some(
             "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
                 .into(),
         ),
-        Error::Locked { .. } | Error::Compacting { .. } => Some("try again when it is done".into()),
+        Error::Locked { .. } | Error::Compacting { .. } => {
+            Some("try again when it has finished".into())
+        }
         _ => None,
     }
+}
+
+/// What the user can do about an error in a document.
+fn text_hint(error: &fpstore_text::Error, command: &dyn Run) -> Option<String> {
+    let can_skip = matches!(error, fpstore_text::Error::BadInput { .. }) && command.can_skip_bad();
+    can_skip.then(|| SKIP_BAD_HINT.into())
 }
 
 #[cfg(test)]
@@ -231,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_long_version_names_the_format_versions() {
-        let (oldest, newest) = fpstore::FORMAT_VERSIONS;
+        let (oldest, newest) = fpstore::FORMAT_VERSIONS.into_inner();
         let expected = format!("\nreads format versions {oldest} to {newest}, writes {newest}");
         assert!(LONG_VERSION.ends_with(&expected), "{LONG_VERSION}");
     }

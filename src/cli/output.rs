@@ -1,21 +1,22 @@
-//! Printing for scripts and for people.
+//! Output for scripts and for people: formats, messages, numbers, and ids on a terminal.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
+pub(crate) use fpstore_plot::numbers::{bytes, grouped};
 
-/// How answers are printed.
+/// The output format of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RowFormat {
     /// Tab-separated columns
     Tsv,
-    /// One JSON object a line
+    /// One JSON object on each line
     Json,
 }
 
-/// How reports are printed.
+/// The output format of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     /// For people
@@ -24,20 +25,20 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-/// Writes a line to standard error, for people. If no one listens there, that is no reason to
-/// stop: `eprintln!` would panic.
-macro_rules! say {
+/// Prints a message to standard error, after the name of the program. A standard error that cannot
+/// be written is ignored; `eprintln!` would panic.
+macro_rules! message {
     ($($arguments:tt)*) => {
-        $crate::cli::output::say(format_args!($($arguments)*))
+        $crate::cli::output::print_message(format_args!($($arguments)*))
     };
 }
 
-/// See the macro of the same name.
-pub(crate) fn say(line: fmt::Arguments<'_>) {
-    let mut line = line.to_string();
+/// See the macro `message`.
+pub(crate) fn print_message(message: fmt::Arguments<'_>) {
+    let mut line = format!("fpstore: {message}");
     let mut stderr = io::stderr();
     if stderr.is_terminal() {
-        // Names of files are other people's text, too.
+        // Names of files come from other people.
         line = without_controls(&line).into_owned();
     }
     let _ = writeln!(stderr, "{line}");
@@ -48,24 +49,24 @@ pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Makes an id fit to be shown where it goes: ids are other people's text, and a terminal
-/// obeys control characters.
+/// Prints ids, and escapes their control characters on a terminal, which would obey them: ids come
+/// from other people.
 pub(crate) struct IdPrinter {
     escape: bool,
 }
 
 impl IdPrinter {
-    /// Escapes if standard output is a terminal.
+    /// Escapes control characters if the output is a terminal.
+    pub(crate) fn new(is_terminal: bool) -> Self {
+        IdPrinter { escape: is_terminal }
+    }
+
+    /// For standard output.
     pub(crate) fn for_stdout() -> Self {
-        IdPrinter { escape: io::stdout().is_terminal() }
+        IdPrinter::new(io::stdout().is_terminal())
     }
 
-    /// Escapes if the results go to a terminal.
-    pub(crate) fn for_sink(sink: &super::sink::Sink) -> Self {
-        IdPrinter { escape: sink.is_terminal() }
-    }
-
-    /// An id in a column that is not the last one: its tabs are spelled out.
+    /// An id in a column before the last one, with its tabs escaped.
     pub(crate) fn show_column<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.show(text) {
             Cow::Borrowed(text) if text.contains('\t') => Cow::Owned(text.replace('\t', "\\t")),
@@ -78,44 +79,19 @@ impl IdPrinter {
     }
 }
 
-/// The text with its control characters spelled out.
+/// The text with its control characters escaped.
 fn without_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let escaped = text.chars().map(|c| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    });
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let escaped = text.chars().map(escape);
     Cow::Owned(escaped.collect())
 }
 
-/// A count with its digits in groups, as people read it.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A count with its noun, in the number that it asks for.
+/// A count with its noun, singular or plural.
 pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
-}
-
-/// A number of bytes in the largest unit that leaves at least one.
-pub(crate) fn bytes(len: u64) -> String {
-    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let unit = (len.max(1).ilog2() / 10).min(5);
-    match unit {
-        0 => format!("{len} B"),
-        _ => format!("{:.1} {}", len as f64 / 1024_f64.powi(unit as i32), UNITS[unit as usize]),
-    }
 }
 
 #[cfg(test)]
@@ -128,13 +104,5 @@ mod tests {
         assert_eq!(terminal.show("a\u{1b}[31mb\tc"), "a\\u{1b}[31mb\\tc");
         assert_eq!(terminal.show("\u{4e2d}\u{6587}"), "\u{4e2d}\u{6587}");
         assert_eq!(IdPrinter { escape: false }.show("a\tb"), "a\tb");
-    }
-
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(1_234_567), "1 234 567");
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(1_572_864), "1.5 MiB");
     }
 }

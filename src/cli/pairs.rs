@@ -1,36 +1,37 @@
-//! `fpstore pairs`: every pair of documents whose fingerprints are near.
+//! `fpstore pairs`: finds all pairs of near-duplicates.
 
 use std::io::Write;
 
 use clap::Args;
-use fpstore::{DocumentPair, document_pairs};
+use fpstore::join::{DocumentPair, document_pairs};
 use serde::Serialize;
 
-use super::Verdict;
-use super::effort::{EffortArgs, Work};
-use super::join_input::{Ids, JoinInputArgs, join_options};
+use super::command::{ExitStatus, Run};
+use super::join_input::{Ids, JoinInputArgs};
 use super::output::{IdPrinter, RowFormat, counted};
+use super::resources::ResourceArgs;
 use super::sink::OutputArgs;
 
 const LONG_ABOUT: &str = "\
 Find every pair of documents whose fingerprints lie within k bits, each pair once.
 
-The input is a store, or files as 'build' reads them. TSV has one line a pair: first fingerprint, second, \
-distance, first id, second id, by ascending first fingerprint, then second, then in the order of the ids; \
-the first fingerprint is the smaller one. Documents that share a fingerprint are pairs at distance 0, \
-which --distinct leaves out. A fingerprint without ids counts as one document.
+The input is a store, or files as 'build' reads them. TSV has one line for each pair: first \
+fingerprint, second fingerprint, distance, first id, second id. The first fingerprint is the \
+smaller one; lines are sorted by the first fingerprint, then the second, then the order of the \
+ids. Documents that share a fingerprint are pairs at distance 0, which --distinct leaves out. A \
+fingerprint without ids counts as one document.
 
-The count is said before anything is written. Of n equal documents there are n(n-1)/2 pairs, so mind \
---max-pairs; 'cluster' does not list them one by one.
+The number of pairs is printed before the first pair is written. n equal documents make n(n-1)/2 \
+pairs: set --max-pairs, or use 'cluster', which does not list pairs.
 
-Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes a pair.";
+Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes for each pair.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
   fpstore pairs pages.fps --distinct | cut -f4,5
 
-Exit status: 0 if there is any pair, 1 if there is none, 2 if it could not tell.";
+Exit status: 0 if there is any pair, 1 if there is none, 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
@@ -44,43 +45,48 @@ pub(super) struct PairsArgs {
     /// Leave out pairs of documents that share a fingerprint
     #[arg(long)]
     distinct: bool,
-    /// Stop, and write nothing, if there are more pairs
+    /// Fail, and write nothing, if there are more than N pairs
     #[arg(long, value_name = "N")]
     max_pairs: Option<u64>,
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    effort: EffortArgs,
-    /// Say nothing but errors
+    resources: ResourceArgs,
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &PairsArgs) -> anyhow::Result<Verdict> {
+impl Run for PairsArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     let mut out = args.output.open()?;
-    let work = Work::start(&args.effort, args.quiet)?;
-    let opened = args.input.open(&args.effort, &work, Ids::AsTheyAre)?;
-    let mut options = join_options(args.k, &args.effort, &work);
-    options.max_pairs = args.max_pairs;
+    let monitor = args.resources.monitor(args.quiet)?;
+    let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre)?;
+    let options = args.resources.join_options(args.k, &monitor).max_pairs(args.max_pairs);
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;
-    work.done();
+    monitor.finish();
     if !args.quiet {
         let distance = counted(args.k.into(), "bit", "bits");
-        say!("fpstore: {} within {distance}", counted(pairs.len(), "pair", "pairs"));
+        message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
-    let printer = IdPrinter::for_sink(&out);
+    let printer = IdPrinter::new(out.is_terminal());
     pairs.for_each(|pair| -> anyhow::Result<()> {
-        work.check()?;
+        monitor.check()?;
         match args.format {
             RowFormat::Tsv => write_tsv(&mut out, &pair, &printer),
             RowFormat::Json => write_json(&mut out, &pair),
         }
     })?;
     out.finish()?;
-    Ok(if pairs.is_empty() { Verdict::No } else { Verdict::Yes })
+    Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
 fn write_tsv(

@@ -1,4 +1,4 @@
-//! The clusters of an earlier run, read back from what `cluster` printed.
+//! The clusters of an earlier run, read from the output of `cluster`.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,10 +9,10 @@ use anyhow::{Context, bail};
 use fpstore::Fingerprint;
 use serde::Deserialize;
 
-/// Which document was in which cluster.
+/// The earlier cluster of each document.
 pub(super) struct Previous {
     by_id: HashMap<String, u64>,
-    /// Of documents without ids.
+    /// For documents without ids.
     by_fingerprint: HashMap<Fingerprint, u64>,
     last: u64,
 }
@@ -69,7 +69,7 @@ impl Previous {
             );
         };
         let cluster =
-            cluster.parse().with_context(|| format!("'{cluster}' is no cluster number"))?;
+            cluster.parse().with_context(|| format!("'{cluster}' is not a cluster number"))?;
         self.insert(cluster, fingerprint.parse()?, id);
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Previous {
         self.last
     }
 
-    /// In which cluster a document was.
+    /// The earlier cluster of a document, if it had one.
     pub(super) fn number(&self, fingerprint: Fingerprint, id: Option<&str>) -> Option<u64> {
         match id {
             Some(id) => self.by_id.get(id).copied(),

@@ -1,37 +1,37 @@
-//! `fpstore query`: what lies within k bits of these fingerprints, and whose is it.
+//! `fpstore query`: finds the fingerprints within k bits of the given ones, with their ids.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::bail;
-use clap::Args;
-use fpstore::{
-    Answer, Effort, Fingerprint, InputOptions, Limits, Plan, Radix, Searcher, Store, read_records,
-};
-use serde::Serialize;
-
+use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::QueryDocumentArgs;
+use super::inputs::check_stdin;
 use super::output::{IdPrinter, RowFormat, counted, grouped, stdout};
-use super::query_many::{self, Asked, ManyArgs};
-use super::{StoreArg, Verdict};
+use super::query_files::{self, QueryFileArgs, QueryOptions};
+use super::rows::{write_json, write_tsv};
+use clap::Args;
+use fpstore::input::{InputOptions, read_records};
+use fpstore::plan::{CostEstimate, Plan};
+use fpstore::{Fingerprint, Limits, Radix, Searcher, Store};
 
 const LONG_ABOUT: &str = "\
 Find every stored fingerprint within k bits of the given ones, with ids.
 
-The answer is exact for any k from 0 to 64. It is fast for the k the store was built for and below; \
-far above it becomes a pass over the whole store, and --explain says so.
+The answer is exact for any k from 0 to 64. It is fast for the k the store was built for and \
+below; far above it, a query becomes a scan of the whole store, and --explain says so.
 
-TSV has one line for each match and id: query, match, distance, id, nearest match first. JSON has one \
-object for each query, with fingerprints as 16 hex digits and ids as strings. A match without ids \
-has one line with an empty id.
+TSV has one line for each match and id: query, match, distance, id; the nearest match comes \
+first. JSON has one object for each query, with fingerprints as 16 hex digits and ids as \
+strings. A match without ids has one line with an empty id.
 
-A store that was built from documents knows how their fingerprints were made, so it can be asked for a text or \
-a file; what it weighed by (--df, --stop-words, --weights) must be given again.
+A store of documents knows its recipe, so a query may be a text or a file. The files that the \
+recipe needs (--df, --stop-words, --weights) must be given again.
 
---from FILE answers all records of a file, much faster than one by one, in their order. Where a record has an id it comes first: another column, or another field.
+--from FILE answers all records of a file, in their order and much faster than one by one. The \
+id of a record comes first, as another column or another field.
 
-Exit status: 0 if anything was found, 1 if nothing was, 2 if it could not answer.";
+Exit status: 0 if anything was found, 1 if nothing was, 2 error.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -44,7 +44,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct QueryArgs {
-    /// Fingerprints; - reads them from standard input, one a line
+    /// Fingerprints; - reads them from standard input, one on each line
     #[arg(
         value_name = "HEX",
         required_unless_present_any = ["text", "file", "from"],
@@ -54,34 +54,40 @@ pub(super) struct QueryArgs {
     needles: Vec<String>,
     #[command(flatten)]
     store: StoreArg,
-    /// The distance in bits, inclusive; default: the one the store was built for
+    /// The distance in bits, inclusive [default: the one the store was built for]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
-    /// Keep only the N nearest matches of each query, all their ids, and say where that cut
+    /// Keep the N nearest matches of each query, with all their ids, and report cut answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// How to print
+    /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
-    /// Say on standard error how each answer was found and what it took
+    /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
-    /// Ask for a text, by the recipe of the store; may be repeated
+    /// Search for a text, by the recipe of the store; may be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Documents")]
     text: Vec<String>,
-    /// Ask for the text of a file, by the recipe of the store; may be repeated
+    /// Search for the text of a file, by the recipe of the store; may be repeated
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     file: Vec<String>,
     #[command(flatten)]
     documents: QueryDocumentArgs,
     #[command(flatten)]
-    many: ManyArgs,
+    files: QueryFileArgs,
 }
 
-pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
-    query_many::check(&args.many, args.explain)?;
-    let radix = args.many.read.options().radix;
-    // Every argument is read before any is asked, so that a slip of the pen costs nothing.
+impl Run for QueryArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
+    query_files::check(&args.files, args.explain)?;
+    let radix = args.files.read.radix.into();
+    // All arguments are parsed before the first search, so that a typing error costs nothing.
     let mut needles = args
         .needles
         .iter()
@@ -97,11 +103,11 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
         Some(most) => Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX)),
         None => Limits::default(),
     };
-    if !args.many.from.is_empty() {
-        let asked = Asked { k, limits, format: args.format };
-        return query_many::run(&args.many, &store, &asked);
+    if !args.files.from.is_empty() {
+        let options = QueryOptions { k, limits, format: args.format };
+        return query_files::run(&args.files, &store, &options);
     }
-    let mut asker = Asker {
+    let mut session = Session {
         searcher: store.searcher(),
         k,
         limits,
@@ -113,68 +119,55 @@ pub(super) fn run(args: &QueryArgs) -> anyhow::Result<Verdict> {
         found: false,
     };
     if args.explain {
-        asker.expected = Some(explain_plan(&store, k)?);
+        session.expected = Some(explain_plan(&store, k)?);
     }
     for needle in needles {
         match needle {
-            Some(needle) => asker.ask(needle)?,
-            None => ask_standard_input(&mut asker, radix)?,
+            Some(needle) => session.search(needle)?,
+            None => search_standard_input(&mut session, radix)?,
         }
     }
-    asker.out.flush()?;
-    Ok(if asker.found { Verdict::Yes } else { Verdict::No })
+    session.out.flush()?;
+    Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
-fn ask_standard_input(asker: &mut Asker<'_>, radix: Radix) -> anyhow::Result<()> {
-    if io::stdin().is_terminal() {
-        bail!("no input: pipe fingerprints in, one a line");
-    }
-    let mut failed = None;
+fn search_standard_input(session: &mut Session<'_>, radix: Radix) -> anyhow::Result<()> {
+    check_stdin(Path::new("-"))?;
     let options = InputOptions::default().radix(radix);
-    let read = read_records(Path::new("-"), &options, |record| {
-        // Whoever asks line by line waits for each answer, so none may stay in a buffer.
-        let asked = asker.ask(record.fingerprint).and_then(|()| Ok(asker.out.flush()?));
-        asked.map_err(|error| {
-            failed = Some(error);
-            fpstore::Error::Io {
-                doing: "answer",
-                path: "standard input".into(),
-                source: io::ErrorKind::Interrupted.into(),
-            }
-        })
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(read.map(drop)?),
-    }
+    read_records(Path::new("-"), &options, |record| {
+        session.search(record.fingerprint)?;
+        // A program that writes line by line waits for each answer, so none may stay in the buffer.
+        Ok::<(), anyhow::Error>(session.out.flush()?)
+    })?;
+    Ok(())
 }
 
-/// What a query should take in all segments.
+/// The expected cost of a query, summed over all segments.
 #[derive(Default)]
 struct Expected {
     micros: f64,
-    effort: Effort,
+    estimate: CostEstimate,
 }
 
-/// Asks and prints.
-struct Asker<'a> {
+/// Searches one query after another and prints the answers.
+struct Session<'a> {
     searcher: Searcher,
     k: u32,
     limits: Limits,
     format: RowFormat,
-    /// What a query should take, if each is to be explained.
+    /// The expected cost of a query, if answers are to be explained.
     expected: Option<Expected>,
     printer: IdPrinter,
     out: io::BufWriter<io::StdoutLock<'a>>,
-    /// One answer; it is printed whole or not at all.
+    /// The rows of one answer, which are printed together.
     line: Vec<u8>,
     found: bool,
 }
 
-impl Asker<'_> {
-    fn ask(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
+impl Session<'_> {
+    fn search(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
         let start = Instant::now();
-        let answer = self.searcher.search_within(needle, self.k, &self.limits)?;
+        let answer = self.searcher.search_with(needle, self.k, &self.limits)?;
         let micros = start.elapsed().as_secs_f64() * 1e6;
         self.line.clear();
         match self.format {
@@ -186,20 +179,20 @@ impl Asker<'_> {
         self.out.write_all(&self.line)?;
         if outcome.cut && self.format == RowFormat::Tsv {
             let kept = counted(answer.len() as u64, "match", "matches");
-            say!("fpstore: {needle}: cut to the nearest {kept} by --limit");
+            message!("{needle}: cut to the nearest {kept} by --limit");
         }
-        if let Some(Expected { micros: expected_micros, effort }) = &self.expected {
-            let work = outcome.work;
-            say!(
-                "fpstore: {needle}: {} in {micros:.1} us ({expected_micros:.1} expected); \
+        if let Some(Expected { micros: expected_micros, estimate }) = &self.expected {
+            let work = outcome.stats;
+            message!(
+                "{needle}: {} in {micros:.1} us ({expected_micros:.1} expected); \
                  {} probes ({:.0}), {} candidates ({:.1}), {} scanned ({:.0}), {} pages touched first",
                 counted(answer.len() as u64, "match", "matches"),
                 grouped(work.probes),
-                effort.probes,
+                estimate.probes,
                 grouped(work.candidates),
-                effort.candidates,
+                estimate.candidates,
                 grouped(work.scanned),
-                effort.scanned,
+                estimate.scanned,
                 grouped(work.pages_checked),
             );
         }
@@ -207,100 +200,33 @@ impl Asker<'_> {
     }
 }
 
-/// Writes the lines of an answer, after the id of the query if it has one.
-pub(super) fn write_tsv(
-    out: &mut Vec<u8>,
-    query_id: Option<&str>,
-    needle: Fingerprint,
-    answer: &Answer<'_>,
-    printer: &IdPrinter,
-) -> anyhow::Result<()> {
-    let query = match query_id {
-        Some(id) => format!("{}\t{needle}", printer.show_column(id)),
-        None => needle.to_string(),
-    };
-    for hit in answer.hits() {
-        let mut bare = true;
-        for id in hit.ids() {
-            bare = false;
-            let id = id?.to_string();
-            let (fingerprint, distance) = (hit.fingerprint(), hit.distance());
-            writeln!(out, "{query}\t{fingerprint}\t{distance}\t{}", printer.show(&id))?;
-        }
-        if bare {
-            writeln!(out, "{query}\t{}\t{}\t", hit.fingerprint(), hit.distance())?;
-        }
-    }
-    Ok(())
-}
-
-#[derive(Serialize)]
-struct JsonAnswer<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
-    query: String,
-    matches: Vec<JsonMatch>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    cut: bool,
-}
-
-#[derive(Serialize)]
-struct JsonMatch {
-    fingerprint: String,
-    distance: u32,
-    /// As strings, numbers too: JavaScript would round those above 2^53.
-    ids: Vec<String>,
-}
-
-/// Writes an answer as one object on a line.
-pub(super) fn write_json(
-    out: &mut Vec<u8>,
-    id: Option<&str>,
-    needle: Fingerprint,
-    answer: &Answer<'_>,
-) -> anyhow::Result<()> {
-    let mut matches = Vec::with_capacity(answer.len());
-    for hit in answer.hits() {
-        let ids: Result<Vec<String>, _> = hit.ids().map(|id| id.map(|id| id.to_string())).collect();
-        matches.push(JsonMatch {
-            fingerprint: hit.fingerprint().to_string(),
-            distance: hit.distance(),
-            ids: ids?,
-        });
-    }
-    let cut = answer.outcome().cut;
-    serde_json::to_writer(&mut *out, &JsonAnswer { id, query: needle.to_string(), matches, cut })?;
-    out.push(b'\n');
-    Ok(())
-}
-
 fn explain_plan(store: &Store, k: u32) -> anyhow::Result<Expected> {
     let mut expected = Expected::default();
     for (segment, plan) in store.info().segments.iter().zip(store.plans(k)?) {
         let number = segment.number;
         match plan {
-            Plan::Scan { table, expected_nanos, effort, .. } => {
+            Plan::Scan { table, expected_nanos, estimate, .. } => {
                 expected.micros += expected_nanos / 1000.0;
-                expected.effort += effort;
-                say!(
-                    "fpstore: segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
+                expected.estimate += estimate;
+                message!(
+                    "segment {number}, k={k}: scan of table {}, about {:.1} us expected; \
                      probing would cost more",
                     table.0,
                     expected_nanos / 1000.0
                 );
             }
-            Plan::Probe { tables, expected_nanos, effort, .. } => {
+            Plan::Probe { tables, expected_nanos, estimate, .. } => {
                 expected.micros += expected_nanos / 1000.0;
-                expected.effort += effort;
-                say!(
-                    "fpstore: segment {number}, k={k}: probes of {} of {} tables, about {:.1} us expected",
+                expected.estimate += estimate;
+                message!(
+                    "segment {number}, k={k}: probes of {} of {} tables, about {:.1} us expected",
                     tables.len(),
                     segment.tables.len(),
                     expected_nanos / 1000.0
                 );
                 for part in tables {
-                    say!(
-                        "fpstore:   table {}: mask {:016x}, radius {} ({:.0} prefixes)",
+                    message!(
+                        "  table {}: mask {:016x}, radius {} ({:.0} prefixes)",
                         part.table.0,
                         part.mask,
                         part.radius,
@@ -308,7 +234,7 @@ fn explain_plan(store: &Store, k: u32) -> anyhow::Result<Expected> {
                     );
                 }
             }
-            other => say!("fpstore: segment {number}, k={k}: {other:?}"),
+            other => message!("segment {number}, k={k}: {other:?}"),
         }
     }
     Ok(expected)

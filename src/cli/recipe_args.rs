@@ -1,12 +1,13 @@
-//! Which recipe: by name, from a file, or changed by options.
+//! The options that choose a recipe: by name, from a file, or changed part by part.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use fpstore::{
-    CountWeight, DfTable, Factor, FeatureHash, GivenWeights, HashKey, Recipe, Segment, SimHasher,
-    StopWords, TextRecipe, TextResources, TieRule,
+use fpstore::Recipe;
+use fpstore_text::{
+    CountWeight, DfTable, FeatureHash, GivenWeights, HashKey, SimHasher, StopWords, TextRecipe,
+    TextResources, TieRule, Tokenizer,
 };
 
 /// How texts become fingerprints.
@@ -16,16 +17,19 @@ pub(super) struct RecipeArgs {
     /// auto, en, zh, 1e0ng, or a file with a recipe as 'info' prints it
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
-    /// The language of the texts, by a code such as en or zh: the recipe that was measured to be best for it [default: auto, for all languages]
+    /// The language of the texts, such as en or zh, whose measured best recipe is taken [default:
+    /// auto, for all languages]
     #[arg(long, value_name = "LANG", conflicts_with = "recipe")]
     lang: Option<String>,
-    /// How texts are cut: words, letters, characters, python-characters; for Chinese also jieba, forward, backward, fewest
+    /// How texts are cut: words, letters, characters, python-characters; for Chinese also jieba,
+    /// forward, backward, fewest
     #[arg(long, value_name = "HOW", hide_short_help = true)]
     segment: Option<String>,
     /// Words in a row that make a feature, or letters with --segment letters
     #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     shingle: Option<u32>,
-    /// Characters in a row that make a feature, in scripts without spaces or with --segment characters
+    /// Characters in a row that make a feature, in scripts without spaces or with --segment
+    /// characters
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     ngram: Option<u32>,
     /// What the count of a feature is worth: once, log, count
@@ -50,7 +54,7 @@ pub(super) struct RecipeArgs {
     #[arg(long, hide_short_help = true)]
     keep_form: bool,
     #[command(flatten)]
-    resources: ResourceArgs,
+    resources: RecipeFileArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -62,11 +66,12 @@ enum TieArg {
 /// Files that a recipe may need.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
-pub(super) struct ResourceArgs {
+pub(super) struct RecipeFileArgs {
     /// Weigh features by a table of document frequencies, made by 'fpstore df'
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     df: Option<PathBuf>,
-    /// Leave out the words of a list: a language that has a built-in one, such as en or zh, or a file with one a line
+    /// Leave out the words of a list: a language with a built-in list, such as en or zh, or a file
+    /// with one word on each line
     #[arg(long, value_name = "LANG|FILE", hide_short_help = true)]
     stop_words: Option<PathBuf>,
     /// Weigh features by a list of 'word<TAB>weight', weights from 1 to 5
@@ -74,35 +79,34 @@ pub(super) struct ResourceArgs {
     weights: Option<PathBuf>,
 }
 
-impl ResourceArgs {
+impl RecipeFileArgs {
     fn load(&self) -> anyhow::Result<TextResources> {
         let read = |path: &PathBuf| {
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
         };
         let mut resources = TextResources::default();
         if let Some(path) = &self.df {
-            let table = DfTable::open(path).with_context(|| path.display().to_string())?;
-            resources.df_table = Some(table);
+            resources = resources.df_table(DfTable::open(path)?);
         }
         if let Some(path) = &self.stop_words {
-            resources.stop_words = Some(match path.to_str().filter(|_| !path.exists()) {
+            resources = resources.stop_words(match path.to_str().filter(|_| !path.exists()) {
                 Some(code) if code.len() == 2 => StopWords::of_language(code)?,
                 _ => StopWords::from_list(&read(path)?),
             });
         }
         if let Some(path) = &self.weights {
             let list = GivenWeights::from_list(&read(path)?, &path.display().to_string())?;
-            resources.weights = Some(list);
+            resources = resources.weights(list);
         }
         Ok(resources)
     }
 
-    /// The hasher of a recipe that is written down.
+    /// The hasher of the recipe of a store.
     pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
         if *recipe == Recipe::external() {
             bail!(
-                "the store was built from ready fingerprints (recipe 'external'): give the fingerprint, \
-                 made by what made the stored ones"
+                "the store was built from ready fingerprints (recipe 'external'): give fingerprints \
+                 from the same source instead"
             );
         }
         let recipe = TextRecipe::from_recipe(recipe)?;
@@ -111,12 +115,12 @@ impl ResourceArgs {
 }
 
 impl RecipeArgs {
-    /// Whether anything was said about the recipe.
+    /// Whether the user named a recipe or a language.
     pub(super) fn is_given(&self) -> bool {
         self.recipe.is_some() || self.lang.is_some()
     }
 
-    /// The hasher of the recipe of a store, which leaves nothing to say but where its files are.
+    /// The hasher of the recipe of a store. Options may only name its lists and tables.
     pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
         let hasher = self.resources.hasher_of(recipe)?;
         let mut changed = hasher.recipe().clone();
@@ -129,10 +133,10 @@ impl RecipeArgs {
         Ok(hasher)
     }
 
-    /// Says in one line which recipe was taken where none was asked for.
-    pub(super) fn tell(&self, for_features: bool) {
+    /// Prints which recipe was used, if the user named none.
+    pub(super) fn report_default(&self, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
-            say!("fpstore: recipe auto, for texts in any language; --lang names one");
+            message!("used recipe auto, for texts in any language; --lang names one language");
         }
     }
 
@@ -144,29 +148,21 @@ impl RecipeArgs {
             (false, None) => TextRecipe::for_language(self.lang.as_deref().unwrap_or("auto"))?,
         };
         let resources = self.resources.load()?;
-        if let Some(table) = &resources.df_table {
-            recipe.factor = Factor::Idf(table.mark());
-        }
-        if let Some(list) = &resources.weights {
-            recipe.factor = Factor::Given(list.mark());
-        }
-        if let Some(list) = &resources.stop_words {
-            recipe.stop_words = Some(list.mark());
-        }
+        resources.name_in(&mut recipe);
         self.change(&mut recipe)?;
         Ok(SimHasher::with_resources(&recipe, resources)?)
     }
 
     fn change(&self, recipe: &mut TextRecipe) -> anyhow::Result<()> {
         match &self.segment {
-            Some(name) => recipe.segment = Segment::named(name)?,
-            // Whoever counts words does not mean letters.
-            None if self.shingle.is_some() && recipe.segment == Segment::Letters => {
-                recipe.segment = Segment::Words;
+            Some(name) => recipe.tokenizer = Tokenizer::named(name)?,
+            // --shingle counts words unless --segment says otherwise.
+            None if self.shingle.is_some() && recipe.tokenizer == Tokenizer::Letters => {
+                recipe.tokenizer = Tokenizer::Words;
             }
             None => {}
         }
-        // Seven letters make a feature, but not seven words.
+        // The default shingle of seven is for letters, not for words.
         let is_cut_otherwise = self.segment.as_deref().is_some_and(|name| name != "letters");
         if is_cut_otherwise && self.recipe.is_none() {
             recipe.shingle = 2;
@@ -196,7 +192,7 @@ impl RecipeArgs {
         }
         recipe.lower &= !self.keep_case;
         recipe.nfkc &= !self.keep_form;
-        // A recipe has no line for what has no meaning in it, so it would be dropped in silence.
+        // An option without a line in the recipe would be ignored in silence.
         let text = recipe.to_recipe();
         for (given, name) in [
             (self.shingle.is_some(), "shingle"),
@@ -218,7 +214,7 @@ fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
         Err(_) if path.is_file() => {
             let text =
                 std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-            // As 'info' prints it: indented, and perhaps with a word in front.
+            // 'info' prints it indented, and the first line may have a word in front.
             let lines: Vec<&str> = text
                 .lines()
                 .map(|line| line.trim().trim_start_matches("recipe").trim())

@@ -1,29 +1,32 @@
-//! `fpstore simhash`: documents in, fingerprints out.
+//! `fpstore simhash`: prints the fingerprints of documents.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Verdict;
-use super::documents::{ReadingArgs, files_or_stdin, hash_all, report};
-use super::effort::Work;
+use super::command::{ExitStatus, Run};
+use super::documents::{ReadingArgs, hash_all, report};
+use super::inputs::inputs;
+use super::monitor::Monitor;
 use super::output::{IdPrinter, stdout};
 use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
-Print the fingerprints of documents, one a line: 16 hex digits, a tab, and the id, in the order of the \
-documents. That is input for 'fpstore build -'; 'fpstore build --docs' does both and keeps the recipe.
+Print the fingerprints of documents in their order, one on each line: 16 hex digits, a tab, and \
+the id. 'fpstore build -' reads these lines; 'fpstore build --docs' does both and keeps the \
+recipe.
 
-A FILE holds documents by the end of its name: .jsonl (JSON Lines), .csv and .tsv with a header, \
+The end of its name says what a FILE holds: .jsonl (JSON Lines), .csv and .tsv with a header, \
 .parquet, .html (its main text), anything else one document of plain text; .gz and .zst are \
-decompressed. A folder stands for all files in it, with their paths below it as ids. - is standard \
-input, JSON Lines unless --docs-format says otherwise.
+decompressed. A folder stands for all files in it, with their paths below it as ids. - is \
+standard input, JSON Lines unless --docs-format says otherwise.
 
-A document without features, such as an empty one, has no fingerprint; it is named on standard error.
+A document without features, such as an empty one, has no fingerprint; its id is printed on \
+standard error.
 
-A recipe says how texts become fingerprints. Only those of one recipe can be compared. --recipe auto, the default, \
-suits texts in any language; -v prints the recipe in full.";
+A recipe says how texts become fingerprints. Only fingerprints of one recipe can be compared. \
+--recipe auto, the default, suits texts in any language; -v prints the whole recipe.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -46,24 +49,34 @@ pub(super) struct SimhashArgs {
     /// Print the recipe on standard error
     #[arg(short, long)]
     verbose: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &SimhashArgs) -> anyhow::Result<Verdict> {
+impl Run for SimhashArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+
+    fn can_skip_bad(&self) -> bool {
+        true
+    }
+}
+
+fn run(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
     let options = args.reading.options(args.skip_bad)?;
-    let files = files_or_stdin(&args.files, "simhash")?;
+    let files = inputs(&args.files)?;
     if args.verbose {
         for line in hasher.recipe().to_recipe().text().lines() {
-            say!("fpstore: {line}");
+            message!("{line}");
         }
     }
     let printer = IdPrinter::for_stdout();
     let mut out = stdout();
-    let work = Work::on_documents(args.quiet, true)?;
-    let summary = hash_all(&files, &hasher, &options, Some(&work), |document| {
+    let monitor = Monitor::on_documents(args.quiet, true)?;
+    let summary = hash_all(&files, &hasher, &options, Some(&monitor), |document| {
         if let Some(fingerprint) = document.fingerprint {
             let id = document.id.to_string();
             writeln!(out, "{fingerprint}\t{}", printer.show(&id))?;
@@ -72,8 +85,8 @@ pub(super) fn run(args: &SimhashArgs) -> anyhow::Result<Verdict> {
     })?;
     out.flush()?;
     if !args.quiet {
-        args.recipe.tell(args.reading.holds_features() || summary.document_count == 0);
+        args.recipe.report_default(args.reading.holds_features() || summary.document_count == 0);
         report(&summary);
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

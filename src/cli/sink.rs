@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that appears only once it is whole.
+//! The destination of results: standard output, or a file that appears only when it is complete.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use tempfile::NamedTempFile;
 
 use super::output::stdout;
 
-/// Where to write.
+/// The destination of the results.
 #[derive(Args, Debug)]
 pub(super) struct OutputArgs {
-    /// Write to FILE, which appears once it is whole; standard output if not given or -
+    /// Write to FILE, which appears when it is complete [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(short, long)]
     pub(super) force: bool,
 }
@@ -29,23 +29,20 @@ impl OutputArgs {
     }
 }
 
-/// Something to write results to; a file needs [`Sink::finish`] to get its name.
+/// The open destination; a file gets its name by [`Sink::finish`].
 pub(super) enum Sink {
     Stdout(BufWriter<StdoutLock<'static>>),
     File { file: BufWriter<NamedTempFile>, path: PathBuf, replace: bool },
 }
 
 impl Sink {
-    /// A file at `path`, under a temporary name beside it until it is finished.
+    /// A file that is written under a temporary name beside `path`.
     pub(super) fn file(path: &Path, replace: bool) -> anyhow::Result<Self> {
         if path.is_dir() {
             bail!("cannot write {}: it is a directory", path.display());
         }
         if !replace && path.exists() {
-            bail!(
-                "{} is there already; --force replaces it once the new one is whole",
-                path.display()
-            );
+            bail!("{} exists; --force replaces it once the new one is complete", path.display());
         }
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -74,12 +71,12 @@ impl Sink {
         }
     }
 
-    /// Whether control characters must not go there as they are.
+    /// Whether results go to a terminal, so that control characters must be escaped.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Sink::Stdout(_)) && io::stdout().is_terminal()
     }
 
-    /// Sees to it that all is written, and gives a file its name.
+    /// Writes what is buffered, and gives a file its name.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         match self {
             Sink::Stdout(mut out) => Ok(out.flush()?),
@@ -88,10 +85,8 @@ impl Sink {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error);
                 let file = file.with_context(cannot)?;
                 file.as_file().sync_all().with_context(cannot)?;
-                let named = match replace {
-                    true => file.persist(&path),
-                    false => file.persist_noclobber(&path),
-                };
+                let named =
+                    if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
                 named.map_err(|failed| failed.error).with_context(cannot)?;
                 Ok(())
             }

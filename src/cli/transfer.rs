@@ -1,26 +1,29 @@
-//! `fpstore import` and `fpstore export`: segments from elsewhere, and to go elsewhere.
+//! `fpstore import` and `fpstore export`: copy segments between stores.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fpstore::{Writer, WriterOptions, export};
+use fpstore::writer::export;
+use fpstore::{Writer, WriterOptions};
 
-use super::output::{bytes, counted};
-use super::{StoreArg, Verdict};
+use super::command::{ExitStatus, Run, StoreArg};
+use super::output::{bytes, counted, stdout};
 
 const IMPORT_ABOUT: &str = "\
-Take segments that were built elsewhere: segment files, or stores, of which all segments are taken with labels and deletions. They are \
-copied into the store and checked front to back, their recipe must be that of the store, and all of them appear at once or none does. \
-A segment that the store has already is refused.";
+Copy segments from elsewhere into the store: segment files, or stores, of which all segments are \
+copied with labels and deletions. Every copy is checked completely, and its recipe must be that \
+of the store. All segments appear at once or none does. A segment that the store already has is \
+refused.";
 
 const IMPORT_HELP: &str = "\
 Examples:
   fpstore import part-*.fps -s pages.fps
   fpstore import other.fps/segment-0000000000000001.fps --label 2026-11
 
-Exit status: 0 done, 2 could not.";
+Exit status: 0 done, 2 error.";
 
-/// Take segments that were built elsewhere
+/// Copy segments from other stores into this one
 #[derive(Args, Debug)]
 #[command(long_about = IMPORT_ABOUT, after_help = IMPORT_HELP)]
 pub(super) struct ImportArgs {
@@ -29,33 +32,33 @@ pub(super) struct ImportArgs {
     sources: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// What they are called here; default: what they are called in their store
-    #[arg(long, value_name = "LABEL", default_value = "")]
+    /// The label of the segments here [default: their label in their store]
+    #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
 
 const EXPORT_ABOUT: &str = "\
-Copy segments to a new store in a directory of its own, with labels and deletions: the unit of distribution. 'import' takes it as \
-a whole; its segment files, where nothing is deleted of them, can also be shipped one by one.";
+Copy segments to a new store in a directory of its own, with labels and deletions. 'import' \
+reads the directory; it also reads single segment files, as long as they have no deletions.";
 
 const EXPORT_HELP: &str = "\
 Examples:
   fpstore export -o shipped.fps -s pages.fps
   fpstore export --segment 7 -o seven.fps
 
-Exit status: 0 done, 2 could not.";
+Exit status: 0 done, 2 error.";
 
 /// Copy segments to a new store
 #[derive(Args, Debug)]
 #[command(long_about = EXPORT_ABOUT, after_help = EXPORT_HELP)]
 pub(super) struct ExportArgs {
-    /// The directory to make
+    /// The directory of the new store
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Only the segment with this number, see 'info'
+    /// Copy only the segment with this number; see 'info'
     #[arg(long, value_name = "N")]
     segment: Option<u64>,
     #[command(flatten)]
@@ -65,42 +68,53 @@ pub(super) struct ExportArgs {
     quiet: bool,
 }
 
-pub(super) fn run_import(args: &ImportArgs) -> anyhow::Result<Verdict> {
+impl Run for ImportArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run_import(self)
+    }
+}
+
+fn run_import(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
     let options = WriterOptions::default().label(&args.label).compact(false);
     let mut writer = Writer::with_options(&args.store.store, options)?;
     let done = writer.import(&args.sources)?;
     if !args.quiet {
-        say!(
-            "fpstore: {}: {} taken, {}, {}",
+        message!(
+            "{}: {} imported, {}, {}",
             args.store.store.display(),
             counted(done.segments, "segment", "segments"),
             counted(done.fingerprints, "fingerprint", "fingerprints"),
             bytes(done.file_len),
         );
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
-pub(super) fn run_export(args: &ExportArgs) -> anyhow::Result<Verdict> {
+impl Run for ExportArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run_export(self)
+    }
+}
+
+fn run_export(args: &ExportArgs) -> anyhow::Result<ExitStatus> {
     let done = export(&args.store.open()?, &args.output, args.segment)?;
     if !args.quiet {
-        let mut out = super::output::stdout();
+        let mut out = stdout();
         for file in &done.files {
-            use std::io::Write;
             writeln!(out, "{}", file.display())?;
         }
-        std::io::Write::flush(&mut out)?;
-        say!(
-            "fpstore: {} copied, {}",
+        out.flush()?;
+        message!(
+            "{} copied, {}",
             counted(done.files.len() as u64, "segment", "segments"),
             bytes(done.file_len),
         );
         if done.with_deletions > 0 {
-            say!(
-                "fpstore: {} with deletions: import the directory, not single files, or compact first",
+            message!(
+                "{} with deletions: import the directory, not single files, or compact first",
                 counted(done.with_deletions, "segment", "segments"),
             );
         }
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

@@ -1,51 +1,62 @@
-//! `fpstore verify`: is the store sound, and does it answer as a scan would.
+//! `fpstore verify`: checks a store against its format, and its answers against a scan.
 
 use clap::Args;
 
+use super::command::{ExitStatus, Run, StoreArg};
 use super::output::counted;
-use super::{StoreArg, Verdict};
 
 const LONG_ABOUT: &str = "\
-Check every rule and every checksum of a store, that all tables of a segment hold the same set, and \
-that sample queries are answered as a scan of the store answers them.
+Check every rule and every checksum of a store, that all tables of a segment hold the same set, \
+and that sample queries get the answers of a scan.
 
-Reads the whole store. Exit status 0 if it is sound, 1 if it is damaged; each fault is printed with \
-its file and place.";
+Reads the whole store. Prints each fault with its file and place. Exit status: 0 sound, 1 \
+damaged, 2 error.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore verify -s pages.fps
+  fpstore verify --sample 1000";
 
 /// Check a store against every rule of its format, and sample queries against a scan
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = "Examples:\n  fpstore verify -s pages.fps\n  fpstore verify --sample 1000")]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct VerifyArgs {
     #[command(flatten)]
     store: StoreArg,
-    /// How many stored, flipped and random fingerprints to query and compare with a scan
+    /// The number of stored, flipped and random fingerprints to query and compare with a scan
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     sample: u64,
-    /// Say nothing of a sound store
+    /// Print nothing if the store is sound
     #[arg(short, long)]
     quiet: bool,
 }
 
-pub(super) fn run(args: &VerifyArgs) -> anyhow::Result<Verdict> {
+impl Run for VerifyArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     let report = fpstore::verify(&args.store.store, args.sample)?;
     for fault in &report.faults {
-        say!("fpstore: {fault}");
+        message!("{fault}");
     }
     let store = args.store.store.display();
     if !report.is_sound() {
         let count = counted(report.faults.len() as u64, "fault", "faults");
-        say!("fpstore: {store} is damaged: {count}; build it anew or restore a copy");
-        return Ok(Verdict::No);
+        message!("{store} is damaged: {count}; build it again or restore a copy");
+        return Ok(ExitStatus::Negative);
     }
     if !args.quiet {
-        say!(
-            "fpstore: {store} is sound: {}, {}, {}, {} answered as by a scan",
+        message!(
+            "{store} is sound: {}, {}, {}, {} answered like a scan",
             counted(report.segment_count, "segment", "segments"),
             counted(report.page_count, "page", "pages"),
             counted(report.value_count, "value", "values"),
             counted(report.sample_count, "sample", "samples"),
         );
     }
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }

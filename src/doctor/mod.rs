@@ -1,30 +1,27 @@
-//! The doctor: what a store or an input looks like, what is wrong with it, and what to do.
+//! The doctor: statistics of a store or an input, the problems that they show, and remedies.
 //!
-//! [`examine`] reads a store, a [`Gatherer`] takes the records of an input; both give
+//! [`profile()`] reads a store, a [`Collector`] takes the records of an input. Both give
 //! [`Statistics`], whose [`findings`](Statistics::findings) name each cause in a plain sentence
-//! with a remedy. [`page()`] draws all of it for a browser.
+//! with a remedy. [`page()`] draws all of it for a browser. Nothing here changes a store.
 
-mod bits;
-mod chance;
-mod examine;
+mod accumulator;
+mod by_chance;
+mod collector;
 mod findings;
-mod gather;
 mod page;
+mod profile;
 mod report;
-mod sample;
-mod size_class;
 mod statistics;
 mod table;
-mod tally;
 mod words;
 
-pub use chance::random_matches;
-pub use examine::examine;
+pub use crate::profile::SizeClass;
+pub use by_chance::random_matches;
+pub use collector::Collector;
 pub use findings::{Finding, FindingCode, Severity};
-pub use gather::Gatherer;
 pub use page::{PageOptions, page};
-pub use size_class::SizeClass;
+pub use profile::profile;
 pub use statistics::{
-    BitPair, BitStatistics, ChanceMatches, Counted, HeavyFingerprint, Sampling, Statistics,
+    BitPair, BitStatistics, Counted, ExpectedMatches, HeavyFingerprint, Sampling, Statistics,
 };
 pub use table::{GapClass, PrefixGroup, TableStatistics};

@@ -4,13 +4,13 @@ use std::fmt;
 
 use crate::doctor::statistics::{Counted, Statistics};
 use crate::doctor::table::TableStatistics;
-use crate::doctor::words::{grouped, percent, rounded};
+use fpstore_plot::numbers::{grouped, percent, rounded};
 
 /// The longest bar of a histogram, in characters.
 const BAR_MAX: f64 = 30.0;
 /// Tables of which single lines are shown.
 const TABLES_MAX: usize = 32;
-/// Distances for which matches by chance are shown.
+/// The greatest distance for which matches by chance are shown.
 const CHANCE_K_MAX: usize = 12;
 
 /// A report for people, of about one screen, findings first.
@@ -25,7 +25,7 @@ impl fmt::Display for Statistics {
                 heaviest(self, f)?;
             }
             tables(self, f)?;
-            chance(self, f)?;
+            by_chance(self, f)?;
         }
         Ok(())
     }
@@ -167,29 +167,29 @@ fn rounded_count(count: f64) -> String {
     grouped(count.round() as u64)
 }
 
-fn chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn by_chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "\nmatches by chance: by a random query, and by one with the same shares of ones")?;
     writeln!(f, "   k      random       alike")?;
-    for chance in statistics.chance.iter().take(CHANCE_K_MAX + 1) {
-        let (random, alike) = (rounded(chance.random), rounded(chance.alike));
-        writeln!(f, "  {:>2}  {random:>10}  {alike:>10}", chance.k)?;
+    for expected in statistics.by_chance.iter().take(CHANCE_K_MAX + 1) {
+        let (random, alike) = (rounded(expected.random), rounded(expected.alike));
+        writeln!(f, "  {:>2}  {random:>10}  {alike:>10}", expected.k)?;
     }
     writeln!(f, "{}", statistics.chance_sentence())
 }
 
 impl Statistics {
-    /// What to say where there is no finding.
+    /// The message where there is no finding.
     pub(super) fn all_clear(&self) -> &'static str {
-        match self.looked_at() {
-            0..32 => "nothing to report, but so few fingerprints tell little",
+        match self.counted_distinct() {
+            0..32 => "nothing to report, but there are too few fingerprints for most findings",
             _ => "nothing to report: no bit, table or fingerprint stands out",
         }
     }
 
-    /// What a random query finds by chance, in a sentence.
+    /// The matches expected by chance, in a sentence.
     pub(super) fn chance_sentence(&self) -> String {
         // The first distance at which it shows.
-        let seen = self.chance.iter().find(|at| at.random >= 0.1);
+        let seen = self.by_chance.iter().find(|at| at.random >= 0.1);
         let seen = seen.map_or(String::new(), |at| {
             let found = rounded(at.random);
             let n = grouped(self.fingerprint_count);
@@ -205,20 +205,20 @@ impl Statistics {
 
 #[cfg(test)]
 mod tests {
-    use crate::doctor::chance::matches_by_agreement;
+    use crate::doctor::accumulator::Accumulator;
+    use crate::doctor::by_chance::matches_by_agreement;
     use crate::doctor::statistics::{Counted, Statistics};
-    use crate::doctor::tally::Tally;
 
     fn of_random(fingerprint_count: u64) -> Statistics {
-        let mut statistics = Tally::new(0).finish(Counted::Ids, 3, 0);
+        let mut statistics = Accumulator::new(0).finish(Counted::Ids, 3, 0);
         let alike = matches_by_agreement(fingerprint_count, &[0.5; 64]);
         statistics.fingerprint_count = fingerprint_count;
-        statistics.chance = Statistics::chance_of(fingerprint_count, &alike);
+        statistics.by_chance = Statistics::expected_by_chance(fingerprint_count, &alike);
         statistics
     }
 
     #[test]
-    fn chance_is_told_in_a_sentence() {
+    fn matches_by_chance_are_put_into_a_sentence() {
         assert_eq!(
             of_random(1_000_000_000).chance_sentence(),
             "at k = 8 and 1 000 000 000 fingerprints a random query finds 0.28 by chance; up to \

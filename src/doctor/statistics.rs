@@ -1,35 +1,36 @@
-//! What is known of a store or an input, in numbers.
+//! The statistics of a store or an input.
 
-use crate::doctor::chance::random_matches;
-use crate::doctor::size_class::SizeClass;
+use crate::doctor::by_chance::random_matches;
 use crate::doctor::table::TableStatistics;
-use crate::fingerprint::Fingerprint;
-use crate::planner::{PlanRequest, Sample};
+use crate::plan::{PlanRequest, Sample};
+use crate::profile::SizeClass;
+use fpstore_base::Fingerprint;
 
-/// What is known of the fingerprints of a store or an input.
+/// Statistics of the fingerprints of a store or an input.
 ///
 /// Everything is exact, unless [`sampling`](Self::sampling) says that it is of a sample.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// What [`record_count`](Self::record_count) and the counts of single fingerprints count.
+    /// The records that [`record_count`](Self::record_count) and the counts of single fingerprints
+    /// count.
     pub counted: Counted,
     /// Distinct fingerprints; estimated if this is a sample.
     pub fingerprint_count: u64,
     /// Records over all fingerprints, always exact.
     pub record_count: u64,
-    /// Set if there were too many distinct fingerprints to hold them all.
+    /// The sample, if there were too many distinct fingerprints to hold them all.
     pub sampling: Option<Sampling>,
     /// The distance that the tables are meant for.
     pub tuned_k: u32,
     /// The bits, bit 63 first.
     pub bits: Vec<BitStatistics>,
-    /// How many even, independent bits would tell as many fingerprints apart as these do if
-    /// they were independent: the collision entropy of the shares of ones, at most 64. `None`
-    /// for fewer than two fingerprints.
+    /// The number of even bits that would carry the same information as these bits, taken as
+    /// independent: the collision entropy of the shares of ones, at most 64. `None` for fewer than
+    /// two fingerprints.
     pub effective_bits: Option<f64>,
-    /// Pairs of bits with a correlation that is strong and no chance, strongest first, ties by
-    /// descending bit. From at most 2^20 fingerprints.
+    /// Pairs of bits with a strong and significant correlation, strongest first, ties by descending
+    /// bit. From at most 2^20 fingerprints.
     pub correlated: Vec<BitPair>,
     /// The fingerprints with the most records, most first, ties by ascending fingerprint. At
     /// most ten, and none that has a single one.
@@ -38,8 +39,8 @@ pub struct Statistics {
     pub zero_count: u64,
     /// Records of the fingerprint of 64 ones, always exact.
     pub all_ones_count: u64,
-    /// Fingerprints that are deleted and stand in the tables still, until their segments are compacted: tables count
-    /// them, and nothing else here does.
+    /// Deleted fingerprints that stay in the tables until their segments are compacted. The
+    /// statistics of tables count them; nothing else here does.
     pub deleted_in_tables: u64,
     /// Fingerprints by their number of records; `total` sums the records.
     pub duplicates: Vec<SizeClass>,
@@ -51,15 +52,15 @@ pub struct Statistics {
     pub decimal_looking_count: u64,
     /// The least and the greatest fingerprint.
     pub range: Option<(Fingerprint, Fingerprint)>,
-    /// What a query finds by chance, for distances 0 to 64.
-    pub chance: Vec<ChanceMatches>,
+    /// The matches expected by chance, for distances 0 to 64.
+    pub by_chance: Vec<ExpectedMatches>,
     /// The tables of the store, or those that a store of the input would have.
     pub tables: Vec<TableStatistics>,
-    /// Fingerprints for the planner; `None` if there are too few to tell it anything.
+    /// A sample for the planner; `None` if there are too few fingerprints for one.
     pub scheme_sample: Option<Sample>,
 }
 
-/// What counts as a record.
+/// The things that count as records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Counted {
@@ -67,12 +68,12 @@ pub enum Counted {
     Records,
     /// The ids of a store; a fingerprint without one counts as one.
     Ids,
-    /// The fingerprints of a store without ids, which does not know how often each came.
+    /// The fingerprints of a store without ids, which does not know how often each occurred.
     Fingerprints,
 }
 
 impl Counted {
-    /// The noun for this many.
+    /// The noun for `count` of them.
     pub fn noun(self, count: u64) -> &'static str {
         match (self, count) {
             (Counted::Records, 1) => "record",
@@ -91,17 +92,17 @@ impl Counted {
 pub struct Sampling {
     /// Distinct fingerprints in the sample.
     pub fingerprint_count: u64,
-    /// One distinct fingerprint in so many is in the sample.
+    /// One distinct fingerprint in this number is in the sample.
     pub one_in: u64,
 }
 
-/// How often a bit is set.
+/// The share of ones in a bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BitStatistics {
     /// The bit, 63 the most significant.
     pub bit: u32,
-    /// The distinct fingerprints looked at in which it is 1.
+    /// The distinct fingerprints in which it is 1, among those counted.
     pub ones: u64,
     /// The share of ones among distinct fingerprints, 0 to 1; one half for none.
     pub share: f64,
@@ -109,7 +110,7 @@ pub struct BitStatistics {
     pub record_share: f64,
 }
 
-/// Two bits that are set together more or less often than chance would have it.
+/// Two bits that are set together more or less often than by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BitPair {
@@ -127,16 +128,16 @@ pub struct BitPair {
 pub struct HeavyFingerprint {
     /// The fingerprint.
     pub fingerprint: Fingerprint,
-    /// How many records it has.
+    /// The number of its records.
     pub count: u64,
     /// Whether the count is exact; otherwise it is estimated from a sample of the records.
     pub exact: bool,
 }
 
-/// What a query finds by chance within a distance, on average.
+/// The mean number of matches that a query finds by chance within a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ChanceMatches {
+pub struct ExpectedMatches {
     /// The distance.
     pub k: u32,
     /// By a random query, whatever is stored: n * (C(64,0) + ... + C(64,k)) / 2^64.
@@ -147,18 +148,18 @@ pub struct ChanceMatches {
 }
 
 impl Statistics {
-    /// The greatest distance at which a query like the stored fingerprints finds less than
-    /// one in a thousand by chance; `None` if even equal fingerprints are more.
+    /// The greatest distance at which fewer than one query in a thousand finds a match by chance;
+    /// `None` if there is none.
     pub fn distance_without_chance(&self) -> Option<u32> {
-        let few = |chance: &&ChanceMatches| chance.random.max(chance.alike) < 1e-3;
-        self.chance.iter().take_while(few).last().map(|chance| chance.k)
+        let few = |expected: &&ExpectedMatches| expected.random.max(expected.alike) < 1e-3;
+        self.by_chance.iter().take_while(few).last().map(|expected| expected.k)
     }
 
-    /// What to ask the planner for these fingerprints and this distance.
+    /// The request to the planner for these fingerprints and this distance.
     ///
     /// ```no_run
     /// let store = fpstore::Store::open("pages.fps")?;
-    /// let plan = fpstore::doctor::examine(&store)?.plan_request().plan()?;
+    /// let plan = fpstore::doctor::profile(&store)?.plan_request().plan()?;
     /// println!("{}", plan.chosen().name);
     /// # Ok::<(), fpstore::Error>(())
     /// ```
@@ -170,7 +171,7 @@ impl Statistics {
         }
     }
 
-    /// What to call a table: by its number, and by its segment where there are several.
+    /// The name of a table: its number, and its segment where there are several.
     pub(super) fn name_of(&self, table: &TableStatistics) -> String {
         let several = self.tables.iter().any(|other| other.segment != table.segment);
         match table.segment {
@@ -179,10 +180,13 @@ impl Statistics {
         }
     }
 
-    pub(super) fn chance_of(fingerprint_count: u64, alike: &[f64]) -> Vec<ChanceMatches> {
+    pub(super) fn expected_by_chance(
+        fingerprint_count: u64,
+        alike: &[f64],
+    ) -> Vec<ExpectedMatches> {
         let at = |(k, &alike): (u32, &f64)| {
             let random = random_matches(fingerprint_count, k);
-            ChanceMatches { k, random, alike }
+            ExpectedMatches { k, random, alike }
         };
         (0..=64).zip(alike).map(at).collect()
     }

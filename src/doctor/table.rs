@@ -1,38 +1,39 @@
-//! One table in numbers: prefix groups, what a probe meets, and gaps between neighbours.
+//! Statistics of one table: prefix groups, candidates of a probe, and gaps between neighbours.
 
+use crate::bits::mask::high_bits;
 use crate::bits::permutation::{Permutation, Permuted};
-use crate::doctor::size_class::{SizeClass, SizeCounts};
-use crate::fingerprint::Fingerprint;
+use crate::profile::{SizeClass, SizeCounts};
 use crate::section::TableIndex;
+use fpstore_base::Fingerprint;
 
-/// How many of the largest prefix groups are kept.
+/// The largest prefix groups that are kept.
 const LARGEST_MAX: usize = 10;
 
-/// One table in numbers.
+/// Statistics of one table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableStatistics {
     /// The number of the segment; `None` for tables that a store of this input would have.
     pub segment: Option<u64>,
-    /// Which table of it.
+    /// The table.
     pub table: TableIndex,
-    /// The bits that lead.
+    /// The leading bits, as a mask.
     pub mask: u64,
-    /// How many bits lead.
+    /// The number of leading bits.
     pub prefix_bits: u32,
-    /// Values that were looked at. Less than there are if the statistics are of a sample; then
-    /// [`scale`](Self::scale) is above 1 and groups and gaps are those of the sample.
+    /// Values that were counted. In statistics of a sample they are fewer than all; then
+    /// [`scale`](Self::scale) is above 1, and groups and gaps are those of the sample.
     pub value_count: u64,
-    /// How many values there are for each one looked at.
+    /// Values in all for each one that was counted.
     pub scale: f64,
     /// Prefix groups, the values that share all leading bits, by their number of values.
     pub groups: Vec<SizeClass>,
     /// The largest prefix groups, largest first, ties by ascending prefix.
     pub largest_groups: Vec<PrefixGroup>,
-    /// Other values that share their prefix with a stored one, on average: what a probe for a
-    /// fingerprint like the stored ones has to compare.
+    /// Other values that share their prefix with a stored one, on average: the candidates of a
+    /// probe for a fingerprint like the stored ones.
     pub candidates_per_probe: f64,
-    /// The same for as many random values.
+    /// The same for the same number of random values.
     pub uniform_candidates_per_probe: f64,
     /// Gaps between neighbouring permuted values by length, from the shortest that occurs to the
     /// longest.
@@ -45,7 +46,7 @@ pub struct TableStatistics {
 pub struct PrefixGroup {
     /// The shared bits in natural order; the others are 0.
     pub prefix: Fingerprint,
-    /// How many values were looked at that share them.
+    /// The values that share them, among those counted.
     pub count: u64,
 }
 
@@ -55,9 +56,9 @@ pub struct PrefixGroup {
 pub struct GapClass {
     /// The bits that the gap takes: it lies between 2^(bits - 1) and 2^bits - 1.
     pub bits: u32,
-    /// How many gaps have this length.
+    /// The number of gaps with this length.
     pub count: u64,
-    /// How many would among as many random values, on average.
+    /// The mean number among the same number of random values.
     pub uniform: f64,
 }
 
@@ -72,17 +73,17 @@ impl TableStatistics {
             - low.checked_sub(2).map_or(0.0, |n| poisson_up_to(others, n))
     }
 
-    /// The largest group as it is, or about as it is if this is a sample; `None` if the sample
-    /// is too small to tell.
+    /// The size of the largest group; an estimate if these are statistics of a sample, and `None`
+    /// if the sample is too small for one.
     pub fn largest_group_estimate(&self) -> Option<f64> {
-        /// What is counted in a sample must be counted this often to mean something.
+        /// The least count in a sample that means something.
         const SAMPLED_MIN: u64 = 50;
         let count = self.largest_groups.first()?.count;
         (self.scale <= 1.0 || count >= SAMPLED_MIN).then_some(count as f64 * self.scale)
     }
 }
 
-/// The chance of at most `most` where `mean` are expected, by Poisson's law.
+/// The probability of at most `most` where `mean` are expected, by Poisson's law.
 fn poisson_up_to(mean: f64, most: u64) -> f64 {
     if mean > 500.0 {
         // The terms would vanish one by one; the normal law is near enough for a plot.
@@ -98,25 +99,25 @@ fn poisson_up_to(mean: f64, most: u64) -> f64 {
     sum.min(1.0)
 }
 
-/// Takes the values of a table in ascending order.
+/// Counts over the values of a table, which come in ascending order.
 #[derive(Debug)]
-pub(super) struct TableTally {
+pub(super) struct TableAccumulator {
     permutation: Permutation,
     shift: u32,
     group_len: u64,
     before: Option<u64>,
     value_count: u64,
     groups: SizeCounts,
-    /// Ascending by count, then descending by prefix, so that the first is the first to go.
+    /// Ascending by count, then descending by prefix: the first is the next to be dropped.
     largest: Vec<(u64, std::cmp::Reverse<u64>)>,
     /// Ordered pairs of values that share their prefix.
     pairs: f64,
     gaps: [u64; 65],
 }
 
-impl TableTally {
+impl TableAccumulator {
     pub(super) fn new(permutation: Permutation) -> Self {
-        TableTally {
+        TableAccumulator {
             shift: 64 - permutation.prefix_bits(),
             permutation,
             group_len: 0,
@@ -157,7 +158,7 @@ impl TableTally {
         }
     }
 
-    /// `scale` is how many values there are for each that was pushed.
+    /// `scale` is the number of values in all for each that was pushed.
     pub(super) fn finish(
         mut self,
         segment: Option<u64>,
@@ -179,7 +180,7 @@ impl TableTally {
         TableStatistics {
             segment,
             table,
-            mask: self.permutation.invert(Permuted(prefix_ones(prefix_bits))).value(),
+            mask: self.permutation.invert(Permuted(high_bits(prefix_bits))).value(),
             prefix_bits,
             value_count: n,
             scale,
@@ -190,10 +191,6 @@ impl TableTally {
             gaps: gap_classes(&self.gaps, n),
         }
     }
-}
-
-fn prefix_ones(prefix_bits: u32) -> u64 {
-    u64::MAX.checked_shl(64 - prefix_bits).unwrap_or(0)
 }
 
 /// Random values leave exponential gaps with a mean of 2^64 / n.
@@ -220,9 +217,9 @@ mod tests {
         let permutation = Permutation::new(mask);
         values.iter_mut().for_each(|v| *v = permutation.apply(Fingerprint::new(*v)).0);
         values.sort_unstable();
-        let mut tally = TableTally::new(permutation);
-        values.into_iter().for_each(|value| tally.push(value));
-        tally.finish(None, TableIndex(0), 1.0)
+        let mut accumulator = TableAccumulator::new(permutation);
+        values.into_iter().for_each(|value| accumulator.push(value));
+        accumulator.finish(None, TableIndex(0), 1.0)
     }
 
     #[test]
@@ -243,7 +240,7 @@ mod tests {
     #[test]
     fn shares_of_random_groups_add_up() {
         for prefix_bits in [4, 10, 32, 64] {
-            let mask = prefix_ones(prefix_bits);
+            let mask = high_bits(prefix_bits);
             let values = (0..20_000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let table = table_of(values.collect(), mask);
             let classes = (0..16).map(|c| (if c == 0 { 1 } else { (1 << (c - 1)) + 1 }, 1 << c));

@@ -1,23 +1,27 @@
-//! Deletion files: which fingerprints of a segment are gone, and which of their ids.
+//! Deletion files: which fingerprints of a segment are deleted, and which single ids of others.
+//!
+//! A reader checks every hit against [`Deletions`]; a writer collects more in a [`DeletionSet`].
+//! Ranks are those of the first table, in which the ids stand, too. The segment file itself never
+//! changes.
 
-#[cfg(feature = "build")]
 use std::collections::BTreeSet;
-#[cfg(feature = "build")]
 use std::ops::Range;
 
-#[cfg(feature = "build")]
-use crate::bytes::{put_u16, put_u32, put_u64};
-use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
-use crate::checksum::crc32;
+use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::checksum::{Digest, crc32};
 use crate::error::Fault;
 use crate::section::Rank;
 use crate::varint;
 
 /// The first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPD\r\n\x1a\n";
-/// The only version so far.
-pub(crate) const VERSION: u16 = 1;
-const FIXED_LEN: usize = 40;
+/// The version that this release reads and writes.
+pub(crate) const VERSION: u16 = 2;
+const FIXED_LEN: usize = 56;
+/// Where the counts stand.
+const ENTRY_COUNT_AT: usize = 32;
+const FINGERPRINT_COUNT_AT: usize = 40;
+const ID_COUNT_AT: usize = 48;
 const CRC_LEN: usize = 4;
 
 /// The name of deletion file `number` in the directory of the store.
@@ -26,28 +30,26 @@ pub(crate) fn file_name(number: u64) -> String {
 }
 
 /// The number of the deletion file that has this name.
-#[cfg(feature = "build")]
 pub(crate) fn file_number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("deletion-")?.strip_suffix(".fpd")?;
     let number = u64::from_str_radix(digits, 16).ok()?;
     (file_name(number) == name).then_some(number)
 }
 
-/// The most bytes of a deletion file of so many fingerprints and single ids, so that a reader knows what to
-/// refuse before reading.
+/// The most bytes of a deletion file with these counts: a reader refuses a longer one unread.
 pub(crate) fn len_max(fingerprint_count: u64, id_count: u64) -> u64 {
     let varints = fingerprint_count.saturating_add(id_count).saturating_mul(3);
     varints.saturating_mul(varint::LEN_MAX as u64).saturating_add((FIXED_LEN + CRC_LEN) as u64)
 }
 
-/// What was deleted of a segment, by rank in its first table.
+/// The deleted records of a segment, by rank in its first table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deletions {
-    /// Fingerprints that are gone, ascending.
-    gone: Vec<u64>,
-    /// Single ids that are gone, as rank and position, of fingerprints that are still there; ascending.
+    /// The ranks of deleted fingerprints, ascending.
+    fingerprints: Vec<u64>,
+    /// Single deleted ids of live fingerprints, as rank and position, ascending.
     ids: Vec<(u64, u64)>,
-    /// Ids that are gone, those of the fingerprints that are gone included.
+    /// Deleted ids, those of deleted fingerprints included.
     id_count: u64,
 }
 
@@ -59,51 +61,51 @@ pub(crate) enum DeletionFault {
 }
 
 impl Deletions {
-    /// Whether the fingerprint at a rank is gone.
+    /// Whether the fingerprint at `rank` is deleted.
     #[inline]
     pub(crate) fn has(&self, rank: Rank) -> bool {
-        self.gone.binary_search(&rank.0).is_ok()
+        self.fingerprints.binary_search(&rank.0).is_ok()
     }
 
-    /// The ranks within a range that are gone, ascending.
-    #[cfg(feature = "build")]
-    pub(crate) fn gone_in(&self, ranks: Range<u64>) -> &[u64] {
-        let start = self.gone.partition_point(|&rank| rank < ranks.start);
-        let rest = self.gone.get(start..).unwrap_or_default();
+    /// The deleted fingerprints with a rank in `ranks`, ascending.
+    pub(crate) fn fingerprints_in(&self, ranks: Range<u64>) -> &[u64] {
+        let start = self.fingerprints.partition_point(|&rank| rank < ranks.start);
+        let rest = self.fingerprints.get(start..).unwrap_or_default();
         rest.get(..rest.partition_point(|&rank| rank < ranks.end)).unwrap_or_default()
     }
 
-    /// The single ids of the fingerprint at a rank that are gone, by ascending position.
+    /// The single deleted ids of the fingerprint at `rank`, by ascending position.
     pub(crate) fn ids_of(&self, rank: Rank) -> &[(u64, u64)] {
         let start = self.ids.partition_point(|&(of, _)| of < rank.0);
         let rest = self.ids.get(start..).unwrap_or_default();
         rest.get(..rest.partition_point(|&(of, _)| of == rank.0)).unwrap_or_default()
     }
 
-    /// The ranks that are gone, ascending.
-    pub(crate) fn gone(&self) -> &[u64] {
-        &self.gone
+    /// The ranks of deleted fingerprints, ascending.
+    pub(crate) fn fingerprints(&self) -> &[u64] {
+        &self.fingerprints
     }
 
-    /// The single ids that are gone, ascending.
+    /// The single deleted ids of live fingerprints, as rank and position, ascending.
     pub(crate) fn single_ids(&self) -> &[(u64, u64)] {
         &self.ids
     }
 
-    /// Fingerprints that are gone.
+    /// Deleted fingerprints.
     pub(crate) fn fingerprint_count(&self) -> u64 {
-        self.gone.len() as u64
+        self.fingerprints.len() as u64
     }
 
-    /// Ids that are gone, with those of fingerprints that are gone.
+    /// Deleted ids, those of deleted fingerprints included.
     pub(crate) fn id_count(&self) -> u64 {
         self.id_count
     }
 
-    /// Reads and checks a whole deletion file of a segment whose header has this CRC and so many fingerprints.
+    /// Reads and checks a whole deletion file of the segment with digest `segment`, which holds
+    /// `fingerprint_count` fingerprints.
     pub(crate) fn read(
         bytes: &[u8],
-        header_crc: u32,
+        segment: Digest,
         fingerprint_count: u64,
     ) -> Result<Self, DeletionFault> {
         let at = |offset: usize, fault| DeletionFault::Fault { offset: offset as u64, fault };
@@ -127,16 +129,17 @@ impl Deletions {
         if found != expected {
             return Err(at(body.len(), Fault::Checksum { found, expected }));
         }
-        if u16_at(body, 10) != Some(0) {
+        if slice_at(body, 10, 6) != Some(&[0; 6]) {
             return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
         }
-        let of_segment = u32_at(body, 12).ok_or_else(|| short(FIXED_LEN))?;
-        if of_segment != header_crc {
-            let detail = format!("of the segment {of_segment:08x}, not {header_crc:08x}");
-            return Err(at(12, Fault::rule(26, detail)));
+        let of_segment = Digest::read(body, 16).ok_or_else(|| short(FIXED_LEN))?;
+        if of_segment != segment {
+            let detail = format!("of the segment {of_segment}, not {segment}");
+            return Err(at(16, Fault::rule(26, detail)));
         }
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(FIXED_LEN));
-        let (entry_count, gone_count, id_count) = (field(16)?, field(24)?, field(32)?);
+        let (entry_count, deleted_count) = (field(ENTRY_COUNT_AT)?, field(FINGERPRINT_COUNT_AT)?);
+        let id_count = field(ID_COUNT_AT)?;
         let mut deletions = Deletions { id_count, ..Deletions::default() };
         let mut rest = body.get(FIXED_LEN..).unwrap_or_default();
         let mut place = FIXED_LEN;
@@ -158,7 +161,7 @@ impl Deletions {
             least_rank = rank + 1;
             let position_count = next(&mut place)?;
             if position_count == 0 {
-                deletions.gone.push(rank);
+                deletions.fingerprints.push(rank);
             }
             let mut least = 0;
             for _ in 0..position_count {
@@ -170,25 +173,24 @@ impl Deletions {
         if place != body.len() {
             return Err(at(place, Fault::rule(26, "bytes after the last entry")));
         }
-        let found = deletions.gone.len() as u64;
-        if found != gone_count {
-            let detail = format!("{found} fingerprints, {gone_count} expected");
-            return Err(at(24, Fault::rule(26, detail)));
+        let found = deletions.fingerprint_count();
+        if found != deleted_count {
+            let detail = format!("{found} fingerprints, {deleted_count} expected");
+            return Err(at(FINGERPRINT_COUNT_AT, Fault::rule(26, detail)));
         }
         Ok(deletions)
     }
 
-    /// The whole file, for a segment whose header has this CRC.
-    #[cfg(feature = "build")]
-    pub(crate) fn encode(&self, header_crc: u32) -> Vec<u8> {
-        let gone = self.gone.iter().map(|&rank| (rank, [].as_slice()));
+    /// The whole file, for the segment with digest `segment`.
+    pub(crate) fn encode(&self, segment: Digest) -> Vec<u8> {
+        let whole = self.fingerprints.iter().map(|&rank| (rank, [].as_slice()));
         let single = self.ids.chunk_by(|a, b| a.0 == b.0);
         let single = single.filter_map(|ids| ids.first().map(|&(rank, _)| (rank, ids)));
-        let entries: Vec<(u64, &[(u64, u64)])> = merged(gone, single);
+        let entries: Vec<(u64, &[(u64, u64)])> = merged(whole, single);
         let mut out = MAGIC.to_vec();
         put_u16(&mut out, VERSION);
-        put_u16(&mut out, 0);
-        put_u32(&mut out, header_crc);
+        out.extend([0; 6]);
+        segment.put(&mut out);
         put_u64(&mut out, entries.len() as u64);
         put_u64(&mut out, self.fingerprint_count());
         put_u64(&mut out, self.id_count);
@@ -209,67 +211,68 @@ impl Deletions {
     }
 }
 
-/// Deletions being put together: those that are there, and new ones.
-#[cfg(feature = "build")]
+/// Deletions being collected: those of the segment's deletion file, and new ones.
 #[derive(Debug)]
 pub(crate) struct DeletionSet<'a> {
     before: Option<&'a Deletions>,
-    gone: BTreeSet<u64>,
+    fingerprints: BTreeSet<u64>,
     ids: BTreeSet<(u64, u64)>,
-    /// New ids that are gone, with those of fingerprints.
+    /// New deleted ids, those of deleted fingerprints included.
     id_count: u64,
 }
 
-#[cfg(feature = "build")]
 impl<'a> DeletionSet<'a> {
-    /// Begins with what is deleted.
+    /// Begins with the deletions of the segment so far.
     pub(crate) fn of(before: Option<&'a Deletions>) -> Self {
-        DeletionSet { before, gone: BTreeSet::new(), ids: BTreeSet::new(), id_count: 0 }
+        DeletionSet { before, fingerprints: BTreeSet::new(), ids: BTreeSet::new(), id_count: 0 }
     }
 
-    /// Whether the fingerprint at a rank is gone.
+    /// Whether the fingerprint at `rank` is deleted.
     pub(crate) fn has(&self, rank: Rank) -> bool {
-        self.before.is_some_and(|before| before.has(rank)) || self.gone.contains(&rank.0)
+        self.before.is_some_and(|before| before.has(rank)) || self.fingerprints.contains(&rank.0)
     }
 
-    /// Whether a single id is gone.
+    /// Whether the id at a position of the fingerprint at `rank` is deleted by itself.
     pub(crate) fn has_id(&self, rank: Rank, position: u64) -> bool {
         let id = (rank.0, position);
         let before = self.before.map_or([].as_slice(), |before| before.ids_of(rank));
         before.binary_search(&id).is_ok() || self.ids.contains(&id)
     }
 
-    /// How many single ids of a fingerprint are gone.
+    /// How many single ids of the fingerprint at `rank` are deleted.
     pub(crate) fn id_count_of(&self, rank: Rank) -> u64 {
         let before = self.before.map_or(0, |before| before.ids_of(rank).len());
         (before + self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).count()) as u64
     }
 
-    /// Deletes a fingerprint that is there and has `ids` ids left.
+    /// Deletes a live fingerprint that has `ids` live ids.
     pub(crate) fn delete(&mut self, rank: Rank, ids: u64) {
-        self.gone.insert(rank.0);
+        self.fingerprints.insert(rank.0);
         self.id_count += ids;
     }
 
-    /// Deletes one id of a fingerprint that keeps others.
+    /// Deletes one id of a fingerprint that keeps at least one other.
     pub(crate) fn delete_id(&mut self, rank: Rank, position: u64) {
         self.ids.insert((rank.0, position));
         self.id_count += 1;
     }
 
-    /// All deletions, if any is new.
+    /// All deletions, or `None` if none is new.
     pub(crate) fn finish(self) -> Option<Deletions> {
-        if self.gone.is_empty() && self.ids.is_empty() {
+        if self.fingerprints.is_empty() && self.ids.is_empty() {
             return None;
         }
         let none = Deletions::default();
         let before = self.before.unwrap_or(&none);
-        let is_there = |id: &(u64, u64)| !self.gone.contains(&id.0);
+        let is_single = |id: &(u64, u64)| !self.fingerprints.contains(&id.0);
         Some(Deletions {
-            gone: merged(before.gone.iter().copied(), self.gone.iter().copied()),
+            fingerprints: merged(
+                before.fingerprints.iter().copied(),
+                self.fingerprints.iter().copied(),
+            ),
             ids: merged(
-                before.ids.iter().copied().filter(is_there),
-                self.ids.iter().copied().filter(is_there),
+                before.ids.iter().copied().filter(is_single),
+                self.ids.iter().copied().filter(is_single),
             ),
             id_count: before.id_count + self.id_count,
         })
@@ -277,7 +280,6 @@ impl<'a> DeletionSet<'a> {
 }
 
 /// Two ascending sequences as one.
-#[cfg(feature = "build")]
 fn merged<T: Ord>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> Vec<T> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(|| match (one.peek(), other.peek()) {
@@ -288,9 +290,13 @@ fn merged<T: Ord>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) 
     .collect()
 }
 
-#[cfg(all(test, feature = "build"))]
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    fn segment() -> Digest {
+        Digest::of(b"a segment")
+    }
 
     fn sample() -> Deletions {
         let mut set = DeletionSet::of(None);
@@ -316,16 +322,16 @@ mod tests {
     #[test]
     fn deletions_come_back() {
         let sample = sample();
-        assert_eq!(sample.gone, [0, 5, 8, 9, 300]);
+        assert_eq!(sample.fingerprints, [0, 5, 8, 9, 300]);
         assert_eq!(sample.ids, [(3, 0), (3, 700)]);
         assert_eq!(sample.id_count(), 12);
-        assert_eq!(Deletions::read(&sample.encode(7), 7, 301), Ok(sample.clone()));
-        assert_eq!(sample.gone_in(1..9), [5, 8]);
+        assert_eq!(Deletions::read(&sample.encode(segment()), segment(), 301), Ok(sample.clone()));
+        assert_eq!(sample.fingerprints_in(1..9), [5, 8]);
         assert_eq!(sample.ids_of(Rank(3)).len(), 2);
         assert!(sample.ids_of(Rank(9)).is_empty());
         assert!(sample.has(Rank(300)) && !sample.has(Rank(3)));
         assert_eq!(DeletionSet::of(Some(&sample)).finish(), None);
-        assert!(sample.encode(7).len() as u64 <= len_max(5, 2));
+        assert!(sample.encode(segment()).len() as u64 <= len_max(5, 2));
     }
 
     /// The example of format-spec.md, section 3.1.
@@ -335,23 +341,23 @@ mod tests {
         set.delete_id(Rank(3), 0);
         set.delete_id(Rank(3), 2);
         set.delete(Rank(5), 1);
-        let bytes = set.finish().unwrap().encode(7);
+        let bytes = set.finish().unwrap().encode(segment());
         assert_eq!(bytes[FIXED_LEN..bytes.len() - CRC_LEN], [3, 2, 0, 1, 1, 0]);
     }
 
     #[test]
     fn any_changed_byte_and_any_cut_is_refused() {
-        let whole = sample().encode(7);
-        assert!(Deletions::read(&whole, 7, 301).is_ok());
-        assert!(Deletions::read(&whole, 7, 300).is_err());
-        assert!(Deletions::read(&whole, 8, 301).is_err());
+        let whole = sample().encode(segment());
+        assert!(Deletions::read(&whole, segment(), 301).is_ok());
+        assert!(Deletions::read(&whole, segment(), 300).is_err());
+        assert!(Deletions::read(&whole, Digest::of(b"another"), 301).is_err());
         for at in 0..whole.len() {
             for flip in [1, 0x80, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[at] ^= flip;
-                assert!(Deletions::read(&bytes, 7, 301).is_err(), "byte {at} ^ {flip:#x}");
+                assert!(Deletions::read(&bytes, segment(), 301).is_err(), "byte {at} ^ {flip:#x}");
             }
-            assert!(Deletions::read(&whole[..at], 7, 301).is_err(), "cut at {at}");
+            assert!(Deletions::read(&whole[..at], segment(), 301).is_err(), "cut at {at}");
         }
     }
 
@@ -363,14 +369,14 @@ mod tests {
             bytes[end..].copy_from_slice(&crc);
             bytes
         };
-        for at in [16, 24] {
-            let mut bytes = sample().encode(7);
+        for at in [ENTRY_COUNT_AT, FINGERPRINT_COUNT_AT] {
+            let mut bytes = sample().encode(segment());
             bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
-            assert!(Deletions::read(&fix(bytes), 7, 301).is_err());
+            assert!(Deletions::read(&fix(bytes), segment(), 301).is_err());
         }
-        let mut bytes = sample().encode(7);
+        let mut bytes = sample().encode(segment());
         bytes.insert(bytes.len() - CRC_LEN, 0);
-        assert!(Deletions::read(&fix(bytes), 7, 301).is_err());
+        assert!(Deletions::read(&fix(bytes), segment(), 301).is_err());
     }
 
     #[test]

@@ -1,8 +1,6 @@
-//! The section directory: what lies where in a segment.
+//! The section directory: where the sections of a segment lie.
 
-#[cfg(feature = "build")]
-use crate::bytes::{put_u16, put_u32, put_u64};
-use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::checksum::PAGE_LEN;
 use crate::error::Fault;
 use crate::section::{Section, TableIndex};
@@ -35,7 +33,7 @@ pub(crate) fn expected_sections(table_count: u16, has_ids: bool) -> Vec<Section>
             Section::PrefixIndex(table),
             Section::Tails(table),
             Section::Heads(table),
-            Section::WideLines(table),
+            Section::OverflowEntries(table),
         ]);
     }
     if has_ids {
@@ -53,7 +51,7 @@ pub(crate) fn kind_tag(section: Section) -> u16 {
         Section::PrefixIndex(_) => 2,
         Section::Tails(_) => 3,
         Section::Heads(_) => 4,
-        Section::WideLines(_) => 5,
+        Section::OverflowEntries(_) => 5,
         Section::IdGroups => 6,
         Section::IdRecords => 7,
         Section::Checksums => 8,
@@ -119,7 +117,6 @@ fn read_entry(
 }
 
 /// Appends the directory.
-#[cfg(feature = "build")]
 pub(crate) fn write(places: &[SectionPlace], out: &mut Vec<u8>) {
     for place in places {
         put_u16(out, kind_tag(place.section));

@@ -1,25 +1,27 @@
-//! The header of a segment: what it holds, its tables, and where everything lies.
+//! The header of a segment: its counts, its tables, and where its sections lie.
+//!
+//! Opening a segment reads the header and checks it whole; writing one encodes it last, once all
+//! lengths are known. Nothing here touches the sections themselves.
 
 use crate::bits::packing;
-#[cfg(feature = "build")]
-use crate::bytes::{put_u16, put_u32, put_u64};
-use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
-use crate::checksum::{PAGE_LEN, SetSum, crc32};
+use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::checksum::{Digest, PAGE_LEN, SetSum, crc32};
 use crate::error::Fault;
+use crate::format::codec::HeadCodec;
 use crate::format::directory::{self, SectionPlace};
-use crate::format::{heads, prefix_index};
-use crate::id::IdKind;
+use crate::format::prefix_index;
 use crate::scheme::{Scheme, fault_of_masks};
 use crate::section::Section;
+use fpstore_base::IdKind;
 
 /// The first eight bytes of a segment: like PNG's, they show a transfer that changed
 /// line ends or lost the high bit.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPS\r\n\x1a\n";
 /// The format versions that this release reads and the one it writes.
-pub(crate) const VERSION_OLDEST: u16 = 1;
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION_OLDEST: u16 = 2;
+pub(crate) const VERSION: u16 = 2;
 
-const FIXED_LEN: usize = 64;
+const FIXED_LEN: usize = 80;
 const TABLE_LEN: usize = 16;
 const CRC_LEN: usize = 4;
 
@@ -32,9 +34,11 @@ pub(crate) const ID_COUNT_MAX: u64 = 1 << 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableDescriptor {
     pub(crate) mask: u64,
+    /// How the heads are coded.
+    pub(crate) codec: HeadCodec,
     /// The low bits of each value, stored verbatim.
     pub(crate) tail_bits: u32,
-    /// The leading bits that name a block.
+    /// The number of leading bits, which name a block.
     pub(crate) block_bits: u32,
 }
 
@@ -44,7 +48,7 @@ impl TableDescriptor {
         64 - self.tail_bits
     }
 
-    /// How many blocks there are, empty ones counted.
+    /// The number of blocks, empty ones included.
     pub(crate) fn block_count(&self) -> u64 {
         1 << self.block_bits
     }
@@ -55,7 +59,7 @@ impl TableDescriptor {
     }
 }
 
-/// Everything that is known of a segment without touching its data.
+/// The header of a segment, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) header_len: u64,
@@ -67,9 +71,12 @@ pub(crate) struct Header {
     pub(crate) id_len: u32,
     pub(crate) tuned_k: u32,
     pub(crate) set_sum: SetSum,
+    /// The digest of the checksums section, and so of every page.
+    pub(crate) content_digest: Digest,
     pub(crate) tables: Vec<TableDescriptor>,
     pub(crate) places: Vec<SectionPlace>,
-    pub(crate) crc: u32,
+    /// The digest of the header area itself; a manifest names the segment by it.
+    pub(crate) digest: Digest,
 }
 
 /// A fault with its place in the header.
@@ -88,7 +95,7 @@ impl From<Fault> for HeaderFault {
     }
 }
 
-/// The length of the header area for so many tables: whole pages, with room for the CRC.
+/// The length of the header area: whole pages, with room for the CRC.
 fn header_len(table_count: usize, section_count: usize) -> usize {
     let used = FIXED_LEN + table_count * TABLE_LEN + section_count * directory::ENTRY_LEN;
     (used + CRC_LEN).next_multiple_of(PAGE_LEN)
@@ -115,7 +122,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
         return Err(at(16, Fault::rule(3, detail)));
     }
     let area = usize::try_from(header_len_found).ok().and_then(|len| slice_at(bytes, 0, len));
-    let Some((body, stored)) = area.and_then(|area| area.split_last_chunk::<CRC_LEN>()) else {
+    let parts = area.and_then(|area| Some((area, area.split_last_chunk::<CRC_LEN>()?)));
+    let Some((area, (body, stored))) = parts else {
         let detail = format!("header of {header_len_found} bytes in a file of {actual_len}");
         return Err(at(12, Fault::rule(6, detail)));
     };
@@ -123,15 +131,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
     if found != crc {
         return Err(at(body.len(), Fault::Checksum { found, expected: crc }));
     }
-    read_checked(body, header_len_found, file_len, crc)
+    read_checked(body, header_len_found, file_len, Digest::of(area))
 }
 
-/// What remains once the checksum holds.
+/// Reads the fields of a header whose checksum is right.
 fn read_checked(
     body: &[u8],
     header_len_found: u32,
     file_len: u64,
-    crc: u32,
+    digest: Digest,
 ) -> Result<Header, Placed> {
     let at = |offset: usize, fault: Fault| (offset as u64, HeaderFault::Fault(fault));
     let short = || at(0, Fault::Truncated { needed: FIXED_LEN as u64, found: body.len() as u64 });
@@ -142,6 +150,7 @@ fn read_checked(
     let table_count = u16_at(body, 44).ok_or_else(short)?;
     let section_count = u16_at(body, 46).ok_or_else(short)?;
     let set_sum = SetSum::read(body, 48).ok_or_else(short)?;
+    let content_digest = Digest::read(body, 64).ok_or_else(short)?;
     for (offset, clear) in [(10, u16_at(body, 10) == Some(0)), (43, reserved == 0)] {
         if !clear {
             return Err(at(offset, Fault::rule(5, "reserved bytes not zero")));
@@ -190,9 +199,10 @@ fn read_checked(
         id_len: id_len.into(),
         tuned_k: tuned_k.into(),
         set_sum,
+        content_digest,
         tables,
         places,
-        crc,
+        digest,
     };
     match header.fault_of_lengths() {
         Some(fault) => Err(at(start, fault)),
@@ -210,9 +220,12 @@ fn read_tables(body: &[u8], table_count: u16) -> Result<Vec<TableDescriptor>, Pl
         let [codec, tail_bits, block_bits, reserved @ ..] = *slice_at(body, start + 8, 8)
             .and_then(|rest| rest.first_chunk::<8>())
             .ok_or_else(short)?;
-        if codec != heads::CODEC_VARINT {
-            return Err(at(8, Fault::rule(8, format!("head codec {codec}, expected 1"))));
-        }
+        let Some(codec) = HeadCodec::from_tag(codec) else {
+            return Err(at(
+                8,
+                Fault::rule(8, format!("head codec {codec}, expected {}", HeadCodec::TAGS)),
+            ));
+        };
         let (tail_bits, block_bits) = (u32::from(tail_bits), u32::from(block_bits));
         if tail_bits > packing::WIDTH_MAX
             || block_bits > prefix_index::BLOCK_BITS_MAX
@@ -224,7 +237,7 @@ fn read_tables(body: &[u8], table_count: u16) -> Result<Vec<TableDescriptor>, Pl
         if reserved != [0; 5] {
             return Err(at(11, Fault::rule(5, "reserved bytes not zero")));
         }
-        tables.push(TableDescriptor { mask, tail_bits, block_bits });
+        tables.push(TableDescriptor { mask, codec, tail_bits, block_bits });
     }
     let masks: Vec<u64> = tables.iter().map(|table| table.mask).collect();
     match fault_of_masks(&masks) {
@@ -250,10 +263,12 @@ impl Header {
                 (Section::Checksums, _) => {
                     Some((place.offset - self.header_len) / PAGE_LEN as u64 * 4)
                 }
-                (Section::WideLines(_), _) => {
-                    Some(place.len.next_multiple_of(prefix_index::WIDE_LINE_LEN))
+                (Section::OverflowEntries(_), _) => {
+                    Some(place.len.next_multiple_of(prefix_index::OVERFLOW_ENTRY_LEN))
                 }
-                (Section::Recipe, _) => Some(place.len.clamp(1, crate::Recipe::TEXT_LEN_MAX)),
+                (Section::Recipe, _) => {
+                    Some(place.len.clamp(1, fpstore_base::Recipe::TEXT_LEN_MAX))
+                }
                 _ => None,
             }?;
             let detail =
@@ -267,8 +282,7 @@ impl Header {
         self.places.iter().find(|place| place.section == section)
     }
 
-    /// Lays out sections with these lengths after a header of the length that they need.
-    #[cfg(feature = "build")]
+    /// The length of the header area of a segment with `table_count` tables.
     #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn len_for(table_count: usize, has_ids: bool) -> u64 {
         let table_count_u16 = u16::try_from(table_count).expect("at most 256 tables");
@@ -277,7 +291,6 @@ impl Header {
     }
 
     /// The header area, CRC included.
-    #[cfg(feature = "build")]
     #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let small = |count: usize| u16::try_from(count).expect("tables and sections are few");
@@ -298,9 +311,10 @@ impl Header {
         put_u16(&mut out, small(self.tables.len()));
         put_u16(&mut out, small(self.places.len()));
         self.set_sum.put(&mut out);
+        self.content_digest.put(&mut out);
         for table in &self.tables {
             put_u64(&mut out, table.mask);
-            out.extend([heads::CODEC_VARINT, byte(table.tail_bits), byte(table.block_bits)]);
+            out.extend([table.codec.tag(), byte(table.tail_bits), byte(table.block_bits)]);
             out.extend([0; 5]);
         }
         directory::write(&self.places, &mut out);

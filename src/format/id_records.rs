@@ -1,20 +1,17 @@
-//! Id records: the ids of each fingerprint, in the order of the first table.
+//! Id records: the ids of each fingerprint, in the order of the first table. Segments are read
+//! here; `segment::write` encodes them.
 
-#[cfg(feature = "build")]
-use crate::bytes::put_u64;
-#[cfg(feature = "build")]
-use crate::disk::{ScratchFolder, Spool};
 use crate::error::Fault;
-use crate::id::{IdKind, IdRef};
 use crate::section::Rank;
 use crate::varint;
+use fpstore_base::{IdKind, IdRef};
 
-/// Fingerprints whose records share one entry of the id groups section.
+/// The number of fingerprints whose records share one entry of the id groups section.
 pub(crate) const GROUP_LEN: u64 = 32;
-/// Bytes of an entry: where the records of the group start.
+/// Bytes of an entry, the offset of the first record of the group.
 pub(crate) const GROUP_ENTRY_LEN: u64 = 8;
 
-/// Two varints: no more is needed to know how long a record is.
+/// Two varints, from which the length of a record follows.
 pub(crate) const PREFIX_LEN_MAX: u64 = 2 * varint::LEN_MAX as u64;
 
 /// The bytes of the id groups section: one entry a group, and one for the end.
@@ -22,13 +19,13 @@ pub(crate) fn groups_len(fingerprint_count: u64) -> u64 {
     (fingerprint_count.div_ceil(GROUP_LEN) + 1) * GROUP_ENTRY_LEN
 }
 
-/// Where the entry of a fingerprint's group starts in its section, and how many records of
-/// the group come before the fingerprint's own.
+/// The offset of the entry of a fingerprint's group, and the number of records in the group before
+/// that of the fingerprint.
 pub(crate) fn group_of(rank: Rank) -> (u64, u64) {
     (rank.0 / GROUP_LEN * GROUP_ENTRY_LEN, rank.0 % GROUP_LEN)
 }
 
-/// How ids are stored in a segment.
+/// The encoding of the ids of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IdLayout {
     pub(crate) kind: IdKind,
@@ -36,7 +33,7 @@ pub(crate) struct IdLayout {
     pub(crate) id_len: u32,
 }
 
-/// How a record begins: what says how long it is.
+/// The start of a record, from which its length follows.
 struct Parts {
     id_count: u64,
     /// The bytes before the ids.
@@ -98,7 +95,7 @@ impl<'a> Record<'a> {
         Record { layout: IdLayout { kind: IdKind::None, id_len: 0 }, left: 0, payload: &[] }
     }
 
-    /// How many ids are left; each takes at least a byte.
+    /// The number of ids that are left; each takes at least a byte.
     pub(crate) fn id_count(&self) -> Result<u64, Fault> {
         if self.left > self.payload.len() as u64 {
             let (count, len) = (self.left, self.payload.len());
@@ -113,7 +110,7 @@ impl<'a> Record<'a> {
             if self.payload.is_empty() {
                 return Ok(None);
             }
-            return Err(Fault::rule(18, "bytes left over in an id record"));
+            return Err(Fault::rule(18, "bytes after the last id of a record"));
         };
         let id = match self.layout.kind {
             IdKind::None => return Err(Fault::rule(18, "id in a segment without ids")),
@@ -151,138 +148,17 @@ fn too_long(rest: &[u8]) -> Fault {
     Fault::rule(18, format!("id record reaches beyond the {} bytes left", rest.len()))
 }
 
-/// Encodes the records of a segment one fingerprint after the other.
-#[cfg(feature = "build")]
-#[derive(Debug)]
-pub(crate) struct RecordWriter {
-    layout: IdLayout,
-    fingerprints: u64,
-    records_len: u64,
-    /// The ids of the record that is being made.
-    payload: Spool,
-    count: u64,
-    /// What comes before them; kept for its memory.
-    prefix: Vec<u8>,
-}
-
-#[cfg(feature = "build")]
-impl RecordWriter {
-    pub(crate) fn new(layout: IdLayout, folder: &ScratchFolder) -> Self {
-        let payload = Spool::new(folder);
-        RecordWriter {
-            layout,
-            fingerprints: 0,
-            records_len: 0,
-            payload,
-            count: 0,
-            prefix: Vec::new(),
-        }
-    }
-
-    /// Adds an id to the record of the fingerprint at hand. Where ids are texts, a number is
-    /// stored as the text that spells it.
-    #[expect(clippy::indexing_slicing, reason = "an id has at most 8 bytes")]
-    pub(crate) fn push(&mut self, id: IdRef<'_>) -> crate::error::Result<()> {
-        self.count += 1;
-        match (self.layout.kind, id) {
-            (IdKind::U64, IdRef::U64(number)) => {
-                let len = self.layout.id_len as usize;
-                self.payload.tail().extend_from_slice(&number.to_le_bytes()[..len]);
-            }
-            (_, IdRef::U64(number)) => put_text(&number.to_string(), self.payload.tail()),
-            (_, IdRef::Text(text)) => put_text(text, self.payload.tail()),
-        }
-        self.payload.settle()
-    }
-
-    /// Ends the record of a fingerprint: its group's entry if it opens one, and its bytes.
-    pub(crate) fn close(
-        &mut self,
-        groups: &mut Vec<u8>,
-        mut records: impl FnMut(&[u8]) -> crate::error::Result<()>,
-    ) -> crate::error::Result<()> {
-        if self.fingerprints.is_multiple_of(GROUP_LEN) {
-            put_u64(groups, self.records_len);
-        }
-        self.fingerprints += 1;
-        self.prefix.clear();
-        varint::write(self.count, &mut self.prefix);
-        if self.layout.kind == IdKind::Text && self.count > 1 {
-            varint::write(self.payload.len(), &mut self.prefix);
-        }
-        self.records_len += self.prefix.len() as u64 + self.payload.len();
-        self.count = 0;
-        records(&self.prefix)?;
-        self.payload.drain(records)
-    }
-
-    /// Appends the entry that tells where the records end.
-    pub(crate) fn finish(self, groups: &mut Vec<u8>) {
-        put_u64(groups, self.records_len);
-    }
-}
-
-#[cfg(feature = "build")]
-fn put_text(text: &str, out: &mut Vec<u8>) {
-    varint::write(text.len() as u64, out);
-    out.extend_from_slice(text.as_bytes());
-}
-
 /// The bytes that each u64 id takes if `largest` is the largest.
 pub(crate) fn id_len_for(largest: u64) -> u32 {
     (64 - largest.leading_zeros()).div_ceil(8).max(1)
 }
 
-#[cfg(all(test, feature = "build"))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::Id;
     use proptest::prelude::*;
 
-    fn ids(kind: IdKind) -> BoxedStrategy<Vec<Id>> {
-        let id = match kind {
-            IdKind::U64 => (0..1_u64 << 24).prop_map(Id::U64).boxed(),
-            _ => "[^\0\r\n]{1,9}".prop_map(|text| Id::Text(text.into())).boxed(),
-        };
-        prop::collection::vec(id, 0..4).boxed()
-    }
-
-    fn records() -> impl Strategy<Value = (IdKind, Vec<Vec<Id>>)> {
-        prop_oneof![Just(IdKind::U64), Just(IdKind::Text)]
-            .prop_flat_map(|kind| (Just(kind), prop::collection::vec(ids(kind), 0..100)))
-    }
-
     proptest! {
-        #[test]
-        fn records_come_back_in_order((kind, records) in records()) {
-            let layout = IdLayout { kind, id_len: if kind == IdKind::U64 { 3 } else { 0 } };
-            let (mut groups, mut bytes) = (Vec::new(), Vec::new());
-            let mut writer = RecordWriter::new(layout, &ScratchFolder::new("".into()));
-            for ids in &records {
-                ids.iter().for_each(|id| writer.push(id.as_ref()).unwrap());
-                writer.close(&mut groups, |part| {
-                    bytes.extend_from_slice(part);
-                    Ok(())
-                }).unwrap();
-            }
-            writer.finish(&mut groups);
-            prop_assert_eq!(groups.len() as u64, groups_len(records.len() as u64));
-            let mut at = 0;
-            for (rank, ids) in (0..).zip(&records) {
-                let (entry, before) = group_of(Rank(rank));
-                if before == 0 {
-                    prop_assert_eq!(crate::bytes::u64_at(&groups, entry as usize), Some(at as u64));
-                }
-                let (mut record, len) = Record::read(&bytes[at..], layout).unwrap();
-                at += len;
-                for id in ids {
-                    prop_assert_eq!(record.next().unwrap(), Some(id.as_ref()));
-                }
-                prop_assert_eq!(record.next().unwrap(), None);
-            }
-            prop_assert_eq!(at, bytes.len());
-        }
-
         #[test]
         fn any_bytes_as_a_record_give_ids_or_a_fault(bytes: Vec<u8>, text: bool, id_len in 1..=8_u32) {
             let kind = if text { IdKind::Text } else { IdKind::U64 };

@@ -1,20 +1,26 @@
-//! The manifest: which segments of a store are live.
+//! The manifest: which segments of a store are live, and which of their records are deleted.
+//!
+//! The snapshot of a reader and the transaction of a writer both use [`Manifest`]. Nothing here
+//! opens the files that a manifest names.
 
 use std::collections::BTreeSet;
 
-#[cfg(feature = "build")]
-use crate::bytes::{put_u16, put_u32, put_u64};
-use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
-use crate::checksum::crc32;
+use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::checksum::{Digest, crc32};
 use crate::error::Fault;
 
 /// The file name of the manifest in the directory of the store.
 pub(crate) const FILE_NAME: &str = "MANIFEST";
 /// The first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPM\r\n\x1a\n";
-const VERSION: u16 = 1;
-const FIXED_LEN: usize = 32;
-const ENTRY_LEN: usize = 64;
+const VERSION: u16 = 2;
+const FIXED_LEN: usize = 48;
+const ENTRY_LEN: usize = 88;
+/// Where the fields of an entry stand in it.
+const DELETIONS_AT: usize = 24;
+const SEGMENT_DIGEST_AT: usize = 48;
+const DELETION_DIGEST_AT: usize = 64;
+const LABEL_LEN_AT: usize = 80;
 const CRC_LEN: usize = 4;
 /// The most live segments.
 pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
@@ -22,20 +28,23 @@ pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 /// The longest label in bytes.
 pub(crate) const LABEL_LEN_MAX: usize = 255;
-/// The longest manifest in bytes, so that a reader knows what to refuse before reading.
+/// The longest manifest in bytes; a reader refuses a longer file before reading it.
 pub(crate) const LEN_MAX: u64 =
     (FIXED_LEN + SEGMENT_COUNT_MAX * (ENTRY_LEN + LABEL_LEN_MAX) + CRC_LEN) as u64;
 
-/// What is deleted of a segment, as the manifest names it.
+/// Sixteen random bytes, not all zero, that identify a store.
+pub(crate) type StoreId = [u8; 16];
+
+/// The deletion file of a segment, as the manifest names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeletionEntry {
     /// The number of the deletion file, never used again in the life of the store.
     pub(crate) number: u64,
-    /// The CRC-32 at the end of the file.
-    pub(crate) crc: u32,
-    /// Fingerprints that are gone.
+    /// The digest of the whole file.
+    pub(crate) digest: Digest,
+    /// Deleted fingerprints.
     pub(crate) fingerprint_count: u64,
-    /// Ids that are gone, with those of fingerprints that are gone.
+    /// Deleted ids, those of deleted fingerprints included.
     pub(crate) id_count: u64,
 }
 
@@ -46,11 +55,11 @@ pub(crate) struct SegmentEntry {
     pub(crate) number: u64,
     pub(crate) file_len: u64,
     pub(crate) fingerprint_count: u64,
-    /// Ties the entry to one file: the CRC-32 at the end of its header.
-    pub(crate) header_crc: u32,
-    /// What is deleted of it, if anything is.
+    /// Ties the entry to one file: the digest of its header, which holds one of its contents.
+    pub(crate) digest: Digest,
+    /// Its deletion file, if any of its records is deleted.
     pub(crate) deletions: Option<DeletionEntry>,
-    /// What the user calls the segment; empty if nothing.
+    /// The name that the user gave the segment, or empty.
     pub(crate) label: String,
 }
 
@@ -66,7 +75,6 @@ pub(crate) fn segment_file_name(number: u64) -> String {
 }
 
 /// The number of the segment whose file has this name.
-#[cfg(feature = "build")]
 pub(crate) fn segment_number(file_name: &str) -> Option<u64> {
     let digits = file_name.strip_prefix("segment-")?.strip_suffix(".fps")?;
     let number = u64::from_str_radix(digits, 16).ok()?;
@@ -76,6 +84,8 @@ pub(crate) fn segment_number(file_name: &str) -> Option<u64> {
 /// The live segments of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
+    /// Drawn when the store was made, and the same in all its manifests.
+    pub(crate) store_id: StoreId,
     /// Grows by one with each manifest of the store.
     pub(crate) generation: u64,
     /// The number that the next segment or deletion file gets.
@@ -138,28 +148,42 @@ impl Manifest {
             return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
         }
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(body_len));
-        let mut manifest =
-            Manifest { generation: field(16)?, next_number: field(24)?, segments: Vec::new() };
+        let store_id = slice_at(body, 32, 16).and_then(|id| id.first_chunk().copied());
+        let mut manifest = Manifest {
+            store_id: store_id.ok_or_else(|| short(FIXED_LEN))?,
+            generation: field(16)?,
+            next_number: field(24)?,
+            segments: Vec::new(),
+        };
+        if manifest.store_id == StoreId::default() {
+            return Err(at(32, Fault::rule(28, "a store id of zeros")));
+        }
         if manifest.generation > NUMBER_MAX || manifest.next_number > NUMBER_MAX {
             return Err(at(16, Fault::rule(22, "generation or next number above 2^62")));
         }
         let mut numbers = BTreeSet::new();
         let mut labels = slice_at(body, labels_at, body_len - labels_at).unwrap_or_default();
         for start in (FIXED_LEN..labels_at).step_by(ENTRY_LEN) {
-            let label_len = u32_at(body, start + 28).ok_or_else(|| short(body_len))? as usize;
-            let bad_label = |detail: String| at(start + 28, Fault::rule(24, detail));
+            let at_label = start + LABEL_LEN_AT;
+            let label_len = u32_at(body, at_label).ok_or_else(|| short(body_len))? as usize;
+            if u32_at(body, at_label + 4) != Some(0) {
+                return Err(at(at_label + 4, Fault::rule(5, "reserved bytes not zero")));
+            }
+            let bad_label = |detail: String| at(at_label, Fault::rule(24, detail));
             let (label, after) = labels
                 .split_at_checked(label_len)
                 .ok_or_else(|| bad_label(format!("a label of {label_len} bytes is cut")))?;
             labels = after;
             let label = str::from_utf8(label).map_err(|_| bad_label("not UTF-8".into()))?;
             fault_of_label(label).map_or(Ok(()), |detail| Err(bad_label(detail)))?;
+            let digest = Digest::read(body, start + SEGMENT_DIGEST_AT);
+            let deletions = read_deletions(body, start);
             let entry = SegmentEntry {
                 number: field(start)?,
                 file_len: field(start + 8)?,
                 fingerprint_count: field(start + 16)?,
-                header_crc: u32_at(body, start + 24).ok_or_else(|| short(body_len))?,
-                deletions: read_deletions(body, start).map_err(|fault| at(start + 32, fault))?,
+                digest: digest.ok_or_else(|| short(body_len))?,
+                deletions: deletions.map_err(|fault| at(start + DELETIONS_AT, fault))?,
                 label: label.into(),
             };
             let of_deletions = entry.deletions.map(|deletions| deletions.number);
@@ -179,7 +203,6 @@ impl Manifest {
     }
 
     /// The whole file.
-    #[cfg(feature = "build")]
     #[expect(clippy::expect_used, reason = "a writer's own values, in range by construction")]
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
@@ -188,17 +211,18 @@ impl Manifest {
         put_u32(&mut out, u32::try_from(self.segments.len()).expect("at most 65536 segments"));
         put_u64(&mut out, self.generation);
         put_u64(&mut out, self.next_number);
+        out.extend_from_slice(&self.store_id);
         for entry in &self.segments {
             put_u64(&mut out, entry.number);
             put_u64(&mut out, entry.file_len);
             put_u64(&mut out, entry.fingerprint_count);
-            put_u32(&mut out, entry.header_crc);
-            put_u32(&mut out, u32::try_from(entry.label.len()).expect("at most 255 bytes"));
             let deletions = entry.deletions.as_ref();
             put_u64(&mut out, deletions.map_or(0, |of| of.number));
             put_u64(&mut out, deletions.map_or(0, |of| of.fingerprint_count));
             put_u64(&mut out, deletions.map_or(0, |of| of.id_count));
-            put_u32(&mut out, deletions.map_or(0, |of| of.crc));
+            entry.digest.put(&mut out);
+            deletions.map_or(Digest::NONE, |of| of.digest).put(&mut out);
+            put_u32(&mut out, u32::try_from(entry.label.len()).expect("at most 255 bytes"));
             put_u32(&mut out, 0);
         }
         self.segments.iter().for_each(|entry| out.extend_from_slice(entry.label.as_bytes()));
@@ -208,27 +232,26 @@ impl Manifest {
     }
 }
 
-/// The part of an entry at `start` about its deletions.
+/// The deletion file that the entry at `start` names, if it names one.
 fn read_deletions(body: &[u8], start: usize) -> Result<Option<DeletionEntry>, Fault> {
     let short = || Fault::Truncated { needed: (start + ENTRY_LEN) as u64, found: 0 };
     let field = |offset: usize| u64_at(body, start + offset).ok_or_else(short);
-    let (number, fingerprint_count, id_count) = (field(32)?, field(40)?, field(48)?);
-    let crc = u32_at(body, start + 56).ok_or_else(short)?;
-    if u32_at(body, start + 60) != Some(0) {
-        return Err(Fault::rule(5, "reserved bytes not zero"));
-    }
-    let entry = DeletionEntry { number, crc, fingerprint_count, id_count };
+    let segment_count = field(16)?;
+    let (number, fingerprint_count, id_count) = (field(24)?, field(32)?, field(40)?);
+    let digest = Digest::read(body, start + DELETION_DIGEST_AT).ok_or_else(short)?;
+    let entry = DeletionEntry { number, digest, fingerprint_count, id_count };
     match number {
-        0 if (crc, fingerprint_count, id_count) == (0, 0, 0) => Ok(None),
+        0 if (digest, fingerprint_count, id_count) == (Digest::NONE, 0, 0) => Ok(None),
         0 => Err(Fault::rule(25, "deletions without a file")),
-        _ if fingerprint_count > field(16)? => {
-            Err(Fault::rule(25, format!("{fingerprint_count} deleted of fewer fingerprints")))
+        _ if fingerprint_count > segment_count => {
+            let detail = format!("{fingerprint_count} of {segment_count} fingerprints deleted");
+            Err(Fault::rule(25, detail))
         }
         _ => Ok(Some(entry)),
     }
 }
 
-#[cfg(all(test, feature = "build"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -237,17 +260,17 @@ mod tests {
             number,
             file_len: 28_672,
             fingerprint_count: 5,
-            header_crc: 0x1234_5678,
+            digest: Digest::of(b"segment"),
             deletions: (number == 2).then_some(DeletionEntry {
                 number: 4,
-                crc: 0x9abc_def0,
+                digest: Digest::of(b"deletions"),
                 fingerprint_count: 3,
                 id_count: 9,
             }),
             label: label.into(),
         };
         let segments = vec![entry(3, "2026-10"), entry(1, ""), entry(2, "2026-11")];
-        Manifest { generation: 7, next_number: 5, segments }
+        Manifest { store_id: *b"0123456789abcdef", generation: 7, next_number: 5, segments }
     }
 
     #[test]
@@ -267,6 +290,17 @@ mod tests {
             }
             assert!(Manifest::read(&whole[..at]).is_err(), "cut at {at}");
         }
+    }
+
+    #[test]
+    fn a_store_id_of_zeros_is_refused() {
+        let manifest = Manifest { store_id: StoreId::default(), ..sample() };
+        let refused = Manifest::read(&manifest.encode());
+        let is_rule_28 = |fault| matches!(fault, Fault::Rule { rule: 28, .. });
+        let Err(ManifestFault::Fault { offset: 32, fault }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(is_rule_28(fault));
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! Bytes to checked values and back, as format-spec.md lays them out.
+//! Encoding and decoding: bytes to checked values and back, as format-spec.md lays them out.
 //!
-//! Reading takes every byte for hostile; writing is compiled with the feature `build` only.
+//! The segment reader and writer, the snapshot, the store directory and `verify` call it. Reading
+//! treats every byte as hostile: it checks a value before it uses it, and a broken rule is a
+//! [`Fault`](crate::Fault). Nothing here opens files or searches.
 
 // Nothing that came from a file may be indexed or unwrapped.
 #![cfg_attr(
@@ -8,18 +10,15 @@
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
-#[cfg(feature = "build")]
-pub(crate) mod block_writer;
+use std::ops::RangeInclusive;
+
+pub(crate) mod codec;
 pub(crate) mod deletions;
 pub(crate) mod directory;
-mod gap_words;
 pub(crate) mod header;
-pub(crate) mod heads;
 pub(crate) mod id_records;
 pub(crate) mod manifest;
-pub(crate) mod near_heads;
-pub(crate) mod near_values;
 pub(crate) mod prefix_index;
 
-/// The format versions that this release reads, oldest and newest; it writes the newest.
-pub const FORMAT_VERSIONS: (u16, u16) = (header::VERSION_OLDEST, header::VERSION);
+/// The format versions that this release reads; it writes the newest.
+pub const FORMAT_VERSIONS: RangeInclusive<u16> = header::VERSION_OLDEST..=header::VERSION;

@@ -1,48 +1,52 @@
-//! New against stored: which of the new documents are near-duplicates, and which stay.
+//! New documents against stored ones: which new documents are near-duplicates, and which to keep.
 
 use std::sync::Arc;
 
-use super::batch::{BatchMode, search_many};
-use super::cluster::{ClusterMethod, Clusters, Room, read};
-use super::components::Positions;
-use super::documents::{DocumentPair, Documents, each_or_none};
+use super::clusters::{ClusterMethod, Clusters, JoinMemory, ReadValues, read};
+use super::disjoint_sets::PositionIndex;
+use super::document_pairs::{DocumentPair, IdLookup, each_or_none};
 use super::keep::{Fate, KeepRule};
+use super::near_pairs::{Pair, near_pairs_across};
 use super::options::JoinOptions;
-use super::pair::{Pair, near_pairs_across};
-use super::sorted::{SortedPairs, Sorting};
+use super::search_many::{BatchMode, search_many};
+use super::sorted_pairs::{PairSorter, SortedPairs};
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::id::IdRef;
 use crate::search::Limits;
 use crate::store::Store;
+use fpstore_base::Fingerprint;
+use fpstore_base::IdRef;
 
-/// With more than this many stored fingerprints for a new one, new ones are looked up rather than joined.
-const LOOK_UP_RATIO: u64 = 16;
+/// With more than this many stored fingerprints for each new one, the new ones are searched in the
+/// store rather than joined with it.
+const SEARCH_RATIO: u64 = 16;
 
-/// What became of new documents.
+/// Which new documents are kept, and which documents the others are near.
 #[derive(Debug)]
 pub struct Dedup {
     new: Store,
     stored: Option<Store>,
-    /// New fingerprints and the stored ones that they are near.
+    /// Pairs of a new fingerprint and a stored one that it is near.
     matches: SortedPairs,
-    /// Clusters of the new ones that are near no stored one.
+    /// Clusters of the new fingerprints that are near no stored one.
     within: Option<Clusters>,
     /// The new fingerprints that are near no stored one.
-    left: Arc<Vec<u64>>,
+    unmatched: Arc<Vec<u64>>,
 }
 
-/// Compares the documents of the store `new` with those of `stored`, if there is one, and `within`
-/// themselves. Only new ones are ever dropped: those within `options.k` bits of a stored one, and with `within` those
-/// that are near a new one which stays. Of these the one with the smallest id stays, numbers by value, texts by
-/// bytes.
+/// Compares the documents of the store `new` with those of `stored`, if given, and with `within`
+/// also with one another.
 ///
-/// Takes 24 bytes of memory for each new fingerprint, beside what the join takes.
+/// Only new documents are dropped: those within the distance of the options of a stored document,
+/// and with `within` those near a new document that is kept. Of near new documents the one with
+/// the smallest id is kept, numbers by value, texts by bytes.
+///
+/// Takes 24 bytes of memory for each new fingerprint, beside the memory of the join.
 ///
 /// # Errors
 ///
-/// As [`clusters`](crate::clusters), [`Error::RecipeMismatch`] if the fingerprints of the two stores were made
-/// in different ways, and [`Error::TooManyPairs`] if there are more than `options.max_pairs` of new and stored ones.
+/// As [`clusters`](crate::join::clusters), [`Error::RecipeMismatch`] if the two stores have
+/// different recipes, and [`Error::TooManyPairs`] if there are more pairs of a new and a stored
+/// fingerprint than the options allow.
 ///
 /// # Examples
 ///
@@ -55,7 +59,7 @@ pub struct Dedup {
 /// # let mut builder = fpstore::Builder::new(folder.path().join("more.fps"))?;
 /// # builder.push(6.into(), "b.html")?;
 /// # let new = builder.finish()?;
-/// use fpstore::{Fate, JoinOptions, dedup};
+/// use fpstore::join::{Fate, JoinOptions, dedup};
 ///
 /// let done = dedup(&new, Some(&stored), true, &JoinOptions::new(3))?;
 /// done.for_each_document(|fate, fingerprint, id| {
@@ -74,21 +78,21 @@ pub fn dedup(
     let new = &new.pinned();
     let stored = stored.map(Store::pinned);
     let stored = stored.as_ref();
-    let room = Room::of(new, options)?;
-    let (values, copied) = read(new, options)?;
-    let mut sorting = Sorting::new(options)?;
-    let join_options = sorting.options(options);
+    let memory = JoinMemory::of(new, options)?;
+    let ReadValues { values, copied } = read(new, options)?;
+    let mut sorter = PairSorter::new(options)?;
+    let join_options = sorter.join_options(options);
     let mut is_near = vec![false; values.len()];
     if let Some(stored) = stored {
-        let positions = Positions::new(&values);
-        let mut take = |pairs: &[Pair]| {
+        let positions = PositionIndex::new(&values);
+        let mut add = |pairs: &[Pair]| {
             for pair in pairs {
                 is_near[positions.of(&values, pair.first.value()) as usize] = true;
             }
-            sorting.push(pairs)
+            sorter.push(pairs)
         };
         let stored_count = stored.info().fingerprint_count();
-        if values.len() as u64 * LOOK_UP_RATIO < stored_count {
+        if values.len() as u64 * SEARCH_RATIO < stored_count {
             check_recipes(new, stored)?;
             let queries: Vec<Fingerprint> = values.iter().copied().map(Fingerprint::new).collect();
             let (limits, mode) = (Limits::default(), BatchMode::Auto);
@@ -96,59 +100,57 @@ pub fn dedup(
                 let first = queries[at];
                 let pair = |second| Pair { first, second };
                 let pairs: Vec<Pair> = answer.hits().map(|hit| pair(hit.fingerprint())).collect();
-                take(&pairs)
+                add(&pairs)
             })?;
         } else {
-            near_pairs_across(new, stored, &join_options, take)?;
+            near_pairs_across(new, stored, &join_options, add)?;
         }
     }
-    let matches = sorting.finish()?;
-    let (left, copied) = without(values, copied, &is_near);
-    let within = match within {
-        true => {
-            let method = ClusterMethod::Leader;
-            Some(Clusters::among(new, options, method, room, Arc::clone(&left), copied)?)
-        }
-        false => None,
-    };
-    Ok(Dedup { new: new.clone(), stored: stored.cloned(), matches, within, left })
+    let matches = sorter.finish()?;
+    let rest = without(ReadValues { values, copied }, &is_near);
+    let unmatched = Arc::clone(&rest.values);
+    let cluster = || Clusters::among(new, options, ClusterMethod::Leader, memory, rest);
+    let within = within.then(cluster).transpose()?;
+    Ok(Dedup { new: new.clone(), stored: stored.cloned(), matches, within, unmatched })
 }
 
 fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
     super::JoinInput::Store(new).check_recipe(&super::JoinInput::Store(stored))
 }
 
-/// The values that are not near, and where the copied ones are among them.
-fn without(values: Arc<Vec<u64>>, copied: Vec<u32>, is_near: &[bool]) -> (Arc<Vec<u64>>, Vec<u32>) {
+/// The values without those that are near. `is_near` has an entry for each value.
+fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
     if !is_near.contains(&true) {
-        return (values, copied);
+        return read;
     }
-    let mut left = Vec::new();
-    let mut copied_left = Vec::new();
+    let ReadValues { values, copied } = read;
+    let mut rest = Vec::new();
+    let mut rest_copied = Vec::new();
     let mut copied = copied.into_iter().peekable();
     for (at, (&value, near)) in (0..).zip(values.iter().zip(is_near)) {
         let is_copied = copied.next_if_eq(&at).is_some();
         if !near {
             if is_copied {
-                copied_left.push(left.len() as u32);
+                rest_copied.push(rest.len() as u32);
             }
-            left.push(value);
+            rest.push(value);
         }
     }
-    (Arc::new(left), copied_left)
+    ReadValues { values: Arc::new(rest), copied: rest_copied }
 }
 
 impl Dedup {
-    /// How many pairs of a new and a stored fingerprint are near.
+    /// How many near pairs of a new and a stored fingerprint there are.
     pub fn stored_match_count(&self) -> u64 {
         self.matches.len()
     }
 
-    /// Says of each new document whether it stays, by ascending fingerprint, then in the order of its ids.
+    /// Calls `each` with each new document and whether to keep it, by ascending fingerprint, then
+    /// in the order of its ids.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] if the store is damaged, and whatever `each` returns.
+    /// [`Error::Corrupt`] if the store is damaged, and any error that `each` returns.
     pub fn for_each_document<E: From<Error>>(
         &self,
         mut each: impl FnMut(Fate, Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
@@ -156,13 +158,11 @@ impl Dedup {
         if let Some(within) = &self.within {
             return within.for_each_document(KeepRule::Representative, each);
         }
-        let mut left = self.left.iter().peekable();
+        let mut unmatched = self.unmatched.iter().peekable();
         self.new.for_each(|hit| {
             let fingerprint = hit.fingerprint();
-            let fate = match left.next_if_eq(&&fingerprint.value()) {
-                Some(_) => Fate::Keep,
-                None => Fate::Drop,
-            };
+            let keep = unmatched.next_if_eq(&&fingerprint.value()).is_some();
+            let fate = if keep { Fate::Keep } else { Fate::Drop };
             let mut bare = true;
             for id in hit.ids() {
                 bare = false;
@@ -172,8 +172,8 @@ impl Dedup {
         })
     }
 
-    /// Hands each new document with each stored one that it is near to `each`: by ascending new fingerprint, then
-    /// stored one, then in the order of their ids.
+    /// Calls `each` with each new document and each stored one that it is near: by ascending new
+    /// fingerprint, then stored one, then in the order of their ids.
     ///
     /// # Errors
     ///
@@ -183,11 +183,11 @@ impl Dedup {
         mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(stored) = &self.stored else { return Ok(()) };
-        let mut new_documents = Documents::new(&self.new);
-        let mut stored_documents = Documents::new(stored);
+        let mut new_documents = IdLookup::new(&self.new);
+        let mut stored_documents = IdLookup::new(stored);
         self.matches.for_each(|pair| {
-            new_documents.move_to(pair.first)?;
-            stored_documents.move_to(pair.second)?;
+            new_documents.look_up(pair.first)?;
+            stored_documents.look_up(pair.second)?;
             for first_id in each_or_none(&new_documents.ids) {
                 for second_id in each_or_none(&stored_documents.ids) {
                     each(DocumentPair { pair, first_id, second_id })?;
@@ -197,8 +197,9 @@ impl Dedup {
         })
     }
 
-    /// Hands each new document that is dropped for another new one to `each`, first it, then the one that stays: by
-    /// ascending smallest fingerprint of what is connected, then by the document that stays, then by distance from it.
+    /// Calls `each` with each new document that is dropped because of another new one, which comes
+    /// second: by ascending smallest fingerprint of their component, then by the kept document,
+    /// then by distance from it.
     ///
     /// # Errors
     ///

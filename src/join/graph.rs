@@ -1,38 +1,46 @@
-//! Who is near whom within a component.
+//! The graph of near members inside one connected component.
 
-use super::members::ClusterMember;
-use super::near::{Finder, Group, RawPair};
+use super::cluster::ClusterMember;
+use super::finder::{PairFinder, ValuePair};
+use super::sides::SidesMut;
 use crate::error::Result;
 
-/// Near pairs for each member that are held; of more there are few stars, which are found by looking at all.
+/// Pairs for each member that are kept in lists. A graph with more pairs has few stars, whose
+/// neighbours are found by comparing with all members.
 const PAIRS_PER_MEMBER: u64 = 32;
 
-/// Who is near whom in a component.
-pub(super) struct Near<'a> {
+/// The pairs of near members of a component.
+pub(super) struct NearGraph<'a> {
     members: &'a [ClusterMember],
     k: u32,
-    /// How many documents are near each member, its own among them.
-    pub(super) connections: Vec<u64>,
-    /// The near ones of each, unless they are too many to be held.
-    lists: Option<(Vec<usize>, Vec<u32>)>,
+    /// For each member the number of documents near it, its own included.
+    pub(super) degrees: Vec<u64>,
+    /// The neighbours of each member, unless they are too many.
+    lists: Option<NeighbourLists>,
 }
 
-impl<'a> Near<'a> {
+/// The neighbours of all members in one array, and where those of each member end.
+struct NeighbourLists {
+    ends: Vec<usize>,
+    neighbours: Vec<u32>,
+}
+
+impl<'a> NearGraph<'a> {
     pub(super) fn new(members: &'a [ClusterMember], k: u32) -> Result<Self> {
         let values: Vec<u64> = members.iter().map(|member| member.fingerprint.value()).collect();
         let position = |value: u64| values.partition_point(|other| *other < value);
-        let mut connections: Vec<u64> = members.iter().map(ClusterMember::document_count).collect();
-        let weights = connections.clone();
+        let mut degrees: Vec<u64> = members.iter().map(ClusterMember::document_count).collect();
+        let weights = degrees.clone();
         let mut counts = vec![0_usize; members.len()];
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         let mut pair_count = 0;
         let pairs_max = 1024 + PAIRS_PER_MEMBER * members.len() as u64;
-        let mut take = |found: &mut Vec<RawPair>| {
+        let mut emit = |found: &mut Vec<ValuePair>| {
             pair_count += found.len() as u64;
             for (one, other) in found.drain(..) {
                 let (one, other) = (position(one), position(other));
-                connections[one] += weights[other];
-                connections[other] += weights[one];
+                degrees[one] += weights[other];
+                degrees[other] += weights[one];
                 counts[one] += 1;
                 counts[other] += 1;
                 if pair_count <= pairs_max {
@@ -42,31 +50,32 @@ impl<'a> Near<'a> {
             Ok(())
         };
         let mut own = values.clone();
-        Finder::new(k).find(Group::Within(&mut own), &mut take)?;
+        PairFinder::new(k).find(SidesMut::Within(&mut own), &mut emit)?;
         drop(own);
         if pair_count > pairs_max {
-            return Ok(Near { members, k, connections, lists: None });
+            return Ok(NearGraph { members, k, degrees, lists: None });
         }
         let mut next = 0;
         for count in &mut counts {
             next += std::mem::replace(count, next);
         }
-        let mut lists = vec![0; next];
+        let mut neighbours = vec![0; next];
         for (one, other) in pairs {
             for (from, to) in [(one, other), (other, one)] {
-                lists[counts[from as usize]] = to;
+                neighbours[counts[from as usize]] = to;
                 counts[from as usize] += 1;
             }
         }
-        Ok(Near { members, k, connections, lists: Some((counts, lists)) })
+        let lists = NeighbourLists { ends: counts, neighbours };
+        Ok(NearGraph { members, k, degrees, lists: Some(lists) })
     }
 
-    /// All that are near the one at a position.
-    pub(super) fn of(&self, center: u32, mut each: impl FnMut(u32)) {
+    /// Calls `each` with the position of each neighbour of the member at `center`.
+    pub(super) fn for_each_neighbour(&self, center: u32, mut each: impl FnMut(u32)) {
         match &self.lists {
-            Some((ends, lists)) => {
+            Some(NeighbourLists { ends, neighbours }) => {
                 let start = center.checked_sub(1).map_or(0, |before| ends[before as usize]);
-                lists[start..ends[center as usize]].iter().for_each(|&near| each(near));
+                neighbours[start..ends[center as usize]].iter().for_each(|&near| each(near));
             }
             None => {
                 let fingerprint = self.members[center as usize].fingerprint;

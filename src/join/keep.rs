@@ -1,26 +1,26 @@
 //! Which documents of clusters to keep and which to drop.
 
-use super::cluster::Clusters;
-use super::members::Cluster;
+use super::cluster::Cluster;
+use super::clusters::Clusters;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::id::IdRef;
+use fpstore_base::Fingerprint;
+use fpstore_base::IdRef;
 
 /// Which documents are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeepRule {
-    /// Of each cluster the document with the smallest id of the representative, and whatever is in no
-    /// cluster.
+    /// Of each cluster the document with the smallest id of the representative, and every document
+    /// in no cluster.
     Representative,
-    /// Of each cluster the document with the smallest id, numbers by value, texts by bytes; and whatever is in no
-    /// cluster.
+    /// Of each cluster the document with the smallest id, numbers by value, texts by bytes; and
+    /// every document in no cluster.
     SmallestId,
-    /// All documents of the largest cluster, the first of equals, and nothing else.
+    /// All documents of the largest cluster, ties to the first one, and no other document.
     LargestCluster,
 }
 
-/// What becomes of a document.
+/// Whether a document is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is kept.
@@ -31,12 +31,12 @@ pub enum Fate {
 
 /// The position of an id that no fingerprint has.
 const NONE: u32 = u32::MAX;
-/// Stands for all ids.
+/// Stands for all ids of a fingerprint.
 const ALL: u32 = u32::MAX - 1;
 
 impl Clusters {
-    /// Says of each document of the store whether `rule` keeps it, by ascending fingerprint, then in the order
-    /// of the ids.
+    /// Calls `each` with each document of the store and whether `rule` keeps it, by ascending
+    /// fingerprint, then in the order of the ids.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Clusters {
     /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
     /// # builder.push(7.into(), "a.html")?;
     /// # let store = builder.finish()?;
-    /// use fpstore::{ClusterMethod, Fate, JoinOptions, KeepRule, clusters};
+    /// use fpstore::join::{ClusterMethod, Fate, JoinOptions, KeepRule, clusters};
     ///
     /// let found = clusters(&store, &JoinOptions::new(3), ClusterMethod::Star)?;
     /// found.for_each_document(KeepRule::Representative, |fate, fingerprint, id| {
@@ -66,14 +66,14 @@ impl Clusters {
         rule: KeepRule,
         mut each: impl FnMut(Fate, Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let clustered = self.choices(rule)?;
+        let clustered = self.kept_ids(rule)?;
         let others = if rule == KeepRule::LargestCluster { NONE } else { ALL };
         let mut rest = clustered.iter().peekable();
         let mut position = 0;
         let values = self.values();
         self.store().for_each(|hit| {
             let fingerprint = hit.fingerprint();
-            // What is in the store and not among the values was dropped before.
+            // A fingerprint of the store that is not among the values was dropped before.
             let among = values.get(position as usize) == Some(&fingerprint.value());
             let kept = match rest.next_if(|(at, _)| among && *at == position) {
                 Some(&(_, kept)) => kept,
@@ -81,9 +81,8 @@ impl Clusters {
                 None => NONE,
             };
             position += u32::from(among);
-            let fate = |number: u32| match kept == ALL || kept == number {
-                true => Fate::Keep,
-                false => Fate::Drop,
+            let fate = |number: u32| {
+                if kept == ALL || kept == number { Fate::Keep } else { Fate::Drop }
             };
             let mut number = 0;
             for id in hit.ids() {
@@ -94,8 +93,8 @@ impl Clusters {
         })
     }
 
-    /// For each clustered fingerprint by position which of its ids is kept.
-    fn choices(&self, rule: KeepRule) -> Result<Vec<(u32, u32)>> {
+    /// For each fingerprint in a cluster its position, and which of its ids is kept.
+    fn kept_ids(&self, rule: KeepRule) -> Result<Vec<(u32, u32)>> {
         let mut largest: (u64, u64) = (0, 0);
         if rule == KeepRule::LargestCluster {
             let mut ordinal = 0;
@@ -108,7 +107,7 @@ impl Clusters {
             })?;
         }
         let mut ordinal = 0;
-        let mut choices = Vec::new();
+        let mut kept_ids = Vec::new();
         self.for_each(|cluster| {
             let kept = match rule {
                 KeepRule::Representative => Some((0, smallest(cluster, 0))),
@@ -118,18 +117,18 @@ impl Clusters {
             for (number, member) in cluster.members.iter().enumerate() {
                 let value = member.fingerprint.value();
                 let position = self.values().partition_point(|other| *other < value) as u32;
-                let choice = match kept {
+                let kept_id = match kept {
                     Some((of, id)) if of == number => id,
                     None if ordinal == largest.1 => ALL,
                     _ => NONE,
                 };
-                choices.push((position, choice));
+                kept_ids.push((position, kept_id));
             }
             ordinal += 1;
             Ok::<(), Error>(())
         })?;
-        choices.sort_unstable();
-        Ok(choices)
+        kept_ids.sort_unstable();
+        Ok(kept_ids)
     }
 }
 
@@ -139,7 +138,7 @@ fn smallest(cluster: &Cluster, member: usize) -> u32 {
     ids.min().map_or(0, |(_, position)| position)
 }
 
-/// The member with the smallest id, and the position of that; those without ids come last.
+/// The member with the smallest id, and the position of that id. Members without ids come last.
 fn smallest_of_all(cluster: &Cluster) -> (usize, u32) {
     let key = |number: &usize| {
         let member = &cluster.members[*number];

@@ -1,32 +1,54 @@
-//! Many at once: all near pairs within a set or between two.
+//! Joins: all near pairs within a set or between two, and clusters, deduplication and batch queries
+//! built on them.
+//!
+//! | to find | call |
+//! |---|---|
+//! | near pairs as they are found, in any order | [`near_pairs`], [`near_pairs_across`] |
+//! | near pairs in order | [`sorted_pairs`], [`sorted_pairs_across`] |
+//! | near pairs of documents, by their ids | [`document_pairs`] |
+//! | groups of near documents, and which document of each to keep | [`clusters`] |
+//! | which new documents are near stored ones or one another | [`dedup`] |
+//! | the answers to very many queries | [`search_many`] |
+//!
+//! All take [`JoinOptions`] and keep within its memory: values that do not fit are read again, and
+//! pairs that do not fit go to temporary files. A join can be divided into [`Shard`]s. The result
+//! does not depend on memory, threads or shards.
+//!
+//! Inside, `blocking` chooses the bits on which near values must agree, `run` and `partition_pass`
+//! gather the values that agree on them, and `finder` compares these through `hash_table`. A join
+//! reads stores through their public interface and never changes one.
 
-mod batch;
-mod chains;
+mod blocking;
+mod callback;
 mod cluster;
-mod components;
-mod crowd;
+mod clusters;
 mod dedup;
-mod documents;
+mod disjoint_sets;
+mod document_pairs;
+mod finder;
 mod graph;
+mod hash_table;
 mod keep;
-mod members;
-mod near;
+mod near_pairs;
+mod numbering;
 mod options;
-mod pair;
-mod round;
+mod partition_pass;
+mod query_batch;
 mod run;
-mod sorted;
-mod source;
-mod split;
+mod search_many;
+mod sides;
+mod skew;
+mod sorted_pairs;
 #[cfg(test)]
 mod tests;
+mod values;
 
-pub use batch::{BatchMode, search_many};
-pub use cluster::{ClusterMethod, Clusters, clusters};
+pub use cluster::{Cluster, ClusterMember};
+pub use clusters::{ClusterMethod, Clusters, clusters};
 pub use dedup::{Dedup, dedup};
-pub use documents::{DocumentPair, DocumentPairs, document_pairs};
+pub use document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 pub use keep::{Fate, KeepRule};
-pub use members::{Cluster, ClusterMember};
-pub use options::{JoinInput, JoinOptions, Share};
-pub use pair::{Pair, near_pairs, near_pairs_across};
-pub use sorted::{SortedPairs, sorted_pairs, sorted_pairs_across};
+pub use near_pairs::{Pair, near_pairs, near_pairs_across};
+pub use options::{JoinInput, JoinOptions, Shard};
+pub use search_many::{BatchMode, search_many};
+pub use sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};

@@ -1,271 +1,240 @@
-//! A join: values divided by their first block into parts that fit the cache, and the parts looked
-//! through on all threads; in rounds, where not all parts fit into memory together.
+//! A join: one set of values with itself, or two sets with each other.
+//!
+//! The values are divided by each first block of a [`Blocking`] into partitions that fit a core's
+//! cache, and all threads find the pairs of one partition after the other. Partitions that do not
+//! fit into the memory budget together are taken in several passes, for which the values are read
+//! again. A partition that does not fit alone becomes a join of its own ([`SkewedPartition`]).
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chains::part;
-use super::crowd::{Crowd, PartOf};
-use super::near::{Finder, PART_BITS_MAX, PART_COUNT, RawPair, part_bits};
-use super::options::{JoinOptions, Share};
-use super::round::{PartCounts, Round};
-use super::source::Source;
-use super::split::Split;
+use super::blocking::Blocking;
+use super::finder::{
+    Emit, PARTITION_BITS_MAX, PairFinder, VALUES_PER_PARTITION, ValuePair, partition_bits,
+};
+use super::options::{JoinOptions, Shard};
+use super::partition_pass::{PartitionCounts, PartitionPass};
+use super::skew::{Partition, SkewedPartition};
+use super::values::{JoinValues, Piece};
 use crate::error::Result;
 use crate::sort::Resources;
-use crate::watch::{Phase, Watch};
+use fpstore_base::watch::{Phase, Watch};
 
-/// Values compared with all others at a time where there is no better way.
+/// Values that a thread compares with all others at a time where no blocking pays.
 const RANGE_COUNT: usize = 1 << 10;
-/// A part with fewer values than this always fits into memory.
-const CROWD_MIN: usize = if cfg!(test) { 64 } else { 4 * PART_COUNT };
+/// A partition with at most this many values is never joined by itself.
+const SKEWED_MIN: usize = if cfg!(test) { 64 } else { 4 * VALUES_PER_PARTITION };
 
 /// One set with itself, or one with another.
 #[derive(Debug)]
 pub(super) struct Join<'a> {
-    /// One source, or the asking one and the held one.
-    pub(super) sources: Vec<Source<'a>>,
-    pub(super) k: u32,
-    pub(super) share: Share,
+    /// One side, or the probe side and the build side.
+    pub(super) sides: Vec<JoinValues<'a>>,
+    k: u32,
+    pub(super) shard: Shard,
     pub(super) resources: Resources,
     pub(super) watch: Watch,
-    crowd: Crowd,
+    partition: SkewedPartition,
 }
 
-/// Takes pairs on one thread at a time; the vector comes back empty.
-pub(super) type Take<'a> = Mutex<&'a mut (dyn FnMut(&mut Vec<RawPair>) -> Result<()> + Send)>;
+/// Takes pairs from one thread at a time and empties the vector.
+pub(super) type SharedEmit<'a> =
+    Mutex<&'a mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send)>;
 
 impl<'a> Join<'a> {
     pub(super) fn new(
-        sources: Vec<Source<'a>>,
+        sides: Vec<JoinValues<'a>>,
         options: &JoinOptions,
         resources: Resources,
     ) -> Self {
         let watch = options.watch(Phase::Join, None);
-        let (k, share, crowd) = (options.k, options.share, Crowd::default());
-        Join { sources, k, share, resources, watch, crowd }
+        let (k, shard) = (options.k, options.shard);
+        Join { sides, k, shard, resources, watch, partition: SkewedPartition::default() }
     }
 
     /// Finds all pairs, in any order, each once.
     pub(super) fn run(
         mut self,
-        take: &mut (dyn FnMut(&mut Vec<RawPair>) -> Result<()> + Send),
+        emit: &mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send),
     ) -> Result<()> {
-        let take = Mutex::new(take);
-        let counts: Vec<u64> = self.sources.iter().map(Source::count_max).collect();
+        let emit = Mutex::new(emit);
+        let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
         if pair_count(&counts) < 1.0 {
             return Ok(());
         }
-        if let Some(split) = self.split(&counts)? {
-            let count = counts.iter().sum::<u64>() * split.firsts().len() as u64;
+        if let Some(blocking) = self.blocking(&counts)? {
+            let count = counts.iter().sum::<u64>() * blocking.firsts().len() as u64;
             self.watch = self.watch.next(Phase::Join, Some(count));
-            self.meet(&split, &counts, &take)
+            self.join_partitions(&blocking, &counts, &emit)
         } else {
             self.watch = self.watch.next(Phase::Join, Some(counts.iter().sum()));
-            self.compare_all(&take)
+            self.compare_all(&emit)
         }
     }
 
-    /// The cheapest split for so many values of each source, if any is better than none.
-    fn split(&self, counts: &[u64]) -> Result<Option<Split>> {
-        let varying = self.varying()? & !self.crowd.agree;
-        Ok(Split::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
+    /// The cheapest blocking; `None` if comparing each with each is cheaper. `counts` says how
+    /// many values each side has.
+    fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
+        let varying = self.varying()? & !self.partition.agree;
+        Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
     }
 
-    /// Brings values together by each first block of a split.
-    fn meet(&self, split: &Split, counts: &[u64], take: &Take<'_>) -> Result<()> {
+    /// Finds the pairs of each first block of a blocking, partition by partition.
+    fn join_partitions(
+        &self,
+        blocking: &Blocking,
+        counts: &[u64],
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
         let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
-        // Parts are small beside the memory too, so that only crowds are too large for it.
-        let rooms = (count / self.room()).saturating_mul(16).max(1);
-        let bits = part_bits(count).max(rooms.ilog2().min(PART_BITS_MAX));
-        // Each share needs a part to itself.
-        let bits = bits.max(self.share.count.next_power_of_two().ilog2());
-        let counts = self.count_parts(split, bits)?;
+        // A sixteenth of the memory holds a mean partition, so only skewed ones do not fit.
+        let budgets = (count / self.values_max()).saturating_mul(16).max(1);
+        let bits = partition_bits(count).max(budgets.ilog2().min(PARTITION_BITS_MAX));
+        // Each shard needs a partition of its own.
+        let bits = bits.max(self.shard.count.next_power_of_two().ilog2());
+        let counts = self.count_partitions(blocking, bits)?;
         let mut buffer = Vec::new();
-        for (first, &block) in split.firsts().iter().enumerate() {
-            let tables = split.tables(first);
+        for (first, &block) in blocking.firsts().iter().enumerate() {
+            let combinations = blocking.combinations(first);
             let counts = &counts[first];
-            for parts in self.rounds(counts, bits) {
-                if parts.len() == 1 && self.is_crowded(counts, parts.start, bits) {
-                    let of = PartOf { block, bits, part: parts.start };
-                    self.meet_in_crowd(of, &split.firsts()[..first], counts, take)?;
+            for partitions in self.passes(counts, bits) {
+                if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
+                    let partition = Partition { block, bits, number: partitions.start };
+                    let earlier = &blocking.firsts()[..first];
+                    self.join_skewed(partition, earlier, counts, emit)?;
                     continue;
                 }
-                let round = Round { join: self, block, bits, tables: &tables, parts };
-                round.run(counts, &mut buffer, take)?;
+                let pass = PartitionPass {
+                    join: self,
+                    block,
+                    bits,
+                    combinations: &combinations,
+                    partitions,
+                };
+                pass.run(counts, &mut buffer, emit)?;
             }
         }
         Ok(())
     }
 
-    /// Whether the copies of a part that looking through it takes would not fit into memory: many
-    /// values agree on the block, or there is very little memory.
-    fn is_crowded(&self, counts: &PartCounts, part: usize, bits: u32) -> bool {
-        let count = counts.of_part(part);
+    /// Whether the copies of a partition that its threads need would not fit into memory: because
+    /// many values agree on the block, or because there is very little memory.
+    fn is_skewed(&self, counts: &PartitionCounts, partition: usize, bits: u32) -> bool {
+        let count = counts.of_partition(partition);
         let mean = counts.total() >> bits;
         let copies = 2 * (self.resources.threads + 2);
-        let uneven = count > 8 * mean && count > self.room() / copies;
-        count > CROWD_MIN && (uneven || count > self.room())
+        let uneven = count > 8 * mean && count > self.values_max() / copies;
+        count > SKEWED_MIN && (uneven || count > self.values_max())
     }
 
-    /// Joins the values of a part by themselves, split by the other bits in which they vary.
-    fn meet_in_crowd(
+    /// Joins the values of a partition by themselves, blocked by the other bits in which they vary.
+    fn join_skewed(
         &self,
-        of: PartOf,
-        before: &[u64],
-        counts: &PartCounts,
-        take: &Take<'_>,
+        partition: Partition,
+        earlier: &[u64],
+        counts: &PartitionCounts,
+        emit: &SharedEmit<'_>,
     ) -> Result<()> {
         let inner = Join {
-            sources: self.sources.clone(),
+            sides: self.sides.clone(),
             k: self.k,
-            share: Share::WHOLE,
+            shard: Shard::WHOLE,
             resources: self.resources.clone(),
             watch: self.watch.clone(),
-            crowd: self.crowd.within(of, before),
+            partition: self.partition.within(partition, earlier),
         };
-        let sides: Vec<u64> =
-            (0..self.sources.len()).map(|side| counts.of_side(side, of.part) as u64).collect();
-        if pair_count(&sides) >= 1.0 {
-            match inner.split(&sides)? {
-                Some(split) => inner.meet(&split, &sides, take)?,
-                None => inner.compare_all(take)?,
+        let count = |side| counts.of_side(side, partition.number) as u64;
+        let counts: Vec<u64> = (0..self.sides.len()).map(count).collect();
+        if pair_count(&counts) >= 1.0 {
+            match inner.blocking(&counts)? {
+                Some(blocking) => inner.join_partitions(&blocking, &counts, emit)?,
+                None => inner.compare_all(emit)?,
             }
         }
-        self.tick(sides.iter().sum())
+        self.tick(counts.iter().sum())
     }
 
-    /// Says that so much more is done. What a crowd takes is said once it is done.
+    /// Reports `count` more values as joined. Those of a skewed partition are reported by the join
+    /// around it, once it is done.
     pub(super) fn tick(&self, count: u64) -> Result<()> {
-        if self.crowd.parts.is_empty() { self.watch.tick(count) } else { self.watch.report() }
+        if self.partition.is_all() {
+            Ok(self.watch.tick(count)?)
+        } else {
+            Ok(self.watch.report()?)
+        }
     }
 
-    /// Hands the values of a piece of a source to `each`, those of the crowd if there is one.
-    pub(super) fn pass(
+    /// Calls `each` with the values of a piece that belong to this join.
+    pub(super) fn read(
         &self,
-        (source, piece, pieces): (usize, usize, usize),
+        piece: Piece,
         mut each: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let source = &self.sources[source];
-        if self.crowd.parts.is_empty() {
-            return source.pass(piece, pieces, each);
+        let side = &self.sides[piece.side];
+        if self.partition.is_all() {
+            return side.read(piece, each);
         }
         let mut own = Vec::new();
-        source.pass(piece, pieces, |run| {
+        side.read(piece, |run| {
             own.clear();
-            own.extend(run.iter().copied().filter(|&value| self.crowd.has(value)));
+            own.extend(run.iter().copied().filter(|&value| self.partition.contains(value)));
             each(&own)
         })
     }
 
-    /// The bits in which not all values are alike.
+    /// The bits in which not all values are equal.
     fn varying(&self) -> Result<u64> {
         let (mut any, mut all) = (0, u64::MAX);
-        for source in 0..self.sources.len() {
-            self.pass((source, 0, 1), |run| {
+        for side in 0..self.sides.len() {
+            self.read(Piece::whole(side), |run| {
                 for value in run {
                     any |= value;
                     all &= value;
                 }
-                self.watch.report()
+                Ok(self.watch.report()?)
             })?;
         }
         Ok(any & !all)
     }
 
-    /// How many values of each piece of each source fall into each part, for each first block.
-    fn count_parts(&self, split: &Split, bits: u32) -> Result<Vec<PartCounts>> {
-        let pieces = self.pieces();
-        let count_piece = |&piece: &(usize, usize, usize)| {
-            let mut counts = vec![vec![0_usize; 1 << bits]; split.firsts().len()];
-            self.pass(piece, |run| {
-                for (&block, counts) in split.firsts().iter().zip(&mut counts) {
-                    for &value in run {
-                        counts[part(value, block, 0, bits)] += 1;
-                    }
-                }
-                self.watch.report()
-            })?;
-            Ok(counts)
-        };
-        let counted = side_by_side(&pieces, count_piece)?;
-        let of_first = |first: usize| {
-            let of_pieces = counted.iter().map(|counts| counts[first].clone());
-            PartCounts { pieces: pieces.iter().copied().zip(of_pieces).collect() }
-        };
-        Ok((0..split.firsts().len()).map(of_first).collect())
-    }
-
-    /// The pieces of all sources: source, piece, pieces.
-    fn pieces(&self) -> Vec<(usize, usize, usize)> {
-        let of = |(number, source): (usize, &Source<'_>)| {
-            let pieces = source.pieces(self.resources.threads);
-            (0..pieces).map(move |piece| (number, piece, pieces)).collect::<Vec<_>>()
-        };
-        self.sources.iter().enumerate().flat_map(of).collect()
-    }
-
-    /// Ranges of parts that fit into memory together.
-    fn rounds(&self, counts: &PartCounts, bits: u32) -> Vec<Range<usize>> {
-        let parts = 1 << bits;
-        let room = self.room();
-        let mut rounds: Vec<Range<usize>> = Vec::new();
-        let mut filled = 0;
-        for part in (0..parts).filter(|&part| self.share.has(part, parts)) {
-            let count = counts.of_part(part);
-            match rounds.last_mut() {
-                Some(round) if filled + count <= room => {
-                    round.end = part + 1;
-                    filled += count;
-                }
-                _ => {
-                    rounds.push(part..part + 1);
-                    filled = count;
-                }
-            }
-        }
-        rounds
-    }
-
-    /// How many values fit into memory.
-    fn room(&self) -> usize {
-        let held: u64 = self.sources.iter().map(Source::memory_len).sum();
+    /// The number of values that fit into the memory budget beside those already in memory.
+    pub(super) fn values_max(&self) -> usize {
+        let held: u64 = self.sides.iter().map(JoinValues::memory_len).sum();
         (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
     }
 
-    /// All values of a source.
-    fn values(&self, source: usize) -> Result<Arc<Vec<u64>>> {
-        if self.crowd.parts.is_empty() {
-            return self.sources[source].values();
+    /// All values of a side that belong to this join.
+    fn in_memory(&self, side: usize) -> Result<Arc<Vec<u64>>> {
+        if self.partition.is_all() {
+            return self.sides[side].in_memory();
         }
         let mut values = Vec::new();
-        self.pass((source, 0, 1), |run| {
+        self.read(Piece::whole(side), |run| {
             values.extend_from_slice(run);
             Ok(())
         })?;
         Ok(Arc::new(values))
     }
 
-    /// Compares each with each, where nothing better is known.
-    fn compare_all(&self, take: &Take<'_>) -> Result<()> {
-        let asking = self.values(0)?;
-        let held = (self.sources.len() > 1).then(|| self.values(1)).transpose()?;
-        let ranges = asking.len().div_ceil(RANGE_COUNT);
+    /// Compares each with each.
+    fn compare_all(&self, emit: &SharedEmit<'_>) -> Result<()> {
+        let probe = self.in_memory(0)?;
+        let build = (self.sides.len() > 1).then(|| self.in_memory(1)).transpose()?;
+        let ranges = probe.len().div_ceil(RANGE_COUNT);
         let next = AtomicUsize::new(0);
-        self.on_all_threads(take, |finder, take| {
+        self.on_all_threads(emit, |finder, emit| {
             while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed))
                 && number < ranges
             {
-                if number as u32 % self.share.count != self.share.number {
+                if number as u32 % self.shard.count != self.shard.number {
                     continue;
                 }
                 let start = number * RANGE_COUNT;
-                let range = start..asking.len().min(start + RANGE_COUNT);
+                let range = start..probe.len().min(start + RANGE_COUNT);
                 self.tick(range.len() as u64)?;
-                match &held {
-                    None => finder.find_in_range(&asking, range, take)?,
-                    Some(held) => finder.find_across(&asking[range], held, take)?,
+                match &build {
+                    None => finder.find_in_range(&probe, range, emit)?,
+                    Some(build) => finder.find_across(&probe[range], build, emit)?,
                 }
             }
             Ok(())
@@ -275,25 +244,26 @@ impl<'a> Join<'a> {
     /// Runs `work` on each thread with a finder of its own.
     pub(super) fn on_all_threads(
         &self,
-        take: &Take<'_>,
-        work: impl Fn(&mut Finder, super::near::Sink<'_>) -> Result<()> + Sync,
+        emit: &SharedEmit<'_>,
+        work: impl Fn(&mut PairFinder, Emit<'_>) -> Result<()> + Sync,
     ) -> Result<()> {
         let on_thread = |_: &usize| {
-            let mut finder = Finder::new(self.k).within(self.crowd.agree, &self.crowd.differ);
-            let mut sink = |found: &mut Vec<RawPair>| {
-                // A crowd may have more pairs than anyone waits for.
+            let SkewedPartition { agree, differ, .. } = &self.partition;
+            let mut finder = PairFinder::new(self.k).within(*agree, differ);
+            let mut emit = |found: &mut Vec<ValuePair>| {
+                // Checked here too, because a skewed partition may take very long.
                 self.watch.report()?;
-                (take.lock().unwrap_or_else(PoisonError::into_inner))(found)
+                (emit.lock().unwrap_or_else(PoisonError::into_inner))(found)
             };
-            work(&mut finder, &mut sink)?;
-            finder.hand_over(&mut sink)
+            work(&mut finder, &mut emit)?;
+            finder.flush(&mut emit)
         };
         let threads: Vec<usize> = (0..self.resources.threads.max(1)).collect();
         side_by_side(&threads, on_thread).map(drop)
     }
 }
 
-/// How many pairs there are among so many values of one source, or between those of two.
+/// The number of pairs among `counts[0]` values, or between the values of two sides.
 fn pair_count(counts: &[u64]) -> f64 {
     match counts {
         [one] => *one as f64 * (*one as f64 - 1.0) / 2.0,
@@ -301,7 +271,7 @@ fn pair_count(counts: &[u64]) -> f64 {
     }
 }
 
-/// Does the work for each item on a thread of its own, the last one on this one.
+/// Does the work for each item on a thread of its own, the last one on the calling thread.
 pub(super) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,

@@ -1,10 +1,16 @@
-//! Joins against each with each.
+//! Joins, compared with comparing each value with each.
 
 use proptest::prelude::*;
 
-use super::near::{Finder, Group};
+use super::finder::PairFinder;
+use super::sides::SidesMut;
 use super::*;
-use crate::Fingerprint;
+use crate::{Error, Fingerprint};
+
+#[path = "../../tests/common/random.rs"]
+mod random;
+
+use random::Random;
 
 fn brute(values: &[u64], k: u32) -> Vec<(u64, u64)> {
     let mut values = values.to_vec();
@@ -23,28 +29,16 @@ fn joined(values: &[u64], options: &JoinOptions) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     near_pairs(fingerprints.as_slice(), options, |pairs| {
         found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
-        Ok(())
+        Ok::<(), Error>(())
     })
     .unwrap();
     found.sort_unstable();
     found
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-}
-
-/// Values in which crowds of several kinds hide.
-fn crowds(count: usize, seed: u64) -> Vec<u64> {
-    let mut random = Random(seed);
+/// Values that are skewed in several ways.
+fn skewed(count: usize, seed: u64) -> Vec<u64> {
+    let mut random = Random::new(seed);
     let mut values = vec![0, u64::MAX];
     while values.len() < count {
         let value = random.next();
@@ -65,21 +59,25 @@ fn crowds(count: usize, seed: u64) -> Vec<u64> {
 #[test]
 fn pairs_are_those_of_each_with_each() {
     for (count, seed) in [(0, 1), (1, 2), (2, 3), (30, 4), (500, 5), (3000, 6)] {
-        let values = crowds(count, seed)[..count].to_vec();
+        let values = skewed(count, seed)[..count].to_vec();
         for k in 0..=6 {
             let expected = brute(&values, k);
-            for (threads, memory) in [(1, None), (3, None), (2, Some(1 << 14))] {
-                let options = JoinOptions { threads: Some(threads), memory, ..JoinOptions::new(k) };
+            let options = JoinOptions::new(k);
+            for options in [
+                options.clone().threads(1),
+                options.clone().threads(3),
+                options.clone().threads(2).memory(1 << 14),
+            ] {
                 assert_eq!(joined(&values, &options), expected, "{count} values, k={k}");
             }
         }
     }
 }
 
-/// A part that alone is too large for the memory is joined by itself, split by other bits.
+/// A partition that alone does not fit into memory is joined by itself, blocked by other bits.
 #[test]
-fn crowds_that_do_not_fit_are_joined_by_themselves() {
-    let mut values = crowds(9000, 11);
+fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
+    let mut values = skewed(9000, 11);
     // Most agree on the first blocks of any split.
     values.iter_mut().skip(1000).for_each(|value| *value = *value & 0x0f_ffff_ffff | 0x77 << 57);
     values.sort_unstable();
@@ -87,26 +85,23 @@ fn crowds_that_do_not_fit_are_joined_by_themselves() {
     for k in [0, 1, 3, 5] {
         let expected = brute(&values, k);
         for (threads, memory) in [(1, 1 << 14), (2, 1 << 15), (3, 1 << 16)] {
-            let (threads, memory) = (Some(threads), Some(memory));
-            let options = JoinOptions { threads, memory, ..JoinOptions::new(k) };
-            assert_eq!(joined(&values, &options), expected, "k={k}, {memory:?} bytes");
+            let options = JoinOptions::new(k).threads(threads).memory(memory);
+            assert_eq!(joined(&values, &options), expected, "k={k}, {memory} bytes");
             for count in [2, 5] {
-                let of_share = |number: u32| {
-                    let share = Share { number, count };
-                    joined(&values, &JoinOptions { share, ..options.clone() })
-                };
-                let mut found: Vec<_> = (0..count).flat_map(of_share).collect();
+                let of_shard =
+                    |number: u32| joined(&values, &options.clone().shard(Shard { number, count }));
+                let mut found: Vec<_> = (0..count).flat_map(of_shard).collect();
                 found.sort_unstable();
-                assert_eq!(found, expected, "k={k}, {memory:?} bytes, {count} shares");
+                assert_eq!(found, expected, "k={k}, {memory} bytes, {count} shards");
             }
         }
     }
 }
 
-/// What does not fit into memory is read again, and sorted in files.
+/// Values that do not fit into memory are read again, and pairs are sorted in files.
 #[test]
 fn memory_does_not_change_what_is_found() {
-    let values = crowds(6000, 9);
+    let values = skewed(6000, 9);
     let folder = tempfile::tempdir().unwrap();
     let mut stores = Vec::new();
     for (name, scheme) in [("one", "1"), ("other", "14")] {
@@ -121,16 +116,15 @@ fn memory_does_not_change_what_is_found() {
     let expected = brute(&values, 3);
     for store in &stores {
         for (memory, threads) in [(1 << 14, 1), (1 << 15, 3), (1 << 18, 2), (1 << 30, 1)] {
-            let mut options = JoinOptions::new(3);
-            (options.memory, options.threads) = (Some(memory), Some(threads));
-            options.temp_dir = Some(folder.path().into());
+            let options = JoinOptions::new(3).memory(memory).threads(threads);
+            let options = options.temp_dir(folder.path().to_path_buf());
             let mut found = Vec::new();
             let pairs = sorted_pairs(store, &options).unwrap();
             assert_eq!(pairs.len(), expected.len() as u64);
             pairs
                 .for_each(|pair| {
                     found.push((pair.first.value(), pair.second.value()));
-                    Ok::<(), crate::Error>(())
+                    Ok::<(), Error>(())
                 })
                 .unwrap();
             assert!(found == expected, "{memory} bytes, {threads} threads");
@@ -145,48 +139,46 @@ fn memory_does_not_change_what_is_found() {
                 search_many(store, &queries, &options, &limits, mode, |at, answer| {
                     let one = searcher.search(queries[at], 3)?.to_matches()?;
                     assert_eq!(answer.to_matches()?, one, "{mode:?}, {memory} bytes");
-                    Ok::<(), crate::Error>(())
+                    Ok::<(), Error>(())
                 })
                 .unwrap();
             }
         }
-        let mut options = JoinOptions::new(3);
-        (options.memory, options.threads) = (Some(1 << 14), Some(1));
+        let options = JoinOptions::new(3).memory(1 << 14).threads(1);
         let refused = clusters(store, &options, ClusterMethod::Star);
-        assert!(matches!(refused, Err(crate::Error::InvalidOptions { .. })));
+        assert!(matches!(refused, Err(Error::InvalidOptions { .. })));
     }
 }
 
 #[test]
-fn shares_of_a_join_find_each_pair_once() {
-    let values = crowds(4000, 7);
+fn shards_of_a_join_find_each_pair_once() {
+    let values = skewed(4000, 7);
     for k in [0, 1, 3, 30] {
         let expected = brute(&values, k);
         for count in [2, 3, 50] {
             let mut found: Vec<(u64, u64)> = (0..count)
                 .flat_map(|number| {
-                    let share = Share { number, count };
-                    joined(&values, &JoinOptions { share, ..JoinOptions::new(k) })
+                    joined(&values, &JoinOptions::new(k).shard(Shard { number, count }))
                 })
                 .collect();
             found.sort_unstable();
-            assert_eq!(found, expected, "k={k}, {count} shares");
+            assert_eq!(found, expected, "k={k}, {count} shards");
         }
     }
 }
 
 #[test]
-fn crowds_are_taken_apart() {
-    let mut random = Random(8);
+fn values_that_agree_on_many_bits_are_blocked_by_the_others() {
+    let mut random = Random::new(8);
     let mut values: Vec<u64> = (0..20_000).map(|_| random.next() >> 42 << 7 | 0x77 << 50).collect();
     values.sort_unstable();
     values.dedup();
     let mut found = Vec::new();
-    let mut take = |pairs: &mut Vec<(u64, u64)>| {
+    let mut emit = |pairs: &mut Vec<(u64, u64)>| {
         found.extend(pairs.drain(..).map(|(a, b)| (a.min(b), a.max(b))));
         Ok(())
     };
-    Finder::new(2).find(Group::Within(&mut values), &mut take).unwrap();
+    PairFinder::new(2).find(SidesMut::Within(&mut values), &mut emit).unwrap();
     found.sort_unstable();
     assert_eq!(found, brute(&values, 2));
 }
@@ -194,7 +186,7 @@ fn crowds_are_taken_apart() {
 proptest! {
     #[test]
     fn two_sets_are_joined(seed: u64, few in 0..40_usize, many in 0..3000_usize, k in 0..7_u32) {
-        let all = crowds(few + many + 2, seed);
+        let all = skewed(few + many + 2, seed);
         let (mut new, mut stored) = (all[..few + many / 2].to_vec(), all[few..].to_vec());
         for set in [&mut new, &mut stored] {
             set.sort_unstable();
@@ -212,7 +204,7 @@ proptest! {
         let (left, right) = (fingerprints(&new), fingerprints(&stored));
         near_pairs_across(left.as_slice(), right.as_slice(), &JoinOptions::new(k), |pairs| {
             found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
-            Ok(())
+            Ok::<(), Error>(())
         })
         .unwrap();
         found.sort_unstable();

@@ -1,4 +1,4 @@
-//! Counting flips.
+//! Counting ways to flip bits.
 
 /// C(n,0) + C(n,1) + ... + C(n,r).
 pub(crate) fn combinations_up_to(n: u32, r: u32) -> f64 {
@@ -12,7 +12,7 @@ pub(crate) fn combinations_up_to(n: u32, r: u32) -> f64 {
 }
 
 /// The elementary symmetric polynomials of `weights`, degree 0 to `degree`: for weights of 1,
-/// the number of ways to flip so many of them.
+/// entry `i` is the number of ways to flip `i` of them.
 pub(crate) fn ways_to_flip(weights: &[f64], degree: u32) -> Vec<f64> {
     let degree = degree as usize;
     let mut ways = vec![0.0; degree + 1];

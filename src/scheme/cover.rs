@@ -1,19 +1,24 @@
 //! The exhaustive proof that radii over masks miss no pattern of at most k flips.
+//!
+//! It searches a counterexample over the *atoms* that the masks generate: sets of bits that lie in
+//! exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
+//! of three flips it tries 3 + 0, 2 + 1, 1 + 2 and 0 + 3 flips.
 
 use super::{Radius, Scheme};
+use crate::bits::mask::low_bits;
 
 /// Whether every pattern of at most `k` flips leaves some table with at most its radius of
-/// them inside its mask. `None` once `steps` are used up without an answer.
+/// them inside its mask. `None` once `steps` are used up without an answer; they are counted down.
 ///
 /// A counterexample puts at least `radius + 1` flips into every mask in play. The search for
 /// one takes a table that still lacks flips and tries each atom of its mask in turn; an atom
 /// that was tried is closed for the later tries, so no pattern comes up twice.
-pub(super) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
+pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
     let in_play: Vec<(u64, u32)> =
         masks.iter().zip(radii).filter_map(|(&mask, &r)| Some((mask, r?))).collect();
     let mut search = Search::new(&in_play, steps);
     let lacking = search.needs.iter().map(|&need| u64::from(need)).sum();
-    let every_atom = low_bits(search.atoms.len());
+    let every_atom = low_bits(search.atoms.len() as u32);
     let every_table = TableSet::first(in_play.len());
     search.counterexample(every_table, lacking, every_atom, k).map(|found| !found)
 }
@@ -66,22 +71,18 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn low_bits(count: usize) -> u64 {
-    (0..count).fold(0, |bits, bit| bits | 1 << bit)
-}
-
-/// The state of a search: what each table lacks, what each atom has left.
+/// The state of a search: the flips that each table lacks, the bits that each atom has left.
 ///
-/// An *atom* is a set of bits that lie in exactly the same masks: only how many of them flip
+/// An *atom* is a set of bits that lie in exactly the same masks: only the number of them that flip
 /// matters. There are at most 64, so sets of atoms are words.
 struct Search<'a> {
     /// The tables that have the atom inside their mask.
     atoms: Vec<TableSet>,
-    /// How many bits of the atom have not flipped.
+    /// The bits of the atom that have not flipped.
     free: Vec<u32>,
     /// The atoms inside the mask of a table.
     atoms_of: Vec<u64>,
-    /// How many more flips a table needs to be spoilt.
+    /// The flips that a table lacks to exceed its radius.
     needs: Vec<u32>,
     steps: &'a mut u64,
 }

@@ -1,63 +1,68 @@
 //! Designs: which blocks of bits make up the mask of each table.
+//!
+//! A design says how blocks are joined to masks; a [`Member`] of a family is a design over blocks
+//! of given widths. Where a design is published, its variant says where. Nothing here knows of
+//! stores or of data: the planner passes blocks that it has laid out for the data.
 
-/// How blocks of bits are put together to masks.
+use crate::bits::permutation::{Permutation, Permuted};
+
+/// How blocks of bits are joined to masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Design {
-    /// So many disjoint blocks, a table each.
+    /// This many disjoint blocks, a table each.
     Blocks(u32),
-    /// Every choice of all but k of the blocks: k flips spoil at most k blocks.
+    /// Every choice of all but k of the blocks: k flips touch at most k blocks.
     ///
     /// # Source
     ///
     /// Manku, Jain and Das Sarma, WWW 2007, section 3.1 (5 choose 2 for k = 3).
     Choose { blocks: u32, k: u32 },
-    /// C(6,4,3), for k = 3.
-    Covering6,
-    /// C(8,5,3), for k = 3.
-    Covering8,
-    /// C(11,6,3), for k = 3.
-    Covering11,
-    /// The planes of AG(3,2), for k = 3.
-    Covering14,
-    /// The complements of the planes of PG(3,2), for k = 3.
-    Covering15,
+    /// The covering designs with this many tables, for k = 3: C(6,4,3), C(8,5,3), C(11,6,3), the
+    /// 14 planes of AG(3,2), and the complements of the 15 planes of PG(3,2).
+    Covering(u32),
     /// The affine hyperplanes of AG(k,2): k points always miss one of them, since they lie in
     /// the other half of some pair.
     Hyperplanes { k: u32 },
+    /// One of 4 blocks of 16 bits, then one of 4 quarters of the other 48, for k = 3.
+    ///
+    /// # Source
+    ///
+    /// Manku, Jain and Das Sarma, WWW 2007, section 3.1.
+    Nested16,
 }
 
 impl Design {
-    /// How many blocks it is made of.
+    /// The number of blocks it is made of.
     pub(crate) fn block_count(&self) -> u32 {
         match *self {
             Design::Blocks(count) | Design::Choose { blocks: count, .. } => count,
-            Design::Covering6 => 6,
-            Design::Covering8 | Design::Covering14 => 8,
-            Design::Covering11 => 11,
-            Design::Covering15 => 15,
+            Design::Covering(14) => 8,
+            Design::Covering(tables) => tables,
             Design::Hyperplanes { k } => 1 << k,
+            Design::Nested16 => 4,
         }
     }
 
-    /// How many tables it has, if that is a number to speak of.
+    /// The number of tables it has; `None` if it does not fit.
     pub(crate) fn table_count(&self) -> Option<usize> {
         match *self {
-            Design::Blocks(count) => usize::try_from(count).ok(),
+            Design::Blocks(count) | Design::Covering(count) => usize::try_from(count).ok(),
             Design::Choose { blocks, k } => (1..=u128::from(k))
                 .try_fold(1_u128, |product, i| {
                     Some(product.checked_mul(u128::from(blocks).checked_sub(i)? + 1)? / i)
                 })
                 .and_then(|tables| usize::try_from(tables).ok()),
-            Design::Covering6 => Some(COVERING_6_4_3.len()),
-            Design::Covering8 => Some(COVERING_8_5_3.len()),
-            Design::Covering11 => Some(COVERING_11_6_3.len()),
-            Design::Covering14 => Some(PLANES_OF_AG_3_2.len()),
-            Design::Covering15 => Some(15),
             Design::Hyperplanes { k } => Some((2 << k) - 2),
+            Design::Nested16 => Some(16),
         }
     }
 
-    /// The masks over these blocks, as many as [`Design::block_count`] says.
+    /// Whether its masks make sense over blocks that are cut from the most significant bit alone.
+    pub(crate) fn is_natural_only(&self) -> bool {
+        *self == Design::Nested16
+    }
+
+    /// The masks over these blocks, of which there are [`Design::block_count`].
     pub(crate) fn masks(&self, blocks: &[u64]) -> Vec<u64> {
         match *self {
             Design::Blocks(_) => blocks.to_vec(),
@@ -66,13 +71,61 @@ impl Design {
                 choose_rest(blocks, (count - k) as usize, 0, &mut masks);
                 masks
             }
-            Design::Covering6 => unions(blocks, COVERING_6_4_3),
-            Design::Covering8 => unions(blocks, COVERING_8_5_3),
-            Design::Covering11 => unions(blocks, COVERING_11_6_3),
-            Design::Covering14 => unions(blocks, PLANES_OF_AG_3_2),
-            Design::Covering15 => odd_parity_15(blocks),
+            Design::Covering(15) => odd_parity_15(blocks),
+            Design::Covering(tables) => unions(blocks, covering(tables)),
             Design::Hyperplanes { k } => hyperplanes(blocks, k),
+            Design::Nested16 => nested_16(blocks),
         }
+    }
+}
+
+/// A member of a family: a design over blocks of these widths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) design: Design,
+    /// Bits of each block; they sum to 64.
+    pub(crate) widths: Vec<u32>,
+}
+
+impl Member {
+    /// The design over blocks that are as wide as one another, within a bit.
+    pub(crate) fn even(design: Design) -> Self {
+        Member { design, widths: even_widths(64, design.block_count()) }
+    }
+
+    /// The masks over blocks cut from the most significant bit.
+    pub(crate) fn masks(&self) -> Vec<u64> {
+        self.design.masks(&blocks_of_widths(&self.widths))
+    }
+
+    /// The name by which [`Scheme::named`](crate::Scheme::named) finds it for distance `k`.
+    pub(crate) fn name(&self, k: u32) -> String {
+        let even = self.widths == even_widths(64, self.design.block_count());
+        match self.design {
+            Design::Blocks(1) => "archive".into(),
+            Design::Blocks(2) if even => "halves".into(),
+            Design::Blocks(count) if even => format!("blocks-{count}"),
+            Design::Blocks(_) => {
+                let widths: Vec<String> = self.widths.iter().map(u32::to_string).collect();
+                format!("blocks-{}", widths.join("+"))
+            }
+            Design::Choose { blocks, k: own } if own == k => format!("choose-{blocks}"),
+            Design::Choose { blocks, k: own } => format!("choose-{blocks}-for-{own}"),
+            Design::Covering(tables) => format!("covering-{tables}"),
+            Design::Hyperplanes { .. } => "hyperplanes".into(),
+            Design::Nested16 => "nested-16".into(),
+        }
+    }
+}
+
+/// The masks of a covering design as unions of blocks: any 3 blocks miss one of them.
+fn covering(tables: u32) -> &'static [&'static [usize]] {
+    match tables {
+        6 => COVERING_6_4_3,
+        8 => COVERING_8_5_3,
+        11 => COVERING_11_6_3,
+        14 => PLANES_OF_AG_3_2,
+        _ => unreachable!("the families name no other covering design"),
     }
 }
 
@@ -141,11 +194,6 @@ pub(crate) fn even_widths(bits: u32, count: u32) -> Vec<u32> {
     (0..count).map(|i| bits / count + u32::from(i < bits % count)).collect()
 }
 
-/// `count` disjoint blocks of the 64 bits; the wider ones come first.
-pub(crate) fn even_blocks(count: u32) -> Vec<u64> {
-    blocks_of_widths(&even_widths(64, count))
-}
-
 fn unions(blocks: &[u64], designs: &[&[usize]]) -> Vec<u64> {
     designs.iter().map(|design| design.iter().fold(0, |mask, &b| mask | blocks[b])).collect()
 }
@@ -161,8 +209,8 @@ fn choose_rest(blocks: &[u64], wanted: usize, mask: u64, out: &mut Vec<u64>) {
     }
 }
 
-/// The points of the projective space PG(3,2) as blocks 1 to 15; table `a` takes the points
-/// with an odd inner product with `a`, the complement of a plane.
+/// The points of the projective space PG(3,2) are blocks 1 to 15; the mask of table `a` joins the
+/// points with an odd inner product with `a`, the complement of a plane.
 fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
     (1..=15_u32)
         .map(|a| {
@@ -174,7 +222,7 @@ fn odd_parity_15(blocks: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Both halves of the points for every direction but none.
+/// Both halves of the points, for every direction except the zero vector.
 fn hyperplanes(blocks: &[u64], k: u32) -> Vec<u64> {
     let half = |normal: u32, side: u32| {
         (0..1_u32 << k)
@@ -183,6 +231,18 @@ fn hyperplanes(blocks: &[u64], k: u32) -> Vec<u64> {
             .fold(0, |mask, (_, block)| mask | block)
     };
     (1..1 << k).flat_map(|normal| [half(normal, 0), half(normal, 1)]).collect()
+}
+
+/// One of the 4 blocks, then one of 4 quarters of the rest.
+fn nested_16(blocks: &[u64]) -> Vec<u64> {
+    let mut masks = Vec::new();
+    for &outer in blocks {
+        let rest = Permutation::new(!outer);
+        for inner in blocks_of_widths(&[12, 12, 12, 12, 16]).into_iter().take(4) {
+            masks.push(outer | rest.invert(Permuted(inner)).value());
+        }
+    }
+    masks
 }
 
 #[cfg(test)]
@@ -195,14 +255,15 @@ mod tests {
             Design::Blocks(5),
             Design::Choose { blocks: 6, k: 3 },
             Design::Choose { blocks: 7, k: 2 },
-            Design::Covering6,
-            Design::Covering8,
-            Design::Covering11,
-            Design::Covering14,
-            Design::Covering15,
+            Design::Covering(6),
+            Design::Covering(8),
+            Design::Covering(11),
+            Design::Covering(14),
+            Design::Covering(15),
             Design::Hyperplanes { k: 4 },
+            Design::Nested16,
         ] {
-            let masks = design.masks(&even_blocks(design.block_count()));
+            let masks = Member::even(design).masks();
             assert_eq!(Some(masks.len()), design.table_count(), "{design:?}");
         }
         assert_eq!(Design::Choose { blocks: 64, k: 33 }.table_count(), Some(1777090076065542336));

@@ -1,103 +1,206 @@
-//! The families of masks that have a name.
+//! The families of masks that have a name: the one list of them.
 //!
-//! Blocks are cut from the most significant bit. Where a family is a published design, its
-//! function says which; that each covers what it promises is proven in the tests of `cover`.
+//! [`FAMILIES`] is read by [`Scheme::named`](crate::Scheme::named), by the help of `--scheme`, by
+//! the planner for its candidates, and by the test that compares it with the documentation. A new
+//! family is an entry here and a design in `designs`; that its members cover what they promise is
+//! proven in the tests of `cover`.
+//!
+//! Blocks are cut from the most significant bit.
 
-use super::designs::{Design, blocks_of_widths, even_blocks};
+use super::Scheme;
+use super::designs::{Design, Member};
 use crate::error::{Error, Result};
 
-/// The names that [`Scheme::named`](crate::Scheme::named) takes, with what they stand for.
-pub const FAMILY_NAMES: &[(&str, &str)] = &[
-    ("1", "archive: one table over all 64 bits"),
-    ("2", "two halves of 32 bits"),
-    ("3", "three blocks of 26, 19 and 19 bits"),
-    ("4", "four blocks of 16 bits"),
-    ("6", "covering-6: pairs of 6 blocks, for k = 3"),
-    ("8", "covering-8: triples of 8 bytes, for k = 3"),
-    ("10", "choose-5 for k = 3: pairs of 5 blocks"),
-    ("11", "covering-11: fives of 11 blocks, for k = 3"),
-    ("14", "covering-14: fours of 8 bytes, for k = 3"),
-    ("15", "covering-15: eights of 15 blocks, for k = 3"),
-    ("16", "nested-16: a block of 4, then a quarter of the rest, for k = 3"),
-    ("20", "choose-6 for k = 3: triples of 6 blocks"),
-    ("blocks-M", "M disjoint blocks, M from 1 to 64"),
-    ("choose-R", "every choice of R-k of R blocks, R from k+1 to 64"),
-    ("hyperplanes", "2^(k+1)-2 halves of 2^k blocks, k from 1 to 5"),
-];
-
-/// The masks of the family called `name`, for distance `k` where the family depends on it.
-pub(super) fn masks_of(name: &str, k: u32) -> Result<Vec<u64>> {
-    let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
-    let design = match name {
-        "1" | "archive" => Design::Blocks(1),
-        "2" | "halves" => Design::Blocks(2),
-        "3" => return Ok(blocks_of_widths(&[26, 19, 19])),
-        "4" => Design::Blocks(4),
-        "6" | "covering-6" => Design::Covering6,
-        "8" | "covering-8" => Design::Covering8,
-        "10" => choices(5, 3)?,
-        "11" | "covering-11" => Design::Covering11,
-        "14" | "covering-14" => Design::Covering14,
-        "15" | "covering-15" => Design::Covering15,
-        "16" | "nested-16" => return Ok(nested_16()),
-        "20" => choices(6, 3)?,
-        "hyperplanes" => hyperplanes(k)?,
-        _ => match (number("blocks-"), number("choose-")) {
-            (Some(count @ 1..=64), _) => Design::Blocks(count),
-            (_, Some(count)) => choices(count, k)?,
-            _ => {
-                let known: Vec<&str> = FAMILY_NAMES.iter().map(|(name, _)| *name).collect();
-                let reason = format!("'{name}' is no family, expected one of {}", known.join(", "));
-                return Err(Error::InvalidScheme { reason });
-            }
-        },
-    };
-    Ok(design.masks(&even_blocks(design.block_count())))
+/// A family of masks: a name that [`Scheme::named`](crate::Scheme::named) takes.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Family {
+    /// The name. A capital letter stands for what the caller chooses: `blocks-M` for `blocks-5`.
+    pub name: &'static str,
+    /// Another name for the same masks, if there is one.
+    pub alias: Option<&'static str>,
+    /// The masks in a few words.
+    pub about: &'static str,
+    /// The member for an argument (the value in place of the capital letter) and a distance `k`.
+    member: fn(argument: &str, k: u32) -> Result<Member>,
+    /// The designs that the planner considers for a distance `k`.
+    pub(crate) planned: fn(k: u32) -> Vec<Design>,
 }
 
-fn refuse(reason: String) -> Result<Design> {
+/// All families, the plainest first: of schemes that are equally good the planner takes the first.
+pub const FAMILIES: &[Family] = &[
+    one("1", "archive", "one table over all 64 bits", |_, _| even(Design::Blocks(1))),
+    one("2", "halves", "two halves of 32 bits", |_, _| even(Design::Blocks(2))),
+    one("3", "blocks-26+19+19", "three blocks of 26, 19 and 19 bits", |_, _| {
+        Ok(Member { design: Design::Blocks(3), widths: vec![26, 19, 19] })
+    }),
+    one("4", "blocks-4", "four blocks of 16 bits", |_, _| even(Design::Blocks(4))),
+    Family {
+        name: "blocks-M",
+        alias: None,
+        about: "M disjoint blocks, M from 1 to 64, or blocks of these widths, as 26+19+19",
+        member: blocks,
+        planned: |k| (1..=(k + 1).min(10)).map(Design::Blocks).collect(),
+    },
+    one("10", "choose-5-for-3", "pairs of 5 blocks, for k = 3", |_, _| choices(5, 3)),
+    one("20", "choose-6-for-3", "triples of 6 blocks, for k = 3", |_, _| choices(6, 3)),
+    Family {
+        name: "choose-R",
+        alias: None,
+        about: "every choice of R-k of R blocks, R from k+1 to 64; choose-R-for-K has a k of its own",
+        member: choose,
+        planned: planned_choices,
+    },
+    Family {
+        planned: |k| covering_from_3(6, k),
+        ..one("6", "covering-6", "pairs of 6 blocks, for k = 3", |_, _| even(Design::Covering(6)))
+    },
+    Family {
+        planned: |k| covering_from_3(8, k),
+        ..one("8", "covering-8", "triples of 8 bytes, for k = 3", |_, _| even(Design::Covering(8)))
+    },
+    Family {
+        planned: |k| covering_from_3(11, k),
+        ..one("11", "covering-11", "fives of 11 blocks, for k = 3", |_, _| {
+            even(Design::Covering(11))
+        })
+    },
+    Family {
+        planned: |k| covering_from_3(14, k),
+        ..one("14", "covering-14", "fours of 8 bytes, for k = 3", |_, _| even(Design::Covering(14)))
+    },
+    Family {
+        planned: |k| covering_from_3(15, k),
+        ..one("15", "covering-15", "eights of 15 blocks, for k = 3", |_, _| {
+            even(Design::Covering(15))
+        })
+    },
+    Family {
+        name: "hyperplanes",
+        alias: None,
+        about: "2^(k+1)-2 halves of 2^k blocks, k from 1 to 5",
+        member: |_, k| hyperplanes(k),
+        planned: |k| if k == 4 || k == 5 { vec![Design::Hyperplanes { k }] } else { Vec::new() },
+    },
+    Family {
+        planned: |k| if k == 3 { vec![Design::Nested16] } else { Vec::new() },
+        ..one("16", "nested-16", "a block of 4, then a quarter of the rest, for k = 3", |_, _| {
+            even(Design::Nested16)
+        })
+    },
+];
+
+/// A family with one member, which the planner does not consider under this name.
+const fn one(
+    name: &'static str,
+    alias: &'static str,
+    about: &'static str,
+    member: fn(&str, u32) -> Result<Member>,
+) -> Family {
+    Family { name, alias: Some(alias), about, member, planned: |_| Vec::new() }
+}
+
+impl Family {
+    /// The argument in `name` if it names a member of this family: empty if there is none to give.
+    fn argument_in<'n>(&self, name: &'n str) -> Option<&'n str> {
+        if self.alias == Some(name) {
+            return Some("");
+        }
+        let fixed = self.name.trim_end_matches(|letter: char| letter.is_ascii_uppercase());
+        let argument = name.strip_prefix(fixed)?;
+        (argument.is_empty() == (fixed == self.name)).then_some(argument)
+    }
+}
+
+/// The member of a family by its name, for distance `k` where the family depends on it.
+pub(crate) fn member(name: &str, k: u32) -> Result<Member> {
+    let found = FAMILIES.iter().find_map(|family| Some((family, family.argument_in(name)?)));
+    match found {
+        Some((family, argument)) => (family.member)(argument, k),
+        None => {
+            let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+            refuse(format!("'{name}' is no family, expected one of {}", known.join(", ")))
+        }
+    }
+}
+
+/// The masks that a name stands for, over blocks cut from the most significant bit.
+pub(super) fn masks_of(name: &str, k: u32) -> Result<Vec<u64>> {
+    Ok(member(name, k)?.masks())
+}
+
+fn refuse<T>(reason: String) -> Result<T> {
     Err(Error::InvalidScheme { reason })
 }
 
-fn choices(count: u32, k: u32) -> Result<Design> {
+fn even(design: Design) -> Result<Member> {
+    Ok(Member::even(design))
+}
+
+/// `5`, or the widths of the blocks: `26+19+19`.
+fn blocks(argument: &str, _: u32) -> Result<Member> {
+    let numbers: Option<Vec<u32>> = argument.split('+').map(|n| n.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([count @ 1..=64]) => even(Design::Blocks(*count)),
+        Some(widths @ [_, _, ..]) if widths_fit(widths) => {
+            let design = Design::Blocks(widths.len() as u32);
+            Ok(Member { design, widths: widths.to_vec() })
+        }
+        _ => refuse(format!(
+            "blocks-{argument}: expected a number from 1 to 64, or widths that sum to 64 bits"
+        )),
+    }
+}
+
+fn widths_fit(widths: &[u32]) -> bool {
+    let sum = widths.iter().try_fold(0_u32, |sum, &width| sum.checked_add(width));
+    sum == Some(64) && !widths.contains(&0)
+}
+
+/// `5`, or with a distance of its own: `5-for-2`.
+fn choose(argument: &str, k: u32) -> Result<Member> {
+    let (count, own) = match argument.split_once("-for-") {
+        Some((count, own)) => (count, own.parse().ok()),
+        None => (argument, Some(k)),
+    };
+    match (count.parse(), own) {
+        (Ok(count), Some(k)) => choices(count, k),
+        _ => refuse(format!("choose-{argument}: expected a number, as choose-5 or choose-5-for-2")),
+    }
+}
+
+fn choices(count: u32, k: u32) -> Result<Member> {
     if k > 63 {
         return refuse(format!("choose-{count}: there is none for k = {k}, blocks-M takes any k"));
     }
     if count <= k || count > 64 {
         return refuse(format!("choose-{count}: the number must be {} to 64 for k = {k}", k + 1));
     }
-    let most = super::Scheme::TABLE_COUNT_MAX;
+    let most = Scheme::TABLE_COUNT_MAX;
     let design = Design::Choose { blocks: count, k };
     if design.table_count().is_none_or(|tables| tables > most) {
         return refuse(format!("choose-{count} for k = {k} has more than {most} tables"));
     }
-    Ok(design)
+    even(design)
 }
 
-fn hyperplanes(k: u32) -> Result<Design> {
-    // With 6 there would be 126 tables, which no one would store.
+/// Choices for `k`, and for smaller distances, which larger radii extend to `k`.
+fn planned_choices(k: u32) -> Vec<Design> {
+    let all = |k: u32| (k + 2..=k + 4).map(move |blocks| Design::Choose { blocks, k });
+    let own = (k <= 8).then_some(k).into_iter().flat_map(all);
+    own.chain((1..k.min(4)).flat_map(|less| all(less).take(2))).collect()
+}
+
+fn covering_from_3(tables: u32, k: u32) -> Vec<Design> {
+    if k >= 3 { vec![Design::Covering(tables)] } else { Vec::new() }
+}
+
+fn hyperplanes(k: u32) -> Result<Member> {
+    // With 6 there would be 126 tables, too many to store.
     if !(1..=5).contains(&k) {
         return refuse(format!("hyperplanes: k must be 1 to 5, not {k}"));
     }
-    Ok(Design::Hyperplanes { k })
-}
-
-/// One of 4 blocks of 16 bits, then one of 4 quarters of the other 48.
-///
-/// # Source
-///
-/// Manku, Jain and Das Sarma, WWW 2007, section 3.1.
-fn nested_16() -> Vec<u64> {
-    let quarters: Vec<u64> = even_blocks(4);
-    let mut masks = Vec::new();
-    for &outer in &quarters {
-        let rest = crate::bits::permutation::Permutation::new(!outer);
-        for inner in blocks_of_widths(&[12, 12, 12, 12, 16]).into_iter().take(4) {
-            let inner = rest.invert(crate::bits::permutation::Permuted(inner));
-            masks.push(outer | inner.value());
-        }
-    }
-    masks
+    even(Design::Hyperplanes { k })
 }
 
 #[cfg(test)]
@@ -136,13 +239,51 @@ mod tests {
     }
 
     #[test]
+    fn aliases_name_the_same_masks_and_names_are_distinct() {
+        let mut names = Vec::new();
+        for family in FAMILIES {
+            names.extend([Some(family.name), family.alias].into_iter().flatten());
+            if let Some(alias) = family.alias {
+                assert_eq!(masks_of(family.name, 3).unwrap(), masks_of(alias, 3).unwrap());
+                // An earlier family must not take the name.
+                let general = FAMILIES.iter().find_map(|f| Some((f.name, f.argument_in(alias)?)));
+                assert_eq!(general, Some((family.name, "")), "{alias}");
+            }
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn the_name_of_a_planned_member_names_it() {
+        for k in 0..=10 {
+            for design in FAMILIES.iter().flat_map(|family| (family.planned)(k)) {
+                let member = Member::even(design);
+                if design.table_count().is_some_and(|tables| tables <= Scheme::TABLE_COUNT_MAX) {
+                    let named = super::member(&member.name(k), k).unwrap();
+                    assert_eq!(named.masks(), member.masks(), "{design:?}");
+                }
+            }
+        }
+        let uneven = Member { design: Design::Blocks(3), widths: vec![30, 17, 17] };
+        assert_eq!(uneven.name(3), "blocks-30+17+17");
+        assert_eq!(super::member("blocks-30+17+17", 3).unwrap().masks(), uneven.masks());
+    }
+
+    #[test]
     fn names_that_have_no_member_say_what_would_work() {
         for (name, k, named) in [
             ("7", 3, "expected one of 1, 2, 3, 4"),
+            ("hyperplanes-4", 4, "expected one of 1, 2, 3, 4"),
             ("choose-3", 3, "4 to 64"),
             ("choose-64", 32, "more than 256"),
+            ("choose-5-for-x", 3, "choose-5-for-2"),
             ("hyperplanes", 6, "1 to 5"),
-            ("blocks-65", 3, "expected one of"),
+            ("blocks-65", 3, "from 1 to 64"),
+            ("blocks-60+19", 3, "sum to 64"),
+            ("blocks-", 3, "expected one of"),
         ] {
             let error = masks_of(name, k).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");

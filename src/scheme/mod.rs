@@ -1,31 +1,23 @@
-//! Schemes: the masks of a store, the families they come from, and the proof that radii
-//! over them miss nothing.
+//! Schemes: the masks of a store, the families they come from, and the proof that radii over
+//! them miss nothing.
+//!
+//! Pure combinatorics over 64-bit words; nothing here depends on files, data or costs.
+//! The format checks the masks of a header with it, the plan module chooses radii with it and lays
+//! out masks for data, and writers take a [`Scheme`] for their tables.
 
 mod combinatorics;
-mod cost;
 mod cover;
-pub(crate) mod cut;
-mod density;
 pub(crate) mod designs;
-mod effort;
 mod families;
-mod radii;
 
 use crate::error::{Error, Result};
 
-pub(crate) use combinatorics::combinations_up_to;
-pub use cost::UnitCosts;
-#[cfg(feature = "build")]
-pub(crate) use density::Neighbour;
-pub(crate) use density::{Crowded, Density};
-pub use effort::Effort;
-#[cfg(all(test, feature = "build"))]
-pub(crate) use effort::PLAIN_VALUES_MAX;
-pub(crate) use effort::{TableShape, VALUES_PER_RANGE, extra_len};
-pub use families::FAMILY_NAMES;
-pub(crate) use radii::{Choice, Terms, Way};
+pub(crate) use combinatorics::{combinations_up_to, ways_to_flip};
+pub(crate) use cover::covers;
+pub(crate) use families::member;
+pub use families::{FAMILIES, Family};
 
-/// How many flips a probe of a table forgives inside its mask; `None` leaves the table out.
+/// The flips inside its mask that a probe of a table tolerates; `None` leaves the table out.
 pub type Radius = Option<u32>;
 
 /// The masks of a store, one a table, and the distance they are meant for.
@@ -50,7 +42,7 @@ impl Scheme {
     /// The most tables a segment can have.
     pub const TABLE_COUNT_MAX: usize = 256;
 
-    /// The scheme of a family, see [`FAMILY_NAMES`], tuned for `k`.
+    /// The scheme of a family, see [`FAMILIES`](crate::plan::FAMILIES), tuned for `k`.
     ///
     /// # Errors
     ///
@@ -76,18 +68,19 @@ impl Scheme {
         }
     }
 
-    /// Reads a list of masks: one a line as 1 to 16 hex digits; blank lines and what follows a
-    /// `#` do not count.
+    /// Reads a list of masks: one a line as 1 to 16 hex digits. Blank lines and comments after a
+    /// `#` are skipped.
     ///
     /// # Errors
     ///
-    /// As [`Scheme::from_masks`], and [`Error::InvalidScheme`] with the line for what is not hex.
+    /// As [`Scheme::from_masks`]; [`Error::InvalidScheme`] with the line number for a mask that is
+    /// not hex.
     pub fn from_mask_list(text: &str, k: u32) -> Result<Self> {
         let mut masks = Vec::new();
         for (line, content) in (1..).zip(text.lines()) {
             let mask = content.split('#').next().unwrap_or_default().trim();
             if !mask.is_empty() {
-                let mask: crate::Fingerprint = mask.parse().map_err(|fault| {
+                let mask: fpstore_base::Fingerprint = mask.parse().map_err(|fault| {
                     Error::InvalidScheme { reason: format!("line {line}, mask: {fault}") }
                 })?;
                 masks.push(mask.value());
@@ -118,7 +111,7 @@ impl Scheme {
     pub fn covers(&self, k: u32, radii: &[Radius]) -> bool {
         assert_eq!(radii.len(), self.masks.len(), "one radius a table");
         let mut steps = u64::MAX;
-        cover::covers(&self.masks, radii, k, &mut steps) == Some(true)
+        covers(&self.masks, radii, k, &mut steps) == Some(true)
     }
 }
 

@@ -1,12 +1,11 @@
-//! Answers: matches nearest first, with their ids, and what it took to find them.
+//! Answers: hits nearest first, with their ids, and counters of the search.
 
 use std::slice;
 
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::id::{Id, IdRef};
-use crate::section::{Rank, TableIndex};
-use crate::store::{LiveIds, Snapshot};
+use crate::snapshot::{LiveIds, SegmentHit, Snapshot};
+use fpstore_base::Fingerprint;
+use fpstore_base::{Id, IdRef};
 
 /// A stored fingerprint near the needle, with its ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,47 +18,29 @@ pub struct Match {
     pub ids: Vec<Id>,
 }
 
-/// What it took to answer.
+/// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Work {
+pub struct SearchStats {
     /// Blocks looked up.
     pub probes: u64,
     /// Values whose tail was fetched and compared.
     pub candidates: u64,
     /// Values compared in sequential passes.
     pub scanned: u64,
-    /// Pages of tables whose checksum was verified, because this process had not touched them
-    /// before. Pages of ids, which are read when they are asked for, do not count.
+    /// Pages of tables whose checksum was verified, because this process had not read them before.
+    /// Pages of ids do not count; they are read later.
     pub pages_checked: u64,
 }
 
-/// How an answer came about.
+/// Whether an answer is complete, and what it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
     /// Whether a limit cut the answer: there may be, or are, more matches.
     pub cut: bool,
-    /// What it took.
-    pub work: Work,
-}
-
-/// A match in one segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub(crate) distance: u32,
-    pub(crate) fingerprint: Fingerprint,
-    /// The position of its segment in the snapshot.
-    pub(crate) segment: usize,
-    pub(crate) table: TableIndex,
-    pub(crate) rank: Rank,
-}
-
-impl Found {
-    /// The order of answers; a fingerprint found in several segments stays together.
-    pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
-        (self.distance, self.fingerprint, self.segment)
-    }
+    /// Counters of the search.
+    pub stats: SearchStats,
 }
 
 /// The matches of one search: by distance, then fingerprint, each once.
@@ -69,7 +50,7 @@ impl Found {
 #[must_use = "a limit may have cut it, and it holds the matches"]
 pub struct Answer<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) found: &'a [Found],
+    pub(crate) found: &'a [SegmentHit],
     pub(crate) hit_count: usize,
     pub(crate) outcome: Outcome,
 }
@@ -83,7 +64,7 @@ impl<'a> Answer<'a> {
             .map(move |places| Hit::new(snapshot, places))
     }
 
-    /// How many matches there are.
+    /// The number of matches.
     pub fn len(&self) -> usize {
         self.hit_count
     }
@@ -93,7 +74,7 @@ impl<'a> Answer<'a> {
         self.hit_count == 0
     }
 
-    /// What it took, and whether a limit cut the answer.
+    /// Whether a limit cut the answer, and counters of the search.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -112,13 +93,13 @@ impl<'a> Answer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
     snapshot: &'a Snapshot,
-    /// Its places, one a segment that holds it; never empty.
-    places: &'a [Found],
+    /// One place for each segment that holds it; never empty.
+    places: &'a [SegmentHit],
 }
 
 impl<'a> Hit<'a> {
     /// The match of one fingerprint at these places.
-    pub(crate) fn new(snapshot: &'a Snapshot, places: &'a [Found]) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, places: &'a [SegmentHit]) -> Self {
         Hit { snapshot, places }
     }
 
@@ -132,19 +113,19 @@ impl<'a> Hit<'a> {
         self.places.first().map(|found| found.distance).unwrap_or_default()
     }
 
-    /// Its ids in the order they were stored in, older segments first; the first one costs a look
-    /// at the records of up to 31 neighbours, and at the pages that this fingerprint's ids take.
+    /// Its ids in the order they were stored in, older segments first. The first id costs reading
+    /// the records of up to 31 neighbours, and the pages with the ids of this fingerprint.
     pub fn ids(&self) -> Ids<'a> {
         Ids { snapshot: self.snapshot, places: self.places.iter(), open: None, failed: false }
     }
 
-    /// How many ids it has; costs what the first of them costs.
+    /// The number of its ids; costs as much as its first id.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of its record are.
     pub fn id_count(&self) -> Result<u64> {
-        let count = |found: &Found| match self.snapshot.ids(found)? {
+        let count = |found: &SegmentHit| match self.snapshot.ids(found)? {
             Some(ids) => ids.count().map_err(|fault| self.snapshot.id_fault(found, fault)),
             None => Ok(0),
         };
@@ -166,8 +147,8 @@ impl<'a> Hit<'a> {
 #[derive(Clone, Debug)]
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
-    places: slice::Iter<'a, Found>,
-    open: Option<(&'a Found, LiveIds<'a>)>,
+    places: slice::Iter<'a, SegmentHit>,
+    open: Option<(&'a SegmentHit, LiveIds<'a>)>,
     failed: bool,
 }
 

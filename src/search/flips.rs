@@ -1,4 +1,4 @@
-//! All ways to flip at most so many of the low bits of a word.
+//! All ways to flip at most `radius` of the low bits of a word.
 
 /// The words below `2^bits` with at most `radius` bits set, by weight, then ascending; each
 /// with its weight.

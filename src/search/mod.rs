@@ -1,19 +1,19 @@
-//! Asking: probes, scans, and the searcher that joins the answers of all segments.
+//! Searching: one query or many against a snapshot.
+//!
+//! [`Searcher`] answers one query after the other: for each segment it takes the chosen access
+//! path, probes (`probe`) or a scan (`scan`), and joins the hits. `batch` probes one table for many
+//! queries. `kernel` holds the inner loops and all SIMD. Called by `store` and `join`; it never
+//! changes a store and opens no files.
 
 mod answer;
-mod entry;
+mod batch;
 mod flips;
-mod plan;
+mod kernel;
 mod probe;
 mod scan;
 mod searcher;
-#[cfg(feature = "build")]
-mod walk;
+mod table_query;
 
-pub(crate) use answer::Found;
-pub use answer::{Answer, Hit, Ids, Match, Outcome, Work};
-pub(crate) use plan::Choices;
-pub use plan::{Plan, TablePlan};
+pub use answer::{Answer, Hit, Ids, Match, Outcome, SearchStats};
+pub(crate) use batch::{BatchSearcher, BatchTable};
 pub use searcher::{Limits, Searcher};
-#[cfg(feature = "build")]
-pub(crate) use walk::Walker;

@@ -1,37 +1,47 @@
 //! Scanning: one table decoded from first to last, every value compared.
 
+use std::cell::Cell;
+
 use crate::bits::permutation::Permuted;
 use crate::error::Result;
-use crate::search::probe::{Place, Sink};
-use crate::search::searcher::Collector;
+use crate::search::probe::{Collector, TableHit};
 use crate::section::Rank;
-use crate::segment::{Mapped, Table};
+use crate::segment::TableReader;
+use fpstore_base::Fingerprint;
 
-/// Finds everything within `collector.k` of its needle in one table.
-pub(crate) fn scan(segment: &Mapped, table: &Table, collector: &mut Collector) -> Result<()> {
-    segment.expect_pass(table);
-    let scanned = compare_all(segment, table, collector);
-    segment.expect_probes(table);
-    scanned
+/// Finds the fingerprints within `collector.k()` of the needle in one table, as query 0.
+pub(crate) fn scan(
+    table: TableReader<'_>,
+    needle: Fingerprint,
+    collector: &mut impl Collector,
+) -> Result<()> {
+    let pages_checked = Cell::new(0);
+    table.advise_sequential();
+    let done = compare_all(table.counting(&pages_checked), needle, collector);
+    table.advise_random();
+    collector.stats().pages_checked += pages_checked.get();
+    done
 }
 
-fn compare_all(segment: &Mapped, table: &Table, collector: &mut Collector) -> Result<()> {
-    let needle = table.permutation.apply(collector.needle).0;
-    let mut values = segment.values(table);
+fn compare_all(
+    table: TableReader<'_>,
+    needle: Fingerprint,
+    collector: &mut impl Collector,
+) -> Result<()> {
+    let (needle, k) = (table.permutation.apply(needle).0, collector.k());
+    let mut values = table.values();
     while let Some((first, run)) = values.next_run()? {
-        for (rank, &value) in (first.0..).zip(run) {
+        for (rank, &value) in (first.0..).map(Rank).zip(run) {
             let distance = (value ^ needle).count_ones();
-            if distance <= collector.k {
+            if distance <= k {
                 let fingerprint = table.permutation.invert(Permuted(value));
-                let place = Place { table: table.index, rank: Rank(rank) };
-                collector.push(0, distance, fingerprint, place);
+                collector.push(0, TableHit { distance, fingerprint, table: table.index, rank });
             }
         }
-        collector.work.scanned += run.len() as u64;
-        if collector.exhausted() {
+        collector.stats().scanned += run.len() as u64;
+        if collector.is_exhausted() {
             break;
         }
     }
-    collector.work.pages_checked += values.pages_checked;
     Ok(())
 }

@@ -1,80 +1,63 @@
-//! The searcher: asks all segments, joins their matches, and keeps its memory for next time.
+//! The searcher: searches all segments, joins their hits, and keeps its memory for the next query.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::scheme::Way;
-use crate::search::answer::{Answer, Found, Outcome, Work};
-use crate::search::probe::{Place, ProbeScratch, Sink, probe};
+use crate::plan::AccessPath;
+use crate::search::answer::{Answer, Outcome, SearchStats};
+use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
 use crate::search::scan::scan;
-use crate::store::{Snapshot, Store};
+use crate::snapshot::{SegmentHit, Snapshot};
+use fpstore_base::Fingerprint;
 
-/// How much a search may find or do. What a limit cuts off is said in [`Outcome::cut`].
+/// Limits of a search. [`Outcome::cut`] says whether one of them cut the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
-    /// Keep only so many matches: the nearest, ties by fingerprint.
-    pub max_matches: Option<usize>,
-    /// Stop after comparing about so many values, probed and scanned together.
-    pub max_compared: Option<u64>,
+    pub(crate) max_matches: Option<usize>,
+    pub(crate) max_compared: Option<u64>,
 }
 
 impl Limits {
-    /// Keeps only the `count` nearest matches.
+    /// Keeps only the `count` nearest matches, ties by ascending fingerprint.
     #[must_use]
-    pub fn max_matches(mut self, count: usize) -> Self {
-        self.max_matches = Some(count);
+    pub fn max_matches(mut self, count: impl Into<Option<usize>>) -> Self {
+        self.max_matches = count.into();
         self
     }
 
-    /// Stops after comparing about `count` values.
+    /// Stops after comparing about `count` values, probed and scanned together.
     #[must_use]
-    pub fn max_compared(mut self, count: u64) -> Self {
-        self.max_compared = Some(count);
+    pub fn max_compared(mut self, count: impl Into<Option<u64>>) -> Self {
+        self.max_compared = count.into();
         self
     }
 }
 
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
-/// What all searchers of a store share grows too, once: the plan of each distance that is asked
-/// for, and 4 KiB of memory of checked pages for each 128 MiB of file.
+/// All searchers of a store share memory that also grows once: the plan of each distance that is
+/// searched, and 4 KiB of bits of verified pages for each 128 MiB of file.
 ///
 /// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
-/// It keeps asking the state that the store showed when it was made, or at the last [`Searcher::follow`].
+/// It searches the state of the store at the time when it was made, or at the last `follow`.
 #[derive(Debug)]
 pub struct Searcher {
     snapshot: Arc<Snapshot>,
     scratch: ProbeScratch,
-    collector: Collector,
+    collector: HitCollector,
 }
 
 impl Searcher {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
-        Searcher { snapshot, scratch: ProbeScratch::default(), collector: Collector::default() }
+        Searcher { snapshot, scratch: ProbeScratch::default(), collector: HitCollector::default() }
     }
 
-    /// Asks from now on the state that a store shows at this moment, see
-    /// [`Store::refresh`](crate::Store::refresh). Takes no longer than a clone of an `Arc`.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// let store = fpstore::Store::open("pages.fps")?;
-    /// let mut searcher = store.searcher();
-    /// for page in [7, 8, 9] {
-    ///     store.refresh()?; // here or in one thread for all
-    ///     searcher.follow(&store);
-    ///     println!("{}", searcher.search(page.into(), 3)?.len());
-    /// }
-    /// # Ok::<(), fpstore::Error>(())
-    /// ```
-    pub fn follow(&mut self, store: &Store) {
-        self.snapshot = store.snapshot();
+    /// Searches another state of the store from now on.
+    pub(crate) fn set_snapshot(&mut self, snapshot: Arc<Snapshot>) {
+        self.snapshot = snapshot;
     }
 
-    /// How many manifests the store had had when it was in the state that is asked.
+    /// The number of manifests that the store had had in the state that is searched.
     pub fn generation(&self) -> u64 {
         self.snapshot.generation()
     }
@@ -87,13 +70,13 @@ impl Searcher {
     /// # Errors
     ///
     /// * [`Error::InvalidDistance`] if `k` is above 64.
-    /// * [`Error::Corrupt`] if bytes that it visits break a rule; matches found before that are
+    /// * [`Error::Corrupt`] if bytes that it reads break a rule; hits found before that are
     ///   dropped.
     ///
     /// # Examples
     ///
-    #[cfg_attr(feature = "build", doc = "```")]
-    #[cfg_attr(not(feature = "build"), doc = "```ignore")]
+    #[cfg_attr(feature = "write", doc = "```")]
+    #[cfg_attr(not(feature = "write"), doc = "```ignore")]
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
     /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
@@ -117,10 +100,10 @@ impl Searcher {
     /// online query; Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index
     /// Hashing", CVPR 2012, for radii above 0.
     pub fn search(&mut self, needle: Fingerprint, k: u32) -> Result<Answer<'_>> {
-        self.search_within(needle, k, &Limits::default())
+        self.search_with(needle, k, &Limits::default())
     }
 
-    /// As [`Searcher::search`], within limits. A cut answer says so.
+    /// As [`Searcher::search`], with limits. [`Outcome::cut`] says whether one cut the answer.
     ///
     /// # Errors
     ///
@@ -134,13 +117,13 @@ impl Searcher {
     /// let store = Store::open("pages.fps")?;
     /// let limits = Limits::default().max_matches(10).max_compared(100_000);
     /// let mut searcher = store.searcher();
-    /// let answer = searcher.search_within(Fingerprint::new(0), 3, &limits)?;
+    /// let answer = searcher.search_with(Fingerprint::new(0), 3, &limits)?;
     /// if answer.outcome().cut {
     ///     eprintln!("there are, or may be, more than these {}", answer.len());
     /// }
     /// # Ok::<(), fpstore::Error>(())
     /// ```
-    pub fn search_within(
+    pub fn search_with(
         &mut self,
         needle: Fingerprint,
         k: u32,
@@ -150,16 +133,16 @@ impl Searcher {
             return Err(Error::InvalidDistance { k });
         }
         let collector = &mut self.collector;
-        collector.restart(needle, k, *limits);
+        collector.restart(k, *limits);
         for (number, open) in self.snapshot.segments().iter().enumerate() {
             collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
-            match &open.choice(k).way {
-                Way::Probe { radii } => {
+            match &open.plan(k).path {
+                AccessPath::Probe { radii } => {
                     probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
                 }
-                Way::Scan { table } => {
-                    if let Some(table) = open.segment.tables().get(*table) {
-                        scan(&open.segment, table, collector)?;
+                AccessPath::Scan { table } => {
+                    if let Some(table) = open.segment.table(*table) {
+                        scan(table, needle, collector)?;
                     }
                 }
             }
@@ -170,50 +153,49 @@ impl Searcher {
             snapshot: &self.snapshot,
             found: &collector.found,
             hit_count,
-            outcome: Outcome { cut: collector.cut, work: collector.work },
+            outcome: Outcome { cut: collector.cut, stats: collector.stats },
         })
     }
 }
 
-/// Takes the matches of one search as they are found.
+/// Takes the hits of one query in all segments.
 #[derive(Debug, Default)]
-pub(crate) struct Collector {
-    pub(crate) needle: Fingerprint,
-    pub(crate) k: u32,
-    pub(crate) segment: usize,
-    pub(crate) work: Work,
+struct HitCollector {
+    k: u32,
+    /// The position of the current segment.
+    segment: usize,
+    stats: SearchStats,
     limits: Limits,
-    /// How many matches of the current segment may turn out to be deleted.
+    /// The largest number of hits of the current segment that may be deleted.
     deleted_max: usize,
-    pub(super) found: Vec<Found>,
+    found: Vec<SegmentHit>,
     cut: bool,
 }
 
-impl Collector {
-    pub(super) fn restart(&mut self, needle: Fingerprint, k: u32, limits: Limits) {
-        self.needle = needle;
+impl HitCollector {
+    fn restart(&mut self, k: u32, limits: Limits) {
         self.k = k;
         self.limits = limits;
-        self.work = Work::default();
+        self.stats = SearchStats::default();
         self.found.clear();
         self.deleted_max = 0;
         self.cut = false;
     }
 
-    /// Goes on to the segment at a position, of which so many fingerprints are deleted. The caller takes their
-    /// matches out again before the next one.
+    /// Begins the segment at a position, of which `deleted` fingerprints are deleted. The caller
+    /// removes deleted hits before it begins the next segment.
     fn enter(&mut self, segment: usize, deleted: u64) {
         self.segment = segment;
         self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
     }
 
-    /// Sorts the matches and says how many fingerprints they are.
+    /// Sorts the hits and returns the number of different fingerprints.
     fn finish(&mut self) -> usize {
         self.keep_nearest(self.limits.max_matches.unwrap_or(usize::MAX))
     }
 
     fn keep_nearest(&mut self, most: usize) -> usize {
-        self.found.sort_unstable_by_key(Found::key);
+        self.found.sort_unstable_by_key(SegmentHit::key);
         let (mut kept, mut len) = (0, 0);
         for places in self.found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
             if kept == most {
@@ -228,34 +210,33 @@ impl Collector {
     }
 }
 
-impl Sink for Collector {
+impl Collector for HitCollector {
     #[inline(always)]
     fn k(&self) -> u32 {
         self.k
     }
 
     #[inline(always)]
-    fn work(&mut self) -> &mut Work {
-        &mut self.work
+    fn stats(&mut self) -> &mut SearchStats {
+        &mut self.stats
     }
 
-    /// Whether the limit on work is reached; the answer counts as cut from then on.
+    /// Whether `max_compared` is reached; the answer counts as cut from then on.
     #[inline]
-    fn exhausted(&mut self) -> bool {
-        let compared = self.work.candidates + self.work.scanned;
-        let exhausted = self.limits.max_compared.is_some_and(|most| compared >= most);
-        self.cut |= exhausted;
-        exhausted
+    fn is_exhausted(&mut self) -> bool {
+        let compared = self.stats.candidates + self.stats.scanned;
+        let is_exhausted = self.limits.max_compared.is_some_and(|most| compared >= most);
+        self.cut |= is_exhausted;
+        is_exhausted
     }
 
-    /// Takes a match of the current segment.
-    fn push(&mut self, _: u32, distance: u32, fingerprint: Fingerprint, place: Place) {
-        let Place { table, rank } = place;
-        self.found.push(Found { distance, fingerprint, segment: self.segment, table, rank });
-        // A fingerprint can be in every segment so far, so this leaves room for all its places.
+    fn push(&mut self, _: u32, hit: TableHit) {
+        let TableHit { distance, fingerprint, table, rank } = hit;
+        self.found.push(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
         if let Some(most) = self.limits.max_matches {
-            // Those that are deleted must not push out those that are there.
+            // Deleted hits must not push out live ones.
             let most = most.saturating_add(self.deleted_max);
+            // A fingerprint can be in every segment so far, so this leaves room for all its places.
             let room = most.saturating_add(1).saturating_mul(self.segment + 1);
             if self.found.len() > room.saturating_mul(2).max(1024) {
                 self.keep_nearest(most);

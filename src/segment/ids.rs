@@ -7,7 +7,7 @@ use crate::format::id_records::{self, GROUP_ENTRY_LEN, IdLayout, Record};
 use crate::section::{Rank, Section};
 use crate::segment::Segment;
 
-impl<D: AsRef<[u8]>> Segment<D> {
+impl Segment {
     /// The sections of the id groups and of the id records, if the segment has ids.
     pub(crate) fn id_places(&self) -> Option<(&SectionPlace, &SectionPlace)> {
         Some((self.header().place(Section::IdGroups)?, self.header().place(Section::IdRecords)?))
@@ -18,25 +18,25 @@ impl<D: AsRef<[u8]>> Segment<D> {
     }
 
     /// The id record of the fingerprint at `rank` of the first table.
-    pub(crate) fn record(&self, rank: Rank, pages_checked: &mut u64) -> Result<Record<'_>> {
+    pub(crate) fn record(&self, rank: Rank) -> Result<Record<'_>> {
         let layout = self.id_layout();
         let Some((groups, records)) = self.id_places() else {
             return Ok(Record::empty());
         };
         let (entry, before) = id_records::group_of(rank);
-        let (mut start, end) = self.group_bounds(groups, entry, records.len, pages_checked)?;
+        let (mut start, end) = self.group_bounds(groups, entry, records.len)?;
         // Only the beginnings of the records before are read: one of them may be very long.
         for _ in 0..before {
-            start += self.record_len(records, start, end, layout, pages_checked)?;
+            start += self.record_len(records, start, end, layout)?;
         }
-        let len = self.record_len(records, start, end, layout, pages_checked)?;
+        let len = self.record_len(records, start, end, layout)?;
         let is_last =
             before + 1 == id_records::GROUP_LEN || rank.0 + 1 == self.header().fingerprint_count;
         if is_last && len < end - start {
             let fault = Fault::rule(18, "bytes left over in a group");
             return Err(self.corrupt(records, start, fault));
         }
-        let bytes = self.bytes(records, start, len, pages_checked)?;
+        let bytes = self.bytes(records, start, len)?;
         let read = Record::read(bytes, layout);
         read.map(|(record, _)| record).map_err(|fault| self.corrupt(records, start, fault))
     }
@@ -48,11 +48,9 @@ impl<D: AsRef<[u8]>> Segment<D> {
         start: u64,
         end: u64,
         layout: IdLayout,
-        pages_checked: &mut u64,
     ) -> Result<u64> {
         let left = end - start;
-        let prefix =
-            self.bytes(records, start, left.min(id_records::PREFIX_LEN_MAX), pages_checked)?;
+        let prefix = self.bytes(records, start, left.min(id_records::PREFIX_LEN_MAX))?;
         match Record::len(prefix, layout) {
             Ok(len) if len <= left => Ok(len),
             Ok(_) => {
@@ -69,9 +67,8 @@ impl<D: AsRef<[u8]>> Segment<D> {
         groups: &SectionPlace,
         entry: u64,
         records_len: u64,
-        pages_checked: &mut u64,
     ) -> Result<(u64, u64)> {
-        let pair = self.bytes(groups, entry, 2 * GROUP_ENTRY_LEN, pages_checked)?;
+        let pair = self.bytes(groups, entry, 2 * GROUP_ENTRY_LEN)?;
         match (u64_at(pair, 0), u64_at(pair, GROUP_ENTRY_LEN as usize)) {
             (Some(start), Some(end)) if start <= end && end <= records_len => Ok((start, end)),
             (start, end) => {

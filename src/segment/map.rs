@@ -1,4 +1,4 @@
-//! Mapping a segment file into memory: the one place that needs `unsafe`.
+//! Mapping a segment file into memory, and advice to the system on how it will be read.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,122 +10,88 @@ use crate::checksum::PAGE_LEN;
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::section::Section;
-use crate::segment::{Segment, Table};
+use crate::segment::Segment;
 
-/// How many segments of a process are held at a time; past that, they are only mapped. A process may not have
-/// any number of open files.
+/// The most segments of a process that hold a lock at the same time; more are only mapped, because
+/// the number of open files of a process is limited.
 const HELD_MAX: usize = 256;
 
-/// The segments that this process holds.
+/// The segments of this process that hold a lock.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// A segment in a memory map.
-pub(crate) type Mapped = Segment<HeldMap>;
-
-/// The bytes of a file in a memory map, and a shared lock on it where the system has such: a writer that sees it
-/// leaves the file where it is, though no manifest names it any more.
+/// The bytes of a segment file in a memory map, and a shared lock on the file where the system has
+/// such locks: a writer that sees the lock leaves the file in place after no manifest names it any
+/// more.
 #[derive(Debug)]
-pub(crate) struct HeldMap {
+pub(super) struct MappedFile {
     map: Mmap,
     held: Option<File>,
 }
 
-impl HeldMap {
+impl MappedFile {
     fn new(map: Mmap, file: File, path: &Path) -> Self {
-        // A file that is not locked is as sound where files stay as long as they are mapped, which is everywhere
-        // but on network file systems.
+        // A file without a lock is as sound where files stay as long as they are mapped, which is
+        // everywhere but on network file systems.
         let may_hold = HELD.fetch_add(1, Ordering::Relaxed) < HELD_MAX;
-        #[cfg(all(test, feature = "build"))]
-        let may_hold = may_hold && crate::disk::may_lock(path).is_ok();
+        #[cfg(test)]
+        let may_hold = may_hold && crate::disk::lock_fail_point(path).is_ok();
         let _ = path;
         let held = (may_hold && file.try_lock_shared().is_ok()).then_some(file);
         if held.is_none() {
             HELD.fetch_sub(1, Ordering::Relaxed);
         }
-        HeldMap { map, held }
+        MappedFile { map, held }
     }
 
-    #[cfg(unix)]
-    fn map(&self) -> &Mmap {
-        &self.map
-    }
-}
-
-impl AsRef<[u8]> for HeldMap {
     #[inline(always)]
-    fn as_ref(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// Advises the system on some bytes. Where it refuses, reading only takes longer.
+    #[cfg(unix)]
+    fn advise(&self, advice: memmap2::Advice, offset: usize, len: usize) {
+        let _ = self.map.advise_range(advice, offset, len);
     }
 }
 
-impl Drop for HeldMap {
+impl Drop for MappedFile {
     fn drop(&mut self) {
         if let Some(file) = &self.held {
-            // Closing would do, were there no copy of the file in a process that another thread is just starting.
+            // Closing the file is not enough: a process that another thread just started may have a
+            // copy.
             let _ = file.unlock();
             HELD.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Mapped {
-    /// Tells the system that a table is about to be read from first to last, so that it reads
+impl Segment {
+    /// Advises the system that sections are about to be read from first to last, so that it reads
     /// ahead.
-    pub(crate) fn expect_pass(&self, table: &Table) {
+    pub(super) fn advise_sequential(&self, places: [&SectionPlace; 4]) {
         #[cfg(unix)]
-        self.advise_table(table, memmap2::Advice::Sequential);
+        places.iter().for_each(|place| self.advise(place, memmap2::Advice::Sequential));
         #[cfg(not(unix))]
-        let _ = table;
+        let _ = places;
     }
 
-    /// Tells the system that single pages of a table will be read again.
-    pub(crate) fn expect_probes(&self, table: &Table) {
+    /// Advises the system that single pages of sections will be read.
+    pub(super) fn advise_random(&self, places: [&SectionPlace; 4]) {
         #[cfg(unix)]
-        self.advise_table(table, memmap2::Advice::Random);
+        places.iter().for_each(|place| self.advise(place, memmap2::Advice::Random));
         #[cfg(not(unix))]
-        let _ = table;
+        let _ = places;
     }
 
-    #[cfg(unix)]
-    fn advise_table(&self, table: &Table, advice: memmap2::Advice) {
-        for place in [&table.lines, &table.tails, &table.heads, &table.wide_lines] {
-            self.advise(place, advice);
-        }
-    }
-
-    #[cfg(unix)]
-    fn advise(&self, place: &SectionPlace, advice: memmap2::Advice) {
-        let (offset, len) = (place.offset as usize, place.len as usize);
-        // It is advice: where it is refused, reading only takes longer.
-        let _ = self.data().map().advise_range(advice, offset, len);
-    }
-
-    /// Asks the system for the pages of some bytes that will soon be read, unless they were checked
-    /// before: those are in memory, or were.
-    pub(crate) fn announce(&self, place: &SectionPlace, offset: u64, len: u64) {
-        let start = place.offset.saturating_add(offset);
-        let last = start.saturating_add(len.saturating_sub(1)) / PAGE_LEN as u64;
-        let first = start / PAGE_LEN as u64;
-        let known =
-            self.checked().contains(first as usize) && self.checked().contains(last as usize);
-        if known || last >= self.header().file_len / PAGE_LEN as u64 {
-            return;
-        }
-        #[cfg(unix)]
-        let _ = self.data().map().advise_range(
-            memmap2::Advice::WillNeed,
-            first as usize * PAGE_LEN,
-            (last - first + 1) as usize * PAGE_LEN,
-        );
-    }
-
-    /// Tells the system that a section is about to be read from first to last, and to stay in memory: in
-    /// large pages, where it has such for files.
-    pub(crate) fn expect_to_keep(&self, place: &SectionPlace) {
+    /// Advises the system that a section is about to be read from first to last, and to keep it in
+    /// memory, in large pages where it has them for files.
+    pub(crate) fn advise_huge_pages(&self, place: &SectionPlace) {
         #[cfg(unix)]
         {
-            // Linux then reads 2 MiB at a time into one page, on file systems that can do so; asked to read ahead by
-            // `WillNeed`, it would take small pages. Queries of 10^7 fingerprints take a fifth less in large ones.
+            // Linux then reads 2 MiB at a time into one page, on file systems that can do so; with
+            // `WillNeed` it would take small pages. Queries of 10^7 fingerprints take a fifth less
+            // in large ones.
             #[cfg(target_os = "linux")]
             self.advise(place, memmap2::Advice::HugePage);
             #[cfg(not(target_os = "linux"))]
@@ -136,12 +102,36 @@ impl Mapped {
         let _ = place;
     }
 
-    /// Tells the system that single pages of a section will be read again.
-    pub(crate) fn expect_queries(&self, place: &SectionPlace) {
+    /// Advises the system that single pages of a section will be read from now on.
+    pub(crate) fn advise_queries(&self, place: &SectionPlace) {
         #[cfg(unix)]
         self.advise(place, memmap2::Advice::Random);
         #[cfg(not(unix))]
         let _ = place;
+    }
+
+    #[cfg(unix)]
+    fn advise(&self, place: &SectionPlace, advice: memmap2::Advice) {
+        self.data().advise(advice, place.offset as usize, place.len as usize);
+    }
+
+    /// Starts reading the pages of some bytes from the disk, unless they are verified: those are in
+    /// memory, or were.
+    pub(super) fn readahead(&self, place: &SectionPlace, offset: u64, len: u64) {
+        let start = place.offset.saturating_add(offset);
+        let last = start.saturating_add(len.saturating_sub(1)) / PAGE_LEN as u64;
+        let first = start / PAGE_LEN as u64;
+        let verified =
+            self.checked().contains(first as usize) && self.checked().contains(last as usize);
+        if verified || last >= self.header().file_len / PAGE_LEN as u64 {
+            return;
+        }
+        #[cfg(unix)]
+        self.data().advise(
+            memmap2::Advice::WillNeed,
+            first as usize * PAGE_LEN,
+            (last - first + 1) as usize * PAGE_LEN,
+        );
     }
 }
 
@@ -149,11 +139,11 @@ impl Mapped {
 ///
 /// # Soundness
 ///
-/// A mapping is sound only while nobody shortens or rewrites the file. Stores keep that by
+/// A mapping is sound only while no program shortens or rewrites the file. Stores keep that by
 /// protocol: a segment is written under a name never used before, made read-only, and never
 /// touched again. A program that breaks the protocol gets an error or SIGBUS, see README.
 #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
-pub(crate) fn map(path: &Path) -> Result<Mapped> {
+pub(crate) fn map(path: &Path) -> Result<Segment> {
     // Opening a pipe or a device could wait for ever.
     let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
     if !metadata.is_file() {
@@ -164,7 +154,7 @@ pub(crate) fn map(path: &Path) -> Result<Mapped> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let len = metadata.len();
     if len < PAGE_LEN as u64 {
-        // No system maps nothing, and a message about that would help no one.
+        // Systems refuse to map an empty file with an error that does not name the cause.
         let fault = Fault::Truncated { needed: PAGE_LEN as u64, found: len };
         let (path, section) = (path.to_path_buf(), Section::Header);
         return Err(Error::Corrupt { path, section, offset: 0, fault });
@@ -177,5 +167,5 @@ pub(crate) fn map(path: &Path) -> Result<Mapped> {
     // a hundred pages for one. It is advice: where it is refused, queries only get slower.
     #[cfg(unix)]
     let _ = bytes.advise(memmap2::Advice::Random);
-    Segment::from_bytes(HeldMap::new(bytes, file, path), path)
+    Segment::from_bytes(MappedFile::new(bytes, file, path), path)
 }

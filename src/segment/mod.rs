@@ -1,6 +1,11 @@
 //! Segments: immutable files that hold a set of fingerprints in all its tables.
 //!
-//! Reading and writing do not know each other; what they share is the format.
+//! [`Segment`] is an open file: its header, and its bytes page by page as their checksums are
+//! verified. [`TableReader`] reads one of its tables: blocks by the prefix index, heads, tails, all
+//! values in order. `write` makes a file. Reading and writing share the format and nothing else.
+//!
+//! Bytes of a file are hostile until their page is verified, and their content is hostile even
+//! then: readers return faults and never panic.
 
 // Nothing that came from a file may be indexed or unwrapped.
 #![cfg_attr(
@@ -8,21 +13,21 @@
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
-mod blocks;
 mod ids;
+mod index;
 mod map;
 mod pages;
 mod read;
-#[cfg(feature = "build")]
 mod records;
 mod table;
 mod tails;
 mod values;
-#[cfg(feature = "build")]
+#[cfg(feature = "write")]
 pub(crate) mod write;
 
-pub(crate) use blocks::Blocks;
-pub(crate) use map::{Mapped, map};
-pub(crate) use pages::CheckedPages;
+pub(crate) use index::IndexReader;
+pub(crate) use map::map;
+use pages::CheckedPages;
 pub(crate) use read::Segment;
-pub(crate) use table::Table;
+use table::Table;
+pub(crate) use table::TableReader;

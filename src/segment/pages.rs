@@ -1,35 +1,35 @@
-//! Which pages of a segment were checked since it was opened.
+//! The pages of a segment whose checksum was verified since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One bit a page, set once its checksum was found right.
+/// One bit a page, set once its checksum is verified.
 ///
-/// The bits are asked of the system as zeros, which it makes when they are first written: opening
-/// costs the same for any file. Two threads may check one page at the same time; both find the
-/// same.
+/// The bits are allocated as zeros, which the system makes when they are first written: opening
+/// costs the same for any file. Two threads may verify one page at the same time, with the same
+/// result.
 #[derive(Debug)]
 pub(crate) struct CheckedPages {
     words: Box<[AtomicU64]>,
 }
 
 impl CheckedPages {
-    /// For a file of so many pages, none checked yet.
+    /// The bits of a file of `page_count` pages, none verified yet.
     pub(crate) fn new(page_count: u64) -> Self {
         // A file longer than the address space was not mapped.
         let word_count = usize::try_from(page_count.div_ceil(64)).unwrap_or(0);
         CheckedPages { words: bytemuck::zeroed_slice_box(word_count) }
     }
 
-    /// Whether the page was checked.
+    /// Whether a page is verified.
     #[inline(always)]
     pub(crate) fn contains(&self, page: usize) -> bool {
-        // The bit only says that someone compared the page with its checksum; the bytes come
-        // from the file itself, so there is nothing to order with it.
+        // The bit only says that the page was compared with its checksum; the bytes come from the
+        // file itself, so there is nothing to order with it.
         let word = self.words.get(page / 64).map_or(0, |word| word.load(Ordering::Relaxed));
         word >> (page % 64) & 1 == 1
     }
 
-    /// Remembers that the page was checked, and says whether that is new.
+    /// Marks a page as verified and returns whether it was not before.
     pub(crate) fn insert(&self, page: usize) -> bool {
         let bit = 1 << (page % 64);
         let word = self.words.get(page / 64);
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_that_were_checked_are_remembered() {
+    fn only_verified_pages_are_marked() {
         let pages = CheckedPages::new(100_000);
         let checked = [0, 63, 64, 32_767, 32_768, 99_999];
         assert!(checked.iter().all(|&page| pages.insert(page) && !pages.insert(page)));

@@ -1,48 +1,48 @@
 //! An open segment: its header, and its bytes page by page as their checksums are verified.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bits::prefetch::prefetch;
-#[cfg(feature = "build")]
-use crate::bytes::slice_at;
-use crate::bytes::u32_at;
+use crate::bytes::{slice_at, u32_at};
 use crate::checksum::{PAGE_LEN, PageIdentity};
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::format::header::{self, Header, HeaderFault};
 use crate::format::manifest::SegmentEntry;
-use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
+use crate::segment::map::MappedFile;
 use crate::segment::{CheckedPages, Table};
+use fpstore_base::Recipe;
 
 /// The first touch of a page, checksum and all, takes about a microsecond from memory and at least
 /// tens of them from the fastest disks.
 const FROM_DISK: Duration = Duration::from_micros(20);
-/// Pages that may come fast in a row before asking ahead is given up.
+/// Fast touches in a row after which readahead stops.
 const COLD_FOR: u32 = 512;
 
-/// A segment over any bytes; see `map` for a file.
+/// An open segment; [`map`](super::map) makes one of a file.
 #[derive(Debug)]
-pub(crate) struct Segment<D> {
-    data: D,
+pub(crate) struct Segment {
+    data: MappedFile,
     path: PathBuf,
     header: Header,
     recipe: Recipe,
     tables: Vec<Table>,
     checksums: SectionPlace,
     checked: CheckedPages,
-    /// How many pages may come fast before they are taken to come from memory; see `is_cold`.
+    /// Fast touches until pages are taken to come from memory; see `is_cold`.
     coldness: AtomicU32,
 }
 
-impl<D: AsRef<[u8]>> Segment<D> {
+impl Segment {
     /// Checks the header and the recipe of the segment in `data`; `path` is for messages.
     ///
     /// Costs the same for any number of fingerprints.
-    pub(crate) fn from_bytes(data: D, path: &Path) -> Result<Self> {
-        let header = header::read(data.as_ref()).map_err(|(offset, fault)| match fault {
+    pub(super) fn from_bytes(data: MappedFile, path: &Path) -> Result<Self> {
+        let header = header::read(data.bytes()).map_err(|(offset, fault)| match fault {
             HeaderFault::Version(found) => Error::UnsupportedVersion {
                 path: path.into(),
                 found,
@@ -62,15 +62,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
         let place = |section: Section| header.place(section).copied().ok_or(missing(section));
         let mut tables = Vec::with_capacity(header.tables.len());
         for (number, &descriptor) in (0..).zip(&header.tables) {
-            let index = TableIndex(number);
-            tables.push(Table::new(
-                index,
-                descriptor,
-                place(Section::PrefixIndex(index))?,
-                place(Section::WideLines(index))?,
-                place(Section::Tails(index))?,
-                place(Section::Heads(index))?,
-            ));
+            tables.push(Table::new(TableIndex(number), descriptor, place)?);
         }
         let checksums = place(Section::Checksums)?;
         let recipe_place = place(Section::Recipe)?;
@@ -85,7 +77,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
     }
 
     fn read_recipe(&self, place: &SectionPlace) -> Result<Recipe> {
-        let bytes = self.bytes(place, 0, place.len, &mut 0)?;
+        let bytes = self.bytes(place, 0, place.len)?;
         let recipe = str::from_utf8(bytes).ok().and_then(Recipe::from_text);
         recipe.ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))
     }
@@ -102,26 +94,26 @@ impl<D: AsRef<[u8]>> Segment<D> {
         &self.recipe
     }
 
-    pub(crate) fn tables(&self) -> &[Table] {
+    pub(super) fn table_list(&self) -> &[Table] {
         &self.tables
     }
 
-    pub(crate) fn data(&self) -> &D {
+    pub(super) fn data(&self) -> &MappedFile {
         &self.data
     }
 
-    /// The bytes of the whole file, checked or not.
+    /// The bytes of the whole file, verified or not.
     pub(crate) fn file(&self) -> &[u8] {
-        self.data.as_ref()
+        self.data.bytes()
     }
 
-    /// How the manifest should name this segment under `number` and `label`.
+    /// The entry of the manifest for this segment, with `number` and `label`.
     pub(crate) fn entry(&self, number: u64, label: &str) -> SegmentEntry {
         SegmentEntry {
             number,
             file_len: self.header.file_len,
             fingerprint_count: self.header.fingerprint_count,
-            header_crc: self.header.crc,
+            digest: self.header.digest,
             deletions: None,
             label: label.into(),
         }
@@ -134,14 +126,14 @@ impl<D: AsRef<[u8]>> Segment<D> {
             return Ok(());
         }
         let detail = format!(
-            "it has {} bytes, {} fingerprints and header checksum {:08x}, \
-             the manifest names one with {}, {} and {:08x}",
+            "it has {} bytes, {} fingerprints and digest {}, \
+             the manifest names one with {}, {} and {}",
             found.file_len,
             found.fingerprint_count,
-            found.header_crc,
+            found.digest,
             entry.file_len,
             entry.fingerprint_count,
-            entry.header_crc,
+            entry.digest,
         );
         let (path, section, fault) = (self.path.clone(), Section::Header, Fault::rule(23, detail));
         Err(Error::Corrupt { path, section, offset: 0, fault })
@@ -166,15 +158,21 @@ impl<D: AsRef<[u8]>> Segment<D> {
         }
     }
 
-    /// The bytes `offset .. offset + len` of a section, from pages whose checksums are
-    /// verified, now or before (R-11). Pages verified now are added to `pages_checked`.
+    /// The bytes `offset .. offset + len` of a section, from pages whose checksums are verified,
+    /// now or before (R-11).
     #[inline(always)]
-    pub(crate) fn bytes(
+    pub(crate) fn bytes(&self, place: &SectionPlace, offset: u64, len: u64) -> Result<&[u8]> {
+        self.bytes_counted(place, offset, len, None)
+    }
+
+    /// As [`Segment::bytes`]; adds the pages that are verified now to `counter`.
+    #[inline(always)]
+    pub(super) fn bytes_counted(
         &self,
         place: &SectionPlace,
         offset: u64,
         len: u64,
-        pages_checked: &mut u64,
+        counter: Option<&Cell<u64>>,
     ) -> Result<&[u8]> {
         let fits = offset.checked_add(len).is_some_and(|end| end <= place.len);
         if !fits {
@@ -192,50 +190,50 @@ impl<D: AsRef<[u8]>> Segment<D> {
             for page in first..=last {
                 if !self.checked.contains(page) {
                     self.check_page(place, page)?;
-                    *pages_checked += 1;
+                    counter.inspect(|counter| counter.set(counter.get() + 1));
                 }
             }
         }
-        let found = self.data.as_ref().get(start..end);
+        let found = self.data.bytes().get(start..end);
         found.ok_or_else(|| self.corrupt(place, offset, Fault::Truncated { needed: len, found: 0 }))
     }
 
-    /// Which pages were checked.
+    /// The verified pages.
     #[inline(always)]
     pub(crate) fn checked(&self) -> &CheckedPages {
         &self.checked
     }
 
-    /// The bytes of a section, checked or not; empty if the file is too short.
+    /// The bytes of a section, verified or not; empty if the file is too short.
     pub(crate) fn section(&self, place: &SectionPlace) -> &[u8] {
         let rest = self.bytes_from(place);
         usize::try_from(place.len).ok().and_then(|len| rest.get(..len)).unwrap_or_default()
     }
 
-    /// The bytes from the start of a section to the end of the file, checked or not.
+    /// The bytes from the start of a section to the end of the file, verified or not.
     pub(crate) fn bytes_from(&self, place: &SectionPlace) -> &[u8] {
         let start = usize::try_from(place.offset).ok();
         start.and_then(|start| self.file().get(start..)).unwrap_or_default()
     }
 
-    /// Asks for a byte of a section, so that its cache line is near when it is needed.
+    /// Prefetches the cache line of a byte of a section.
     #[inline]
     pub(crate) fn prefetch(&self, place: &SectionPlace, offset: u64) {
-        prefetch(self.data.as_ref(), place.offset.wrapping_add(offset) as usize);
+        prefetch(self.data.bytes(), place.offset.wrapping_add(offset) as usize);
     }
 
-    /// The checksums of all pages: two segments in which they and the headers are equal hold the same.
-    #[cfg(feature = "build")]
+    /// The checksums section, whose digest the header has.
     pub(crate) fn page_checksums(&self) -> &[u8] {
         let (start, len) = (self.checksums.offset as usize, self.checksums.len as usize);
-        slice_at(self.data.as_ref(), start, len).unwrap_or_default()
+        slice_at(self.data.bytes(), start, len).unwrap_or_default()
     }
 
-    /// Whether pages seem to come from a disk: it was just opened, or one of the last pages that were
-    /// touched first took long. Then it pays to ask for many pages before waiting for one; where
-    /// they come from memory, asking costs more than it gains.
+    /// Whether pages seem to come from a disk: the segment was just opened, or one of the last
+    /// first touches of a page took long. Then readahead of many pages pays before waiting for one;
+    /// for pages in memory it costs more than it gains.
     ///
-    /// Who asks must be about to touch pages: where no page takes long for some hundred times, it ends.
+    /// To be called before a pass that touches pages: after some hundred calls and touches of which
+    /// none took long the segment is no longer cold.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         let left = self.coldness.load(Ordering::Relaxed);
@@ -245,7 +243,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
         left > 0
     }
 
-    /// Remembers whether touching a page took as long as reading from a disk does.
+    /// Counts a first touch of a page as fast, or as one that read from a disk.
     fn note_touch(&self, took: Duration) {
         let left = self.coldness.load(Ordering::Relaxed);
         let left = if took >= FROM_DISK { COLD_FOR } else { left.saturating_sub(1) };
@@ -255,7 +253,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
     /// Compares one page of a section, counted from the start of the file, with its checksum.
     #[cold]
     pub(crate) fn check_page(&self, place: &SectionPlace, page: usize) -> Result<()> {
-        let file = self.data.as_ref();
+        let file = self.data.bytes();
         let start = page * PAGE_LEN;
         let in_section = (start as u64).saturating_sub(place.offset);
         let truncated = || {
@@ -279,7 +277,7 @@ impl<D: AsRef<[u8]>> Segment<D> {
         if self.checked.insert(page)
             && let Some(table) = place.section.table().and_then(|at| self.tables.get(at.0 as usize))
         {
-            table.note_checked(place.section, bytes, self.header.fingerprint_count);
+            table.note_verified(place.section, bytes, self.header.fingerprint_count);
         }
         Ok(())
     }

@@ -6,9 +6,10 @@ use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record};
 use crate::section::Rank;
 use crate::segment::Segment;
 
-/// A walk over the records of all fingerprints, in the order of the first table. Without ids there are none.
-pub(crate) struct Records<'a, D> {
-    segment: &'a Segment<D>,
+/// A walk over the records of all fingerprints, in the order of the first table. Without ids there
+/// are none.
+pub(crate) struct Records<'a> {
+    segment: &'a Segment,
     places: Option<(&'a SectionPlace, &'a SectionPlace)>,
     rank: u64,
     /// What is left of the records of the group, and where it stands in their section.
@@ -16,14 +17,14 @@ pub(crate) struct Records<'a, D> {
     offset: u64,
 }
 
-impl<D: AsRef<[u8]>> Segment<D> {
+impl Segment {
     /// The id records of all fingerprints in the order of the first table.
-    pub(crate) fn records(&self) -> Records<'_, D> {
+    pub(crate) fn records(&self) -> Records<'_> {
         Records { segment: self, places: self.id_places(), rank: 0, bytes: &[], offset: 0 }
     }
 }
 
-impl<'a, D: AsRef<[u8]>> Records<'a, D> {
+impl<'a> Records<'a> {
     /// The record of the next fingerprint; `None` at the end, and in a segment without ids.
     pub(crate) fn next(&mut self) -> Result<Option<(Rank, Record<'a>)>> {
         let Some((groups, records)) = self.places else { return Ok(None) };
@@ -37,8 +38,8 @@ impl<'a, D: AsRef<[u8]>> Records<'a, D> {
                 return Ok(None);
             }
             let entry = self.rank / GROUP_LEN * GROUP_ENTRY_LEN;
-            let (start, end) = self.segment.group_bounds(groups, entry, records.len, &mut 0)?;
-            self.bytes = self.segment.bytes(records, start, end - start, &mut 0)?;
+            let (start, end) = self.segment.group_bounds(groups, entry, records.len)?;
+            self.bytes = self.segment.bytes(records, start, end - start)?;
             self.offset = start;
         }
         let read = Record::read(self.bytes, self.segment.id_layout());

@@ -1,16 +1,19 @@
 //! One table of an open segment: from a block to its heads, from a rank to its tail.
 
+use std::cell::Cell;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::bits::packing;
 use crate::bits::permutation::{Permutation, Permuted};
 use crate::checksum::PAGE_LEN;
-use crate::error::{Fault, Result};
+use crate::error::{Error, Fault, Result};
+use crate::format::codec::Block;
 use crate::format::directory::SectionPlace;
 use crate::format::header::TableDescriptor;
-use crate::format::heads::Block;
-use crate::format::prefix_index::{self, BlockSpan, LINE_LEN, Lookup, WIDE_LINE_LEN};
+use crate::format::prefix_index::{self, BlockSpan, ENTRY_LEN, Lookup, OVERFLOW_ENTRY_LEN};
 use crate::section::{BlockIndex, Rank, Section, TableIndex};
-use crate::segment::Mapped;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::segment::Segment;
 
 /// Where a table lies in its segment, and how its values are cut.
 #[derive(Debug)]
@@ -18,48 +21,55 @@ pub(crate) struct Table {
     pub(crate) index: TableIndex,
     pub(crate) descriptor: TableDescriptor,
     pub(crate) permutation: Permutation,
-    pub(crate) lines: SectionPlace,
-    pub(crate) wide_lines: SectionPlace,
+    pub(crate) entries: SectionPlace,
+    pub(crate) overflow_entries: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
-    /// Pages of the index lines and of the heads that were not checked yet, or have lines that break a rule.
-    unchecked: AtomicU64,
+    /// Pages of index entries and heads that are not yet verified, or have index entries that are
+    /// not valid.
+    unverified: AtomicU64,
 }
 
 impl Table {
-    pub(crate) fn new(
+    pub(super) fn new(
         index: TableIndex,
         descriptor: TableDescriptor,
-        lines: SectionPlace,
-        wide_lines: SectionPlace,
-        tails: SectionPlace,
-        heads: SectionPlace,
-    ) -> Self {
-        let permutation = Permutation::new(descriptor.mask);
+        place: impl Fn(Section) -> Result<SectionPlace>,
+    ) -> Result<Self> {
+        let entries = place(Section::PrefixIndex(index))?;
+        let heads = place(Section::Heads(index))?;
         let pages = |place: &SectionPlace| place.len.div_ceil(PAGE_LEN as u64);
-        let unchecked = AtomicU64::new(pages(&lines) + pages(&heads));
-        Table { index, descriptor, permutation, lines, wide_lines, tails, heads, unchecked }
+        Ok(Table {
+            index,
+            descriptor,
+            permutation: Permutation::new(descriptor.mask),
+            overflow_entries: place(Section::OverflowEntries(index))?,
+            tails: place(Section::Tails(index))?,
+            unverified: AtomicU64::new(pages(&entries) + pages(&heads)),
+            entries,
+            heads,
+        })
     }
 
-    /// Remembers that one more page of a section was checked.
-    pub(super) fn note_checked(&self, section: Section, page: &[u8], value_count: u64) {
-        let is_known = match section {
+    /// Counts one more page of a section as verified.
+    pub(super) fn note_verified(&self, section: Section, page: &[u8], value_count: u64) {
+        let is_valid = match section {
             Section::Heads(_) => true,
             Section::PrefixIndex(_) => {
-                let (lines, heads_len) = (page.as_chunks().0, self.heads.len);
-                lines.iter().all(|line| prefix_index::is_known(line, value_count, heads_len))
+                let (entries, heads_len) = (page.as_chunks().0, self.heads.len);
+                entries.iter().all(|entry| prefix_index::is_valid(entry, value_count, heads_len))
             }
             _ => false,
         };
-        self.unchecked.fetch_sub(u64::from(is_known), Ordering::Relaxed);
+        self.unverified.fetch_sub(u64::from(is_valid), Ordering::Relaxed);
     }
 
-    /// Whether all index lines and heads were checked, and all [`prefix_index::is_known`] of the lines: what is left
-    /// to test is nothing.
+    /// Whether all pages of index entries and heads are verified and all index entries are
+    /// [`prefix_index::is_valid`].
     #[inline]
-    pub(super) fn is_checked(&self) -> bool {
+    pub(super) fn is_verified(&self) -> bool {
         // As with the bit of a page, there is nothing to order.
-        self.unchecked.load(Ordering::Relaxed) == 0
+        self.unverified.load(Ordering::Relaxed) == 0
     }
 
     /// The block that holds a value.
@@ -93,108 +103,162 @@ impl Table {
     }
 }
 
-impl Mapped {
-    /// Where a block lies.
-    pub(crate) fn span(
-        &self,
-        table: &Table,
-        block: BlockIndex,
-        pages_checked: &mut u64,
-    ) -> Result<BlockSpan> {
-        self.blocks(table).span(block, pages_checked)
+/// Reads one table of a segment; every byte that it returns is on a verified page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableReader<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) table: &'a Table,
+    /// Counts the pages whose checksum this reader compares.
+    counter: Option<&'a Cell<u64>>,
+}
+
+impl Deref for TableReader<'_> {
+    type Target = Table;
+
+    #[inline(always)]
+    fn deref(&self) -> &Table {
+        self.table
+    }
+}
+
+impl Segment {
+    /// The tables in order.
+    pub(crate) fn tables(&self) -> impl ExactSizeIterator<Item = TableReader<'_>> {
+        self.table_list().iter().map(|table| TableReader { segment: self, table, counter: None })
     }
 
+    /// The first table, whose order is that of ids and deletions.
+    pub(crate) fn first_table(&self) -> Option<TableReader<'_>> {
+        self.tables().next()
+    }
+
+    /// The table at a position.
+    #[inline]
+    pub(crate) fn table(&self, number: usize) -> Option<TableReader<'_>> {
+        let table = self.table_list().get(number)?;
+        Some(TableReader { segment: self, table, counter: None })
+    }
+}
+
+impl<'a> TableReader<'a> {
+    /// The same reader; it adds the pages that it verifies to `counter`.
+    #[inline(always)]
+    pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
+        TableReader { counter: Some(counter), ..self }
+    }
+
+    /// The bytes `offset .. offset + len` of a section of this table.
+    #[inline(always)]
+    pub(crate) fn bytes(self, place: &SectionPlace, offset: u64, len: u64) -> Result<&'a [u8]> {
+        self.segment.bytes_counted(place, offset, len, self.counter)
+    }
+
+    /// The bytes from the start of the heads to the end of the file, verified or not.
+    #[inline(always)]
+    pub(crate) fn heads_and_after(self) -> &'a [u8] {
+        self.segment.bytes_from(&self.table.heads)
+    }
+
+    /// A fault at `offset` bytes into a section of this table.
     #[cold]
-    pub(super) fn span_with_care(
-        &self,
-        table: &Table,
-        block: BlockIndex,
-        pages_checked: &mut u64,
-    ) -> Result<BlockSpan> {
-        let offset = prefix_index::line_offset(block);
-        let line = self.bytes(&table.lines, offset, LINE_LEN, pages_checked)?;
-        let lookup = prefix_index::look_up(line, block)
-            .map_err(|fault| self.corrupt(&table.lines, offset, fault))?;
+    pub(crate) fn corrupt(self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {
+        self.segment.corrupt(place, offset, fault)
+    }
+
+    /// Where a block lies.
+    pub(crate) fn span(self, block: BlockIndex) -> Result<BlockSpan> {
+        self.index_reader().span(block)
+    }
+
+    /// Where a block lies, by the checked path: it verifies pages, follows overflow entries, and
+    /// names what is wrong.
+    #[cold]
+    pub(super) fn span_checked(self, block: BlockIndex) -> Result<BlockSpan> {
+        let (entries, overflow_entries) = (&self.table.entries, &self.table.overflow_entries);
+        let offset = prefix_index::entry_offset(block);
+        let entry = self.bytes(entries, offset, ENTRY_LEN)?;
+        let lookup = prefix_index::look_up(entry, block)
+            .map_err(|fault| self.corrupt(entries, offset, fault))?;
         let span = match lookup {
             Lookup::Span(span) => span,
-            Lookup::Wide { offset, line } => {
-                let wide = self.bytes(&table.wide_lines, offset, WIDE_LINE_LEN, pages_checked)?;
-                prefix_index::look_up_wide(wide, block, &line)
-                    .map_err(|fault| self.corrupt(&table.wide_lines, offset, fault))?
+            Lookup::Overflow { offset, entry } => {
+                let overflow = self.bytes(overflow_entries, offset, OVERFLOW_ENTRY_LEN)?;
+                prefix_index::look_up_overflow(overflow, block, &entry)
+                    .map_err(|fault| self.corrupt(overflow_entries, offset, fault))?
             }
         };
         // The length of the heads section is checked when its bytes are taken.
-        if span.rank_end > self.header().fingerprint_count {
+        if span.rank_end > self.segment.header().fingerprint_count {
             let fault = Fault::rule(15, "block ends beyond the last value");
-            return Err(self.corrupt(&table.lines, offset, fault));
+            return Err(self.corrupt(entries, offset, fault));
         }
         Ok(span)
     }
 
     /// The heads of a block that lies at `span`.
     #[inline(always)]
-    pub(crate) fn block(
-        &self,
-        table: &Table,
-        block: BlockIndex,
-        span: &BlockSpan,
-        pages_checked: &mut u64,
-    ) -> Result<Block<'_>> {
-        let len = span.heads_end - span.heads_start;
-        let bytes = self.bytes(&table.heads, span.heads_start, len, pages_checked)?;
-        Block::new(bytes, span.value_count(), table.first_head(block))
-            .map_err(|fault| self.corrupt(&table.heads, span.heads_start, fault))
+    pub(crate) fn block(self, block: BlockIndex, span: &BlockSpan) -> Result<Block<'a>> {
+        let bytes = self.bytes(&self.table.heads, span.heads_start, span.heads_len())?;
+        let first_head = self.first_head(block);
+        let codec = self.table.descriptor.codec;
+        codec
+            .block(bytes, span.value_count(), first_head)
+            .map_err(|fault| self.corrupt(&self.table.heads, span.heads_start, fault))
     }
 
-    /// Asks for the tail of the value at `rank`.
+    /// Prefetches the cache line with the tail of the value at `rank`.
     #[inline(always)]
-    pub(crate) fn prefetch_tail(&self, table: &Table, rank: Rank) {
-        let offset = packing::load_offset(rank.0, table.descriptor.tail_bits);
-        self.prefetch(&table.tails, offset);
+    pub(crate) fn prefetch_tail(self, rank: Rank) {
+        let offset = packing::load_offset(rank.0, self.table.descriptor.tail_bits);
+        self.segment.prefetch(&self.table.tails, offset);
     }
 
-    /// Asks the system for the page with the tail of the value at `rank`.
-    pub(crate) fn announce_tail(&self, table: &Table, rank: Rank) {
-        let width = table.descriptor.tail_bits;
+    /// Starts reading the page with the tail of the value at `rank` from the disk.
+    pub(crate) fn readahead_tail(self, rank: Rank) {
+        let width = self.table.descriptor.tail_bits;
         if width > 0 {
             let offset = packing::load_offset(rank.0, width);
-            self.announce(&table.tails, offset, packing::GUARD_LEN);
+            self.segment.readahead(&self.table.tails, offset, packing::GUARD_LEN);
         }
+    }
+
+    /// Starts reading the pages of some heads from the disk.
+    pub(crate) fn readahead_heads(self, span: &BlockSpan) {
+        self.segment.readahead(&self.table.heads, span.heads_start, span.heads_len());
+    }
+
+    /// Starts reading the page with the index entry of a block from the disk.
+    pub(crate) fn readahead_entry(self, block: BlockIndex) {
+        self.segment.readahead(&self.table.entries, prefix_index::entry_offset(block), ENTRY_LEN);
     }
 
     /// The tail of the value at `rank`.
     #[inline]
-    pub(crate) fn tail(&self, table: &Table, rank: Rank, pages_checked: &mut u64) -> Result<u64> {
-        let width = table.descriptor.tail_bits;
+    pub(crate) fn tail(self, rank: Rank) -> Result<u64> {
+        let width = self.table.descriptor.tail_bits;
         if width == 0 {
             return Ok(0);
         }
         let offset = packing::load_offset(rank.0, width);
-        let loaded = self.bytes(&table.tails, offset, packing::GUARD_LEN, pages_checked)?;
+        let loaded = self.bytes(&self.table.tails, offset, packing::GUARD_LEN)?;
         packing::unpack(loaded, rank.0, width).ok_or_else(|| {
             let fault = Fault::Truncated { needed: packing::GUARD_LEN, found: 0 };
-            self.corrupt(&table.tails, offset, fault)
+            self.corrupt(&self.table.tails, offset, fault)
         })
     }
 
-    /// The rank of a value in a table, if the table has it.
-    pub(crate) fn find(
-        &self,
-        table: &Table,
-        value: Permuted,
-        pages_checked: &mut u64,
-    ) -> Result<Option<Rank>> {
-        let block_index = table.block_of(value);
-        let span = self.span(table, block_index, pages_checked)?;
-        let block = self.block(table, block_index, &span, pages_checked)?;
-        let wanted = table.head_of(value);
-        let located = |fault| self.corrupt(&table.heads, span.heads_start, fault);
-        let mut heads = block.heads_from(wanted).map_err(located)?;
+    /// The rank of a value, if the table has it.
+    pub(crate) fn find(self, value: Permuted) -> Result<Option<Rank>> {
+        let block = self.block_of(value);
+        let span = self.span(block)?;
+        let wanted = self.head_of(value);
+        let located = |fault| self.corrupt(&self.table.heads, span.heads_start, fault);
+        let mut heads = self.block(block, &span)?.heads_from(wanted).map_err(located)?;
         let mut found = Ok(None);
         let visit = |position: u64, head: u64| {
             let rank = Rank(span.rank_start + position);
-            match self.tail(table, rank, pages_checked) {
-                Ok(tail) if table.value(head, tail) == value => found = Ok(Some(rank)),
+            match self.tail(rank) {
+                Ok(tail) if self.value(head, tail) == value => found = Ok(Some(rank)),
                 Ok(_) => {}
                 Err(error) => found = Err(error),
             }
@@ -202,5 +266,20 @@ impl Mapped {
         };
         heads.visit_range(wanted, wanted, visit).map_err(located)?;
         found
+    }
+
+    /// Advises the system that the table is about to be read from first to last.
+    pub(crate) fn advise_sequential(self) {
+        self.segment.advise_sequential(self.places());
+    }
+
+    /// Advises the system that single pages of the table will be read.
+    pub(crate) fn advise_random(self) {
+        self.segment.advise_random(self.places());
+    }
+
+    fn places(self) -> [&'a SectionPlace; 4] {
+        let Table { entries, tails, heads, overflow_entries, .. } = self.table;
+        [entries, tails, heads, overflow_entries]
     }
 }

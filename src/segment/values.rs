@@ -3,22 +3,21 @@
 use crate::bits::packing;
 use crate::bits::permutation::Permuted;
 use crate::error::{Error, Fault, Result};
-use crate::format::heads::Heads;
+use crate::format::codec::Heads;
 use crate::section::{BlockIndex, Rank};
-use crate::segment::{Mapped, Table};
+use crate::segment::TableReader;
 
 /// Values decoded at a time.
 const RUN_MAX: usize = 256;
 
-/// A walk over all values of a table. It stops at the first error.
+/// A cursor over all values of a table. It stops at the first error.
 ///
-/// It takes no fault in the order for granted: a value that does not exceed the one before it
-/// is an error, and so is a walk that ends with another count than the header's.
+/// It checks the order: a value that does not exceed the one before it is an error, and so
+/// is an end at another count than the header's.
 pub(crate) struct Values<'a> {
-    segment: &'a Mapped,
-    table: &'a Table,
+    reader: TableReader<'a>,
     next_block: u64,
-    /// What is left of the block that was opened last.
+    /// The rest of the block that was opened last.
     heads: Option<Heads<'a>>,
     last_head: u64,
     /// Where the blocks opened so far end in their section.
@@ -27,20 +26,17 @@ pub(crate) struct Values<'a> {
     rank: u64,
     before: Option<u64>,
     failed: bool,
-    /// Pages whose checksum this walk verified.
-    pub(crate) pages_checked: u64,
     run: [u64; RUN_MAX],
     run_len: usize,
-    /// How many values of the run the iterator has given.
+    /// The number of values of the run that the iterator has returned.
     given: usize,
 }
 
-impl Mapped {
-    /// All values of a table in ascending order.
-    pub(crate) fn values<'a>(&'a self, table: &'a Table) -> Values<'a> {
+impl<'a> TableReader<'a> {
+    /// All values in ascending order.
+    pub(crate) fn values(self) -> Values<'a> {
         Values {
-            segment: self,
-            table,
+            reader: self,
             next_block: 0,
             heads: None,
             last_head: 0,
@@ -48,7 +44,6 @@ impl Mapped {
             rank: 0,
             before: None,
             failed: false,
-            pages_checked: 0,
             run: [0; RUN_MAX],
             run_len: 0,
             given: 0,
@@ -79,15 +74,15 @@ impl Values<'_> {
 
     /// Opens the next block; `false` after the last one.
     fn open_block(&mut self) -> Result<bool> {
-        if self.next_block == self.table.descriptor.block_count() {
+        if self.next_block == self.reader.descriptor.block_count() {
             let ends = (self.rank, self.heads_end);
-            if ends != (self.segment.header().fingerprint_count, self.table.heads.len) {
+            if ends != (self.reader.segment.header().fingerprint_count, self.reader.heads.len) {
                 return Err(self.fault(15, "blocks end before the last value or byte"));
             }
             return Ok(false);
         }
         let block = BlockIndex(self.next_block);
-        let span = self.segment.span(self.table, block, &mut self.pages_checked)?;
+        let span = self.reader.span(block)?;
         if (span.rank_start, span.heads_start) != (self.rank, self.heads_end) {
             return Err(self.fault(15, "blocks leave a gap"));
         }
@@ -98,9 +93,9 @@ impl Values<'_> {
                 return Err(self.fault(15, "block without values has bytes"));
             }
         } else {
-            let opened = self.segment.block(self.table, block, &span, &mut self.pages_checked)?;
+            let opened = self.reader.block(block, &span)?;
             self.heads = Some(opened.heads());
-            self.last_head = self.table.last_head(block);
+            self.last_head = self.reader.last_head(block);
         }
         Ok(true)
     }
@@ -109,29 +104,28 @@ impl Values<'_> {
     fn decode_heads(&mut self) -> Result<()> {
         let Some(heads) = &mut self.heads else { return Ok(()) };
         let filled = heads.fill(&mut self.run);
-        self.run_len = filled.map_err(|fault| self.segment.corrupt(&self.table.heads, 0, fault))?;
+        self.run_len = filled.map_err(|fault| self.reader.corrupt(&self.reader.heads, 0, fault))?;
         if self.run_len < RUN_MAX {
             if !heads.ended_well() {
                 return Err(self.fault(15, "bytes left over in a block"));
             }
             self.heads = None;
         }
-        // Heads of a block ascend, so its last one of the run tells for all.
+        // Heads of a block ascend, so checking the last one of the run is enough.
         match self.run().last() {
             Some(&head) if head > self.last_head => Err(self.fault(14, "head of another block")),
             _ => Ok(()),
         }
     }
 
-    /// Joins the heads of the run with their tails, which lie side by side.
+    /// Joins the heads of the run with their tails, which are adjacent.
     fn join_tails(&mut self, first: Rank) -> Result<()> {
-        let width = self.table.descriptor.tail_bits;
+        let width = self.reader.descriptor.tail_bits;
         let end = first.0 + self.run_len as u64;
         if width > 0 {
             let from = packing::load_offset(first.0, width);
             let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
-            let bytes =
-                self.segment.bytes(&self.table.tails, from, len, &mut self.pages_checked)?;
+            let bytes = self.reader.bytes(&self.reader.tails, from, len)?;
             for (rank, value) in (first.0..end).zip(&mut self.run) {
                 let at = (packing::load_offset(rank, width) - from) as usize;
                 let loaded = bytes.get(at..).unwrap_or_default();
@@ -155,7 +149,7 @@ impl Values<'_> {
     #[cold]
     fn fault(&self, rule: u8, detail: &str) -> Error {
         let detail = format!("{detail}, at value {}", self.rank);
-        self.segment.corrupt(&self.table.heads, 0, Fault::rule(rule, detail))
+        self.reader.corrupt(&self.reader.heads, 0, Fault::rule(rule, detail))
     }
 }
 

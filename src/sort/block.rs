@@ -1,28 +1,32 @@
-//! Blocks: short stretches of a sorted run, and how they lie in a temporary file.
+//! Run blocks: up to 512 entries of a sorted run, and their bytes in a temporary file.
 //!
-//! Keys are gaps, ids are differences to the least, both packed to one width a block: the
-//! cousins of tails in a store. A block carries a CRC-32, as everything that is read back does.
+//! A block holds its first key, then the gaps between keys, then the ids as differences to the
+//! smallest one. Gaps and differences are packed to one bit width each. A CRC-32 covers a block,
+//! as it covers all bytes that are read back.
+//!
+//! Example: keys 100, 101, 103 with ids 7, 9, 8 have gaps 0, 1, 2 of 2 bits, and differences
+//! 0, 2, 1 of 2 bits to the smallest id 7.
 
 use crate::bits::packing::{self, Packer, WIDTH_MAX};
 use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
 use crate::checksum::crc32;
-use crate::id::IdRef;
+use fpstore_base::IdRef;
 
-/// Entries of a block.
+/// The most entries of a block.
 pub(super) const BLOCK_COUNT: usize = 512;
-/// Bytes of text after which a block is closed.
+/// A block with this many bytes of text is full.
 const TEXT_LEN: usize = 1 << 16;
 /// CRC-32, payload length, count, kind of ids, width of gaps, width of ids, zero.
 pub(super) const HEADER_LEN: usize = 16;
 
-/// Entries of a sorted run.
+/// Entries of a sorted run, decoded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Block {
+pub(super) struct RunBlock {
     pub(super) keys: Vec<u64>,
     pub(super) ids: BlockIds,
 }
 
-/// The ids of a block: none, or one an entry.
+/// The ids of a block: none, or one for each entry.
 #[derive(Clone, Debug, Default)]
 pub(super) enum BlockIds {
     #[default]
@@ -34,7 +38,7 @@ pub(super) enum BlockIds {
     },
 }
 
-impl Block {
+impl RunBlock {
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         match &mut self.ids {
@@ -76,7 +80,7 @@ impl Block {
         self.keys.push(key);
     }
 
-    /// Puts entries with numbers in the place of what was here.
+    /// Replaces all entries by entries with numbers.
     pub(super) fn set_numbers(&mut self, entries: &[(u64, u64)]) {
         let mut numbers = match std::mem::take(&mut self.ids) {
             BlockIds::Numbers(numbers) => numbers,
@@ -97,12 +101,12 @@ impl Block {
             BlockIds::Texts { bytes, ends } => {
                 let start = at.checked_sub(1).map_or(0, |before| ends[before] as usize);
                 let text = str::from_utf8(&bytes[start..ends[at] as usize]);
-                Some(IdRef::Text(text.expect("only whole texts are put into blocks")))
+                Some(IdRef::Text(text.expect("only whole texts are pushed")))
             }
         }
     }
 
-    /// Appends the block, whose keys ascend.
+    /// Appends the bytes of the block. Its keys must ascend.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + HEADER_LEN, 0);
@@ -145,12 +149,12 @@ impl Block {
         out[start..start + 4].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// The length of the block that `header` begins, header included.
+    /// The length of a block in bytes, header included, read from its header.
     pub(super) fn encoded_len(header: &[u8]) -> Option<usize> {
         HEADER_LEN.checked_add(u32_at(header, 4)? as usize)
     }
 
-    /// Reads a whole encoded block in the place of what was here; `None` if it is damaged.
+    /// Replaces all entries by those of an encoded block; `None` if its bytes are damaged.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> Option<()> {
         if u32_at(bytes, 0)? != crc32(bytes.get(4..)?) {
             return None;
@@ -191,7 +195,7 @@ impl Block {
     }
 }
 
-/// Appends numbers packed to the width of the widest, and says that width: 64 for numbers that
+/// Appends numbers packed to the width of the widest one. Returns the width: 64 for numbers that
 /// are too wide to pack.
 fn put_column(numbers: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> u32 {
     let width = 64 - numbers.clone().fold(0, |all, number| all | number).leading_zeros();
@@ -205,7 +209,7 @@ fn put_column(numbers: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> 
     width
 }
 
-/// Reads a column in the place of what was in `out`: the bytes that it took.
+/// Replaces `out` by the numbers of a column. Returns how many bytes the column takes.
 fn take_column(bytes: &[u8], width: u32, count: usize, out: &mut Vec<u64>) -> Option<usize> {
     out.clear();
     match width {
@@ -233,12 +237,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check(block: &Block) {
+    fn check(block: &RunBlock) {
         let mut bytes = vec![7; 3];
         block.encode(&mut bytes);
         let bytes = &bytes[3..];
-        assert_eq!(Block::encoded_len(bytes), Some(bytes.len()));
-        let mut decoded = Block::default();
+        assert_eq!(RunBlock::encoded_len(bytes), Some(bytes.len()));
+        let mut decoded = RunBlock::default();
         decoded.push_number(9, 9);
         decoded.decode(bytes).unwrap();
         assert_eq!(decoded.keys, block.keys);
@@ -248,8 +252,8 @@ mod tests {
         for at in 0..bytes.len() {
             let mut damaged = bytes.to_vec();
             damaged[at] ^= 1;
-            assert!(Block::default().decode(&damaged).is_none() || damaged.len() != bytes.len());
-            assert!(Block::default().decode(&bytes[..at]).is_none());
+            assert!(RunBlock::default().decode(&damaged).is_none() || damaged.len() != bytes.len());
+            assert!(RunBlock::default().decode(&bytes[..at]).is_none());
         }
     }
 
@@ -258,13 +262,14 @@ mod tests {
         fn blocks_come_back(mut entries: Vec<(u64, u64)>, shift in 0..64_u32, texts: bool) {
             entries.iter_mut().for_each(|entry| *entry = (entry.0 >> shift, entry.1 >> shift));
             entries.sort();
-            let mut bare = Block::default();
-            let mut with_ids = Block::default();
+            let mut bare = RunBlock::default();
+            let mut with_ids = RunBlock::default();
             for &(key, id) in &entries {
                 bare.keys.push(key);
-                match texts {
-                    true => with_ids.push_text(key, "x".repeat(id as usize % 90).as_bytes()),
-                    false => with_ids.push_number(key, id),
+                if texts {
+                    with_ids.push_text(key, "x".repeat(id as usize % 90).as_bytes());
+                } else {
+                    with_ids.push_number(key, id);
                 }
             }
             check(&bare);

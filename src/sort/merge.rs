@@ -1,34 +1,35 @@
-//! Merging sorted sources into one.
+//! The k-way merge of sorted inputs: runs on disk, and columns still in memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::error::Result;
-use crate::id::IdRef;
-use crate::sort::block::{BLOCK_COUNT, Block};
+use crate::sort::block::{BLOCK_COUNT, RunBlock};
 use crate::sort::run::RunReader;
+use fpstore_base::IdRef;
 
-/// Something sorted that is read block by block.
-pub(super) enum Source<'a> {
-    Run(RunReader<'a>),
+/// Sorted entries that are read block by block.
+pub(super) enum MergeInput<'a> {
+    SortedRun(RunReader<'a>),
     Keys(&'a [u64]),
     Numbers(&'a [(u64, u64)]),
-    /// Keys, and where in the arena their texts are.
+    /// Keys, and the places of their texts in the arena.
     Texts(&'a [(u64, u64)], &'a Arena),
 }
 
-impl Source<'_> {
-    pub(super) fn next_block(&mut self, block: &mut Block) -> Result<bool> {
-        if let Source::Run(reader) = self {
+impl MergeInput<'_> {
+    /// Replaces `block` by the next entries. Returns `false` after the last ones.
+    pub(super) fn next_block(&mut self, block: &mut RunBlock) -> Result<bool> {
+        if let MergeInput::SortedRun(reader) = self {
             return reader.next_block(block);
         }
         block.clear();
         match self {
-            Source::Run(_) => {}
-            Source::Keys(keys) => block.keys.extend_from_slice(take(keys)),
-            Source::Numbers(entries) => block.set_numbers(take(entries)),
-            Source::Texts(entries, arena) => {
+            MergeInput::SortedRun(_) => {}
+            MergeInput::Keys(keys) => block.keys.extend_from_slice(take(keys)),
+            MergeInput::Numbers(entries) => block.set_numbers(take(entries)),
+            MergeInput::Texts(entries, arena) => {
                 while let Some((&(key, place), rest)) = entries.split_first()
                     && !block.is_full()
                 {
@@ -41,21 +42,21 @@ impl Source<'_> {
     }
 }
 
-/// The next entries of a block, which `rest` then no longer has.
+/// Removes the entries of one block from the front of `rest`.
 fn take<'a, T>(rest: &mut &'a [T]) -> &'a [T] {
     let (taken, left) = rest.split_at(rest.len().min(BLOCK_COUNT));
     *rest = left;
     taken
 }
 
-/// Texts one after the other, each with its length before it.
+/// Texts one after the other, each after its length (u16, little-endian).
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
 }
 
 impl Arena {
-    /// Appends a text of at most 65 535 bytes: its place.
+    /// Appends a text of at most 65 535 bytes. Returns its place.
     pub(super) fn push(&mut self, text: &[u8]) -> u64 {
         let place = self.bytes.len() as u64;
         crate::bytes::put_u16(&mut self.bytes, text.len() as u16);
@@ -63,7 +64,7 @@ impl Arena {
         place
     }
 
-    /// Appends all texts of another arena: what to add to their places.
+    /// Appends all texts of another arena. Returns the number to add to their places.
     pub(super) fn append(&mut self, other: &Arena) -> u64 {
         let base = self.bytes.len() as u64;
         self.bytes.extend_from_slice(&other.bytes);
@@ -85,10 +86,10 @@ impl Arena {
     }
 }
 
-/// The id of an entry, if it has one; to be looked up only by who wants it.
+/// The id of an entry, looked up in its block when the caller asks for it.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryId<'a> {
-    block: &'a Block,
+    block: &'a RunBlock,
     at: usize,
 }
 
@@ -98,16 +99,16 @@ impl<'a> EntryId<'a> {
     }
 }
 
-/// Hands all entries of the sources to `each` by ascending key, equal keys in the order of the
-/// sources and within one in its own order.
+/// Calls `each` with each entry by ascending key, equal keys in the order of the inputs, and in
+/// their order inside one input.
 pub(super) fn merge(
-    sources: Vec<Source<'_>>,
+    inputs: Vec<MergeInput<'_>>,
     mut each: impl FnMut(u64, EntryId<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut cursors = Vec::with_capacity(sources.len());
-    for source in sources {
-        let mut cursor = Cursor { source, block: Block::default(), at: 0 };
-        if cursor.source.next_block(&mut cursor.block)? {
+    let mut cursors = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let mut cursor = Cursor { input, block: RunBlock::default(), at: 0 };
+        if cursor.input.next_block(&mut cursor.block)? {
             cursors.push(cursor);
         }
     }
@@ -116,7 +117,7 @@ pub(super) fn merge(
             for (at, &key) in only.block.keys.iter().enumerate() {
                 each(key, EntryId { block: &only.block, at })?;
             }
-            if !only.source.next_block(&mut only.block)? {
+            if !only.input.next_block(&mut only.block)? {
                 return Ok(());
             }
         }
@@ -133,7 +134,7 @@ pub(super) fn merge(
         cursor.at += 1;
         if cursor.at == cursor.block.keys.len() {
             cursor.at = 0;
-            if !cursor.source.next_block(&mut cursor.block)? {
+            if !cursor.input.next_block(&mut cursor.block)? {
                 PeekMut::pop(top);
                 continue;
             }
@@ -144,8 +145,8 @@ pub(super) fn merge(
 }
 
 struct Cursor<'a> {
-    source: Source<'a>,
-    block: Block,
+    input: MergeInput<'a>,
+    block: RunBlock,
     at: usize,
 }
 

@@ -1,5 +1,9 @@
-//! Sorting more than fits into memory: runs sorted in memory, written to temporary files, and
-//! merged.
+//! External sorting: runs are sorted in memory, written to temporary files, and merged.
+//!
+//! [`ValueSorter`] sorts distinct values for a table, [`RecordSorter`] sorts fingerprints with ids
+//! for the builder and pairs for a join. Both take their memory, threads and directory from
+//! [`Resources`] and never take more than about that memory. Entries with equal keys keep the
+//! order in which they were pushed.
 
 mod block;
 mod merge;
@@ -13,24 +17,24 @@ pub(crate) use values::{SortedValues, ValueSorter};
 
 use crate::disk::ScratchFolder;
 
-/// What sorting may use.
+/// The memory, threads and directory that a sort may use.
 #[derive(Clone, Debug)]
 pub(crate) struct Resources {
-    /// Bytes of memory for what is being sorted.
+    /// Bytes of memory for the entries and for sorting them.
     pub(crate) memory: u64,
-    /// Threads that sort side by side.
+    /// Threads that sort at the same time.
     pub(crate) threads: usize,
-    /// Where temporary files go.
+    /// The directory of temporary files.
     pub(crate) folder: ScratchFolder,
 }
 
 impl Resources {
-    /// The same with less memory, because so much of it is held; some is always left.
+    /// The same with `held` bytes less of memory, but never below [`MEMORY_MIN`].
     pub(crate) fn beside(&self, held: u64) -> Self {
         let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
         Resources { memory, ..self.clone() }
     }
 }
 
-/// Less memory than this would make many tiny runs, which is what unit tests want.
+/// The least memory of a sort: with less there would be very many runs, as unit tests want.
 pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };

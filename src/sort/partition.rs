@@ -1,17 +1,20 @@
-//! Sorting in memory, on several threads.
+//! Sorting in memory on several threads: entries are scattered by their leading bits into parts
+//! that fit a core's cache, and each thread sorts one part after the other.
+//!
+//! The keys of random values spread evenly. A skewed part costs time, never correctness.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Parts of about this many entries stay in a core's cache while they are sorted.
+/// Entries of a part: few enough to stay in a core's cache.
 const PART_LEN: usize = 1 << 15;
-/// More parts than this cost more address translation than they save in sorting.
+/// The most parts, as a power of two; with more, TLB misses cost more than smaller parts save.
 const PART_BITS_MAX: u32 = 10;
 
-/// What can be sorted by its key.
+/// An entry that is sorted by its key.
 pub(super) trait Entry: Copy + Default + Send {
     fn key(&self) -> u64;
 
-    /// Sorts by key; entries of equal keys keep their order where one could tell.
+    /// Sorts by key. Entries with equal keys keep their order if they can be told apart.
     fn sort(entries: &mut [Self]);
 }
 
@@ -25,7 +28,7 @@ impl Entry for u64 {
     }
 }
 
-/// A key, and what belongs to it.
+/// A key and its payload.
 impl Entry for (u64, u64) {
     fn key(&self) -> u64 {
         self.0
@@ -36,12 +39,9 @@ impl Entry for (u64, u64) {
     }
 }
 
-/// Sorts by key, entries of equal keys in their order; `spare` is memory to use, and holds
-/// nothing of interest afterwards.
-///
-/// Entries are scattered by their leading bits into parts, which are then sorted apart. On
-/// random values the parts are alike; on skewed ones a large part costs speed, not correctness.
-pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, spare: &mut Vec<T>, threads: usize) {
+/// Sorts by key. Entries with equal keys keep their order. `scratch` is memory for the scattered
+/// entries; its content before and after has no meaning.
+pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, scratch: &mut Vec<T>, threads: usize) {
     let part_bits = (entries.len() / PART_LEN).max(1).ilog2().min(PART_BITS_MAX);
     if part_bits == 0 {
         T::sort(entries);
@@ -56,14 +56,14 @@ pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, spare: &mut Vec<T>, threads: 
     for end in &mut ends {
         next += std::mem::replace(end, next);
     }
-    spare.clear();
-    spare.resize(entries.len(), T::default());
+    scratch.clear();
+    scratch.resize(entries.len(), T::default());
     for entry in entries.iter() {
         let end = &mut ends[(entry.key() >> shift) as usize];
-        spare[*end] = *entry;
+        scratch[*end] = *entry;
         *end += 1;
     }
-    std::mem::swap(entries, spare);
+    std::mem::swap(entries, scratch);
     sort_parts(entries, &ends, threads);
 }
 

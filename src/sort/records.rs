@@ -1,17 +1,17 @@
-//! Sorting records: fingerprints with ids, of which more may come than fit into memory.
+//! Sorting records: fingerprints with ids, more of them than fit into memory.
 
 use crate::error::Result;
-use crate::id::IdRef;
 use crate::sort::Resources;
-use crate::sort::merge::{Arena, EntryId, Source, merge};
+use crate::sort::merge::{Arena, EntryId, MergeInput, merge};
 use crate::sort::partition;
 use crate::sort::run::RunWriter;
-use crate::sort::values::{Keeper, Levels, SortedValues, write_source};
+use crate::sort::values::{Levels, SortedValues, SortedWriter, write_run};
+use fpstore_base::IdRef;
 
-/// Records in the order in which they came, columns by the kind of id.
+/// Records in input order, in one column for each kind of id.
 ///
-/// Numbers come before texts: from the first text on, ids that are numbers are kept as
-/// texts, too, so that the order of the ids of one key is never lost.
+/// The column of numbers comes before the column of texts. After the first text, numbers are
+/// stored as texts too, so that the order of the ids of one key is kept.
 #[derive(Debug, Default)]
 pub(crate) struct RecordBatch {
     bare: Vec<u64>,
@@ -25,9 +25,9 @@ pub(crate) struct RecordBatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdColumn {
     None,
-    /// Numbers, and the largest of them.
+    /// Numbers; the field is the largest one.
     Numbers(u64),
-    /// Texts, some of which may come as the numbers that they spell.
+    /// Texts. Some may be stored as the numbers that they spell.
     Texts,
 }
 
@@ -53,7 +53,7 @@ impl RecordBatch {
         self.texts.push((key, place));
     }
 
-    /// Takes all records of another batch, its numbers as texts if texts came before.
+    /// Appends all records of another batch, its numbers as texts if texts came before.
     fn append(&mut self, other: &RecordBatch, after_texts: bool) {
         self.bare.extend_from_slice(&other.bare);
         if !after_texts {
@@ -83,21 +83,21 @@ impl RecordBatch {
         (entries + self.arena.len()) as u64
     }
 
-    /// Bytes of memory while the batch is sorted: entries are scattered to a second place, and
-    /// a large part of equal leading bits takes half of that again.
+    /// Bytes of memory while the batch is sorted: entries are scattered to scratch memory, and the
+    /// stable sort of a large part takes half as much again.
     fn sorting_len(&self) -> u64 {
         let pairs = self.numbers.len() + self.texts.len();
         self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64
     }
 
-    fn sort(&mut self, spare: &mut Spare, threads: usize) {
-        partition::sort(&mut self.numbers, &mut spare.pairs, threads);
-        partition::sort(&mut self.texts, &mut spare.pairs, threads);
-        partition::sort(&mut self.bare, &mut spare.keys, threads);
+    fn sort(&mut self, scratch: &mut Scratch, threads: usize) {
+        partition::sort(&mut self.numbers, &mut scratch.pairs, threads);
+        partition::sort(&mut self.texts, &mut scratch.pairs, threads);
+        partition::sort(&mut self.bare, &mut scratch.keys, threads);
         self.bare.dedup();
     }
 
-    /// Forgets all records, but not the memory they took.
+    /// Removes all records and keeps their memory.
     fn clear(&mut self) {
         self.bare.clear();
         self.numbers.clear();
@@ -106,29 +106,30 @@ impl RecordBatch {
         self.largest_number = 0;
     }
 
-    /// The sources in the order in which their ids came.
-    fn sources(&self) -> [Source<'_>; 3] {
+    /// The columns in the order of their ids.
+    fn inputs(&self) -> [MergeInput<'_>; 3] {
         [
-            Source::Keys(&self.bare),
-            Source::Numbers(&self.numbers),
-            Source::Texts(&self.texts, &self.arena),
+            MergeInput::Keys(&self.bare),
+            MergeInput::Numbers(&self.numbers),
+            MergeInput::Texts(&self.texts, &self.arena),
         ]
     }
 }
 
-/// Memory to sort in, kept from run to run: what is given back and asked for again leaves holes.
+/// Scratch memory for sorting. Kept from run to run: freeing and allocating it again would
+/// fragment the heap.
 #[derive(Debug, Default)]
-struct Spare {
+struct Scratch {
     pairs: Vec<(u64, u64)>,
     keys: Vec<u64>,
 }
 
-/// Sorts records by key; the ids of one key stay in the order in which they came.
+/// Sorts records by key. The ids of one key keep their order.
 #[derive(Debug)]
 pub(crate) struct RecordSorter {
     resources: Resources,
     batch: RecordBatch,
-    spare: Spare,
+    scratch: Scratch,
     bare: Levels,
     numbers: Levels,
     texts: Levels,
@@ -139,12 +140,12 @@ pub(crate) struct RecordSorter {
 }
 
 impl RecordSorter {
-    /// A sorter; with `texts_only` numbers are kept as the texts that spell them.
+    /// A sorter. With `texts_only` it stores numbers as texts.
     pub(crate) fn new(resources: Resources, texts_only: bool) -> Self {
         RecordSorter {
             resources,
             batch: RecordBatch::default(),
-            spare: Spare::default(),
+            scratch: Scratch::default(),
             bare: Levels::default(),
             numbers: Levels::default(),
             texts: Levels::default(),
@@ -171,7 +172,7 @@ impl RecordSorter {
 
     /// Takes all records of a batch.
     pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        // What is there goes to a run first if both do not fit.
+        // If both do not fit into memory, the records before are written to a run.
         if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
             self.spill()?;
         }
@@ -190,19 +191,19 @@ impl RecordSorter {
         self.count
     }
 
-    /// Writes what is in memory to runs.
+    /// Writes the records in memory to runs.
     fn spill(&mut self) -> Result<()> {
         self.note_ids();
-        self.batch.sort(&mut self.spare, self.resources.threads);
-        let [bare, numbers, texts] = self.batch.sources();
-        for (source, runs, any) in [
+        self.batch.sort(&mut self.scratch, self.resources.threads);
+        let [bare, numbers, texts] = self.batch.inputs();
+        for (input, runs, any) in [
             (bare, &mut self.bare, !self.batch.bare.is_empty()),
             (numbers, &mut self.numbers, !self.batch.numbers.is_empty()),
             (texts, &mut self.texts, !self.batch.texts.is_empty()),
         ] {
             if any {
                 let mut writer = RunWriter::create(&self.resources)?;
-                write_source(source, &mut writer)?;
+                write_run(input, &mut writer)?;
                 runs.push(writer.finish()?, &self.resources)?;
             }
         }
@@ -215,23 +216,25 @@ impl RecordSorter {
         self.largest_number = self.largest_number.max(self.batch.largest_number);
     }
 
-    /// Sorts what has come. If the rest of the work on it would not fit into memory beside the
-    /// records, they all go to temporary files.
+    /// Sorts all records. If the work that follows would not fit into memory beside the records,
+    /// they all go to temporary files.
     pub(crate) fn finish(mut self) -> Result<SortedRecords> {
         self.note_ids();
         let spilled = !(self.bare.is_empty() && self.numbers.is_empty() && self.texts.is_empty());
-        // The distinct keys, a table, and the next being sorted: 32 bytes for each record.
+        // The distinct keys, a table, and the next table being sorted: 32 bytes for each record.
         let needed = self.batch.memory_len() + 32 * self.count;
         if spilled || needed > self.resources.memory {
             self.spill()?;
             self.batch = RecordBatch::default();
         } else {
-            self.batch.sort(&mut self.spare, self.resources.threads);
+            self.batch.sort(&mut self.scratch, self.resources.threads);
         }
-        let ids = match () {
-            () if !self.any_id => IdColumn::None,
-            () if self.any_text => IdColumn::Texts,
-            () => IdColumn::Numbers(self.largest_number),
+        let ids = if !self.any_id {
+            IdColumn::None
+        } else if self.any_text {
+            IdColumn::Texts
+        } else {
+            IdColumn::Numbers(self.largest_number)
         };
         Ok(SortedRecords {
             resources: self.resources,
@@ -258,22 +261,22 @@ pub(crate) struct SortedRecords {
 }
 
 impl SortedRecords {
-    /// Hands all records to `each` by ascending key, those of one key in the order they came in,
-    /// except that bare ones come first. Bare ones may be fewer than came.
+    /// Calls `each` with each record by ascending key, those of one key in input order, except that
+    /// records without id come first. Of equal records without id some may be left out.
     pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
         let all = self.bare.count() + self.numbers.count() + self.texts.count();
-        let [bare, numbers, texts] = self.batch.sources();
-        let mut sources = self.bare.sources(&self.resources, all);
-        sources.push(bare);
-        sources.extend(self.numbers.sources(&self.resources, all));
-        sources.push(numbers);
-        sources.extend(self.texts.sources(&self.resources, all));
-        sources.push(texts);
-        merge(sources, each)
+        let [bare, numbers, texts] = self.batch.inputs();
+        let mut inputs = self.bare.inputs(&self.resources, all);
+        inputs.push(bare);
+        inputs.extend(self.numbers.inputs(&self.resources, all));
+        inputs.push(numbers);
+        inputs.extend(self.texts.inputs(&self.resources, all));
+        inputs.push(texts);
+        merge(inputs, each)
     }
 
-    /// The distinct keys. Without ids the records are no longer needed then, so they become
-    /// the keys where they lie.
+    /// The distinct keys. Calls `tick` with the number of records that were read. Records without
+    /// ids are not needed afterwards, so their memory becomes that of the keys.
     pub(crate) fn distinct(
         &mut self,
         mut tick: impl FnMut(u64) -> Result<()>,
@@ -282,22 +285,23 @@ impl SortedRecords {
         if self.ids == IdColumn::None && !on_disk {
             return Ok(SortedValues::in_memory(std::mem::take(&mut self.batch.bare)));
         }
-        let mut keeper = match on_disk {
-            true => Keeper::on_disk(&self.resources)?,
-            false => Keeper::in_memory(),
+        let mut distinct = if on_disk {
+            SortedWriter::on_disk(&self.resources)?
+        } else {
+            SortedWriter::in_memory()
         };
         let mut before = None;
         self.pass(|key, _| {
             if before != Some(key) {
                 before = Some(key);
-                keeper.push(key)?;
+                distinct.push(key)?;
             }
             tick(1)
         })?;
         if self.ids == IdColumn::None {
             (self.bare, self.batch) = (Levels::default(), RecordBatch::default());
         }
-        keeper.finish()
+        distinct.finish()
     }
 
     /// Bytes of memory held.

@@ -1,16 +1,16 @@
-//! Runs: sorted entries in a temporary file, read from front to back as often as needed.
+//! Runs: sorted entries in a temporary file, which can be read from the front any number of times.
 
 use crate::disk::ScratchFile;
 use crate::error::Result;
 use crate::sort::Resources;
-use crate::sort::block::{Block, HEADER_LEN};
+use crate::sort::block::{HEADER_LEN, RunBlock};
 
-/// Encoded blocks are handed to the file once so many bytes wait.
+/// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;
 
-/// A sorted run that is written.
+/// A sorted run, complete.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: ScratchFile,
 }
 
@@ -27,7 +27,7 @@ impl RunWriter {
     }
 
     /// Appends a block, whose keys are not below those before.
-    pub(super) fn push(&mut self, block: &Block) -> Result<()> {
+    pub(super) fn push(&mut self, block: &RunBlock) -> Result<()> {
         block.encode(&mut self.pending);
         if self.pending.len() >= WRITE_LEN { self.flush() } else { Ok(()) }
     }
@@ -38,19 +38,19 @@ impl RunWriter {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<Run> {
+    pub(super) fn finish(mut self) -> Result<SortedRun> {
         self.flush()?;
-        Ok(Run { file: self.file })
+        Ok(SortedRun { file: self.file })
     }
 }
 
-impl Run {
-    /// The bytes that the run takes on the disk.
+impl SortedRun {
+    /// The bytes of the run on disk.
     pub(super) fn file_len(&self) -> u64 {
         self.file.len()
     }
 
-    /// Reads the run from its start, `buffer_len` bytes at a time or a little more.
+    /// A reader from the start that reads `buffer_len` bytes at a time, or one block.
     pub(super) fn reader(&self, buffer_len: usize) -> RunReader<'_> {
         RunReader { run: self, offset: 0, buffer: Vec::new(), at: 0, buffer_len }
     }
@@ -59,8 +59,8 @@ impl Run {
 /// Reads the blocks of a run.
 #[derive(Debug)]
 pub(super) struct RunReader<'a> {
-    run: &'a Run,
-    /// Where in the file the buffer ends.
+    run: &'a SortedRun,
+    /// The offset in the file at which the buffer ends.
     offset: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -68,23 +68,23 @@ pub(super) struct RunReader<'a> {
 }
 
 impl RunReader<'_> {
-    /// Puts the next block in the place of `block`, and says whether there was one.
-    pub(super) fn next_block(&mut self, block: &mut Block) -> Result<bool> {
+    /// Replaces `block` by the next block. Returns `false` after the last one.
+    pub(super) fn next_block(&mut self, block: &mut RunBlock) -> Result<bool> {
         if self.at == self.buffer.len() && self.offset == self.run.file.len() {
             return Ok(false);
         }
-        self.have(HEADER_LEN)?;
-        let len = Block::encoded_len(&self.buffer[self.at..]);
+        self.fill(HEADER_LEN)?;
+        let len = RunBlock::encoded_len(&self.buffer[self.at..]);
         let len = len.ok_or_else(|| self.run.file.damaged())?;
-        self.have(len)?;
+        self.fill(len)?;
         let bytes = &self.buffer[self.at..self.at + len];
         block.decode(bytes).ok_or_else(|| self.run.file.damaged())?;
         self.at += len;
         Ok(true)
     }
 
-    /// Sees to it that the buffer holds `len` bytes more.
-    fn have(&mut self, len: usize) -> Result<()> {
+    /// Reads until the buffer holds at least `len` bytes after the current position.
+    fn fill(&mut self, len: usize) -> Result<()> {
         let held = self.buffer.len() - self.at;
         if held >= len {
             return Ok(());

@@ -1,66 +1,67 @@
-//! Sorting distinct values, and keeping the sorted ones for passes over them.
+//! Sorting distinct values, and storing the sorted ones for passes over them.
 
 use crate::error::Result;
-use crate::id::IdRef;
 use crate::sort::Resources;
-use crate::sort::block::Block;
-use crate::sort::merge::{Source, merge};
+use crate::sort::block::RunBlock;
+use crate::sort::merge::{MergeInput, merge};
 use crate::sort::partition;
-use crate::sort::run::{Run, RunWriter};
+use crate::sort::run::{RunWriter, SortedRun};
+use fpstore_base::IdRef;
 
-/// Runs of one level that are merged into one of the next.
+/// The number of runs of one level that are merged into one of the next level.
 const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
-/// Bytes that a pass over one run reads at a time.
+/// Bytes that a pass over a run reads at a time.
 const READ_LEN: usize = 1 << 20;
-/// Memory that each of many runs gets while they are merged.
+/// The most and the least bytes that a merge reads of one run at a time.
 const MERGE_READ_LEN_MAX: usize = 1 << 19;
 const MERGE_READ_LEN_MIN: usize = 1 << 14;
 
-/// Distinct values in ascending order, with what is worth knowing of them.
+/// Distinct values in ascending order, with statistics of their gaps.
 #[derive(Debug)]
 pub(crate) struct SortedValues {
-    place: Place,
+    storage: Storage,
     pub(crate) count: u64,
-    /// How many gaps between neighbours have 0 to 64 significant bits; the first counts from 0.
+    /// The number of gaps between neighbours that have 0 to 64 significant bits. The first value
+    /// counts as a gap from 0.
     pub(crate) gaps_of_bits: [u64; 65],
 }
 
 #[derive(Debug)]
-enum Place {
+enum Storage {
     Memory(Vec<u64>),
-    Disk(Run),
+    Disk(SortedRun),
 }
 
 impl SortedValues {
-    /// Values that are sorted and distinct already.
+    /// The values of a vector, which must be sorted and distinct.
     pub(crate) fn in_memory(values: Vec<u64>) -> Self {
-        let mut gaps = Gaps::default();
+        let mut gaps = GapCounter::default();
         gaps.add(&values);
         SortedValues {
             count: values.len() as u64,
-            place: Place::Memory(values),
+            storage: Storage::Memory(values),
             gaps_of_bits: gaps.of_bits,
         }
     }
 
     /// Bytes of memory held.
     pub(crate) fn memory_len(&self) -> u64 {
-        match &self.place {
-            Place::Memory(values) => 8 * values.len() as u64,
-            Place::Disk(_) => 0,
+        match &self.storage {
+            Storage::Memory(values) => 8 * values.len() as u64,
+            Storage::Disk(_) => 0,
         }
     }
 
-    /// Hands the values to `each`, ascending, some at a time.
+    /// Calls `each` with the values, ascending, some at a time.
     pub(crate) fn pass<E: From<crate::error::Error>>(
         &self,
         mut each: impl FnMut(&[u64]) -> Result<(), E>,
     ) -> Result<(), E> {
-        match &self.place {
-            Place::Memory(values) => values.chunks(PASS_COUNT).try_for_each(each),
-            Place::Disk(run) => {
+        match &self.storage {
+            Storage::Memory(values) => values.chunks(PASS_COUNT).try_for_each(each),
+            Storage::Disk(run) => {
                 let mut reader = run.reader(READ_LEN);
-                let mut block = Block::default();
+                let mut block = RunBlock::default();
                 while reader.next_block(&mut block)? {
                     each(&block.keys)?;
                 }
@@ -70,23 +71,23 @@ impl SortedValues {
     }
 }
 
-/// Values of one step of a pass in memory.
+/// Values of one call of a callback, for values in memory.
 const PASS_COUNT: usize = 4096;
 
 /// Counts gaps by their significant bits.
 #[derive(Debug)]
-struct Gaps {
+struct GapCounter {
     of_bits: [u64; 65],
     before: u64,
 }
 
-impl Default for Gaps {
+impl Default for GapCounter {
     fn default() -> Self {
-        Gaps { of_bits: [0; 65], before: 0 }
+        GapCounter { of_bits: [0; 65], before: 0 }
     }
 }
 
-impl Gaps {
+impl GapCounter {
     fn add(&mut self, values: &[u64]) {
         for &value in values {
             self.of_bits[64 - (value - self.before).leading_zeros() as usize] += 1;
@@ -95,24 +96,23 @@ impl Gaps {
     }
 }
 
-/// Takes distinct values in ascending order and keeps them: in memory as long as they are told
-/// to fit, else in a run.
+/// Takes distinct values in ascending order and stores them in memory or in a run.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct SortedWriter {
     memory: Option<Vec<u64>>,
-    run: Option<(RunWriter, Block)>,
-    gaps: Gaps,
+    run: Option<(RunWriter, RunBlock)>,
+    gaps: GapCounter,
     count: u64,
 }
 
-impl Keeper {
+impl SortedWriter {
     pub(super) fn in_memory() -> Self {
-        Keeper { memory: Some(Vec::new()), run: None, gaps: Gaps::default(), count: 0 }
+        SortedWriter { memory: Some(Vec::new()), run: None, gaps: GapCounter::default(), count: 0 }
     }
 
     pub(super) fn on_disk(resources: &Resources) -> Result<Self> {
-        let run = Some((RunWriter::create(resources)?, Block::default()));
-        Ok(Keeper { memory: None, run, gaps: Gaps::default(), count: 0 })
+        let run = Some((RunWriter::create(resources)?, RunBlock::default()));
+        Ok(SortedWriter { memory: None, run, gaps: GapCounter::default(), count: 0 })
     }
 
     pub(super) fn push(&mut self, value: u64) -> Result<()> {
@@ -134,41 +134,41 @@ impl Keeper {
         if let Some(values) = self.memory {
             return Ok(SortedValues::in_memory(values));
         }
-        let (mut writer, block) = self.run.expect("a keeper has memory or a run");
+        let (mut writer, block) = self.run.expect("a writer has memory or a run");
         self.gaps.add(&block.keys);
         if !block.keys.is_empty() {
             writer.push(&block)?;
         }
-        let place = Place::Disk(writer.finish()?);
-        Ok(SortedValues { place, count: self.count, gaps_of_bits: self.gaps.of_bits })
+        let storage = Storage::Disk(writer.finish()?);
+        Ok(SortedValues { storage, count: self.count, gaps_of_bits: self.gaps.of_bits })
     }
 }
 
-/// Sorts distinct values that come in any order.
+/// Sorts distinct values that are pushed in any order.
 #[derive(Debug)]
 pub(crate) struct ValueSorter {
     resources: Resources,
     values: Vec<u64>,
-    spare: Vec<u64>,
+    scratch: Vec<u64>,
     runs: Levels,
-    /// Values held in memory before they are written to a run.
+    /// The largest number of values in memory; more are written to a run.
     count_max: usize,
 }
 
 impl ValueSorter {
     pub(crate) fn new(resources: Resources) -> Self {
-        // Sorting takes as much again.
+        // Eight bytes a value, and as many to sort it.
         let count_max = usize::try_from(resources.memory / 16).unwrap_or(usize::MAX).max(1);
         ValueSorter {
             resources,
             values: Vec::new(),
-            spare: Vec::new(),
+            scratch: Vec::new(),
             runs: Levels::default(),
             count_max,
         }
     }
 
-    /// Takes values, and says so to the file system if memory is full.
+    /// Takes values. If memory is full, writes the values before them to a run.
     pub(crate) fn push_all(&mut self, values: impl ExactSizeIterator<Item = u64>) -> Result<()> {
         if self.values.len() + values.len() > self.count_max {
             self.spill()?;
@@ -181,44 +181,43 @@ impl ValueSorter {
         if self.values.is_empty() {
             return Ok(());
         }
-        partition::sort(&mut self.values, &mut self.spare, self.resources.threads);
+        partition::sort(&mut self.values, &mut self.scratch, self.resources.threads);
         let mut writer = RunWriter::create(&self.resources)?;
-        write_source(Source::Keys(&self.values), &mut writer)?;
+        write_run(MergeInput::Keys(&self.values), &mut writer)?;
         self.values.clear();
         self.runs.push(writer.finish()?, &self.resources)
     }
 
-    /// The values, sorted.
+    /// All values, sorted.
     pub(crate) fn finish(mut self) -> Result<SortedValues> {
         if self.runs.is_empty() {
-            partition::sort(&mut self.values, &mut self.spare, self.resources.threads);
+            partition::sort(&mut self.values, &mut self.scratch, self.resources.threads);
             return Ok(SortedValues::in_memory(self.values));
         }
         self.spill()?;
-        (self.values, self.spare) = (Vec::new(), Vec::new());
-        let mut keeper = Keeper::on_disk(&self.resources)?;
-        merge(self.runs.sources(&self.resources, self.runs.count()), |value, _| {
-            keeper.push(value)
-        })?;
-        keeper.finish()
+        (self.values, self.scratch) = (Vec::new(), Vec::new());
+        let mut sorted = SortedWriter::on_disk(&self.resources)?;
+        merge(self.runs.inputs(&self.resources, self.runs.count()), |value, _| sorted.push(value))?;
+        sorted.finish()
     }
 }
 
-/// Writes all of a source as a run.
-pub(super) fn write_source(mut source: Source<'_>, writer: &mut RunWriter) -> Result<()> {
-    let mut block = Block::default();
-    while source.next_block(&mut block)? {
+/// Appends all entries of an input to a run.
+pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Result<()> {
+    let mut block = RunBlock::default();
+    while input.next_block(&mut block)? {
         writer.push(&block)?;
     }
     Ok(())
 }
 
-/// Runs in the order in which they were made. Whenever [`FAN_IN`] of a level have come together they
-/// are merged into one of the next, so there are never many, and each entry is written only
-/// about log n times.
+/// Runs by level, in the order in which they were made.
+///
+/// When a level has [`FAN_IN`] runs, they are merged into one run of the next level. So there are
+/// never many runs, and each entry is written about log n times.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    runs: Vec<(u32, Run)>,
+    runs: Vec<(u32, SortedRun)>,
 }
 
 impl Levels {
@@ -234,16 +233,16 @@ impl Levels {
         self.runs.iter().map(|(_, run)| run.file_len()).sum()
     }
 
-    pub(super) fn push(&mut self, run: Run, resources: &Resources) -> Result<()> {
+    pub(super) fn push(&mut self, run: SortedRun, resources: &Resources) -> Result<()> {
         self.runs.push((0, run));
         while let Some(&(level, _)) = self.runs.last()
             && self.runs.iter().rev().take_while(|(l, _)| *l == level).count() == FAN_IN
         {
             let first = self.runs.len() - FAN_IN;
-            let sources = sources_of(&self.runs[first..], resources, FAN_IN);
+            let inputs = inputs_of(&self.runs[first..], resources, FAN_IN);
             let mut writer = RunWriter::create(resources)?;
-            let mut block = Block::default();
-            merge(sources, |key, id| {
+            let mut block = RunBlock::default();
+            merge(inputs, |key, id| {
                 match id.get() {
                     None => block.keys.push(key),
                     Some(IdRef::U64(number)) => block.push_number(key, number),
@@ -265,16 +264,20 @@ impl Levels {
         Ok(())
     }
 
-    /// Readers of all runs, in order; `all` is how many runs share the memory.
-    pub(super) fn sources(&self, resources: &Resources, all: usize) -> Vec<Source<'_>> {
-        sources_of(&self.runs, resources, all)
+    /// Readers of all runs, in order. `sharers` is the number of readers that share the memory.
+    pub(super) fn inputs(&self, resources: &Resources, sharers: usize) -> Vec<MergeInput<'_>> {
+        inputs_of(&self.runs, resources, sharers)
     }
 }
 
-/// Readers that share half of the memory; `all` is how many there are in all.
-fn sources_of<'a>(runs: &'a [(u32, Run)], resources: &Resources, all: usize) -> Vec<Source<'a>> {
-    let share = resources.memory / 2 / all.max(1) as u64;
-    let len = usize::try_from(share).unwrap_or(usize::MAX);
+/// Readers of runs. Half of the memory is shared by `sharers` readers.
+fn inputs_of<'a>(
+    runs: &'a [(u32, SortedRun)],
+    resources: &Resources,
+    sharers: usize,
+) -> Vec<MergeInput<'a>> {
+    let len = resources.memory / 2 / sharers.max(1) as u64;
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
     let len = len.clamp(MERGE_READ_LEN_MIN, MERGE_READ_LEN_MAX);
-    runs.iter().map(|(_, run)| Source::Run(run.reader(len))).collect()
+    runs.iter().map(|(_, run)| MergeInput::SortedRun(run.reader(len))).collect()
 }

@@ -1,21 +1,24 @@
-//! What a store holds, in numbers.
+//! Counts and lengths of a store, its segments and their parts.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::checksum::PAGE_LEN;
-use crate::id::IdKind;
-use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
-use crate::store::{OpenSegment, Snapshot};
+use crate::snapshot::{OpenSegment, Snapshot};
+use fpstore_base::IdKind;
+use fpstore_base::Recipe;
 
-/// What a store holds.
+/// Counts and lengths of a store.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreInfo {
     /// The directory.
     pub path: PathBuf,
-    /// How many manifests the store has had.
+    /// Sixteen random bytes that identify the store: drawn when it was made or replaced, and kept
+    /// by every later change.
+    pub store_id: [u8; 16],
+    /// The generation: the number of manifests that the store has had.
     pub generation: u64,
     /// The live segments, oldest first.
     pub segments: Vec<SegmentInfo>,
@@ -25,29 +28,30 @@ impl StoreInfo {
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         StoreInfo {
             path: snapshot.path().into(),
+            store_id: snapshot.store_id(),
             generation: snapshot.generation(),
             segments: snapshot.segments().iter().map(SegmentInfo::of).collect(),
         }
     }
 
-    /// Fingerprints over all segments without deleted ones; one that is in two counts twice.
+    /// Fingerprints of all segments without deleted ones. One in two segments counts twice.
     pub fn fingerprint_count(&self) -> u64 {
         let live = |segment: &SegmentInfo| segment.fingerprint_count - segment.deleted_fingerprints;
         self.segments.iter().map(live).sum()
     }
 
-    /// Ids over all segments without deleted ones.
+    /// Ids of all segments without deleted ones.
     pub fn id_count(&self) -> u64 {
         let live = |segment: &SegmentInfo| segment.id_count.saturating_sub(segment.deleted_ids);
         self.segments.iter().map(live).sum()
     }
 
-    /// Fingerprints over all segments that are deleted and still take space.
+    /// Deleted fingerprints that still take space, over all segments.
     pub fn deleted_fingerprints(&self) -> u64 {
         self.segments.iter().map(|segment| segment.deleted_fingerprints).sum()
     }
 
-    /// Ids over all segments that are deleted and still take space.
+    /// Deleted ids that still take space, over all segments.
     pub fn deleted_ids(&self) -> u64 {
         self.segments.iter().map(|segment| segment.deleted_ids).sum()
     }
@@ -58,7 +62,7 @@ impl StoreInfo {
     }
 }
 
-/// What a segment holds.
+/// Counts and lengths of a segment.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SegmentInfo {
@@ -66,25 +70,25 @@ pub struct SegmentInfo {
     pub path: PathBuf,
     /// Its number, never used again in the life of the store.
     pub number: u64,
-    /// What the user calls it; empty if nothing.
+    /// The label that the user gave; empty without one.
     pub label: String,
     /// Bytes of the file.
     pub file_len: u64,
-    /// Distinct fingerprints in the file, deleted ones too.
+    /// Distinct fingerprints in the file, deleted ones included.
     pub fingerprint_count: u64,
-    /// Ids in the file, deleted ones too.
+    /// Ids in the file, deleted ones included.
     pub id_count: u64,
     /// Fingerprints that are deleted, with all their ids.
     pub deleted_fingerprints: u64,
-    /// Ids that are deleted, those of deleted fingerprints too.
+    /// Ids that are deleted, those of deleted fingerprints included.
     pub deleted_ids: u64,
-    /// When the file was written, where the system tells.
+    /// The time when the file was written, if the system reports it.
     pub written: Option<SystemTime>,
     /// The kind of the ids.
     pub id_kind: IdKind,
-    /// The distance that the scheme is meant for.
+    /// The distance for which the scheme is tuned.
     pub tuned_k: u32,
-    /// How the fingerprints were made.
+    /// The recipe of the fingerprints.
     pub recipe: Recipe,
     /// The tables in order.
     pub tables: Vec<TableInfo>,
@@ -92,30 +96,30 @@ pub struct SegmentInfo {
     pub sections: Vec<SectionInfo>,
 }
 
-/// What a table looks like.
+/// The layout of a table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableInfo {
-    /// Which one.
+    /// The position of the table.
     pub table: TableIndex,
-    /// The bits that lead.
+    /// The mask: the leading bits.
     pub mask: u64,
-    /// How many bits lead.
+    /// The number of bits of the mask.
     pub prefix_bits: u32,
-    /// The leading bits that name a block.
+    /// The number of leading bits, which name a block.
     pub block_bits: u32,
-    /// The low bits of each value that are stored verbatim.
+    /// The number of low bits of each value that are stored verbatim, in the tails.
     pub tail_bits: u32,
-    /// Bits for each fingerprint with everything included: whole pages and their checksums.
-    /// `None` without fingerprints.
+    /// Bits for each fingerprint, with padding to whole pages and page checksums. `None` without
+    /// fingerprints.
     pub bits_per_fingerprint: Option<f64>,
 }
 
-/// How long a section is.
+/// Where a section lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionInfo {
-    /// Which one.
+    /// The kind of the section.
     pub section: Section,
     /// Bytes from the start of the file.
     pub offset: u64,
@@ -165,8 +169,8 @@ impl SegmentInfo {
         }
     }
 
-    /// The fewest bits for each fingerprint that any code for a random set of so many can take
-    /// on average: 64 - log2 n + log2 e, `None` without fingerprints.
+    /// The fewest bits for each fingerprint that any code can take on average for a random set of
+    /// this size n: 64 - log2 n + log2 e. `None` without fingerprints.
     pub fn information_limit(&self) -> Option<f64> {
         let n = self.fingerprint_count;
         (n > 0).then(|| 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E)

@@ -1,39 +1,43 @@
-//! The store: a directory with a manifest that names the live segments.
+//! The store, open for reading: a handle on one snapshot of its live segments.
+//!
+//! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
+//! `verify` take their snapshot from it. `info` reports counts and lengths, `for_each` visits all
+//! records in order, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
+//! Nothing here writes.
 
+mod for_each;
 mod info;
-mod live;
-mod open;
+#[cfg(feature = "write")]
+mod sample;
 mod warm;
 
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
-pub(crate) use live::{LiveIds, OpenSegment};
-#[cfg(feature = "build")]
-pub(crate) use open::read_manifest;
-pub(crate) use open::{Snapshot, parse_manifest, read_manifest_bytes};
 pub use warm::Warm;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::recipe::Recipe;
-use crate::search::{Match, Plan, Searcher};
+use crate::plan::Plan;
+use crate::search::{Match, Searcher};
+use crate::snapshot::{OpenSegment, Snapshot};
+use fpstore_base::Fingerprint;
+use fpstore_base::Recipe;
 
 /// A store, open for reading: a cheap handle that any number of threads can share.
 ///
-/// It shows the state of the store at the time it was opened, or at the last [`Store::refresh`]; its clones
-/// show the same. What is under way keeps the state it began with. Segments are mapped, not read:
-/// opening costs the same for a thousand and for a billion fingerprints, and processes that
-/// open the same store share its memory.
+/// It shows the state of the store when it was opened, or at the last [`Store::refresh`]; its
+/// clones show the same state. Searchers and answers keep the state with which they began.
+/// Segments are mapped, not read: opening costs the same for a thousand and for a billion
+/// fingerprints, and processes that open the same store share its memory.
 ///
 /// # Soundness
 ///
-/// A memory map is sound only while nobody shortens or rewrites the mapped file. The store's
-/// own protocol keeps that: segments are written once under names never used again, made
-/// read-only, and only ever removed whole. A program that cuts a segment file short while it
-/// is open can end this process with SIGBUS; changed bytes are found by checksums where they
-/// are read for the first time.
+/// A memory map is sound only while no program shortens or rewrites the mapped file. The protocol
+/// of the store guarantees that: a segment is written once, under a name never used again, is made
+/// read-only, and is only removed whole. A program that shortens a segment file while it is open
+/// can end this process with SIGBUS. Changed bytes are found by checksums when they are read for
+/// the first time.
 #[derive(Clone, Debug)]
 pub struct Store {
     current: Arc<RwLock<Arc<Snapshot>>>,
@@ -42,17 +46,19 @@ pub struct Store {
 impl Store {
     /// Opens the store in the directory `path`.
     ///
-    /// Writes nothing, so a read-only directory will do, and waits for no lock. Where the system has such locks, it holds a shared one on
-    /// each segment file, up to 256 in a process, so that a writer leaves the file where it is. A cold page that a query needs blocks its
-    /// thread until it is read.
+    /// Writes nothing, so the directory may be read-only, and waits for no lock. On systems with
+    /// file locks it holds a shared lock on each segment file, up to 256 in a process, so that a
+    /// writer does not remove the file. A query that needs a page which is not in memory blocks
+    /// its thread until the page is read.
     ///
     /// # Errors
     ///
-    /// * [`Error::NoStore`], [`Error::NotAStore`] if there is nothing, or something else.
+    /// * [`Error::NoStore`] if the path does not exist, [`Error::NotAStore`] if it is something
+    ///   else.
     /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] if manifest, header or recipe of a
     ///   segment cannot be used.
-    /// * [`Error::RecipeMismatch`] if two segments hold fingerprints made in different ways.
-    /// * [`Error::Io`] if the system refuses.
+    /// * [`Error::RecipeMismatch`] if two segments have different recipes.
+    /// * [`Error::Io`] if a file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Store::of(Snapshot::open(path.as_ref())?))
     }
@@ -65,32 +71,31 @@ impl Store {
         Store { current: Arc::new(RwLock::new(snapshot)) }
     }
 
-    /// A store of its own that keeps showing what this one shows now.
-    #[cfg(feature = "build")]
+    /// Another handle that keeps showing the state that this one shows now.
     pub(crate) fn pinned(&self) -> Self {
         Store::showing(self.snapshot())
     }
 
-    /// How many manifests the store had had when it was in the state that is shown.
+    /// The generation of the state that is shown: the number of manifests that the store had had.
     pub fn generation(&self) -> u64 {
         self.snapshot().generation()
     }
 
-    /// Shows the newest state of the store from now on, to all clones of this handle, and says whether that is
-    /// another one than before.
+    /// Makes this handle and its clones show the newest state of the store. Returns whether it
+    /// differs from the state before.
     ///
-    /// Searchers, answers and whatever else is under way keep the state they began with; see
-    /// [`Searcher::follow`]. Costs one look at the manifest, a few microseconds, where nothing changed;
-    /// else the segments that are new are opened.
+    /// Searchers and answers keep the state with which they began; see [`Searcher::follow`].
+    /// If nothing changed this takes a few microseconds, to read the manifest; else it opens the
+    /// new segments.
     ///
     /// # Errors
     ///
-    /// As [`Store::open`]. The state that was shown is shown still.
+    /// As [`Store::open`]. After an error the handle shows the state before.
     ///
     /// # Examples
     ///
-    #[cfg_attr(feature = "build", doc = "```")]
-    #[cfg_attr(not(feature = "build"), doc = "```ignore")]
+    #[cfg_attr(feature = "write", doc = "```")]
+    #[cfg_attr(not(feature = "write"), doc = "```ignore")]
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("news.fps");
@@ -110,17 +115,17 @@ impl Store {
         let before = self.snapshot();
         let Some(next) = before.next()? else { return Ok(false) };
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been faster, and what it found may be newer.
+        // Another thread may have refreshed at the same time, to a newer state.
         if Arc::ptr_eq(&current, &before) || current.generation() < next.generation() {
             *current = Arc::new(next);
         }
         Ok(true)
     }
 
-    /// Finds every stored fingerprint within `k` bits of `needle`, with ids.
+    /// Finds every stored fingerprint within `k` bits of `needle`, with ids: a one-off query.
     ///
-    /// Matches come nearest first, ties by ascending fingerprint, each once. An empty vector
-    /// means there is none. A [`Searcher`] does the same without allocating for each query.
+    /// Matches come nearest first, ties by ascending fingerprint, each once. The vector is empty
+    /// if there is none. For many queries use a [`Searcher`], which does not allocate for each.
     ///
     /// # Errors
     ///
@@ -128,8 +133,8 @@ impl Store {
     ///
     /// # Examples
     ///
-    #[cfg_attr(feature = "build", doc = "```")]
-    #[cfg_attr(not(feature = "build"), doc = "```ignore")]
+    #[cfg_attr(feature = "write", doc = "```")]
+    #[cfg_attr(not(feature = "write"), doc = "```ignore")]
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use fpstore::{Builder, Fingerprint};
     ///
@@ -148,24 +153,25 @@ impl Store {
         self.searcher().search(needle, k)?.to_matches()
     }
 
-    /// A searcher for one thread.
+    /// A searcher, which belongs to one thread, for many queries.
     pub fn searcher(&self) -> Searcher {
         Searcher::new(self.snapshot())
     }
 
-    /// The distance that the store is tuned for: the least of its segments', 3 without any.
+    /// The distance for which the store is tuned: the smallest one of its segments; 3 without
+    /// segments.
     pub fn tuned_k(&self) -> u32 {
         let snapshot = self.snapshot();
         let tuned = snapshot.segments().iter().map(|open| open.segment.header().tuned_k);
         tuned.min().unwrap_or(3)
     }
 
-    /// How the fingerprints were made; `None` for a store without segments.
+    /// The recipe of the fingerprints; `None` for a store without segments.
     pub fn recipe(&self) -> Option<Recipe> {
         self.snapshot().segments().first().map(|open| open.segment.recipe().clone())
     }
 
-    /// How each segment answers distance `k`, in the order of the segments.
+    /// The plan of each segment for distance `k`, in the order of the segments.
     ///
     /// # Errors
     ///
@@ -174,7 +180,8 @@ impl Store {
     /// # Examples
     ///
     /// ```no_run
-    /// use fpstore::{Plan, Store};
+    /// use fpstore::Store;
+    /// use fpstore::plan::Plan;
     ///
     /// for plan in Store::open("pages.fps")?.plans(9)? {
     ///     match plan {
@@ -188,11 +195,11 @@ impl Store {
         if k > 64 {
             return Err(Error::InvalidDistance { k });
         }
-        let plan = |open: &OpenSegment| Plan::new(open.choice(k), &open.segment.header().tables);
+        let plan = |open: &OpenSegment| Plan::new(open.plan(k), &open.segment.header().tables);
         Ok(self.snapshot().segments().iter().map(plan).collect())
     }
 
-    /// Counts and lengths; reads no table data.
+    /// Counts and lengths of the store and its parts. Reads no table data.
     ///
     /// # Examples
     ///
@@ -207,5 +214,26 @@ impl Store {
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Searcher {
+    /// Searches from now on the state that a store shows at this moment, see [`Store::refresh`].
+    /// Costs as much as a clone of an `Arc`.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let mut searcher = store.searcher();
+    /// for page in [7, 8, 9] {
+    ///     store.refresh()?; // here or in one thread for all
+    ///     searcher.follow(&store);
+    ///     println!("{}", searcher.search(page.into(), 3)?.len());
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn follow(&mut self, store: &Store) {
+        self.set_snapshot(store.snapshot());
     }
 }

@@ -1,29 +1,29 @@
-//! Reading ahead of the first query what it would otherwise wait for.
+//! Reading pages into memory before the first query would have to wait for them.
 
 use crate::checksum::PAGE_LEN;
 use crate::error::Result;
 use crate::section::Section;
-use crate::segment::Mapped;
+use crate::segment::Segment;
 use crate::store::Store;
 
-/// What to read and check ahead of queries.
+/// Which pages to read and verify before queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warm {
-    /// The prefix indexes and heads: what every probe reads, about 9 bits a fingerprint and
-    /// table.
+    /// The prefix indexes and heads, which every probe reads: about 9 bits a fingerprint and table.
     Hot,
-    /// Everything, tails and ids too.
+    /// All pages, tails and ids too.
     All,
 }
 
 impl Store {
-    /// Reads part of the store and verifies its checksums now rather than on first touch, and
-    /// says how many pages that were.
+    /// Reads part of the store and verifies its checksums now instead of in the first query that
+    /// needs them. Returns the number of pages.
     ///
-    /// What is read stays in memory as long as the system has room for it. What was not there yet comes in
-    /// large pages, where the system has such for files (Linux with ext4, XFS or Btrfs), and queries take less time in those:
-    /// call this before anything else reads the store.
+    /// The pages stay in memory as long as the system has memory for them. Pages that were not in
+    /// memory are read as huge pages, if the system has them for files (Linux with ext4, XFS or
+    /// Btrfs), and queries are faster in huge pages. So call this before the store is read in any
+    /// other way.
     ///
     /// # Errors
     ///
@@ -47,10 +47,10 @@ impl Store {
     }
 }
 
-fn warm_segment(segment: &Mapped, what: Warm) -> Result<u64> {
+fn warm_segment(segment: &Segment, what: Warm) -> Result<u64> {
     let wanted = |section: Section| match section {
-        Section::PrefixIndex(_) | Section::WideLines(_) | Section::Heads(_) => true,
-        // Checksums have none themselves; they are read as the others are checked.
+        Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => true,
+        // Checksums are not covered by checksums; they are read to verify the other pages.
         Section::Checksums | Section::Header | Section::Manifest | Section::Deletions => false,
         _ => what == Warm::All,
     };
@@ -58,9 +58,9 @@ fn warm_segment(segment: &Mapped, what: Warm) -> Result<u64> {
     for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
         let first = place.offset as usize / PAGE_LEN;
         let count = (place.len as usize).div_ceil(PAGE_LEN);
-        segment.expect_to_keep(place);
+        segment.advise_huge_pages(place);
         let checked = (first..first + count).try_for_each(|page| segment.check_page(place, page));
-        segment.expect_queries(place);
+        segment.advise_queries(place);
         checked?;
         pages += count as u64;
     }

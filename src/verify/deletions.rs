@@ -1,12 +1,12 @@
-//! Verifying what is deleted of a segment: that it was there.
+//! Verifying the deletions of a segment against the segment.
 
 use crate::error::{Error, Fault, Result};
 use crate::format::deletions;
 use crate::section::{Rank, Section};
-use crate::store::OpenSegment;
+use crate::snapshot::OpenSegment;
 
-/// Every single id that is gone was there, its fingerprint keeps another one, and the count of all is right.
-/// That ranks exist was checked when the file was opened.
+/// Each deleted id exists, its fingerprint keeps another id, and the count of all deleted ids is
+/// right. Opening the file has checked that the ranks exist.
 pub(super) fn verify(open: &OpenSegment) -> Result<()> {
     let (Some(deleted), Some(entry)) = (&open.deleted, open.entry.deletions) else { return Ok(()) };
     let broken = |detail: String| Error::Corrupt {
@@ -16,14 +16,14 @@ pub(super) fn verify(open: &OpenSegment) -> Result<()> {
         fault: Fault::rule(26, detail),
     };
     let ids_at = |rank: u64| -> Result<u64> {
-        let record = open.segment.record(Rank(rank), &mut 0)?;
+        let record = open.segment.record(Rank(rank))?;
         record.id_count().map_err(|fault| match open.segment.id_places() {
             Some((_, records)) => open.segment.corrupt(records, 0, fault),
             None => broken("ids in a segment without ids".into()),
         })
     };
     let mut id_count = 0;
-    for &rank in deleted.gone() {
+    for &rank in deleted.fingerprints() {
         id_count += ids_at(rank)?;
     }
     for ids in deleted.single_ids().chunk_by(|a, b| a.0 == b.0) {

@@ -1,4 +1,8 @@
-//! Verifying a store: every rule of the format, every checksum, and samples of queries.
+//! Verifying a store: every rule of the format, every checksum, and sample queries.
+//!
+//! Called by users and by the program; the writer calls `faults_of` for imported segments. Each
+//! file verifies one part: a segment, its prefix indexes, its deletions, its answers. Faults are
+//! collected in the report, so that one fault does not hide the others. Nothing is repaired.
 
 mod deletions;
 mod index;
@@ -8,51 +12,51 @@ mod segment;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-#[cfg(feature = "build")]
-use crate::segment::Mapped;
-use crate::store::{OpenSegment, Snapshot, Store, parse_manifest, read_manifest_bytes};
+use crate::segment::Segment;
+use crate::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
+use crate::store::Store;
 
-/// How often to begin anew when a writer replaces segments under way.
+/// The number of attempts to verify while a writer replaces segments.
 const TRIES: u32 = 5;
 
-/// What [`verify`] found.
+/// The result of [`verify`].
 #[derive(Debug, Default)]
 #[non_exhaustive]
 #[must_use = "damage is reported here, not as an error"]
 pub struct VerifyReport {
-    /// Segments looked at.
+    /// Segments verified.
     pub segment_count: u64,
-    /// Pages whose checksum was compared.
+    /// Pages whose checksums were compared.
     pub page_count: u64,
-    /// Values decoded, over all tables.
+    /// Values decoded, in all tables.
     pub value_count: u64,
-    /// Sample queries that were compared with a scan.
+    /// Sample queries whose answers were compared with a scan.
     pub sample_count: u64,
-    /// What is wrong, in the order in which it was found. Empty for a sound store.
+    /// All faults, in the order in which they were found. Empty for a sound store.
     pub faults: Vec<Error>,
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong.
+    /// Whether no fault was found.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
     }
 }
 
-/// Checks the store in the directory `path` against every rule of format-spec.md: all
-/// checksums, all tables, that all tables of a segment hold the same set, ids, padding.
+/// Checks the store in the directory `path` against every rule of format-spec.md: checksums,
+/// tables, that all tables of a segment hold the same set, ids, padding.
 ///
-/// Then asks `sample_count` queries for the tuned distance, stored fingerprints, stored ones
-/// with flipped bits, and others, and compares the answers with a scan; only if the store was
-/// found sound so far.
+/// If there is no fault, it then runs `sample_count` queries for the tuned distance and compares
+/// the answers with a scan. The queries are stored fingerprints, stored ones with flipped bits,
+/// and random ones.
 ///
-/// Takes a pass over every table, and a scan that compares every fingerprint with every sample.
+/// Takes one pass over every table, and a scan that compares every fingerprint with every sample.
 ///
 /// # Errors
 ///
-/// What keeps it from looking at all: [`Error::NoStore`], [`Error::NotAStore`], a manifest of
-/// another version ([`Error::UnsupportedVersion`]), [`Error::Io`]. Damage is not an error but in
-/// the report; so is a segment of a version that is not known, since a damaged one looks so.
+/// Everything that prevents verification: [`Error::NoStore`], [`Error::NotAStore`], a manifest of
+/// another version ([`Error::UnsupportedVersion`]), [`Error::Io`]. Damage is not an error; it is in
+/// the report. So is a segment of an unknown version, because a damaged segment looks like that.
 ///
 /// # Examples
 ///
@@ -74,15 +78,14 @@ pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport>
         .ok_or_else(|| Error::Locked { path: path.into(), process: None })
 }
 
-/// Every fault of one segment.
-#[cfg(feature = "build")]
-pub(crate) fn faults_of(segment: &Mapped) -> Vec<Error> {
+/// All faults of one segment.
+pub(crate) fn faults_of(segment: &Segment) -> Vec<Error> {
     let mut report = VerifyReport::default();
     segment::verify(segment, &mut report);
     report.faults
 }
 
-/// `None` if a writer replaced the segments that were about to be looked at.
+/// The report; `None` if a writer replaced segments before they could be opened.
 fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
     let mut report = VerifyReport::default();
     let bytes = read_manifest_bytes(path)?;
@@ -93,7 +96,7 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
         }
         read => read?,
     };
-    // All are opened before any is looked at: what is open stays, whatever a writer removes.
+    // All segments are opened first: an open segment stays readable when a writer removes it.
     let mut opened: Vec<OpenSegment> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;

@@ -1,4 +1,6 @@
-//! Sample queries, compared with a scan.
+//! Sample queries, whose answers are compared with a scan.
+//!
+//! The samples are the same each time, so that a fault can be reproduced.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,21 +8,21 @@ use siphasher::sip::SipHasher13;
 
 use crate::checksum::SetSum;
 use crate::error::{Error, Fault, Result};
-use crate::fingerprint::Fingerprint;
 use crate::search::Hit;
 use crate::section::Section;
 use crate::store::Store;
 use crate::verify::VerifyReport;
+use fpstore_base::Fingerprint;
 
-/// Ids of a match that are compared; one fingerprint may have millions.
+/// The most ids of a match that are compared; one fingerprint may have millions.
 const IDS_COMPARED_MAX: usize = 16;
-/// The samples are the same every time, so that a fault can be looked into.
+/// The seed of the samples.
 const SEED: u64 = 20_261_121;
 
-/// Needles that share a pass over the store.
+/// Needles that one scan of the store compares.
 const NEEDLES_PER_PASS: usize = 256;
 
-/// An answer, boiled down: however many matches it has, it takes a few words.
+/// The digest of an answer. Its length does not depend on the number of matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Digest {
     match_count: u64,
@@ -30,7 +32,7 @@ struct Digest {
     ids: u64,
 }
 
-/// Asks `sample_count` queries and adds those whose answer differs from a scan's.
+/// Runs `sample_count` queries. Adds a fault for each answer that differs from the scan's.
 pub(super) fn verify(store: &Store, sample_count: u64, report: &mut VerifyReport) -> Result<()> {
     let needles = needles(store, sample_count)?;
     let mut searcher = store.searcher();
@@ -64,7 +66,7 @@ impl Digest {
 }
 
 fn differs(store: &Store, needle: Fingerprint) -> Error {
-    let detail = format!("query {needle} is answered otherwise than by a scan");
+    let detail = format!("query {needle} has another answer than a scan gives");
     Error::Corrupt {
         path: store.info().path,
         section: Section::Manifest,
@@ -73,16 +75,16 @@ fn differs(store: &Store, needle: Fingerprint) -> Error {
     }
 }
 
-/// A number that depends on the seed and on `of` alone.
+/// A pseudo-random number that depends on the seed and on `of` alone.
 fn random(of: u64) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(SEED, 0);
     hasher.write_u64(of);
     hasher.finish()
 }
 
-/// In turn: a stored fingerprint, one with 1 to k + 1 bits flipped, and any.
+/// In turn a stored fingerprint, a stored one with 1 to k + 1 bits flipped, and a random one.
 fn needles(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
-    let stored = pick(store, count)?;
+    let stored = stored_samples(store, count)?;
     let spread = u64::from(store.tuned_k()) + 1;
     let needles = (0..count).map(|number| {
         let from_store = stored.get((random(number) % stored.len().max(1) as u64) as usize);
@@ -100,23 +102,24 @@ fn needles(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
 }
 
 /// About `count` stored fingerprints, spread evenly over the ranks of each segment.
-fn pick(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
-    let mut picked = Vec::new();
+fn stored_samples(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
+    let mut samples = Vec::new();
     let snapshot = store.snapshot();
     for open in snapshot.segments() {
-        let Some(table) = open.segment.tables().first() else { continue };
+        let Some(table) = open.segment.first_table() else { continue };
         let stride = (open.segment.header().fingerprint_count / count.max(1)).max(1);
-        for step in open.segment.values(table) {
+        for step in table.values() {
             let (rank, value) = step?;
             if rank.0.is_multiple_of(stride) {
-                picked.push(table.permutation.invert(value));
+                samples.push(table.permutation.invert(value));
             }
         }
     }
-    Ok(picked)
+    Ok(samples)
 }
 
-/// What lies within the tuned distance of each needle, by comparing everything with everything.
+/// The matches of each needle within the tuned distance, found by comparing with every stored
+/// fingerprint.
 fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Digest>> {
     let k = store.tuned_k();
     let mut digests = vec![Digest::default(); needles.len()];
@@ -129,4 +132,53 @@ fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Digest>> {
         Ok::<(), Error>(())
     })?;
     Ok(digests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Builder, Scheme};
+
+    #[test]
+    fn samples_are_stored_near_and_random_ones_and_always_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = crate::BuildOptions::default().scheme(Scheme::named("2", 3).unwrap());
+        let mut builder = Builder::with_options(folder.path().join("store.fps"), options).unwrap();
+        for number in 0..1000 {
+            builder.push(Fingerprint::new(random(number)), number).unwrap();
+        }
+        let store = builder.finish().unwrap();
+        let samples = needles(&store, 60).unwrap();
+        assert_eq!(samples, needles(&store, 60).unwrap());
+        let found = scan(&store, &samples).unwrap();
+        for (number, digest) in found.iter().enumerate() {
+            if number % 3 == 0 {
+                assert_eq!((digest.match_count, digest.id_count), (1, 1), "sample {number}");
+            }
+        }
+        assert!(found.iter().skip(1).step_by(3).any(|digest| digest.match_count == 1));
+        assert!(found.iter().skip(1).step_by(3).any(|digest| digest.match_count == 0));
+        let mut report = VerifyReport::default();
+        verify(&store, 60, &mut report).unwrap();
+        assert_eq!((report.sample_count, report.faults.len()), (60, 0));
+    }
+
+    #[test]
+    fn a_digest_depends_on_matches_and_ids() {
+        let digest = |records: &[(u64, u64)]| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut builder = Builder::new(folder.path().join("store.fps")).unwrap();
+            for &(value, id) in records {
+                builder.push(Fingerprint::new(value), id).unwrap();
+            }
+            let store = builder.finish().unwrap();
+            scan(&store, &[Fingerprint::new(0)]).unwrap()[0]
+        };
+        let one = digest(&[(1, 10), (2, 20)]);
+        assert_eq!((one.match_count, one.id_count), (2, 2));
+        assert_eq!(one, digest(&[(2, 20), (1, 10), (0xffff, 30)]));
+        for other in [[(1, 10), (4, 20)], [(1, 10), (2, 21)], [(1, 20), (2, 10)]] {
+            assert_ne!(one, digest(&other), "{other:?}");
+        }
+    }
 }

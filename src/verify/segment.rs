@@ -1,34 +1,38 @@
-//! Verifying one segment, front to back.
+//! Verifying one segment: pages, padding, tables, ids.
 
-use crate::checksum::{PAGE_LEN, SetSum};
+use crate::checksum::{Digest, PAGE_LEN, SetSum};
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record, id_len_for};
-use crate::id::IdRef;
 use crate::section::Section;
-use crate::segment::{Mapped, Table};
+use crate::segment::{Segment, TableReader};
 use crate::verify::{VerifyReport, index};
+use fpstore_base::IdRef;
 
-/// Adds every fault of a segment to the report.
-pub(super) fn verify(segment: &Mapped, report: &mut VerifyReport) {
-    segment.tables().iter().for_each(|table| segment.expect_pass(table));
-    look_at_all(segment, report);
-    segment.tables().iter().for_each(|table| segment.expect_probes(table));
+/// Adds all faults of a segment to the report.
+pub(super) fn verify(segment: &Segment, report: &mut VerifyReport) {
+    segment.tables().for_each(TableReader::advise_sequential);
+    verify_sections(segment, report);
+    segment.tables().for_each(TableReader::advise_random);
 }
 
-fn look_at_all(segment: &Mapped, report: &mut VerifyReport) {
+fn verify_sections(segment: &Segment, report: &mut VerifyReport) {
     let before = report.faults.len();
     for place in &segment.header().places {
         pages(segment, place, report);
         report.faults.extend(padding(segment, place).err());
     }
     if report.faults.len() > before {
-        // What stands in damaged pages would only be reported again in other words.
+        // Damaged pages would only cause more faults of other kinds.
+        return;
+    }
+    if let Err(fault) = contents(segment) {
+        report.faults.push(fault);
         return;
     }
     let mut note = |checked: Result<()>| report.faults.extend(checked.err());
     for table in segment.tables() {
-        note(index::verify(segment, table));
+        note(index::verify(table, segment.header().fingerprint_count));
         note(tail_padding(segment, table));
         note(same_set(segment, table));
     }
@@ -37,8 +41,8 @@ fn look_at_all(segment: &Mapped, report: &mut VerifyReport) {
 }
 
 /// Compares all pages of a section with their checksums.
-fn pages(segment: &Mapped, place: &SectionPlace, report: &mut VerifyReport) {
-    // The checksums themselves have none: a wrong one makes its page fail.
+fn pages(segment: &Segment, place: &SectionPlace, report: &mut VerifyReport) {
+    // Checksums are not covered by checksums: a wrong one makes its page fail.
     if place.section == Section::Checksums {
         return;
     }
@@ -49,8 +53,22 @@ fn pages(segment: &Mapped, place: &SectionPlace, report: &mut VerifyReport) {
     }
 }
 
-/// After its bytes a section has zeros up to the end of its last page.
-fn padding(segment: &Mapped, place: &SectionPlace) -> Result<()> {
+/// The checksums of the pages are those that the header names by their digest.
+fn contents(segment: &Segment) -> Result<()> {
+    let found = Digest::of(segment.page_checksums());
+    let expected = segment.header().content_digest;
+    if found == expected {
+        return Ok(());
+    }
+    let detail = format!("the checksums have digest {found}, the header says {expected}");
+    match segment.header().place(Section::Checksums) {
+        Some(place) => Err(segment.corrupt(place, 0, Fault::rule(27, detail))),
+        None => Ok(()),
+    }
+}
+
+/// The bytes between the end of a section and the end of its last page are zero.
+fn padding(segment: &Segment, place: &SectionPlace) -> Result<()> {
     let start = place.offset + place.len;
     let end = place.end().unwrap_or(start);
     let padding = segment.file().get(start as usize..end as usize).unwrap_or_default();
@@ -63,14 +81,14 @@ fn padding(segment: &Mapped, place: &SectionPlace) -> Result<()> {
     }
 }
 
-/// After the last tail there are only zero bits.
-fn tail_padding(segment: &Mapped, table: &Table) -> Result<()> {
+/// All bits after the last tail are zero.
+fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
     let used_bits = segment.header().fingerprint_count * u64::from(table.descriptor.tail_bits);
     let (place, offset) = (&table.tails, used_bits / 8);
     if place.len == 0 {
         return Ok(());
     }
-    let rest = segment.bytes(place, offset, place.len - offset, &mut 0)?;
+    let rest = segment.bytes(place, offset, place.len - offset)?;
     let used_in_first = used_bits % 8;
     let clear = (0..).zip(rest).all(|(at, byte)| match at {
         0 => byte >> used_in_first == 0,
@@ -81,9 +99,9 @@ fn tail_padding(segment: &Mapped, table: &Table) -> Result<()> {
 }
 
 /// The values ascend strictly, and are the same set in every table.
-fn same_set(segment: &Mapped, table: &Table) -> Result<()> {
+fn same_set(segment: &Segment, table: TableReader<'_>) -> Result<()> {
     let mut sum = SetSum::default();
-    for step in segment.values(table) {
+    for step in table.values() {
         let (_, value) = step?;
         sum.add(table.permutation.invert(value));
     }
@@ -94,9 +112,9 @@ fn same_set(segment: &Mapped, table: &Table) -> Result<()> {
     Err(segment.corrupt(&table.heads, 0, fault))
 }
 
-/// Id groups and records follow each other without gaps and hold as many ids as the header
-/// says, each of them sound.
-fn ids(segment: &Mapped) -> Result<()> {
+/// Id groups and records follow each other without gaps, and they hold the number of ids that the
+/// header gives, each in its valid form.
+fn ids(segment: &Segment) -> Result<()> {
     let Some((groups, records)) = segment.id_places() else { return Ok(()) };
     let header = segment.header();
     let broken = |place: &SectionPlace, offset: u64, detail: &str| -> Error {
@@ -105,12 +123,12 @@ fn ids(segment: &Mapped) -> Result<()> {
     let (mut id_count, mut largest, mut expected_start) = (0, 0, 0);
     for group in 0..header.fingerprint_count.div_ceil(GROUP_LEN) {
         let entry = group * GROUP_ENTRY_LEN;
-        let (start, end) = segment.group_bounds(groups, entry, records.len, &mut 0)?;
+        let (start, end) = segment.group_bounds(groups, entry, records.len)?;
         if start != expected_start {
             return Err(broken(groups, entry, "group does not start where the last one ends"));
         }
         expected_start = end;
-        let mut bytes = segment.bytes(records, start, end - start, &mut 0)?;
+        let mut bytes = segment.bytes(records, start, end - start)?;
         let located = |fault| segment.corrupt(records, start, fault);
         let in_group = GROUP_LEN.min(header.fingerprint_count - group * GROUP_LEN);
         for _ in 0..in_group {

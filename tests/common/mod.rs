@@ -1,37 +1,21 @@
-//! What the tests share: repeatable data, stores of it, and the linear scan that decides.
-#![allow(dead_code, reason = "each test file uses its own part")]
+//! Shared parts of the tests: repeatable data, stores of it, and the linear scan as the oracle.
 
-use fpstore::{BuildOptions, Builder, Fingerprint, Id, IdRef, Match, Scheme, Store};
+pub mod program;
+mod random;
+
+use fpstore::{BuildOptions, Builder, Fingerprint, Id, Match, Scheme, Store};
 use tempfile::TempDir;
 
-/// A small repeatable generator: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-pub struct Random(u64);
+pub use random::Random;
 
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed)
-    }
+/// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.
+pub fn digest(bytes: &[u8]) -> [u8; 16] {
+    use siphasher::sip128::{Hasher128, SipHasher13};
+    use std::hash::Hasher;
 
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    /// `value` with exactly `count` different bits flipped.
-    pub fn flip(&mut self, value: u64, count: u32) -> u64 {
-        let mut flips = 0_u64;
-        while flips.count_ones() < count {
-            flips |= 1 << self.below(64);
-        }
-        value ^ flips
-    }
+    let mut hasher = SipHasher13::new_with_keys(0, 0);
+    hasher.write(bytes);
+    u128::from(hasher.finish128()).to_le_bytes()
 }
 
 pub type Record = (u64, Option<Id>);
@@ -114,7 +98,7 @@ pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
         .collect()
 }
 
-/// Needles that matter: stored ones, stored ones with 1 to k + 1 flips, random ones, extremes.
+/// Queries: stored fingerprints, stored ones with 1 to k + 1 flips, random ones, extremes.
 pub fn needles(records: &[Record], count: usize, k: u32, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let mut needles = vec![0, u64::MAX];
@@ -147,10 +131,6 @@ pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
     ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
         .map(|name| (name, Scheme::named(name, k).unwrap()))
         .to_vec()
-}
-
-pub fn id_text(id: IdRef<'_>) -> String {
-    id.to_string()
 }
 
 /// The names of the files of a store, save those that are only there to be locked.

@@ -1,4 +1,4 @@
-//! One contender asked in steps that another program starts, so that it counts nothing else.
+//! Runs one contender in steps that another program starts, so that only those are counted.
 
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::contenders::{Built, Session};
 
-/// Says where it is in a word on standard output, and goes on when a line comes in: `built`, then the first
-/// half of the queries fills the caches, `warm`, then the other half is asked, `asked`.
+/// Prints a word after each step and waits for a line on standard input: `built`; after the first
+/// half of the queries, which fills the caches, `warm`; after the other half `asked`.
 pub fn ask_in_steps(built: &Built, queries: &[u64]) -> Result<()> {
     let (warming, counted) = queries.split_at(queries.len() / 2);
     let mut session = built.index.session();
@@ -32,7 +32,7 @@ fn warm_asks(session: &mut dyn Session, queries: &[u64]) {
     }
 }
 
-/// `counters.py` counts what happens in the function of this name.
+/// `counters.py` counts the instructions in the function of this name.
 #[inline(never)]
 fn counted_asks(session: &mut dyn Session, queries: &[u64]) {
     for &needle in queries {

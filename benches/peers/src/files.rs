@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::set::Set;
 use crate::truth::Truth;
 
-/// What a case is, in `case.json`.
+/// The description of a case, `case.json`.
 #[derive(Serialize)]
 struct Case<'a> {
     data: &'a str,
@@ -23,8 +23,8 @@ struct Case<'a> {
 }
 
 /// Writes a folder such as `DIR/uniform-n1e6`: `fingerprints.u64le` distinct and in random order,
-/// `queries.u64le`, and `truth.u64le`: for each of the first queries how many answers it has and
-/// these, ascending.
+/// `queries.u64le`, and `truth.u64le`: for each of the first queries the number of its answers and
+/// then the answers, ascending.
 pub fn write(
     folder: &Path,
     set: &Set,

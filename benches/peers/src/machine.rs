@@ -1,9 +1,9 @@
-//! What to say beside every figure: machine, date, versions.
+//! The context of every figure: machine, date, versions.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Where and when, and with what.
+/// The machine, the date and the versions of a run.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Processor, cores, memory, system.
@@ -15,7 +15,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Asks the system.
+    /// Reads them from the system.
     pub fn look() -> Self {
         let (brand, cores, memory) = match sysinfo::System::new_all() {
             Ok(system) => {
@@ -51,7 +51,7 @@ fn locked(name: &str) -> Option<String> {
     Some(after.split_once('"')?.0.to_string())
 }
 
-/// What a program prints, in the folder of this package, on one line.
+/// The output of a program that runs in the folder of this package, on one line.
 fn said(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));

@@ -1,8 +1,8 @@
 //! fpstore and its peers in one run: the same fingerprints, the same queries, turn by turn.
 //!
-//! Each contender is built from the same distinct fingerprints in the same drawn order, asked the
-//! same queries, and compared with a scan on a sample of them. What comes out is a line of JSON
-//! for each measurement, a table and a picture of each case.
+//! Each contender is built from the same distinct fingerprints in the same random order, gets the
+//! same queries, and is compared with a scan on a sample of them. The output is a line of JSON for
+//! each measurement, and a table and a chart of each case.
 #![deny(unsafe_code)]
 
 #[allow(dead_code, reason = "its scan and its length are for the benches beside it")]
@@ -33,7 +33,7 @@ use contenders::plain::Shared;
 use contenders::{Built, NAMES};
 use machine::Machine;
 use report::Row;
-use rounds::Effort;
+use rounds::RoundLimits;
 use set::{Set, Source};
 use truth::Truth;
 
@@ -59,7 +59,7 @@ struct Arguments {
     /// Queries that are timed one by one in a round
     #[arg(long, default_value_t = data::QUERY_COUNT, value_parser = count)]
     queries: usize,
-    /// Queries that are asked in a batch
+    /// Queries in a batch
     #[arg(long, default_value = "300000", value_parser = count)]
     batch: usize,
     /// Queries whose answers are compared with a scan
@@ -71,19 +71,19 @@ struct Arguments {
     /// Without these contenders
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     leave_out: Vec<String>,
-    /// GiB that all contenders of a case may take together; who would pass it is left out
+    /// GiB that all contenders of a case may take together; contenders beyond it are left out
     #[arg(long, default_value_t = 14.0, value_name = "GIB")]
     memory: f64,
-    /// Where results go; lines are added to those that are there
+    /// The folder of the results; lines are appended to existing ones
     #[arg(long, default_value = "results", value_name = "DIR")]
     out: PathBuf,
     /// Also write fingerprints, queries and true answers, as peers.py reads them
     #[arg(long, value_name = "DIR")]
     write_files: Option<PathBuf>,
-    /// Time nothing; ask so many queries of the one contender in --only in steps, as counters.py does
+    /// Time nothing; run QUERIES queries on the one contender in --only, in steps, for counters.py
     #[arg(long, value_name = "QUERIES", value_parser = count)]
     in_steps: Option<usize>,
-    /// Measure nothing; draw tables and pictures of the results in --out
+    /// Measure nothing; draw tables and charts of the results in --out
     #[arg(long)]
     draw: bool,
 }
@@ -151,8 +151,8 @@ fn measure(arguments: &Arguments, machine: &Machine, source: Source, count: usiz
     if built.is_empty() {
         return Ok(());
     }
-    let effort = Effort { rounds: arguments.rounds, seconds: arguments.seconds };
-    let timings = rounds::take(&built, singles, &many, effort);
+    let limits = RoundLimits { rounds: arguments.rounds, seconds: arguments.seconds };
+    let timings = rounds::take(&built, singles, &many, limits);
     let rows: Vec<Row> = built
         .iter()
         .zip(timings)
@@ -165,7 +165,7 @@ fn measure(arguments: &Arguments, machine: &Machine, source: Source, count: usiz
     report::append(&arguments.out, &rows)
 }
 
-/// Builds the one contender in the one case that the arguments name, and asks it.
+/// Builds the one contender in the one case that the arguments name, and queries it.
 fn ask_in_steps(arguments: &Arguments, queries: usize) -> Result<()> {
     let ([count], [source], [name]) = (&arguments.n[..], &arguments.data[..], &arguments.only[..])
     else {

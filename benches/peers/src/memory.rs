@@ -1,38 +1,38 @@
-//! What things take in memory, counted by the allocator and by the system.
+//! Memory use, counted by the allocator and by the system.
 
 use std::alloc::System;
 use std::path::Path;
 
 use cap::Cap;
 
-/// Counts the bytes that are asked for; one atomic addition for each allocation.
+/// Counts the requested bytes; one atomic addition for each allocation.
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Bytes of heap that are in use, as asked for: what `malloc` adds to small pieces is not in it.
+/// Requested bytes of heap that are in use, without the overhead of `malloc`.
 pub fn allocated() -> u64 {
     ALLOCATED.allocated() as u64
 }
 
-/// Runs `make` and says how many bytes of heap its result keeps.
+/// Runs `make` and returns the bytes of heap that its result keeps.
 pub fn kept<T>(make: impl FnOnce() -> T) -> (T, u64) {
     let before = allocated();
     let made = make();
     (made, allocated().saturating_sub(before))
 }
 
-/// Bytes of memory that the process has, mapped files included. Only Linux tells.
+/// Resident bytes of the process, mapped files included. Only Linux reports them.
 pub fn resident() -> Option<u64> {
     sum_of("/proc/self/smaps_rollup", |_| true)
 }
 
-/// Bytes of the file at `path` that are mapped and in memory. Only Linux tells.
+/// Bytes of the file at `path` that are mapped and in memory. Only Linux reports them.
 pub fn resident_of(path: &Path) -> Option<u64> {
     let path = path.canonicalize().ok()?;
     sum_of("/proc/self/smaps", |header| header.ends_with(path.to_str().unwrap_or("\0")))
 }
 
-/// Adds up the `Rss:` of the mappings whose first line is wanted.
+/// Adds up the `Rss:` of the mappings whose first line `wanted` accepts.
 fn sum_of(smaps: &str, wanted: impl Fn(&str) -> bool) -> Option<u64> {
     let text = std::fs::read_to_string(smaps).ok()?;
     let mut inside = false;

@@ -1,4 +1,4 @@
-//! Which of many values are near, by the best instructions that the processor has.
+//! Filters near values with the best instructions that the processor has.
 
 use multiversion::multiversion;
 
@@ -18,7 +18,7 @@ pub fn scan(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     push_near(values, needle, k, found);
 }
 
-/// As [`scan`], to be compiled for the instructions of whoever calls it.
+/// As [`scan`], compiled for the instruction set of its caller.
 #[inline(always)]
 pub fn push_near(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     let (groups, rest) = values.as_chunks::<GROUP_LEN>();
@@ -55,7 +55,7 @@ fn push_each(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     }
 }
 
-/// The name of what [`scan`] takes on this machine.
+/// The name of the instruction set that [`scan`] uses on this machine.
 pub fn instructions() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {

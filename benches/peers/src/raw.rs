@@ -14,7 +14,7 @@ const TABLE_COUNT: usize = 4;
 const BLOCK_BITS: u32 = 16;
 /// Values in a cache line.
 const LINE_VALUES: usize = 8;
-/// Values of a bucket that are asked for before any is used, as in `baseline`.
+/// Values of a bucket that are prefetched before any is used, as in `baseline`.
 const AHEAD_MAX: usize = 32 * LINE_VALUES;
 
 /// The distinct fingerprints rotated to bring another block in front, ascending.
@@ -22,12 +22,12 @@ pub type Values = [Vec<u64>; TABLE_COUNT];
 /// Where the bucket of each block starts in each table, and at last the end.
 pub type Bounds = [Vec<u32>; TABLE_COUNT];
 
-/// How a bucket is found.
+/// The way to find a bucket.
 #[derive(Clone, Debug)]
 pub enum Find {
     /// By two array accesses.
     Bounds(Rc<Bounds>),
-    /// By halving the table.
+    /// By binary search.
     Search,
 }
 
@@ -36,7 +36,7 @@ pub enum Find {
 pub struct RawTables {
     pub values: Rc<Values>,
     pub find: Find,
-    /// Whether all buckets are asked for before the first is compared.
+    /// Whether all buckets are prefetched before the first is compared.
     pub ahead: bool,
 }
 
@@ -139,7 +139,7 @@ fn block_of(rotated: u64) -> usize {
     (rotated >> (64 - BLOCK_BITS)) as usize
 }
 
-/// Whether a table before this one holds the match in the bucket that the query looks into.
+/// Whether the query finds this match in the bucket of an earlier table, too.
 #[inline(always)]
 fn seen_before(diff: u64, table: usize) -> bool {
     (0..table).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)

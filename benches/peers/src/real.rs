@@ -16,7 +16,7 @@ const FILES: [&str; 4] = [
 ];
 const SEED: u64 = 0x6670_7374_6f72_6503;
 
-/// So many values: the shipped ones, then copies of all of them in turn with each bit flipped with
+/// `count` values: the shipped ones, then copies of all of them in turn, with each bit flipped with
 /// probability 1/8.
 ///
 /// Copies keep much of the uneven bits and of the crowded prefixes of the originals, but they lie 8
@@ -40,9 +40,10 @@ pub fn fingerprints(count: usize) -> Result<Vec<u64>> {
     let mut values = Vec::with_capacity(count);
     for number in 0..count {
         let original = originals[number % originals.len()];
-        let noise = match number < originals.len() {
-            true => 0,
-            false => random.next() & random.next() & random.next(),
+        let noise = if number < originals.len() {
+            0
+        } else {
+            random.next() & random.next() & random.next()
         };
         values.push(original ^ noise);
     }

@@ -1,4 +1,4 @@
-//! Lines of JSON, and the tables and pictures made of them.
+//! Lines of JSON, and the tables and charts made of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ impl Row {
         }
     }
 
-    /// What the rows of one table have in common.
+    /// The case of a row; a table has the rows of one case.
     fn case(&self) -> (u32, String, u64) {
         (self.k, self.data.clone(), self.n)
     }
@@ -119,8 +119,8 @@ pub fn append(folder: &Path, rows: &[Row]) -> Result<()> {
     file.write_all(&text).with_context(|| path.display().to_string())
 }
 
-/// Makes `peers.md` and a picture of each case of the lines in `folder`, and prints the tables. Of
-/// two measurements of the same the later counts.
+/// Makes `peers.md` and a chart of each case of the lines in `folder`, and prints the tables. Of
+/// two measurements of the same case and contender the later counts.
 pub fn draw_all(folder: &Path) -> Result<()> {
     let path = folder.join(LINES);
     if !path.exists() {

@@ -7,16 +7,16 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::contenders::{Built, Session};
 
-/// Pairs of clock readings that tell what a reading costs.
+/// Pairs of clock readings that measure the cost of a reading.
 const CLOCK_PAIRS: usize = 10_001;
 /// Answers of more matches than this are long, and may take long.
 const FEW: usize = 10;
-/// A contender answers at least so many queries of a part, however slow it is.
+/// The least number of queries that a contender answers in a part, however slow it is.
 const QUERIES_MIN: usize = 12;
 
-/// How long to measure.
+/// The length of a measurement.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct RoundLimits {
     pub rounds: u32,
     /// For each contender and part of a round.
     pub seconds: f64,
@@ -34,9 +34,9 @@ pub struct Timing {
     pub p50_range: (f64, f64),
     /// Median of the ratios, within a round, of its median to that of the first contender.
     pub p50_ratio: f64,
-    /// Queries in a second of processor time, asked one after the other without a clock between.
+    /// Queries per second of CPU time, one after the other, without reading the clock in between.
     pub loop_rate: f64,
-    /// The same by what the library has for many at once.
+    /// Queries per second of CPU time by the batch interface of the library.
     pub many_rate: Option<f64>,
     pub single_count: usize,
     pub batch_count: usize,
@@ -44,7 +44,7 @@ pub struct Timing {
     pub match_count: usize,
 }
 
-/// What a contender gave in each round.
+/// The measurements of a contender in each round.
 #[derive(Default)]
 struct Rounds {
     p50: Vec<f64>,
@@ -56,7 +56,7 @@ struct Rounds {
 }
 
 /// Lets the contenders take turns, another one first each round.
-pub fn take(built: &[Built], singles: &[u64], many: &[u64], effort: Effort) -> Vec<Timing> {
+pub fn take(built: &[Built], singles: &[u64], many: &[u64], limits: RoundLimits) -> Vec<Timing> {
     let clock = clock_cost();
     let mut timings = vec![Timing::default(); built.len()];
     let mut rounds: Vec<Rounds> = built.iter().map(|_| Rounds::default()).collect();
@@ -64,12 +64,12 @@ pub fn take(built: &[Built], singles: &[u64], many: &[u64], effort: Effort) -> V
         built.iter().map(|contender| contender.index.session()).collect();
     for (session, timing) in sessions.iter_mut().zip(&mut timings) {
         let seconds = seconds_of_one(session.as_mut(), singles);
-        let fitting = (effort.seconds / seconds) as usize;
+        let fitting = (limits.seconds / seconds) as usize;
         timing.single_count = fitting.max(QUERIES_MIN).min(singles.len());
         timing.batch_count = fitting.max(QUERIES_MIN).min(many.len());
     }
     let mut times = Vec::new();
-    for round in 0..effort.rounds as usize {
+    for round in 0..limits.rounds as usize {
         for place in 0..built.len() {
             let number = (round + place) % built.len();
             let (session, timing) = (sessions[number].as_mut(), &mut timings[number]);
@@ -135,7 +135,7 @@ fn time_singles(
     }
 }
 
-/// Asks until a few milliseconds have passed or there is no other query, and says what one took.
+/// Runs queries for a few milliseconds or to the end of `needles`; returns the mean time of one.
 fn seconds_of_one(session: &mut dyn Session, needles: &[u64]) -> f64 {
     let start = Instant::now();
     let mut count = 0;
@@ -149,14 +149,14 @@ fn seconds_of_one(session: &mut dyn Session, needles: &[u64]) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(count.max(1))
 }
 
-/// What two readings of the clock are apart.
+/// The time between two readings of the clock.
 fn clock_cost() -> Duration {
     let mut costs: Vec<Duration> = (0..CLOCK_PAIRS).map(|_| Instant::now().elapsed()).collect();
     costs.sort_unstable();
     costs[CLOCK_PAIRS / 2]
 }
 
-/// Processor seconds of the whole process while `work` runs, whatever threads it starts.
+/// CPU seconds of the whole process, all threads included, while `work` runs.
 fn cpu<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let now = || {
         let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -167,7 +167,7 @@ fn cpu<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (now() - start, done)
 }
 
-/// The middle one; 0 of none.
+/// The median; 0 of an empty list.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get((values.len().max(1) - 1) / 2).copied().unwrap_or(0.0)

@@ -8,7 +8,7 @@ use crate::real;
 
 const SHUFFLE_SEED: u64 = 0x6670_7374_6f72_6504;
 
-/// Where fingerprints come from.
+/// The origin of fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Source {
     /// Independent random bits
@@ -34,7 +34,7 @@ impl Source {
 #[derive(Debug)]
 pub struct Set {
     pub source: Source,
-    /// How many were drawn; repeats among them are left out.
+    /// The number of draws, repeats included.
     pub drawn: usize,
     pub values: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! What is right, by the plainest loop there is.
+//! The true answers, by a plain loop.
 
 use crate::contenders::Built;
 use crate::set::Set;
@@ -7,15 +7,15 @@ use crate::set::Set;
 pub struct Truth<'a> {
     pub k: u32,
     pub sample: &'a [u64],
-    /// For each query what is within `k`, ascending.
+    /// For each query the values within `k`, ascending.
     pub answers: Vec<Vec<u64>>,
 }
 
-/// How a contender's answers compare.
+/// The result of comparing the answers of a contender with the true ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked {
     pub sample_count: u64,
-    /// Found of what there is to find; 1 if there is nothing.
+    /// The share of the true matches that were found; 1 if there are none.
     pub recall: f64,
     /// Reported, but beyond `k`, not stored or reported twice.
     pub wrong_count: u64,
@@ -34,7 +34,7 @@ impl<'a> Truth<'a> {
         Truth { k, sample, answers }
     }
 
-    /// Asks a contender the sample.
+    /// Runs the sample on a contender.
     pub fn compare(&self, contender: &Built) -> Checked {
         let mut session = contender.index.session();
         let (mut found_count, mut true_count, mut reported_count) = (0, 0, 0);

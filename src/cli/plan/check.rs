@@ -1,20 +1,21 @@
-//! What is expected of a store beside what its queries take.
+//! The expected cost of the queries of a store beside the measured one.
 
 use std::io::Write;
 use std::time::Instant;
 
 use anyhow::bail;
-use fpstore::{Fingerprint, Plan, PlanRequest, Sample, Scheme, Store, UnitCosts, Work};
+use fpstore::plan::{Plan, PlanRequest, Sample, UnitCosts};
+use fpstore::{Fingerprint, Scheme, SearchStats, Store};
 use serde::Serialize;
 
 use crate::cli::output::{ReportFormat, counted, stdout};
 
-/// Queries that are asked; each is one for a stored fingerprint.
+/// The most queries that are measured; each is for a stored fingerprint.
 const QUERY_COUNT: usize = 2000;
-/// Each way of asking is timed so often; the least counts, for all else only adds.
+/// Rounds of queries; the fastest counts, since other stats of the machine only adds.
 const ROUNDS: usize = 5;
 
-/// Asks a sample of queries and prints what was expected and what came.
+/// Runs queries for a sample of the store and prints expected and measured numbers.
 pub(super) fn run(
     store: &Store,
     k: u32,
@@ -24,7 +25,7 @@ pub(super) fn run(
     let sample = Sample::of_store(store)?;
     let needles: Vec<Fingerprint> = sample.fingerprints().take(QUERY_COUNT).collect();
     let expected = Expected::of(store, k, &sample, costs)?;
-    let found = Found::of(store, k, &needles)?;
+    let found = Measured::of(store, k, &needles)?;
     let rows = [
         Row::new("bytes of tables", expected.tables_len, found.tables_len),
         Row::new("probes", expected.probes, found.probes),
@@ -68,7 +69,7 @@ struct Row {
     what: &'static str,
     expected: f64,
     found: f64,
-    /// Expected for each found; `null` where nothing was found.
+    /// Expected divided by found; `null` where nothing was found.
     ratio: Option<f64>,
 }
 
@@ -99,15 +100,15 @@ impl Expected {
             let request = PlanRequest::new(segment.fingerprint_count.max(1), k).costs(costs);
             let estimate = request.sample(sample.clone()).estimate("stored", &scheme)?;
             sum.tables_len += estimate.tables_len;
-            sum.probes += estimate.effort.probes;
-            sum.candidates += estimate.effort.candidates;
-            sum.scanned += estimate.effort.scanned;
+            sum.probes += estimate.estimate.probes;
+            sum.candidates += estimate.estimate.candidates;
+            sum.scanned += estimate.estimate.scanned;
             sum.micros += estimate.hot_micros;
             sum.explained_micros += match plan {
                 Plan::Probe { expected_nanos, .. } | Plan::Scan { expected_nanos, .. } => {
                     expected_nanos / 1000.0
                 }
-                other => bail!("no time is known of {other:?}"),
+                other => bail!("there is no expected time for {other:?}"),
             };
         }
         Ok(sum)
@@ -115,7 +116,7 @@ impl Expected {
 }
 
 /// Means over the queries.
-struct Found {
+struct Measured {
     tables_len: f64,
     probes: f64,
     candidates: f64,
@@ -123,33 +124,34 @@ struct Found {
     micros: f64,
 }
 
-impl Found {
+impl Measured {
     fn of(store: &Store, k: u32, needles: &[Fingerprint]) -> anyhow::Result<Self> {
         let mut searcher = store.searcher();
-        let (mut micros, mut asked, mut sum) = (f64::INFINITY, 0, Work::default());
+        let (mut micros, mut query_count, mut sum) = (f64::INFINITY, 0, SearchStats::default());
         for _ in 0..ROUNDS {
-            // A first run touches every page; it also tells how many queries are enough.
-            (sum, asked) = (Work::default(), 0);
+            // The first round touches every page.
+            (sum, query_count) = (SearchStats::default(), 0);
             let start = Instant::now();
             for &needle in needles {
-                let work = searcher.search(needle, k)?.outcome().work;
-                sum.probes += work.probes;
-                sum.candidates += work.candidates;
-                sum.scanned += work.scanned;
-                asked += 1;
+                let stats = searcher.search(needle, k)?.outcome().stats;
+                sum.probes += stats.probes;
+                sum.candidates += stats.candidates;
+                sum.scanned += stats.scanned;
+                query_count += 1;
                 if start.elapsed().as_millis() > 500 {
                     break;
                 }
             }
-            micros = micros.min(start.elapsed().as_secs_f64() * 1e6 / f64::from(asked.max(1)));
+            micros =
+                micros.min(start.elapsed().as_secs_f64() * 1e6 / f64::from(query_count.max(1)));
         }
-        let mean = |count: u64| count as f64 / f64::from(asked.max(1));
+        let mean = |count: u64| count as f64 / f64::from(query_count.max(1));
         let info = store.info();
         let tables = info.segments.iter().flat_map(|segment| {
             let n = segment.fingerprint_count as f64;
             segment.tables.iter().filter_map(move |t| Some(t.bits_per_fingerprint? * n / 8.0))
         });
-        Ok(Found {
+        Ok(Measured {
             tables_len: tables.sum(),
             probes: mean(sum.probes),
             candidates: mean(sum.candidates),

@@ -1,4 +1,8 @@
-//! `fpstore plan`: which scheme for so many fingerprints, a distance and a budget.
+//! `fpstore plan`: shows the best schemes for a number of fingerprints, a distance and a budget.
+//!
+//! This file parses the request and runs the planner; `report` prints a plan as text or JSON, `svg`
+//! draws it, and `check` compares the expected cost of a store with the measured one. The cost
+//! model itself is in the library.
 
 mod check;
 mod report;
@@ -9,26 +13,32 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::{Budget, InputOptions, PlanRequest, Sample, Store, UnitCosts, read_records};
+use fpstore::Store;
+use fpstore::input::{InputOptions, read_records};
+use fpstore::plan::{Budget, PlanRequest, Sample, UnitCosts};
 
-use super::budget::BudgetArg;
+use super::command::{ExitStatus, Run};
+use super::costs;
+use super::inputs::RadixArg;
 use super::output::ReportFormat;
-use super::{RadixArg, Verdict, costs};
+use super::scheme_arg::BudgetArg;
 
 const LONG_ABOUT: &str = "\
-Show which schemes there are for so many fingerprints, what each would take, and which to choose.
+Show the schemes for a number of fingerprints, the space and time of each, and which to choose.
 
-A scheme on the frontier is beaten by no other in both space and time. The chosen one is the fastest \
-within the budget; 'fpstore build' chooses in the same way. Times are for one thread and a query for \
-a stored fingerprint: hot with all data in memory, cold with none.
+A scheme is on the frontier if no other is both smaller and faster. The chosen scheme is the \
+fastest within the budget; 'fpstore build' chooses in the same way. 'build --scheme NAME' takes \
+every name that is shown. A name that ends in -live, -dealt or -sorted cuts its masks from the \
+bits that vary in the data. Times are for one thread and a query for a stored fingerprint: hot \
+with all data in memory, cold with none.
 
-A sample tells how the fingerprints crowd together; without one they are taken for random bits. A \
+A sample shows how fingerprints crowd together; without one they are taken for random bits. A \
 FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
 with it, groups of near-duplicates do not.
 
---calibrate measures what steps cost on this machine, in a second or two, and keeps it in your \
-cache folder for later plans and builds. --check compares what is expected of a store with what \
-its queries take.";
+--calibrate measures the costs of single steps on this machine, in a second or two, and keeps \
+them in your cache folder for later plans and builds. --check compares the expected cost of the \
+queries of a store with the measured cost.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -42,7 +52,7 @@ Exit status: 0 done, 2 could not.";
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct PlanArgs {
-    /// How many distinct fingerprints, as 1e9 or 250000000; default: those of the sample
+    /// Number of distinct fingerprints, as 1e9 or 250000000; default: those of the sample
     #[arg(short, value_name = "COUNT")]
     n: Option<CountArg>,
     /// The distance that queries will mostly ask for [default: 3; of the store with --check]
@@ -66,10 +76,10 @@ pub(super) struct PlanArgs {
     /// Draw bytes a fingerprint against microseconds
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Measure what steps cost on this machine, and keep it
+    /// Measure the costs of steps on this machine, and keep them
     #[arg(long)]
     calibrate: bool,
-    /// Compare what is expected of a store with what its queries take
+    /// Compare the expected cost of the queries of a store with the measured one
     #[arg(long, value_name = "STORE", conflicts_with_all = ["n", "budget", "sample", "all", "svg"])]
     check: Option<PathBuf>,
 }
@@ -92,7 +102,13 @@ impl FromStr for CountArg {
     }
 }
 
-pub(super) fn run(args: &PlanArgs) -> anyhow::Result<Verdict> {
+impl Run for PlanArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+}
+
+fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
     if args.calibrate {
         calibrate(args)?;
     }
@@ -100,22 +116,24 @@ pub(super) fn run(args: &PlanArgs) -> anyhow::Result<Verdict> {
     if let Some(path) = &args.check {
         let store = Store::open(path)?;
         check::run(&store, args.k.unwrap_or(store.tuned_k()), costs, args.format)?;
-        return Ok(Verdict::Yes);
+        return Ok(ExitStatus::Done);
     }
     if args.calibrate && args.n.is_none() && args.sample.is_none() {
-        return Ok(Verdict::Yes);
+        return Ok(ExitStatus::Done);
     }
-    let request = request_of(args, costs)?;
+    let (request, sample_count) = request_of(args, costs)?;
     let plan = request.plan()?;
     if let Some(path) = &args.svg {
-        svg::draw(&request, &plan, path)
+        std::fs::write(path, svg::draw(&request, &plan))
             .with_context(|| format!("cannot draw {}", path.display()))?;
     }
-    report::print(&request, &plan, args.all, args.format)?;
-    Ok(Verdict::Yes)
+    let basis = report::Basis { sample_count, calibrated: costs != UnitCosts::SHIPPED };
+    report::print(&request, basis, &plan, args.all, args.format)?;
+    Ok(ExitStatus::Done)
 }
 
-fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<PlanRequest> {
+/// The request, and the number of fingerprints in its sample if it has one.
+fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<(PlanRequest, Option<usize>)> {
     let (sample, distinct) = match &args.sample {
         Some(path) => {
             let (sample, distinct) = read_sample(path, args)?;
@@ -127,18 +145,23 @@ fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<PlanRequest> 
         bail!("how many fingerprints? say -n COUNT, or --sample FILE for as many as it holds");
     };
     let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
-    let mut request = PlanRequest::new(count, args.k.unwrap_or(3)).budget(budget).costs(costs);
-    request.sample = sample;
-    Ok(request)
+    let request = PlanRequest::new(count, args.k.unwrap_or(3)).budget(budget).costs(costs);
+    Ok(match sample {
+        Some(sample) => {
+            let sample_count = sample.count();
+            (request.sample(sample), Some(sample_count))
+        }
+        None => (request, None),
+    })
 }
 
-/// The sample, and how many distinct fingerprints the file holds.
+/// The sample, and the number of distinct fingerprints in the file.
 fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
     let mut fingerprints = Vec::new();
     let options = InputOptions::default().radix(args.radix.into());
     read_records(path, &options, |record| {
         fingerprints.push(record.fingerprint);
-        Ok(())
+        Ok::<(), fpstore::Error>(())
     })?;
     fingerprints.sort_unstable();
     fingerprints.dedup();
@@ -151,7 +174,7 @@ fn calibrate(args: &PlanArgs) -> anyhow::Result<()> {
     let costs = UnitCosts::measure()?;
     let path = costs::keep(&costs)?;
     let alone = args.n.is_none() && args.sample.is_none() && args.check.is_none();
-    say!("fpstore: measured the unit costs of this machine, kept in {}", path.display());
+    message!("measured the unit costs of this machine, kept in {}", path.display());
     if alone {
         report::print_costs(&costs, args.format)?;
     }

@@ -2,14 +2,24 @@
 
 use std::io::Write;
 
-use fpstore::{PlanRequest, Radius, SchemeEstimate, SchemePlan, UnitCosts};
+use fpstore::plan::{PlanRequest, Radius, SchemeEstimate, SchemePlan, UnitCosts};
 use serde::Serialize;
 
 use crate::cli::output::{ReportFormat, bytes, grouped, stdout};
 
+/// The knowledge that a plan is based on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Basis {
+    /// The number of fingerprints in the sample, if there is one.
+    pub(super) sample_count: Option<usize>,
+    /// Whether the unit costs were measured on this machine.
+    pub(super) calibrated: bool,
+}
+
 /// Prints the frontier and the choice, or all schemes.
 pub(super) fn print(
     request: &PlanRequest,
+    basis: Basis,
     plan: &SchemePlan,
     all: bool,
     format: ReportFormat,
@@ -19,17 +29,17 @@ pub(super) fn print(
     match format {
         ReportFormat::Json => {
             let report = Report {
-                fingerprints: request.fingerprint_count,
-                k: request.k,
+                fingerprints: request.fingerprint_count(),
+                k: request.k(),
                 budget_bytes: plan.budget_len.floor(),
-                sample: request.sample.as_ref().map(fpstore::Sample::count),
-                calibrated: request.costs != UnitCosts::SHIPPED,
+                sample: basis.sample_count,
+                calibrated: basis.calibrated,
                 schemes: shown.map(Row::of).collect(),
             };
             serde_json::to_writer(&mut out, &report)?;
             writeln!(out)?;
         }
-        ReportFormat::Text => write_text(&mut out, request, plan, shown)?,
+        ReportFormat::Text => write_text(&mut out, request, basis, plan, shown)?,
     }
     out.flush()?;
     Ok(())
@@ -38,22 +48,21 @@ pub(super) fn print(
 fn write_text<'a>(
     out: &mut impl Write,
     request: &PlanRequest,
+    basis: Basis,
     plan: &SchemePlan,
     shown: impl Iterator<Item = &'a SchemeEstimate>,
 ) -> anyhow::Result<()> {
-    let data = match &request.sample {
-        Some(sample) => format!("like a sample of {}", grouped(sample.count() as u64)),
+    let data = match basis.sample_count {
+        Some(count) => format!("like a sample of {}", grouped(count as u64)),
         None => "random bits".into(),
     };
-    let costs = match request.costs == UnitCosts::SHIPPED {
-        true => "shipped, see --calibrate",
-        false => "measured on this machine",
-    };
+    let costs =
+        if basis.calibrated { "measured on this machine" } else { "shipped, see --calibrate" };
     writeln!(
         out,
         "{} fingerprints, {data}; k = {}; budget {} for tables; unit costs {costs}",
-        grouped(request.fingerprint_count),
-        request.k,
+        grouped(request.fingerprint_count()),
+        request.k(),
         bytes(plan.budget_len as u64),
     )?;
     writeln!(
@@ -81,8 +90,8 @@ fn write_text<'a>(
             radii_text(estimate.radii.as_deref()),
             estimate.bytes_per_fingerprint,
             bytes(estimate.tables_len as u64),
-            estimate.effort.probes,
-            short(estimate.effort.candidates),
+            estimate.estimate.probes,
+            short(estimate.estimate.candidates),
             short(estimate.largest_group),
             short(estimate.hot_micros),
             estimate.cold_pages,
@@ -198,11 +207,11 @@ impl Row {
             bytes_per_fingerprint: estimate.bytes_per_fingerprint,
             table_bytes: estimate.tables_len,
             hot_bytes: estimate.hot_len.round(),
-            probes: estimate.effort.probes,
-            candidates: estimate.effort.candidates,
+            probes: estimate.estimate.probes,
+            candidates: estimate.estimate.candidates,
             candidates_random_query: estimate.random_candidates,
             largest_group: estimate.largest_group,
-            scanned: estimate.effort.scanned,
+            scanned: estimate.estimate.scanned,
             hot_micros: estimate.hot_micros,
             cold_pages: estimate.cold_pages,
             tail_pages: estimate.tail_pages,

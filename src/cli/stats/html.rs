@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use fpstore::Scheme;
 use fpstore::doctor::{PageOptions, Statistics, page};
-use fpstore::{Budget, Scheme, SchemeEstimate, SchemePlan};
+use fpstore::plan::{Budget, SchemeEstimate, SchemePlan};
 use tempfile::NamedTempFile;
 
 use super::super::costs;
 
-/// Says before any work is done that the page would not be written.
+/// Checks before any work is done that the page can be written.
 pub(super) fn check(path: &Path, force: bool) -> anyhow::Result<()> {
     if path == Path::new("-") {
         bail!("the page goes to a file, and the report to standard output: give --html a name");
@@ -48,13 +49,13 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Readable as any file that its owner makes; the umask takes from it.
+        // As any new file; the umask removes permissions.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     builder.prefix(".fpstore-").tempfile_in(parent.unwrap_or(Path::new(".")))
 }
 
-/// What the planner thinks of these fingerprints, and of the tables as they are.
+/// The plan for these fingerprints, and the estimate of the tables as they are.
 fn schemes(
     statistics: &Statistics,
     budget: Budget,

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct Report {
     source: String,
-    /// What `records` counts: records of an input, ids or fingerprints of a store.
+    /// The unit of `records`: records of an input, ids or fingerprints of a store.
     counted: &'static str,
     fingerprints: u64,
     records: u64,
@@ -62,7 +62,7 @@ struct Heavy {
     exact: bool,
 }
 
-/// Things of `low` to `high`: how many, and their sizes together.
+/// A class of sizes from `low` to `high`: the number of things and the sum of their sizes.
 #[derive(Serialize)]
 struct Class {
     low: u64,
@@ -206,10 +206,10 @@ fn table(table: &TableStatistics) -> Table {
 }
 
 fn chance(statistics: &Statistics) -> Vec<Chance> {
-    let chance = |chance: &fpstore::doctor::ChanceMatches| Chance {
-        k: chance.k,
-        random: chance.random,
-        alike: chance.alike,
+    let chance = |expected: &fpstore::doctor::ExpectedMatches| Chance {
+        k: expected.k,
+        random: expected.random,
+        alike: expected.alike,
     };
-    statistics.chance.iter().map(chance).collect()
+    statistics.by_chance.iter().map(chance).collect()
 }

@@ -1,4 +1,7 @@
-//! `fpstore stats`: what a store or an input looks like, what is wrong with it, and what to do.
+//! `fpstore stats`: statistics of a store or an input, the problems that they show, and remedies.
+//!
+//! This file reads the store or the input with the doctor of the library and prints the text;
+//! `json` prints the same as one JSON object, and `html` writes the page. Nothing is computed here.
 
 mod html;
 mod json;
@@ -7,24 +10,27 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fpstore::doctor::{Gatherer, Statistics, examine};
-use fpstore::{Budget, InputOptions, read_records};
+use fpstore::doctor::{Collector, Statistics, profile};
+use fpstore::input::{InputOptions, read_records};
+use fpstore::plan::Budget;
 
-use super::budget::BudgetArg;
-use super::build::{FormatArg, inputs, report_skipped, scheme_of};
+use super::command::{ExitStatus, Run, StoreArg};
+use super::inputs::{InputFormatArg, RadixArg, inputs, report_skipped};
 use super::output::{IdPrinter, ReportFormat, stdout};
-use super::{RadixArg, StoreArg, Verdict};
+use super::scheme_arg::{BudgetArg, scheme_choice};
+use super::scheme_help::scheme_help;
 
 const LONG_ABOUT: &str = "\
-Tell what the fingerprints of a store look like, what is wrong with them, and what to do about it: bits \
-that never vary or vary together, fingerprints with very many ids, crowded prefixes in each table, \
-duplicates, and how much a query finds by chance.
+Show statistics of the fingerprints of a store, the problems that they show, and remedies: bits \
+that never vary or vary together, fingerprints with very many ids, crowded prefixes in each \
+table, duplicates, and the matches that a query finds by chance.
 
-With --input it looks at records before a store is built of them. It takes the same options as build; \
---scheme and -k say which tables the store would have.
+With --input it reads records before a store is built of them. It takes the same options as \
+build; --scheme and -k say which tables the store would have.
 
-Reads all of the store, or of the input. Everything is exact up to 8 388 608 distinct fingerprints of an \
-input; of more, it holds a sample and says so. Exit status: 0 done, whatever was found; 2 could not.";
+Reads the whole store, or the whole input. Everything is exact up to 8 388 608 distinct \
+fingerprints of an input; of more it keeps a sample and says so. Exit status: 0 done, whatever \
+was found; 2 could not.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -32,7 +38,7 @@ Examples:
   fpstore stats -s pages.fps --html pages.html
   fpstore stats --input pages.tsv.zst --format json | jq .findings";
 
-/// Show what the fingerprints look like, what is wrong, and what to do about it
+/// Show statistics of the fingerprints, the problems that they show, and remedies
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct StatsArgs {
@@ -45,7 +51,8 @@ pub(super) struct StatsArgs {
     #[arg(short, requires = "input", value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
     /// The tables to look at: auto, a name or a file of masks
-    #[arg(long, value_name = "SCHEME", requires = "input", default_value = "auto")]
+    #[arg(long, value_name = "SCHEME", requires = "input", default_value = "auto",
+        long_help = scheme_help())]
     scheme: String,
     /// With auto: space for the tables, as 12GB or 16B/fp
     #[arg(long, value_name = "BYTES", requires = "input")]
@@ -55,7 +62,7 @@ pub(super) struct StatsArgs {
     radix: RadixArg,
     /// How records are laid out
     #[arg(long, value_enum, requires = "input", default_value = "lines")]
-    input_format: FormatArg,
+    input_format: InputFormatArg,
     /// Count bad records, show the first ten, and go on
     #[arg(long, requires = "input")]
     skip_bad: bool,
@@ -70,16 +77,26 @@ pub(super) struct StatsArgs {
     force: bool,
 }
 
-pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Verdict> {
+impl Run for StatsArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        run(self)
+    }
+
+    fn can_skip_bad(&self) -> bool {
+        true
+    }
+}
+
+fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
     if let Some(path) = &args.html {
         html::check(path, args.force)?;
     }
     let statistics =
-        if args.input.is_empty() { examine(&args.store.open()?)? } else { gather(args)? };
+        if args.input.is_empty() { profile(&args.store.open()?)? } else { collect(args)? };
     if let Some(path) = &args.html {
         let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
         html::write(path, args.force, &statistics, &title(args), budget)?;
-        say!("fpstore: wrote {}", path.display());
+        message!("wrote {}", path.display());
     }
     let mut out = stdout();
     match args.format {
@@ -88,17 +105,17 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Verdict> {
             writeln!(out)?;
         }
         ReportFormat::Text => {
-            // Names of files are other people's text, too.
+            // Names of files are text of other people, too.
             let source = source(args);
             let shown = IdPrinter::for_stdout().show(&source).into_owned();
             write!(out, "{:<15}{shown}\n{statistics}", "source")?;
         }
     }
     out.flush()?;
-    Ok(Verdict::Yes)
+    Ok(ExitStatus::Done)
 }
 
-/// What was looked at, by name.
+/// The name of the store or input.
 fn source(args: &StatsArgs) -> String {
     match args.input.as_slice() {
         [] => args.store.store.display().to_string(),
@@ -112,7 +129,7 @@ fn source(args: &StatsArgs) -> String {
     }
 }
 
-/// The same for a page that other people see: without the folders that lead there.
+/// The same for a page that other people see: without its folders.
 fn title(args: &StatsArgs) -> String {
     let path = args.input.first().unwrap_or(&args.store.store);
     match (path.to_str(), path.file_name(), args.input.len()) {
@@ -121,21 +138,21 @@ fn title(args: &StatsArgs) -> String {
     }
 }
 
-fn gather(args: &StatsArgs) -> anyhow::Result<Statistics> {
+fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     let k = args.k.unwrap_or(3);
-    let choice = scheme_of(&args.scheme, k, args.budget)?;
+    let choice = scheme_choice(&args.scheme, k, args.budget)?;
     let options = InputOptions::default()
         .format(args.input_format.into())
         .radix(args.radix.into())
         .skip_bad(args.skip_bad);
-    let mut gatherer = Gatherer::new();
+    let mut collector = Collector::new();
     for file in inputs(&args.input)? {
         let summary = read_records(&file, &options, |record| {
-            gatherer.push(record.fingerprint);
-            Ok(())
+            collector.push(record.fingerprint);
+            Ok::<(), fpstore::Error>(())
         })?;
         report_skipped(&file, &summary);
     }
-    let scheme = gatherer.scheme(&choice)?;
-    Ok(gatherer.finish(&scheme))
+    let scheme = collector.scheme(&choice)?;
+    Ok(collector.finish(&scheme))
 }

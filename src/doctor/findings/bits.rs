@@ -2,29 +2,31 @@
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::statistics::{BitPair, Statistics};
-use crate::doctor::words::{bits, grouped, listed, percent};
+use crate::doctor::words::{bits, listed};
+use fpstore_plot::numbers::{grouped, percent};
 
-/// From here on a bit that never varied is no accident: 1 in 10^7 sets of random ones.
+/// With this many fingerprints a bit that never varies is no accident: of random sets 1 in 10^7
+/// has one.
 const DEAD_COUNT_MIN: u64 = 32;
-/// A bit that varies in fewer than one of so many fingerprints is as good as dead.
+/// A bit that varies in fewer than one of this number of fingerprints counts as dead.
 const NEARLY_DEAD: u64 = 1000;
 /// Shares of ones outside 0.3 to 0.7 cost a table a fifth of a bit and more each.
 const BIAS: f64 = 0.2;
-/// How many standard deviations from one half that must be.
+/// The least number of standard deviations from one half.
 const BIAS_DEVIATIONS: f64 = 6.0;
-/// The correlation from which two bits are called correlated.
+/// The least correlation of two bits that are called correlated.
 const CORRELATION: f64 = 0.5;
 /// The share of fingerprints with an even, or odd, number of ones.
 const PARITY_SHARE: f64 = 0.99;
 const PARITY_COUNT_MIN: u64 = 64;
-/// How many pairs a sentence names.
+/// The most pairs that a sentence names.
 const PAIRS_NAMED: usize = 3;
 
 /// A bit that does not vary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stuck {
     pub(super) bit: u32,
-    /// At 1, otherwise at 0.
+    /// Stuck at 1; otherwise at 0.
     pub(super) one: bool,
     /// Without exception.
     pub(super) always: bool,
@@ -32,7 +34,7 @@ pub(super) struct Stuck {
 
 /// The bits that do not vary, or hardly ever, in descending order.
 pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
-    let n = statistics.looked_at();
+    let n = statistics.counted_distinct();
     let stuck = statistics.bits.iter().filter_map(|bit| {
         let rare = bit.ones.min(n - bit.ones);
         let always = rare == 0 && n >= DEAD_COUNT_MIN;
@@ -42,7 +44,7 @@ pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     stuck.collect()
 }
 
-/// `explained` are findings that say of some bits why they are as they are.
+/// `explained` are findings that explain some bits already.
 pub(super) fn findings(statistics: &Statistics, explained: &[Finding]) -> Vec<Finding> {
     let explains = |code: FindingCode| explained.iter().any(|finding| finding.code == code);
     let mut findings = Vec::new();
@@ -93,7 +95,7 @@ fn dead(statistics: &Statistics) -> Option<Finding> {
     })
 }
 
-/// For each bit that repeats or negates a higher one: the pair with the highest such.
+/// For each bit that repeats or negates a higher one, the pair with the highest of them.
 fn copied(statistics: &Statistics) -> Vec<BitPair> {
     let mut copied: Vec<BitPair> = Vec::new();
     for pair in statistics.correlated.iter().filter(|pair| pair.correlation.abs() > 0.9999) {
@@ -171,7 +173,7 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
 }
 
 fn biased(statistics: &Statistics) -> Option<Finding> {
-    let n = statistics.looked_at() as f64;
+    let n = statistics.counted_distinct() as f64;
     let stuck = stuck_bits(statistics);
     let is_biased = |share: f64| {
         let off = (share - 0.5).abs();
@@ -208,7 +210,7 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
 }
 
 fn parity(statistics: &Statistics) -> Option<Finding> {
-    let n = statistics.looked_at();
+    let n = statistics.counted_distinct();
     let odd: u64 = statistics.popcounts.iter().skip(1).step_by(2).sum();
     let most = odd.max(n - odd);
     if n < PARITY_COUNT_MIN || (most as f64) < PARITY_SHARE * n as f64 {

@@ -1,25 +1,25 @@
-//! Findings about what queries meet: piled-up records, crowded tables, matches by chance.
+//! Findings about the load of queries: heavy fingerprints, crowded tables, matches by chance.
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::statistics::{Counted, HeavyFingerprint, Statistics};
 use crate::doctor::table::TableStatistics;
-use crate::doctor::words::{grouped, percent, rounded};
-use crate::fingerprint::Fingerprint;
+use fpstore_base::Fingerprint;
+use fpstore_plot::numbers::{grouped, percent, rounded};
 
-/// Records that a fingerprint must have to be called heavy, however large their share.
+/// The least number of records of a heavy fingerprint.
 const HEAVY_COUNT_MIN: u64 = 100;
 /// Its share of all records for a note, a warning, a serious finding.
 const HEAVY_SHARES: [f64; 3] = [0.01, 0.05, 0.25];
-/// Candidates a probe that take longer than the probe itself, and ten times that and more.
+/// Candidates of a probe that take longer than the probe itself, and those that make it serious.
 const CROWDED: f64 = 100.0;
 const OVERCROWDED: f64 = 10_000.0;
-/// How many times more than for random values they must be.
+/// Their least multiple of the candidates with random values.
 const CROWDED_RATIO: f64 = 10.0;
-/// Fewer fingerprints do not tell how alike all are.
+/// Fewer fingerprints do not show how alike all of them are.
 const ALIKE_COUNT_MIN: u64 = 64;
-/// What is counted in a sample must be counted this often to mean something.
+/// The least count in a sample that means something.
 const SAMPLED_MIN: f64 = 50.0;
-/// Matches by chance that a query may find before it is worth a warning.
+/// The most matches by chance of a query without a finding.
 const CHANCE_MAX: f64 = 0.1;
 
 pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
@@ -28,7 +28,7 @@ pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
     let mut findings = constant(statistics, named);
     findings.extend(heavy.map(|(_, finding)| finding));
     findings.extend(crowded(statistics));
-    findings.extend(chance(statistics));
+    findings.extend(by_chance(statistics));
     findings
 }
 
@@ -59,8 +59,8 @@ fn heavy(statistics: &Statistics) -> Option<(Fingerprint, Finding)> {
         )
     } else {
         format!(
-            "look at what these documents are (an error page, an empty template, a notice) and \
-             leave them out: every query within k of {fingerprint} returns all of its {noun}"
+            "inspect these documents (an error page, an empty template, a notice?) and leave \
+             them out: every query within k of {fingerprint} returns all of its {noun}"
         )
     };
     let finding = Finding {
@@ -101,14 +101,14 @@ fn constant(statistics: &Statistics, named: Option<Fingerprint>) -> Vec<Finding>
 }
 
 fn crowded(statistics: &Statistics) -> Option<Finding> {
-    let worth_telling = |table: &&TableStatistics| {
+    let is_notable = |table: &&TableStatistics| {
         let mean = table.candidates_per_probe;
         let seen = mean / table.scale * table.value_count as f64 >= SAMPLED_MIN;
         let largest = table.largest_group_estimate().unwrap_or(0.0);
         let base = CROWDED_RATIO * table.uniform_candidates_per_probe;
         seen && (mean >= CROWDED.max(base) || largest >= OVERCROWDED.max(10.0 * base))
     };
-    let crowded: Vec<&TableStatistics> = statistics.tables.iter().filter(worth_telling).collect();
+    let crowded: Vec<&TableStatistics> = statistics.tables.iter().filter(is_notable).collect();
     let worst =
         crowded.iter().max_by(|a, b| a.candidates_per_probe.total_cmp(&b.candidates_per_probe))?;
     let mean = worst.candidates_per_probe;
@@ -144,14 +144,14 @@ fn crowded(statistics: &Statistics) -> Option<Finding> {
     })
 }
 
-fn chance(statistics: &Statistics) -> Option<Finding> {
+fn by_chance(statistics: &Statistics) -> Option<Finding> {
     let k = statistics.tuned_k;
-    let at = statistics.chance.get(k as usize)?;
+    let at = statistics.by_chance.get(k as usize)?;
     let n = grouped(statistics.fingerprint_count);
-    // Random bits alone are certain; what resembles what is stored takes some to tell.
+    // The number for random bits is certain; the one for similar queries needs some fingerprints.
     let few = statistics.fingerprint_count < ALIKE_COUNT_MIN;
-    let chance = if few { at.random } else { at.random.max(at.alike) };
-    if chance < CHANCE_MAX {
+    let expected = if few { at.random } else { at.random.max(at.alike) };
+    if expected < CHANCE_MAX {
         return None;
     }
     let sentence = if at.random >= CHANCE_MAX {

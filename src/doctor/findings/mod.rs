@@ -1,4 +1,8 @@
-//! What is wrong or worth knowing, each with a plain sentence and a remedy.
+//! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
+//!
+//! [`Statistics::findings`] joins the findings of all files: `spelling` for values that were read
+//! in the wrong format, `bits` for single bits and pairs, `load` for the cost of queries. The
+//! report, the page and `fpstore build` print them. Findings read statistics alone, never a store.
 
 mod bits;
 mod load;
@@ -12,13 +16,13 @@ use crate::doctor::statistics::Statistics;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What it is, for programs.
+    /// Its kind, for programs.
     pub code: FindingCode,
     /// How much it matters.
     pub severity: Severity,
-    /// What was found, in plain words.
+    /// The finding in a plain sentence.
     pub sentence: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -35,10 +39,10 @@ impl fmt::Display for Finding {
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Queries are slower or answers larger than they need be.
+    /// Queries are slower, or answers larger, than necessary.
     Warning,
-    /// The fingerprints are most likely not what they were meant to be, or a query may take or
-    /// return thousands of times more than usual.
+    /// The fingerprints are most likely not the intended values, or a query may take or return
+    /// thousands of times more than usual.
     Serious,
 }
 
@@ -59,7 +63,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What a finding is. Findings of one severity come in this order.
+/// The kind of a finding. Findings of one severity come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FindingCode {
@@ -83,9 +87,9 @@ pub enum FindingCode {
     HeavyFingerprint,
     /// Prefix groups far larger than even bits would give.
     CrowdedTable,
-    /// At the tuned distance, queries find what is near by chance only.
+    /// At the tuned distance, queries find matches by chance alone.
     ChanceMatches,
-    /// Bits that are set together more or less often than chance would have it.
+    /// Bits that are set together more or less often than by chance.
     CorrelatedBits,
     /// Bits that are far more often 0 than 1, or 1 than 0.
     BiasedBits,
@@ -125,7 +129,7 @@ impl fmt::Display for FindingCode {
 }
 
 impl Statistics {
-    /// What a person should know: the most severe first, then in the order of [`FindingCode`].
+    /// The findings, the most severe first, then in the order of [`FindingCode`].
     ///
     /// Evenly random fingerprints give no finding, however many they are, as long as the tuned
     /// distance fits their number.
@@ -153,8 +157,8 @@ impl Statistics {
         findings
     }
 
-    /// How many distinct fingerprints were looked at.
-    pub(super) fn looked_at(&self) -> u64 {
+    /// The number of distinct fingerprints that were counted.
+    pub(super) fn counted_distinct(&self) -> u64 {
         self.sampling.map_or(self.fingerprint_count, |sampling| sampling.fingerprint_count)
     }
 }

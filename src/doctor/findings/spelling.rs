@@ -1,18 +1,19 @@
-//! Findings about values that were not meant to be what they were taken for.
+//! Findings about values that were read in a way they were not written for.
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::findings::bits::{Stuck, stuck_bits};
 use crate::doctor::statistics::Statistics;
-use crate::doctor::words::{bits, grouped};
+use crate::doctor::words::bits;
+use fpstore_plot::numbers::grouped;
 
-/// Fewer values than this say little of how they were written.
+/// Fewer values than this do not show how they were written.
 const COUNT_MIN: u64 = 64;
-/// Counters leave no more room than this between each other, on average.
+/// The greatest mean gap between counters.
 const COUNTER_GAP_MAX: u64 = 64;
 
 /// At most one finding: the first that explains the values.
 pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
-    if statistics.looked_at() < COUNT_MIN {
+    if statistics.counted_distinct() < COUNT_MIN {
         return Vec::new();
     }
     let stuck = stuck_bits(statistics);
@@ -42,7 +43,7 @@ fn counting(statistics: &Statistics) -> Option<Finding> {
 }
 
 fn decimal(statistics: &Statistics) -> Option<Finding> {
-    (statistics.decimal_looking_count == statistics.looked_at()).then(|| Finding {
+    (statistics.decimal_looking_count == statistics.counted_distinct()).then(|| Finding {
         code: FindingCode::DecimalReadAsHex,
         severity: Severity::Serious,
         sentence: "no fingerprint has a hex digit above 9: decimal numbers were read as hex".into(),
@@ -54,7 +55,7 @@ fn decimal(statistics: &Statistics) -> Option<Finding> {
 /// leading zero lose bits 9 to 0, and so on: bit 10 is left in one of four.
 fn double(statistics: &Statistics, stuck: &[Stuck]) -> Option<Finding> {
     let lives = |bit: u32| !stuck.iter().any(|stuck| stuck.bit == bit);
-    let all = statistics.double_count == statistics.looked_at();
+    let all = statistics.double_count == statistics.counted_distinct();
     (all && lives(63) && lives(11) && lives(10)).then(|| Finding {
         code: FindingCode::RoundedByDouble,
         severity: Severity::Serious,

@@ -2,17 +2,15 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, LogAxis, dot, line, short, word};
 use super::{figure, table};
-use crate::doctor::words::{bytes, grouped, rounded};
-use crate::planner::{SchemeEstimate, SchemePlan};
+use crate::plan::{SchemeEstimate, SchemePlan};
+use fpstore_plot::numbers::{bytes, grouped, rounded, short};
+use fpstore_plot::{Chart, Label, LogAxis, Marks, Size};
 
-/// Schemes off the frontier that take more of either than this many times the worst on it are
-/// not drawn.
+/// Schemes off the frontier are not drawn beyond this multiple of its greatest space and time.
 const BEYOND: f64 = 3.0;
 
-/// What each scheme would take for these fingerprints; the frontier has those that no other
-/// beats in both space and time.
+/// The space and time of each scheme for these fingerprints, with the frontier as a line.
 pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Markup {
     let best: Vec<&SchemeEstimate> = plan.frontier().collect();
     let chosen = plan.chosen();
@@ -38,32 +36,38 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
         format!("{}: {bytes} bytes a fingerprint, {micros} \u{b5}s", e.name)
     };
     let points: Vec<(f64, f64)> = best.iter().map(|e| place(e)).collect();
-    let marks = html! {
-        @for e in drawn.iter().filter(|e| !e.on_frontier && !e.chosen) {
-            (dot(place(e), 2.5, "dot faint", &text(e)))
-        }
-        @if points.len() > 1 { (line(&points, "front")) }
-        @for e in &best { (dot(place(e), 3.5, "dot", &text(e))) }
-        (dot(place(chosen), 5.5, "dot chosen", &text(chosen)))
-        (word(place(chosen), &chosen.name, "chosen-name"))
-        @if let Some(now) = now { (dot(place(now), 5.5, "ring", &text(now))) }
-    };
-    let shown =
-        format!("Best within {}: {}, {}.", bytes(plan.budget_len), chosen.name, tell(chosen));
+    let mut marks = Marks::new(Size::CARD);
+    for e in drawn.iter().filter(|e| !e.on_frontier && !e.chosen) {
+        marks.dot(place(e), 2.5, "dot faint", &text(e));
+    }
+    if points.len() > 1 {
+        marks.line(&points, "front");
+    }
+    best.iter().for_each(|e| marks.dot(place(e), 3.5, "dot", &text(e)));
+    marks.dot(place(chosen), 5.5, "dot chosen", &text(chosen));
+    marks.labels(&[Label { at: place(chosen), text: &chosen.name, class: "label strong" }]);
+    if let Some(now) = now {
+        marks.dot(place(now), 5.5, "ring", &text(now));
+    }
+    let shown = format!(
+        "Best within {}: {}, {}.",
+        bytes(plan.budget_len as u64),
+        chosen.name,
+        summary(chosen)
+    );
     let shown = match now {
-        Some(now) => format!("{shown} These tables: {}.", tell(now)),
+        Some(now) => format!("{shown} These tables: {}.", summary(now)),
         None => shown,
     };
-    let svg = Frame {
+    let chart = Chart {
         id: "plot-frontier",
         title: "Schemes: bytes for each fingerprint against microseconds for a query",
-        description: &format!("{shown} The numbers are in the table below."),
+        description: &shown,
         x_label: "bytes a fingerprint (log)",
         y_label: "\u{b5}s a query (log)",
         x_ticks: space.ticks(short),
         y_ticks: time.ticks(short),
-    }
-    .draw(&marks);
+    };
     let rows = best.iter().map(|e| row(e)).chain((!chosen.on_frontier).then(|| row(chosen)));
     let head =
         ["scheme", "tables", "bytes a fingerprint", "\u{b5}s a query", "\u{b5}s from disk", ""];
@@ -72,10 +76,10 @@ pub(super) fn frontier(plan: &SchemePlan, now: Option<&SchemeEstimate>) -> Marku
         span.key.faint { "others" }
         @if now.is_some() { " " span.key.ring { "these tables" } }
     };
-    figure("Schemes for these fingerprints", &shown, &legend, &svg, &table(&head, rows))
+    figure("Schemes for these fingerprints", &chart, &marks, &legend, &table(&head, rows))
 }
 
-fn tell(e: &SchemeEstimate) -> String {
+fn summary(e: &SchemeEstimate) -> String {
     let (bytes, micros) = (rounded(e.bytes_per_fingerprint), rounded(e.hot_micros));
     format!("{bytes} bytes a fingerprint, {micros} \u{b5}s a query")
 }

@@ -1,6 +1,9 @@
-//! The page: everything at a glance, for a browser, in one file without a network.
+//! The page: all statistics for a browser, in one file that needs no network.
+//!
+//! [`page()`] lays out findings, plots and tables; `plots` draws the statistics of bits, groups and
+//! gaps, `frontier` the schemes. Charts come from the package `fpstore-plot`. Every text of the
+//! user is escaped, and every plot has its numbers in a table.
 
-mod frame;
 mod frontier;
 mod plots;
 
@@ -9,41 +12,38 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::doctor::findings::Finding;
 use crate::doctor::statistics::{Counted, Statistics};
 use crate::doctor::table::TableStatistics;
-use crate::doctor::words::{grouped, percent, rounded};
-use crate::planner::{SchemeEstimate, SchemePlan};
+use crate::plan::{SchemeEstimate, SchemePlan};
+use fpstore_plot::numbers::{grouped, percent, rounded};
+use fpstore_plot::{Chart, Marks};
 
 const STYLE: &str = include_str!("style.css");
-/// Tables that are drawn; of more, the most crowded.
+/// The most tables that are drawn; of more, the most crowded.
 const TABLES_DRAWN: usize = 4;
-/// Distances for which matches by chance are shown.
+/// The greatest distance for which matches by chance are shown.
 const CHANCE_K_MAX: usize = 16;
 
-/// What a page shows beside the statistics.
+/// Options of a page.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
 pub struct PageOptions<'a> {
-    /// What was looked at, by name.
-    pub title: &'a str,
-    /// The schemes to choose from, see [`Statistics::plan_request`].
-    pub plan: Option<&'a SchemePlan>,
-    /// The scheme that the tables are by.
-    pub now: Option<&'a SchemeEstimate>,
+    title: &'a str,
+    plan: Option<&'a SchemePlan>,
+    now: Option<&'a SchemeEstimate>,
 }
 
 impl<'a> PageOptions<'a> {
-    /// A page by this name.
+    /// A page with the name of the store or input as its title.
     pub fn new(title: &'a str) -> Self {
         PageOptions { title, plan: None, now: None }
     }
 
-    /// Sets the schemes to choose from.
+    /// Sets the schemes to choose from, see [`Statistics::plan_request`].
     #[must_use]
     pub fn plan(mut self, plan: Option<&'a SchemePlan>) -> Self {
         self.plan = plan;
         self
     }
 
-    /// Sets the estimate of the scheme that the tables are by.
+    /// Sets the estimate of the scheme of the tables.
     #[must_use]
     pub fn now(mut self, now: Option<&'a SchemeEstimate>) -> Self {
         self.now = now;
@@ -51,16 +51,17 @@ impl<'a> PageOptions<'a> {
     }
 }
 
-/// Everything as one page of HTML with its plots in it: it asks the network for nothing, fits
-/// narrow screens, follows a dark theme, and has the numbers of each plot in a table.
+/// All statistics as one page of HTML. It makes no network request, fits narrow screens, follows
+/// a dark theme, and has the numbers of each plot in a table.
 ///
 /// ```
-/// use fpstore::doctor::{Gatherer, PageOptions, page};
+/// use fpstore::doctor::{Collector, PageOptions, page};
 /// use fpstore::{Fingerprint, Scheme};
 ///
-/// let mut gatherer = Gatherer::new();
-/// (0..100_u64).for_each(|i| gatherer.push(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))));
-/// let statistics = gatherer.finish(&Scheme::named("2", 3)?);
+/// let mut collector = Collector::new();
+/// let spread = |i: u64| Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+/// (0..100).for_each(|i| collector.push(spread(i)));
+/// let statistics = collector.finish(&Scheme::named("2", 3)?);
 /// let page = page(&statistics, &PageOptions::new("pages.tsv"));
 /// assert!(page.starts_with("<!DOCTYPE html>"));
 /// # Ok::<(), fpstore::Error>(())
@@ -79,7 +80,10 @@ pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
                     content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
                 link rel="icon" href="data:,";
                 title { (options.title) " - fpstore stats" }
-                style { (PreEscaped(STYLE)) }
+                style {
+                    (PreEscaped(fpstore_plot::PALETTE)) (PreEscaped(STYLE))
+                    (PreEscaped(fpstore_plot::STYLE))
+                }
             }
             body {
                 main {
@@ -105,7 +109,7 @@ pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
                         }
                         (tables_section(statistics))
                         (heaviest_section(statistics))
-                        (chance_section(statistics))
+                        (by_chance_section(statistics))
                     }
                 }
                 footer { (footer(statistics)) }
@@ -149,7 +153,10 @@ fn findings_section(statistics: &Statistics, findings: &[Finding]) -> Markup {
             } @else {
                 ul.findings { @for finding in findings {
                     li class=(finding.severity.name()) {
-                        p { strong.badge { (finding.severity.name()) } " " (sentence(&finding.sentence)) }
+                        p {
+                            strong.badge { (finding.severity.name()) } " "
+                            (sentence(&finding.sentence))
+                        }
                         p.remedy { (sentence(&finding.remedy)) }
                     }
                 } }
@@ -158,7 +165,7 @@ fn findings_section(statistics: &Statistics, findings: &[Finding]) -> Markup {
     }
 }
 
-/// The text with groups of digits that no line end parts.
+/// The text with groups of digits that no line break separates.
 fn tied(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit =
@@ -234,11 +241,10 @@ fn heaviest_section(statistics: &Statistics) -> Markup {
     }
 }
 
-fn chance_section(statistics: &Statistics) -> Markup {
-    let rows =
-        statistics.chance.iter().take(CHANCE_K_MAX + 1).map(|chance| {
-            vec![chance.k.to_string(), rounded(chance.random), rounded(chance.alike)]
-        });
+fn by_chance_section(statistics: &Statistics) -> Markup {
+    let rows = statistics.by_chance.iter().take(CHANCE_K_MAX + 1).map(|expected| {
+        vec![expected.k.to_string(), rounded(expected.random), rounded(expected.alike)]
+    });
     html! {
         section aria-label="Matches by chance" {
             h2 { "Matches by chance" }
@@ -253,19 +259,25 @@ fn footer(statistics: &Statistics) -> Markup {
     match statistics.sampling {
         None => html! { "fpstore " (version) "; all numbers are exact but estimates of schemes." },
         Some(sampling) => html! {
-            "fpstore " (version) "; one in " (grouped(sampling.one_in)) " distinct fingerprints was \
-             looked at (" (grouped(sampling.fingerprint_count)) "); groups and gaps are those of the \
-             sample, counts of records are exact."
+            "fpstore " (version) "; one in " (grouped(sampling.one_in)) " distinct fingerprints \
+             was counted (" (grouped(sampling.fingerprint_count)) "); groups and gaps are those of \
+             the sample, counts of records are exact."
         },
     }
 }
 
-/// A plot with its heading, what it shows, and its numbers.
-fn figure(title: &str, shown: &str, legend: &Markup, svg: &Markup, numbers: &Markup) -> Markup {
+/// A chart with its heading, its legend and a table of its numbers.
+fn figure(
+    title: &str,
+    chart: &Chart<'_>,
+    marks: &Marks,
+    legend: &Markup,
+    numbers: &Markup,
+) -> Markup {
     html! {
         figure {
-            figcaption { h3 { (title) } p { (tied(shown)) } }
-            (svg)
+            figcaption { h3 { (title) } p { (tied(chart.description)) } }
+            (PreEscaped(chart.inline(marks)))
             p.legend aria-hidden="true" { (legend) }
             details { summary { "Numbers" } (numbers) }
         }

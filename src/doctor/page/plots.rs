@@ -2,39 +2,37 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, LogAxis, bar, column, dot, line, percent_axis, short, short_binary};
 use super::{figure, table, tied};
-use crate::doctor::size_class::SizeClass;
 use crate::doctor::statistics::{Counted, Statistics};
 use crate::doctor::table::TableStatistics;
-use crate::doctor::words::{grouped, percent, rounded};
+use crate::profile::SizeClass;
+use fpstore_plot::numbers::{grouped, percent, rounded, short, short_binary};
+use fpstore_plot::{Chart, Column, LogAxis, Marks, Size, percent_axis};
 
-/// Labels that fit below a plot.
+/// The most labels that fit below a plot.
 const X_LABELS_MAX: usize = 8;
 /// Fewer fingerprints than these have bits in common by chance.
 const FEW: u64 = 32;
 
 /// The share of ones in each bit.
 pub(super) fn bits(statistics: &Statistics) -> Markup {
-    let says_something = statistics.looked_at() >= FEW;
+    let says_something = statistics.counted_distinct() >= FEW;
     let dead = |share: f64| says_something && (share <= 0.0 || share >= 1.0);
     let with_records = statistics.counted != Counted::Fingerprints
         && statistics.record_count != statistics.fingerprint_count;
     let noun = statistics.counted.noun(2);
-    let marks = html! {
-        @for (at, bit) in statistics.bits.iter().enumerate() {
-            @let class = if dead(bit.share) { "bar bad" } else { "bar" };
-            @let text = format!("bit {}: {} ones", bit.bit, percent(bit.share));
-            (bar(at, 64, 0.5, bit.share, class, &text))
-        }
-        (line(&[(0.0, 0.5), (1.0, 0.5)], "even"))
-        @if with_records {
-            @for (at, bit) in statistics.bits.iter().enumerate() {
-                @let text = format!("bit {}: {} ones over all {noun}", bit.bit, percent(bit.record_share));
-                (dot((column(at, 64), bit.record_share), 1.7, "dot", &text))
-            }
-        }
-    };
+    let mut marks = Marks::new(Size::CARD);
+    for (at, bit) in statistics.bits.iter().enumerate() {
+        let class = if dead(bit.share) { "bar bad" } else { "bar" };
+        let text = format!("bit {}: {} ones", bit.bit, percent(bit.share));
+        marks.bar(Column { at, count: 64 }, (0.5, bit.share), class, &text);
+    }
+    marks.line(&[(0.0, 0.5), (1.0, 0.5)], "even");
+    for (at, bit) in statistics.bits.iter().enumerate().filter(|_| with_records) {
+        let share = percent(bit.record_share);
+        let text = format!("bit {}: {share} ones over all {noun}", bit.bit);
+        marks.dot((Column { at, count: 64 }.middle(), bit.record_share), 1.7, "dot over", &text);
+    }
     let label = |percent: u32| (f64::from(percent) / 100.0, format!("{percent} %"));
     let bit_ticks = [63_usize, 56, 48, 40, 32, 24, 16, 8, 0];
     let dead_count = statistics.bits.iter().filter(|bit| dead(bit.share)).count();
@@ -46,16 +44,18 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
         }
         (_, None) => String::new(),
     };
-    let svg = Frame {
+    let chart = Chart {
         id: "plot-bits",
         title: "Share of ones in each bit",
-        description: &format!("{shown} The numbers are in the table below."),
+        description: &shown,
         x_label: "bit",
         y_label: "ones",
-        x_ticks: bit_ticks.iter().map(|&b| (column(63 - b, 64), b.to_string())).collect(),
+        x_ticks: bit_ticks
+            .iter()
+            .map(|&b| (Column { at: 63 - b, count: 64 }.middle(), b.to_string()))
+            .collect(),
         y_ticks: [0, 25, 50, 75, 100].map(label).to_vec(),
-    }
-    .draw(&marks);
+    };
     let legend = html! {
         span.key.bar { "distinct fingerprints" }
         @if with_records { " " span.key.dot { "all " (noun) } }
@@ -66,18 +66,19 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
         .iter()
         .map(|bit| vec![bit.bit.to_string(), percent(bit.share), percent(bit.record_share)]);
     let head = ["bit", "ones, distinct", &format!("ones, all {noun}")];
-    figure("Ones in each bit", &shown, &legend, &svg, &table(&head, rows))
+    figure("Ones in each bit", &chart, &marks, &legend, &table(&head, rows))
 }
 
-/// Sizes at which the columns of a histogram are labelled.
+/// The labels of the columns of a histogram.
 fn class_ticks(classes: &[SizeClass]) -> Vec<(f64, String)> {
     let every = classes.len().div_ceil(X_LABELS_MAX).max(1);
-    let at =
-        |(at, class): (usize, &SizeClass)| (column(at, classes.len()), short_binary(class.high));
+    let at = |(at, class): (usize, &SizeClass)| {
+        (Column { at, count: classes.len() }.middle(), short_binary(class.high))
+    };
     classes.iter().enumerate().map(at).step_by(every).collect()
 }
 
-/// How many records the fingerprints have.
+/// Fingerprints by their number of records.
 pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     let classes = &statistics.duplicates;
     let noun = statistics.counted.noun(2);
@@ -85,17 +86,16 @@ pub(super) fn duplicates(statistics: &Statistics) -> Markup {
     let axis =
         LogAxis::around(1.0, classes.iter().map(|c| c.count).max().unwrap_or(1) as f64 * 1.3);
     let height = |count: u64| 0.04 + 0.96 * axis.at(count as f64);
-    let marks = html! {
-        @for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.count > 0) {
-            @let text = format!("{} {noun}: {} fingerprints", class.name(), grouped(class.count));
-            (bar(at, classes.len(), 0.0, height(class.count), "bar", &text))
-        }
-    };
+    let mut marks = Marks::new(Size::CARD);
+    for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.count > 0) {
+        let text = format!("{} {noun}: {} fingerprints", class.name(), grouped(class.count));
+        marks.bar(Column { at, count: classes.len() }, (0.0, height(class.count)), "bar", &text);
+    }
     let repeated: u64 = classes.iter().filter(|class| class.low > 1).map(|class| class.count).sum();
     let n: u64 = classes.iter().map(|class| class.count).sum();
     let shown = match statistics.counted {
         Counted::Fingerprints => {
-            "The store has no ids, so it does not know how often each came.".into()
+            "The store has no ids, so the records of each fingerprint are not counted.".into()
         }
         _ if repeated == 0 => format!("Each fingerprint has one {}.", statistics.counted.noun(1)),
         _ => format!(
@@ -109,26 +109,25 @@ pub(super) fn duplicates(statistics: &Statistics) -> Markup {
         Counted::Fingerprints => "times that a fingerprint is stored".into(),
         _ => format!("{noun} of a fingerprint, up to"),
     };
-    let svg = Frame {
+    let chart = Chart {
         id: "plot-duplicates",
         title: "Fingerprints by how often they occur",
-        description: &format!("{shown} The numbers are in the table below."),
+        description: &shown,
         x_label: &x_label,
         y_label: "fingerprints (log)",
         x_ticks: class_ticks(classes),
         y_ticks: axis.ticks(short).into_iter().map(|(at, l)| (0.04 + 0.96 * at, l)).collect(),
-    }
-    .draw(&marks);
+    };
     let rows = classes
         .iter()
         .filter(|class| class.count > 0)
         .map(|class| vec![class.name(), grouped(class.count), grouped(class.total)]);
     let head = [&format!("{noun} each"), "fingerprints", noun];
     let legend = html! { span.key.bar { "fingerprints" } };
-    figure("Duplicates", &shown, &legend, &svg, &table(&head, rows))
+    figure("Duplicates", &chart, &marks, &legend, &table(&head, rows))
 }
 
-/// How large the groups are that share a prefix.
+/// The sizes of the groups that share a prefix.
 pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let n = of.value_count.max(1) as f64;
     let mut classes = of.groups.clone();
@@ -145,15 +144,15 @@ pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup 
     let most = classes.iter().map(share).chain(even.iter().copied()).fold(0.0, f64::max);
     let (top, y_ticks) = percent_axis(most);
     let count = classes.len();
-    let marks = html! {
-        @for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.count > 0) {
-            @let text = format!("groups of {}: {} of the fingerprints", class.name(), percent(share(class)));
-            (bar(at, count, 0.0, share(class) / top, "bar", &text))
-        }
-        @for (at, even) in even.iter().enumerate().filter(|&(_, &even)| even > 1e-4) {
-            (level(at, count, even / top))
-        }
-    };
+    let mut marks = Marks::new(Size::CARD);
+    for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.count > 0) {
+        let part = percent(share(class));
+        let text = format!("groups of {}: {part} of the fingerprints", class.name());
+        marks.bar(Column { at, count }, (0.0, share(class) / top), "bar", &text);
+    }
+    for (at, even) in even.iter().enumerate().filter(|&(_, &even)| even > 1e-4) {
+        marks.level(Column { at, count }, even / top, "even");
+    }
     let mean = rounded(of.candidates_per_probe);
     let uniform = rounded(of.uniform_candidates_per_probe);
     let shown = format!(
@@ -161,32 +160,24 @@ pub(super) fn groups(of: &TableStatistics, name: &str, number: usize) -> Markup 
          bits it would be {uniform}."
     );
     let title = format!("Prefix groups, {name}");
-    let svg = Frame {
+    let chart = Chart {
         id: &format!("plot-groups-{number}"),
         title: &title,
-        description: &format!("{shown} The numbers are in the table below."),
+        description: &shown,
         x_label: "fingerprints that share a prefix, up to",
         y_label: "share of fingerprints",
         x_ticks: class_ticks(&classes),
         y_ticks,
-    }
-    .draw(&marks);
+    };
     let rows = classes.iter().zip(&even).map(|(class, &even)| {
         vec![class.name(), grouped(class.count), percent(share(class)), percent(even)]
     });
     let head = ["group", "groups", "fingerprints", "with even bits"];
     let legend = html! { span.key.bar { "here" } " " span.key.even { "with even bits" } };
-    figure(&title, &shown, &legend, &svg, &table(&head, rows))
+    figure(&title, &chart, &marks, &legend, &table(&head, rows))
 }
 
-/// A short level line in a column: what would be expected.
-fn level(at: usize, count: usize, height: f64) -> Markup {
-    let half = (0.46 / count.max(1) as f64).min(0.1);
-    let middle = column(at, count);
-    line(&[(middle - half, height), (middle + half, height)], "even")
-}
-
-/// How far apart neighbours are; nothing if there are no two.
+/// The lengths of the gaps between neighbours; nothing for fewer than two values.
 pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
     let count = of.gaps.len();
     if count == 0 {
@@ -199,37 +190,39 @@ pub(super) fn gaps(of: &TableStatistics, name: &str, number: usize) -> Markup {
         .gaps
         .iter()
         .enumerate()
-        .map(|(at, gap)| (column(at, count), (gap.uniform / n / top).min(1.0)))
+        .map(|(at, gap)| (Column { at, count }.middle(), (gap.uniform / n / top).min(1.0)))
         .collect();
-    let marks = html! {
-        @for (at, gap) in of.gaps.iter().enumerate().filter(|(_, gap)| gap.count > 0) {
-            @let text = format!("{} bits: {} gaps", gap.bits, grouped(gap.count));
-            (bar(at, count, 0.0, gap.count as f64 / n / top, "bar", &text))
-        }
-        @if count > 1 { (line(&points, "even")) }
-    };
+    let mut marks = Marks::new(Size::CARD);
+    for (at, gap) in of.gaps.iter().enumerate().filter(|(_, gap)| gap.count > 0) {
+        let text = format!("{} bits: {} gaps", gap.bits, grouped(gap.count));
+        marks.bar(Column { at, count }, (0.0, gap.count as f64 / n / top), "bar", &text);
+    }
+    if count > 1 {
+        marks.line(&points, "even");
+    }
     let every = count.div_ceil(X_LABELS_MAX).max(1);
     let ticks = of.gaps.iter().enumerate().step_by(every);
     let mean = of.gaps.iter().map(|gap| f64::from(gap.bits) * gap.count as f64).sum::<f64>() / n;
     let shown =
         format!("A gap between neighbours takes {mean:.1} bits on average, as a plain number.");
     let title = format!("Gap lengths, {name}");
-    let svg = Frame {
+    let chart = Chart {
         id: &format!("plot-gaps-{number}"),
         title: &title,
-        description: &format!("{shown} The numbers are in the table below."),
+        description: &shown,
         x_label: "bits of the gap",
         y_label: "share of gaps",
-        x_ticks: ticks.map(|(at, gap)| (column(at, count), gap.bits.to_string())).collect(),
+        x_ticks: ticks
+            .map(|(at, gap)| (Column { at, count }.middle(), gap.bits.to_string()))
+            .collect(),
         y_ticks,
-    }
-    .draw(&marks);
+    };
     let rows = of
         .gaps
         .iter()
         .map(|gap| vec![gap.bits.to_string(), grouped(gap.count), rounded(gap.uniform)]);
     let legend = html! { span.key.bar { "here" } " " span.key.even { "with even bits" } };
-    figure(&title, &shown, &legend, &svg, &table(&["bits", "gaps", "with even bits"], rows))
+    figure(&title, &chart, &marks, &legend, &table(&["bits", "gaps", "with even bits"], rows))
 }
 
 /// The largest groups that share a prefix, as bars with words; no plot is needed for that.

@@ -1,4 +1,7 @@
 //! Writing a segment: sorted values in, one file out, front to back within each section.
+//!
+//! The segment build of `builder` calls [`SegmentWriter`] for each table and for the ids. Blocks,
+//! id records and index entries are encoded here. It never reads a segment.
 
 #![cfg_attr(
     not(test),
@@ -9,6 +12,8 @@
     )
 )]
 
+mod block;
+mod records;
 mod section;
 mod table;
 
@@ -17,20 +22,21 @@ use std::path::{Path, PathBuf};
 
 use crate::bits::packing;
 use crate::bits::permutation::{Permutation, Permuted};
-use crate::checksum::SetSum;
+use crate::checksum::{Digest, SetSum};
 use crate::disk::ScratchFolder;
 use crate::error::{Error, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::header::{Header, TableDescriptor};
-use crate::format::id_records::{IdLayout, RecordWriter, groups_len};
+use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
-use crate::id::{IdKind, IdRef};
-use crate::recipe::Recipe;
 use crate::section::{Section, TableIndex};
+use fpstore_base::Recipe;
+use fpstore_base::{IdKind, IdRef};
+use records::RecordWriter;
 use section::SectionWriter;
 use table::TableEncoder;
 
-/// What must be known of a segment before its first byte is written.
+/// The properties of a segment that its writer needs before the first byte.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSpec {
     pub(crate) fingerprint_count: u64,
@@ -38,11 +44,11 @@ pub(crate) struct SegmentSpec {
     pub(crate) tuned_k: u32,
     pub(crate) ids: IdLayout,
     pub(crate) recipe: Recipe,
-    /// Where bytes go that cannot be written yet and are too many for memory.
+    /// The directory of scratch files, for bytes that cannot be written yet.
     pub(crate) scratch: ScratchFolder,
 }
 
-/// A file that knows its name for messages.
+/// A file with a name for messages.
 struct Output<W> {
     file: W,
     path: PathBuf,
@@ -86,8 +92,8 @@ impl<W: Write + Seek> SegmentWriter<W> {
         Ok(writer)
     }
 
-    /// Writes the next table from its permuted values, distinct and ascending, which `values`
-    /// hands over some at a time.
+    /// Writes the next table. `values` passes its permuted values to its argument in runs, distinct
+    /// and ascending.
     ///
     /// One pass: the lengths of index and tails follow from the counts, so all three sections
     /// are written side by side.
@@ -98,13 +104,14 @@ impl<W: Write + Seek> SegmentWriter<W> {
     ) -> Result<()> {
         let number = u16::try_from(self.tables.len()).expect("at most 256 tables");
         let table = TableIndex(number);
-        let lines_len = prefix_index::section_len(descriptor.block_bits);
+        let entries_len = prefix_index::section_len(descriptor.block_bits);
         let tails_len = packing::packed_len(self.spec.fingerprint_count, descriptor.tail_bits)
             .expect("at most 2^40 values of 56 bits");
-        let lines = SectionWriter::new(Section::PrefixIndex(table), self.next_offset());
-        let tails = SectionWriter::new(Section::Tails(table), lines.offset_after(lines_len));
+        let entries = SectionWriter::new(Section::PrefixIndex(table), self.next_offset());
+        let tails = SectionWriter::new(Section::Tails(table), entries.offset_after(entries_len));
         let heads = SectionWriter::new(Section::Heads(table), tails.offset_after(tails_len));
-        let mut encoder = TableEncoder::new(descriptor, [lines, tails, heads], &self.spec.scratch);
+        let mut encoder =
+            TableEncoder::new(descriptor, [entries, tails, heads], &self.spec.scratch);
         let permutation = Permutation::new(descriptor.mask);
         values(&mut |values| {
             if number == 0 {
@@ -115,17 +122,16 @@ impl<W: Write + Seek> SegmentWriter<W> {
             encoder.push_all(values, &mut self.out)
         })?;
         debug_assert_eq!(encoder.value_count(), self.spec.fingerprint_count);
-        let (sections, wide) = encoder.finish(&mut self.out)?;
+        let (sections, overflow) = encoder.finish(&mut self.out)?;
         for section in sections {
             self.close(section)?;
         }
-        self.whole_section(Section::WideLines(table), wide)?;
+        self.whole_section(Section::OverflowEntries(table), overflow)?;
         self.tables.push(descriptor);
         Ok(())
     }
 
-    /// Writes the ids, which `lists` hands over: one list for each fingerprint, in the order of
-    /// the first table.
+    /// Writes the ids. `lists` adds one list for each fingerprint, in the order of the first table.
     pub(crate) fn ids(
         &mut self,
         lists: impl FnOnce(&mut IdSections<'_, W>) -> Result<()>,
@@ -144,9 +150,10 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.close(records)
     }
 
-    /// Writes checksums and header: the segment is whole, though not yet synced.
+    /// Writes checksums and header: the segment is whole, and not synced yet.
     pub(crate) fn finish(mut self) -> Result<()> {
         let checksums = std::mem::take(&mut self.checksums);
+        let content_digest = Digest::of(&checksums);
         self.whole_section(Section::Checksums, checksums)?;
         let header = Header {
             header_len: self.header_len,
@@ -157,9 +164,10 @@ impl<W: Write + Seek> SegmentWriter<W> {
             id_len: self.spec.ids.id_len,
             tuned_k: self.spec.tuned_k,
             set_sum: self.set_sum,
+            content_digest,
             tables: self.tables,
             places: self.places,
-            crc: 0,
+            digest: Digest::NONE,
         };
         self.out.write_at(0, &header.encode())?;
         let flushed: io::Result<()> = self.out.file.flush();
@@ -196,13 +204,13 @@ pub(crate) struct IdSections<'a, W> {
 }
 
 impl<W: Write + Seek> IdSections<'_, W> {
-    /// Adds an id to the list of the fingerprint at hand.
+    /// Adds an id to the current list.
     pub(crate) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
         self.id_count += 1;
         self.writer.push(id)
     }
 
-    /// Ends the list of a fingerprint.
+    /// Ends the current list, of one fingerprint.
     pub(crate) fn close(&mut self) -> Result<()> {
         let (records, out) = (&mut self.records, &mut *self.out);
         self.writer.close(&mut self.groups.pending, |bytes| {

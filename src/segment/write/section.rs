@@ -1,4 +1,4 @@
-//! One section on its way to the file, with the checksums of its pages.
+//! Writing one section, with the checksums of its pages.
 
 use std::io::{Seek, Write};
 
@@ -8,16 +8,16 @@ use crate::error::Result;
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::section::Section;
 
-/// Bytes are handed to the file up to a multiple of this many from its start. Systems that keep what
-/// is written together in one large page of their cache map it as one, too, and a probe then rarely
-/// waits for the address of a page (ten million fingerprints: a tenth of a query's time).
+/// Writes end at multiples of this many bytes in the file. Some systems keep bytes that are written
+/// together in one large page of their cache, and map it as one. Then a probe rarely waits for the
+/// address of a page (ten million fingerprints: a tenth of the time of a query).
 const SPILL_LEN: u64 = 2 << 20;
 
 pub(super) struct SectionWriter {
     section: Section,
     pub(super) offset: u64,
     written_len: u64,
-    /// Bytes that wait for their page to fill.
+    /// Bytes that are not written yet.
     pub(super) pending: Vec<u8>,
     checksums: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl SectionWriter {
         SectionWriter { section, offset, written_len: 0, pending, checksums }
     }
 
-    /// Where the section after this one starts, if this one has `len` bytes.
+    /// The offset of the next section, where this one has `len` bytes.
     pub(super) fn offset_after(&self, len: u64) -> u64 {
         self.offset + len.next_multiple_of(PAGE_LEN as u64)
     }
@@ -38,13 +38,13 @@ impl SectionWriter {
         self.written_len + self.pending.len() as u64
     }
 
-    /// Hands whole pages to the file if many wait.
+    /// Writes whole pages if many bytes are pending.
     #[inline]
     pub(super) fn spill(&mut self, out: &mut Output<impl Write + Seek>) -> Result<()> {
         if self.pending.len() as u64 >= SPILL_LEN {
             let start = self.offset + self.written_len;
             let end = (start + self.pending.len() as u64) / SPILL_LEN * SPILL_LEN;
-            // At least as many wait as lie between two multiples.
+            // At least `SPILL_LEN` bytes are pending, so the range has a multiple in it.
             self.write_pages((end - start) as usize, out)?;
         }
         Ok(())
@@ -66,7 +66,8 @@ impl SectionWriter {
         Ok(())
     }
 
-    /// Writes the rest, filled up with zeros. The checksums section has none of its own.
+    /// Writes the pending bytes, padded with zeros. The checksums section has no checksums of its
+    /// own.
     pub(super) fn finish(
         mut self,
         out: &mut Output<impl Write + Seek>,

@@ -1,21 +1,21 @@
-//! Cutting values into heads and tails and heads into blocks.
+//! Encoding a table: values are split into heads and tails, and heads into blocks.
 
 use super::Output;
+use super::block::BlockWriter;
 use super::section::SectionWriter;
 use crate::bits::packing::Packer;
 use crate::disk::ScratchFolder;
 use crate::error::Result;
-use crate::format::block_writer::BlockWriter;
 use crate::format::header::TableDescriptor;
-use crate::format::prefix_index::LineWriter;
+use crate::format::prefix_index::IndexWriter;
 use std::io::{Seek, Write};
 
 pub(super) struct TableEncoder {
     descriptor: TableDescriptor,
-    lines: SectionWriter,
+    entries: SectionWriter,
     tails: SectionWriter,
     heads: SectionWriter,
-    line_writer: LineWriter,
+    index_writer: IndexWriter,
     packer: Packer,
     /// The block being filled, and its heads.
     block: u64,
@@ -25,28 +25,28 @@ pub(super) struct TableEncoder {
 }
 
 impl TableEncoder {
-    /// An encoder into the sections of lines, tails and heads.
+    /// An encoder into the sections of entries, tails and heads.
     pub(super) fn new(
         descriptor: TableDescriptor,
-        [lines, tails, heads]: [SectionWriter; 3],
+        [entries, tails, heads]: [SectionWriter; 3],
         scratch: &ScratchFolder,
     ) -> Self {
         TableEncoder {
             descriptor,
-            lines,
+            entries,
             tails,
             heads,
-            line_writer: LineWriter::default(),
+            index_writer: IndexWriter::default(),
             packer: Packer::new(descriptor.tail_bits),
             block: 0,
-            block_writer: BlockWriter::new(0, scratch),
+            block_writer: BlockWriter::new(descriptor.codec, 0, scratch),
             rank_end: 0,
         }
     }
 
     /// The values so far.
     pub(super) fn value_count(&self) -> u64 {
-        self.rank_end + self.block_writer.count()
+        self.rank_end + self.block_writer.value_count()
     }
 
     pub(super) fn push_all(
@@ -67,7 +67,7 @@ impl TableEncoder {
     }
 
     fn close_block(&mut self, out: &mut Output<impl Write + Seek>) -> Result<()> {
-        self.rank_end += self.block_writer.count();
+        self.rank_end += self.block_writer.value_count();
         self.block += 1;
         let next_first = self.block.checked_shl(self.descriptor.inner_bits()).unwrap_or(0);
         let heads = &mut self.heads;
@@ -75,11 +75,11 @@ impl TableEncoder {
             heads.pending.extend_from_slice(bytes);
             heads.spill(out)
         })?;
-        self.line_writer.push(self.heads.len(), self.rank_end, &mut self.lines.pending);
-        self.lines.spill(out)
+        self.index_writer.push(self.heads.len(), self.rank_end, &mut self.entries.pending);
+        self.entries.spill(out)
     }
 
-    /// Closes all blocks left: the sections in file order, and the wide lines.
+    /// Closes all blocks left: the sections in file order, and the overflow entries.
     pub(super) fn finish(
         mut self,
         out: &mut Output<impl Write + Seek>,
@@ -88,7 +88,7 @@ impl TableEncoder {
             self.close_block(out)?;
         }
         self.packer.finish(&mut self.tails.pending);
-        let wide = self.line_writer.finish(&mut self.lines.pending);
-        Ok(([self.lines, self.tails, self.heads], wide))
+        let overflow = self.index_writer.finish(&mut self.entries.pending);
+        Ok(([self.entries, self.tails, self.heads], overflow))
     }
 }

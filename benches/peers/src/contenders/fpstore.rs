@@ -4,10 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use fpstore::{
-    BatchMode, BuildOptions, Builder, Error, Fingerprint, JoinOptions, Limits, Scheme, Searcher,
-    Store, Warm, search_many,
-};
+use fpstore::join::{BatchMode, JoinOptions, search_many};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Scheme, Searcher, Store, Warm};
 
 use super::{Built, Index, Session, timed};
 use crate::memory;
@@ -18,10 +16,10 @@ struct Mapped {
     k: u32,
 }
 
-/// A store by a scheme, or by what the planner takes within the budget that it has by default.
+/// A store by a given scheme, or by the choice of the planner within the default budget.
 ///
-/// Its file is dropped from memory, then read back and verified by `Store::warm` before it is asked, as by a frontend that was
-/// just started; opening is timed before that.
+/// The file is dropped from memory after opening has been timed. `Store::warm` then reads and
+/// verifies it before the first query, as in a frontend that has just started.
 pub fn build(
     name: &'static str,
     scheme: Option<&str>,
@@ -34,8 +32,8 @@ pub fn build(
         Some(scheme) => BuildOptions::default().scheme(Scheme::named(scheme, k)?),
         None => BuildOptions::default().scheme(fpstore::SchemeChoice::Auto {
             k,
-            budget: fpstore::Budget::default(),
-            costs: fpstore::UnitCosts::default(),
+            budget: fpstore::plan::Budget::default(),
+            costs: fpstore::plan::UnitCosts::default(),
         }),
     };
     let options = options.threads(1);
@@ -51,7 +49,7 @@ pub fn build(
     drop(Store::open(&path)?);
     let open_seconds = start.elapsed().as_secs_f64();
     for segment in std::fs::read_dir(&path)? {
-        // What is flushed can be dropped; where it cannot, it stays as it was written.
+        // Only flushed pages can be dropped from memory; others stay as they were written.
         let file = std::fs::File::open(segment?.path())?;
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
     }
@@ -96,8 +94,7 @@ impl Session for Asking<'_> {
 
     fn ask_many(&mut self, needles: &[u64]) -> Option<usize> {
         let needles: Vec<Fingerprint> = needles.iter().copied().map(Fingerprint::new).collect();
-        let mut options = JoinOptions::new(self.mapped.k);
-        options.threads = Some(1);
+        let options = JoinOptions::new(self.mapped.k).threads(1);
         let mut count = 0;
         let (store, limits) = (&self.mapped.store, Limits::default());
         search_many(store, &needles, &options, &limits, BatchMode::Auto, |_, answer| {

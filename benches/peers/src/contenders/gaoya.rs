@@ -14,7 +14,7 @@ struct Gaoya {
 /// An index of all choices of `blocks - k - 1` of `blocks` blocks.
 ///
 /// It keeps what is *below* the distance that it is made with, so it is made with `k + 1`; then
-/// it is exact, with tables for one flip more than asked for.
+/// it is exact, with tables for one flip more than `k`.
 pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32) -> Result<Built> {
     let distance = k as usize + 1;
     let (index, cost) = timed(|| {

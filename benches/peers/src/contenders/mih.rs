@@ -19,10 +19,11 @@ struct Mih {
     k: u32,
 }
 
-/// An index of so many blocks; written to a file and read back, to see how long that takes. What was
-/// read is asked, so that there are never two.
+/// An index of `blocks` blocks. It is written to a file and read back, and both are timed. Queries
+/// go to the copy that was read, so that there are never two in memory.
 ///
-/// It gets the values in ascending order, its best: what shares its leading block then lies together.
+/// It gets the values in ascending order, its best case: values with the same leading block are
+/// then adjacent.
 pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32, folder: &Path) -> Result<Built> {
     let (index, cost) = timed(|| {
         let mut values = set.values.clone();

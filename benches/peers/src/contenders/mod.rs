@@ -1,4 +1,4 @@
-//! Who takes part, under which name, with which settings, and where it does not fit.
+//! The contenders: their names, their settings, and the cases that they cannot take part in.
 
 mod fpstore;
 mod gaoya;
@@ -14,7 +14,7 @@ use crate::memory;
 use crate::raw;
 use crate::set::Set;
 
-/// All contenders; the first is what the others are compared with.
+/// All contenders; the others are compared with the first.
 pub const NAMES: [&str; 12] = [
     "fpstore-2",
     "fpstore-auto",
@@ -30,19 +30,19 @@ pub const NAMES: [&str; 12] = [
     "scan",
 ];
 
-/// An index that was built, whatever kind it is.
+/// A built index of any kind.
 pub trait Index {
-    /// One thread's way to ask it, with the memory that it keeps from one query to the next.
+    /// The state of one thread that queries the index, reused from one query to the next.
     fn session(&self) -> Box<dyn Session + '_>;
 }
 
-/// Asks an index. What is timed gives the answer in the form that the index has it.
+/// Queries to an index. The timed part leaves the answer in the form of the index.
 pub trait Session {
-    /// Answers one query and says how many it found.
+    /// Answers one query and returns the number of matches.
     fn ask(&mut self, needle: u64) -> usize;
 
-    /// Answers many by what the library offers for many, on one thread; `None` if it offers nothing
-    /// but asking one by one.
+    /// Answers many queries with the batch interface of the library, on one thread; `None` if it
+    /// has none.
     fn ask_many(&mut self, _needles: &[u64]) -> Option<usize> {
         None
     }
@@ -51,21 +51,21 @@ pub trait Session {
     fn values(&mut self, needle: u64, found: &mut Vec<u64>);
 }
 
-/// An index with what making it cost.
+/// An index and the cost of making it.
 pub struct Built {
     pub name: &'static str,
     pub settings: String,
     pub index: Box<dyn Index>,
-    /// Heap that it keeps, and its file where queries are answered from a mapping of it.
+    /// The heap that it keeps, plus its file if queries read a mapping of the file.
     pub bytes: u64,
-    /// What the system keeps in memory for it, where that can be told apart.
+    /// Its resident memory, where the system reports it separately.
     pub resident_bytes: Option<u64>,
     pub build_seconds: f64,
-    /// Until the first query can be asked, from a file in the page cache.
+    /// The time from a file in the page cache to the first query.
     pub open_seconds: Option<f64>,
 }
 
-/// What a contender takes at most while it is built, in bytes a fingerprint: a rough guess that
+/// The most memory of a contender during its build, in bytes a fingerprint: a rough estimate that
 /// keeps the machine from swapping, never printed as a result.
 fn expected_bytes(name: &str, count: usize) -> f64 {
     let n = count as f64;
@@ -104,7 +104,7 @@ pub fn obstacle(name: &str, set: &Set, k: u32, memory_gib: f64) -> Option<String
 ///
 /// # Errors
 ///
-/// What the library or the disk says.
+/// The error of the library or the disk.
 pub fn build(
     name: &str,
     set: &Set,
@@ -129,18 +129,18 @@ pub fn build(
     }
 }
 
-/// What making something cost.
+/// The cost of making something.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     seconds: f64,
     /// Heap that the result keeps.
     bytes: u64,
-    /// By how much the memory of the process grew; too little where it used pages again that
-    /// others had given back.
+    /// The growth of the memory of the process; too little if it reused pages that others had
+    /// freed.
     resident: Option<u64>,
 }
 
-/// Runs `make` and says what its result cost.
+/// Runs `make` and returns its result and its cost.
 fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
     let resident_before = memory::resident();
     let start = Instant::now();

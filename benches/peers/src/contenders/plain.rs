@@ -1,4 +1,4 @@
-//! What needs no library: raw tables and the scan.
+//! The contenders without a library: raw tables and the scan.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::near;
 use crate::raw::{self, Bounds, Find, RawTables, Values};
 use crate::set::Set;
 
-/// What contenders of one case have in common, made once, with what it cost.
+/// Tables that the contenders of one case share, made once, and their cost.
 #[derive(Default)]
 pub struct Shared {
     values: Option<(Rc<Values>, Cost)>,
@@ -55,7 +55,7 @@ pub fn raw(
     })
 }
 
-/// The baseline of the other benches, as it stands there.
+/// The baseline of the other benches, unchanged.
 pub fn baseline(set: &Set) -> Result<Built> {
     let (tables, cost) = timed(|| Ok(RawBucketed::new(&set.values)))?;
     Ok(Built {
@@ -69,7 +69,7 @@ pub fn baseline(set: &Set) -> Result<Built> {
     })
 }
 
-/// Every value compared.
+/// A linear scan.
 pub fn scan(set: &Set, k: u32) -> Result<Built> {
     let (values, cost) = timed(|| Ok(set.values.clone()))?;
     Ok(Built {
@@ -107,7 +107,7 @@ impl Index for RawTables {
     }
 }
 
-/// What replaces a vector by the answer.
+/// A closure that replaces a vector by the answer.
 struct Asking<F> {
     found: Vec<u64>,
     search: F,

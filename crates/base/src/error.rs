@@ -1,0 +1,66 @@
+//! Faults that stores and texts share. Each package above has one error type, made from these.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The operating system refused. `doing` completes the words "cannot ...".
+#[derive(Debug)]
+pub struct IoError {
+    /// The act that failed.
+    pub doing: &'static str,
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The answer of the system.
+    pub source: io::Error,
+}
+
+impl IoError {
+    /// Completes an [`io::Error`] with the file and the act, for `map_err`.
+    pub fn of(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> IoError {
+        move |source| IoError { doing, path: path.as_ref().to_path_buf(), source }
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {} {}", self.doing, self.path.display())
+    }
+}
+
+impl std::error::Error for IoError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// The observer ended the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// The place of a bad record in an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InputPlace {
+    /// The line, counted from 1.
+    Line(u64),
+    /// The byte offset, counted from 0 after decompression.
+    Byte(u64),
+}
+
+impl fmt::Display for InputPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InputPlace::Line(line) => write!(f, "line {line}"),
+            InputPlace::Byte(offset) => write!(f, "byte {offset}"),
+        }
+    }
+}

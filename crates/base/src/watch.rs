@@ -1,0 +1,203 @@
+//! Progress and interruption of long work.
+//!
+//! A caller that wants progress passes an [`Observer`]. The working code has a [`Watch`] for each
+//! phase and calls `tick` with the units done. The observer may end the work: `tick` then returns
+//! [`Interrupted`], which the work returns as its error. [`Throttle`] limits the rate of reading
+//! and writing.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::Interrupted;
+
+/// The observer is called each time this many more units are done.
+const STEP: u64 = 1 << 16;
+/// Pauses shorter than this are not made; the next one is longer.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+
+/// In longer pauses the observer is called again each time this has passed.
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// A phase of long work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Reading documents; the bytes of their files are counted, compressed as they are.
+    Documents,
+    /// Reading records; they are counted.
+    Read,
+    /// Sorting records and finding the distinct fingerprints; records are counted.
+    Sort,
+    /// Sorting and encoding the tables; fingerprints are counted, once when sorted for a table and
+    /// once when encoded.
+    Tables,
+    /// Writing the ids; records are counted.
+    Ids,
+    /// Syncing and publishing.
+    Publish,
+    /// Looking for near pairs; fingerprints are counted, once for each block that they may agree
+    /// on.
+    Join,
+    /// Answering queries; they are counted.
+    Search,
+    /// Making clusters of near fingerprints; fingerprints that are near others are counted.
+    Cluster,
+}
+
+impl Phase {
+    /// The name in reports, such as `read` or `tables`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Documents => "docs",
+            Phase::Read => "read",
+            Phase::Sort => "sort",
+            Phase::Tables => "tables",
+            Phase::Ids => "ids",
+            Phase::Publish => "publish",
+            Phase::Join => "join",
+            Phase::Search => "search",
+            Phase::Cluster => "cluster",
+        }
+    }
+}
+
+/// The progress of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The phase.
+    pub phase: Phase,
+    /// The number of units of the phase that are done.
+    pub done: u64,
+    /// The number of units in all, if it is known.
+    pub total: Option<u64>,
+}
+
+/// A function that is called with the progress of long work from time to time, from any of its
+/// threads. If it breaks, the work ends with [`Interrupted`], and existing files stay as they were.
+#[derive(Clone)]
+pub struct Observer(Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>);
+
+impl Observer {
+    /// An observer that calls this function.
+    pub fn new(watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        Observer(Arc::new(watch))
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
+/// Counts the work of one phase.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    observer: Option<Observer>,
+    phase: Phase,
+    total: Option<u64>,
+    done: Arc<AtomicU64>,
+}
+
+impl Watch {
+    /// A watch of one phase, with the number of units in all if it is known.
+    pub fn new(observer: Option<Observer>, phase: Phase, total: Option<u64>) -> Self {
+        Watch { observer, phase, total, done: Arc::default() }
+    }
+
+    /// A watch of another phase with the same observer.
+    pub fn next(&self, phase: Phase, total: Option<u64>) -> Self {
+        Watch::new(self.observer.clone(), phase, total)
+    }
+
+    /// Counts `count` more units as done; now and then calls the observer, which may end the work.
+    #[inline]
+    pub fn tick(&self, count: u64) -> Result<(), Interrupted> {
+        let before = self.done.fetch_add(count, Ordering::Relaxed);
+        if before / STEP == (before + count) / STEP { Ok(()) } else { self.report() }
+    }
+
+    /// Calls the observer with the progress; fails if the observer ends the work.
+    pub fn report(&self) -> Result<(), Interrupted> {
+        self.report_with(0)
+    }
+
+    /// As [`Watch::report`], with `under_way` units more than are counted.
+    pub fn report_with(&self, under_way: u64) -> Result<(), Interrupted> {
+        let Some(observer) = &self.observer else { return Ok(()) };
+        let done = self.done.load(Ordering::Relaxed) + under_way;
+        match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Interrupted),
+        }
+    }
+}
+
+/// Limits work to a rate by pauses.
+#[derive(Clone, Debug)]
+pub struct Throttle {
+    since: Instant,
+    bytes_per_second: f64,
+    spent: Arc<AtomicU64>,
+    observed: Option<Arc<LastProgress>>,
+}
+
+/// The last progress that the observer received, to be sent again in a pause.
+#[derive(Debug)]
+struct LastProgress {
+    observer: Observer,
+    last: Mutex<Option<Progress>>,
+    ended: AtomicBool,
+}
+
+impl LastProgress {
+    fn tell(&self, progress: Progress) -> ControlFlow<()> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+        let ended = self.ended.load(Ordering::Relaxed) || (self.observer.0)(progress).is_break();
+        self.ended.store(ended, Ordering::Relaxed);
+        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn ask_again(&self) -> ControlFlow<()> {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.map_or(ControlFlow::Continue(()), |last| self.tell(last))
+    }
+}
+
+impl Throttle {
+    /// A limit of `bytes_per_second` from now on. The observer is also called in pauses: for that
+    /// the work must use the returned observer in place of the given one.
+    pub fn new(bytes_per_second: u64, observer: Option<Observer>) -> (Self, Option<Observer>) {
+        let bytes_per_second = bytes_per_second.max(1) as f64;
+        let observed = observer.map(|observer| {
+            Arc::new(LastProgress {
+                observer,
+                last: Mutex::default(),
+                ended: AtomicBool::new(false),
+            })
+        });
+        let spent = Arc::default();
+        let throttle =
+            Throttle { since: Instant::now(), bytes_per_second, spent, observed: observed.clone() };
+        let observer = observed.map(|last| Observer::new(move |progress| last.tell(progress)));
+        (throttle, observer)
+    }
+
+    /// Counts `bytes` bytes, and waits until the rate allows them or the observer ends the work;
+    /// the next tick then returns [`Interrupted`].
+    pub fn spend(&self, bytes: u64) {
+        let spent = self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second);
+        // The system makes short pauses longer than they should be.
+        while let Some(pause) = due.checked_sub(self.since.elapsed())
+            && pause > PAUSE_MIN
+            && self.observed.as_ref().is_none_or(|last| last.ask_again().is_continue())
+        {
+            std::thread::sleep(pause.min(PAUSE_MAX));
+        }
+    }
+}

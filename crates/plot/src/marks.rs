@@ -1,0 +1,170 @@
+//! The marks of a chart: bars, lines, dots and labels, at places from 0 to 1.
+
+use std::fmt::Write;
+
+use crate::Size;
+use crate::axis::Column;
+
+/// The height of a line of labels.
+const LINE_HEIGHT: f64 = 15.0;
+
+/// Marks in the order in which they are drawn. `class` is that of the style sheet of the crate.
+#[derive(Clone, Debug)]
+pub struct Marks {
+    size: Size,
+    elements: String,
+}
+
+/// The name of a point.
+#[derive(Clone, Copy, Debug)]
+pub struct Label<'a> {
+    /// The point.
+    pub at: (f64, f64),
+    /// The name.
+    pub text: &'a str,
+    /// The class of the text.
+    pub class: &'a str,
+}
+
+impl Marks {
+    /// No marks, for a chart of this size.
+    pub fn new(size: Size) -> Self {
+        Marks { size, elements: String::new() }
+    }
+
+    /// The size of the chart.
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The marks as SVG elements.
+    pub(crate) fn elements(&self) -> &str {
+        &self.elements
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        self.elements.write_fmt(element).expect("a string takes every write");
+    }
+
+    /// A bar in a column, from one height to another. `text` is shown to the pointer.
+    pub fn bar(&mut self, column: Column, heights: (f64, f64), class: &str, text: &str) {
+        let full = self.size.x(1.0) - self.size.x(0.0);
+        let width = (full / column.count.max(1) as f64 * 0.76).min(full / 6.0);
+        let top = self.size.y(heights.0.max(heights.1));
+        // At least one unit, so that the least bar is visible.
+        let height = (self.size.y(heights.0.min(heights.1)) - top).max(1.0);
+        let x = self.size.x(column.middle()) - width / 2.0;
+        self.add(format_args!(
+            "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">\
+             <title>{}</title></rect>\n",
+            number(x),
+            number(top),
+            number(width),
+            number(height),
+            escaped(text)
+        ));
+    }
+
+    /// A line through points.
+    pub fn line(&mut self, points: &[(f64, f64)], class: &str) {
+        let mut path = String::new();
+        for (at, point) in points.iter().enumerate() {
+            let step = if at == 0 { 'M' } else { 'L' };
+            let (x, y) = (number(self.size.x(point.0)), number(self.size.y(point.1)));
+            path += &format!("{step}{x} {y}");
+        }
+        self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>\n"));
+    }
+
+    /// A short level line in a column.
+    pub fn level(&mut self, column: Column, height: f64, class: &str) {
+        let half = (0.46 / column.count.max(1) as f64).min(0.1);
+        let middle = column.middle();
+        self.line(&[(middle - half, height), (middle + half, height)], class);
+    }
+
+    /// A dot. `text` is shown to the pointer.
+    pub fn dot(&mut self, at: (f64, f64), radius: f64, class: &str, text: &str) {
+        let (x, y) = (number(self.size.x(at.0)), number(self.size.y(at.1)));
+        self.add(format_args!(
+            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\">\
+             <title>{}</title></circle>\n",
+            escaped(text)
+        ));
+    }
+
+    /// Names of points, the most important first. A name stands to the right of its point, or to
+    /// the left where the chart ends. It is raised over the names before it that are in its way,
+    /// by three lines at most; beyond that it is left out.
+    pub fn labels(&mut self, labels: &[Label<'_>]) {
+        let mut placed: Vec<(f64, f64, f64)> = Vec::new();
+        for label in labels {
+            let width = label.text.chars().count() as f64 * self.size.letter;
+            let (class, from, left) = self.side_of(label.at.0, width);
+            let lowest = self.size.y(label.at.1) + if label.at.1 > 0.9 { 16.0 } else { -9.0 };
+            let is_free = |y: f64| {
+                placed.iter().all(|&(other, other_width, other_y)| {
+                    (y - other_y).abs() >= LINE_HEIGHT
+                        || left >= other + other_width
+                        || other >= left + width
+                })
+            };
+            let steps = (0..=12).map(|step| lowest - f64::from(step) * LINE_HEIGHT / 4.0);
+            let inside = steps.filter(|&y| y > LINE_HEIGHT);
+            let Some(y) = inside.into_iter().find(|&y| is_free(y)) else { continue };
+            placed.push((left, width, y));
+            let (x, y) = (number(from), number(y));
+            self.add(format_args!(
+                "<text class=\"{} {class}\" x=\"{x}\" y=\"{y}\">{}</text>\n",
+                label.class,
+                escaped(label.text)
+            ));
+        }
+    }
+
+    /// The class and the anchor of a text beside a point, and where the text begins.
+    fn side_of(&self, at: f64, width: f64) -> (&'static str, f64, f64) {
+        let point = self.size.x(at);
+        if point + 9.0 + width <= self.size.width {
+            ("start", point + 9.0, point + 9.0)
+        } else if point - 9.0 - width >= self.size.left {
+            ("end", point - 9.0, point - 9.0 - width)
+        } else {
+            ("end", self.size.width - 4.0, self.size.width - 4.0 - width)
+        }
+    }
+}
+
+/// A coordinate with as many digits as can be seen.
+pub(crate) fn number(coordinate: f64) -> String {
+    format!("{coordinate:.2}")
+}
+
+/// Text for an element or an attribute of XML.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_overlap_are_raised_and_then_left_out() {
+        let mut marks = Marks::new(Size::SHEET);
+        let names: Vec<String> = (0..9).map(|i| format!("name {i}")).collect();
+        let labels: Vec<Label<'_>> =
+            names.iter().map(|text| Label { at: (0.5, 0.5), text, class: "label" }).collect();
+        marks.labels(&labels);
+        let heights: Vec<&str> = marks.elements().split(" y=\"").skip(1).collect();
+        assert_eq!(heights.len(), 4, "{}", marks.elements());
+        assert!(marks.elements().contains("name 0") && !marks.elements().contains("name 8"));
+    }
+
+    #[test]
+    fn names_at_the_right_end_stand_to_the_left() {
+        let mut marks = Marks::new(Size::CARD);
+        marks.labels(&[Label { at: (1.0, 0.5), text: "a long name", class: "label" }]);
+        assert!(marks.elements().contains("label end"), "{}", marks.elements());
+    }
+}

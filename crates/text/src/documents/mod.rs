@@ -1,0 +1,107 @@
+//! Documents in files: read one after the other, made to fingerprints on all cores.
+//!
+//! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) walk the inputs, `reading`
+//! cuts them into raw documents on one thread, `task` decodes and hashes these on the others, and
+//! the caller takes the results in order. The formats are in `records` (many documents in a file),
+//! `whole_file` (a file is a document), `json` and `parquet`. The reader does as little as it can:
+//! it finds where a document ends and leaves the rest to the workers.
+
+mod decode;
+mod inputs;
+mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod pipeline;
+mod reading;
+mod records;
+mod task;
+mod whole_file;
+
+use fpstore_base::watch::Observer;
+
+pub use decode::TextEncoding;
+pub use inputs::DocumentFormat;
+pub use pipeline::{
+    Admission, DocumentSummary, HashedDocument, count_document_frequencies, hash_documents,
+};
+
+/// Options for reading documents.
+///
+/// By default the name of each file decides its format, the id is in the field `id`, the text in
+/// the field `text`, texts are UTF-8, the first bad record is an error, and all cores work.
+#[derive(Clone, Debug)]
+pub struct DocumentOptions {
+    format: Option<DocumentFormat>,
+    id_field: String,
+    text_field: String,
+    encoding: TextEncoding,
+    skip_bad: bool,
+    threads: usize,
+    observer: Option<Observer>,
+}
+
+impl Default for DocumentOptions {
+    fn default() -> Self {
+        DocumentOptions {
+            format: None,
+            id_field: "id".into(),
+            text_field: "text".into(),
+            encoding: TextEncoding::UTF_8,
+            skip_bad: false,
+            threads: 0,
+            observer: None,
+        }
+    }
+}
+
+impl DocumentOptions {
+    /// Sets the format of all files.
+    #[must_use]
+    pub fn format(mut self, format: DocumentFormat) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Sets the name of the field or column of the id.
+    #[must_use]
+    pub fn id_field(mut self, name: impl Into<String>) -> Self {
+        self.id_field = name.into();
+        self
+    }
+
+    /// Sets the name of the field or column of the text.
+    #[must_use]
+    pub fn text_field(mut self, name: impl Into<String>) -> Self {
+        self.text_field = name.into();
+        self
+    }
+
+    /// Sets the encoding of texts.
+    #[must_use]
+    pub fn encoding(mut self, encoding: TextEncoding) -> Self {
+        self.encoding = encoding;
+        self
+    }
+
+    /// Sets whether bad records are counted and skipped; otherwise the first one is an error.
+    #[must_use]
+    pub fn skip_bad(mut self, skip_bad: bool) -> Self {
+        self.skip_bad = skip_bad;
+        self
+    }
+
+    /// Sets the number of worker threads; 0 is one for each core. The result does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets the observer, which receives the number of bytes read from the inputs
+    /// ([`Phase::Documents`](crate::Phase::Documents)) and may end the work.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
+        self
+    }
+}

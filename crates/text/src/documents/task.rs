@@ -1,0 +1,157 @@
+//! The work on raw documents: decoding them, and hashing or counting their features.
+
+use std::path::Path;
+
+use super::reading::{Body, DocumentPlace, RawDocument};
+use super::{DocumentOptions, decode, json, whole_file};
+use crate::error::{Error, Result};
+use crate::features::hash::FeatureHash;
+use crate::hasher::SimHasher;
+use crate::votes::weight::Weight;
+use fpstore_base::{Fingerprint, Id, InputPlace};
+
+/// The part of a worker that depends on the result that is wanted.
+pub(super) trait Task {
+    type Output: Send + 'static;
+
+    fn feed(&mut self, part: &str);
+    /// Ends the text that was fed.
+    fn finish(&mut self) -> Self::Output;
+    /// Drops the text that was fed.
+    fn reset(&mut self);
+    fn features(&mut self, features: &json::Features<'_>) -> Self::Output;
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        self.feed(text);
+        self.finish()
+    }
+}
+
+/// Makes the fingerprint.
+pub(super) struct HashTask(pub(super) SimHasher);
+
+impl Task for HashTask {
+    type Output = Option<Fingerprint>;
+
+    fn feed(&mut self, part: &str) {
+        self.0.feed(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        self.0.finish()
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn features(&mut self, features: &json::Features<'_>) -> Self::Output {
+        let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));
+        self.0.fingerprint_of_features(features)
+    }
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        self.0.fingerprint(text)
+    }
+}
+
+/// Makes the hashes of the distinct features.
+pub(super) struct CountTask {
+    pub(super) hasher: SimHasher,
+    pub(super) hash: FeatureHash,
+}
+
+impl Task for CountTask {
+    type Output = Vec<u64>;
+
+    fn feed(&mut self, part: &str) {
+        self.hasher.feed(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        self.hasher.finish_distinct()
+    }
+
+    fn reset(&mut self) {
+        self.hasher.reset();
+    }
+
+    fn features(&mut self, features: &json::Features<'_>) -> Self::Output {
+        let mut hashes: Vec<u64> = features
+            .iter()
+            .filter(|(_, weight)| *weight > Weight::ZERO)
+            .map(|(name, _)| self.hash.of(name.as_bytes()))
+            .collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+    }
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        self.hasher.distinct_features(text)
+    }
+}
+
+/// The result for one document, or the reason why there is none.
+pub(super) struct Finished<T> {
+    pub(super) place: DocumentPlace,
+    pub(super) outcome: Result<(Id, T), Failure>,
+}
+
+/// The reason why a document has no result.
+pub(super) enum Failure {
+    /// The record is bad.
+    Bad(String),
+    /// Its file cannot be read.
+    Unreadable(Error),
+}
+
+pub(super) fn run<T: Task>(
+    document: RawDocument,
+    options: &DocumentOptions,
+    task: &mut T,
+) -> Finished<T::Output> {
+    let RawDocument { mut place, body } = document;
+    let outcome = match body {
+        Body::JsonText(line) => json::text_of(&line, &options.id_field, &options.text_field)
+            .map(|(id, text)| (id, task.whole(&text)))
+            .map_err(Failure::Bad),
+        Body::JsonFeatures(line) => json::features_of(&line, &options.id_field)
+            .map(|(id, features)| (id, task.features(&features)))
+            .map_err(Failure::Bad),
+        Body::Line(id, line) => decode::utf8_line(&line)
+            .map(|text| (Id::Text(id.into()), task.whole(text)))
+            .map_err(Failure::Bad),
+        Body::Row(id, text) => Ok((Id::Text(id.into()), task.whole(&text))),
+        Body::PlainFile(id, path) => {
+            let read = plain_file(&path, options, task, &mut place);
+            read.map(|output| (Id::Text(id.into()), output))
+        }
+        Body::HtmlFile(id, path) => whole_file::bytes(&path)
+            .map_err(Failure::Unreadable)
+            .and_then(|page| whole_file::main_text(&page, options.encoding).map_err(Failure::Bad))
+            .map(|text| (Id::Text(id.into()), task.whole(&text))),
+        Body::Bad(reason) => Err(Failure::Bad(reason)),
+    };
+    Finished { place, outcome }
+}
+
+fn plain_file<T: Task>(
+    path: &Path,
+    options: &DocumentOptions,
+    task: &mut T,
+    place: &mut DocumentPlace,
+) -> Result<T::Output, Failure> {
+    match whole_file::read_plain(path, options.encoding, &mut |part| task.feed(part)) {
+        Ok(Ok(())) => Ok(task.finish()),
+        Ok(Err(fault)) => {
+            task.reset();
+            place.at = Some(InputPlace::Byte(fault.offset));
+            Err(Failure::Bad(fault.to_string()))
+        }
+        Err(error) => {
+            task.reset();
+            Err(Failure::Unreadable(error))
+        }
+    }
+}

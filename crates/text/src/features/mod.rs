@@ -1,0 +1,179 @@
+//! The features of one text: hashed, counted, and voting where their weights are equal.
+//!
+//! `tokens` makes the features, [`SimHasher`](crate::SimHasher) takes the result. Hashes are
+//! collected in a batch first, because the processor predicts nothing about them: a branch on each
+//! would cost a misprediction and throw away the work of the tokenizer behind it.
+
+mod cache;
+pub(crate) mod counts;
+pub(crate) mod hash;
+mod siphash;
+mod siphash_lanes;
+
+use crate::features::cache::HashCache;
+use crate::features::counts::{FeatureCounts, SeenHashes};
+use crate::features::hash::FeatureHash;
+use crate::features::siphash::SipHash13;
+use crate::features::siphash_lanes::ShortMessages;
+use crate::recipe::{Factor, TextRecipe};
+use crate::tokens::windows::FeatureSink;
+use crate::votes::bit_counts::BitCounts;
+use crate::votes::weight::{CountWeight, Weight};
+use crate::votes::{TieRule, Votes};
+use fpstore_base::Fingerprint;
+
+/// The features of one text, as hashes.
+#[derive(Clone, Debug)]
+pub(crate) struct Features {
+    hash: FeatureHash,
+    pub(crate) counts: FeatureCounts,
+    seen: SeenHashes,
+    hashing: Hashing,
+    pub(crate) mode: Mode,
+    /// Hashes that are not yet counted.
+    pending: Vec<u64>,
+    votes: Votes,
+    group: BitCounts,
+    pub(crate) any: bool,
+}
+
+/// The fastest implementation of a feature hash.
+#[derive(Clone, Debug)]
+enum Hashing {
+    /// Short features are hashed many at a time.
+    SipHash13(SipHash13, ShortMessages),
+    /// For slow hashes.
+    Cached(HashCache),
+    /// One by one.
+    Plain,
+}
+
+/// The time at which features vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Each time they occur.
+    Always,
+    /// The first time they occur.
+    First,
+    /// When all are counted, because their weights differ.
+    Last,
+}
+
+impl Mode {
+    pub(crate) fn of(recipe: &TextRecipe) -> Self {
+        match recipe.count {
+            _ if recipe.factor != Factor::None || recipe.top.is_some() => Mode::Last,
+            CountWeight::Count => Mode::Always,
+            CountWeight::Once => Mode::First,
+            CountWeight::Log => Mode::Last,
+        }
+    }
+}
+
+impl Features {
+    /// The features of texts by `recipe`.
+    pub(crate) fn new(recipe: &TextRecipe) -> Self {
+        Features {
+            hash: recipe.hash,
+            counts: FeatureCounts::default(),
+            seen: SeenHashes::default(),
+            hashing: match recipe.hash {
+                FeatureHash::SipHash13(key) => {
+                    Hashing::SipHash13(SipHash13::new(key.0), ShortMessages::new())
+                }
+                FeatureHash::Md5Low64 => Hashing::Cached(HashCache::new()),
+                _ => Hashing::Plain,
+            },
+            mode: Mode::of(recipe),
+            pending: Vec::with_capacity(PENDING_MAX),
+            votes: Votes::default(),
+            group: BitCounts::default(),
+            any: false,
+        }
+    }
+
+    /// Counts the pending hashes.
+    #[inline(never)]
+    pub(crate) fn flush(&mut self) {
+        if let Hashing::SipHash13(siphash, short) = &mut self.hashing {
+            short.hash_all(siphash, &mut self.pending);
+        }
+        match self.mode {
+            Mode::Always => self.pending.iter().for_each(|&hash| self.group.add(hash)),
+            Mode::First => {
+                let new_count = self.seen.keep_new(&mut self.pending);
+                self.pending[..new_count].iter().for_each(|&hash| self.group.add(hash));
+            }
+            Mode::Last => self.pending.iter().for_each(|&hash| self.counts.add(hash)),
+        }
+        self.any |= !self.pending.is_empty();
+        self.pending.clear();
+        if self.group.is_full() {
+            self.empty_group();
+        }
+    }
+
+    /// The hash of a feature.
+    #[inline]
+    pub(crate) fn hash_of(&mut self, feature: &str) -> u64 {
+        match &mut self.hashing {
+            Hashing::SipHash13(siphash, _) => siphash.hash(feature.as_bytes()),
+            Hashing::Cached(cache) => cache.hash(feature.as_bytes(), feature.len(), &self.hash),
+            Hashing::Plain => self.hash.of(feature.as_bytes()),
+        }
+    }
+
+    /// The result of features that voted as they came; forgets them.
+    pub(crate) fn decide(&mut self, ties: TieRule) -> Option<Fingerprint> {
+        self.empty_group();
+        self.seen.clear();
+        let decided = self.votes.decide(ties);
+        self.votes.clear();
+        decided
+    }
+
+    #[cold]
+    fn empty_group(&mut self) {
+        let (counts, features) = self.group.take();
+        self.votes.add_counts(&counts, features, Weight::ONE);
+    }
+
+    /// Forgets all features.
+    pub(crate) fn clear(&mut self) {
+        if let Hashing::SipHash13(_, short) = &mut self.hashing {
+            short.clear();
+        }
+        self.pending.clear();
+        self.counts.clear();
+        self.seen.clear();
+        self.votes.clear();
+        self.group.take();
+        self.any = false;
+    }
+}
+
+impl FeatureSink for Features {
+    #[inline(always)]
+    fn take(&mut self, text: &[u8], len: usize) {
+        let hash = match &mut self.hashing {
+            Hashing::SipHash13(siphash, short) => match text.first_chunk() {
+                Some(block) if len < 16 => {
+                    if short.push(*block, len) {
+                        self.flush();
+                    }
+                    return;
+                }
+                _ => siphash.hash(&text[..len]),
+            },
+            Hashing::Cached(cache) => cache.hash(text, len, &self.hash),
+            Hashing::Plain => self.hash.of(&text[..len]),
+        };
+        self.pending.push(hash);
+        if self.pending.len() == PENDING_MAX {
+            self.flush();
+        }
+    }
+}
+
+/// Pending hashes are counted when there are this many.
+const PENDING_MAX: usize = 512;

@@ -1,0 +1,245 @@
+//! From a text to its fingerprint: the face of tokens, features and votes.
+//!
+//! Callers keep one [`SimHasher`] for each thread. It owns the buffers of all steps, so a text
+//! needs no new memory once they have grown. It reads no files.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::features::{Features, Mode};
+use crate::recipe::{Factor, TextRecipe};
+use crate::resources::Tables;
+use crate::resources::TextResources;
+use crate::tokens::Tokens;
+use crate::tokens::runs::each_piece;
+use crate::tokens::windows::FeatureSink;
+use crate::votes::accumulator::Accumulator;
+use crate::votes::weight::Weight;
+use fpstore_base::Fingerprint;
+
+/// Makes fingerprints of texts by a recipe.
+///
+/// It keeps its memory from one text to the next, so one for each thread is best; clones share the
+/// tables. The same recipe and text give the same fingerprint on every machine.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_text::{SimHasher, TextRecipe};
+///
+/// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+/// let text = "The quick brown fox jumps over the lazy dog today, and the dog does not move at all";
+/// let a = hasher.fingerprint(text).unwrap();
+/// let b = hasher.fingerprint(&text.replace("lazy", "LAZY,")).unwrap();
+/// assert_eq!(a, b);
+/// let c = hasher.fingerprint(&text.replace("jumps", "jumped")).unwrap();
+/// assert!(a.distance(c) < 20);
+/// // A text without words has no fingerprint.
+/// assert_eq!(hasher.fingerprint(" -- "), None);
+/// # Ok::<(), fpstore_text::Error>(())
+/// ```
+///
+/// # Source
+///
+/// Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002.
+#[derive(Clone, Debug)]
+pub struct SimHasher {
+    recipe: Arc<TextRecipe>,
+    tables: Arc<Tables>,
+    tokens: Tokens,
+    /// The end of the text that was fed, from its last white space on: its last word may go on in
+    /// the next part.
+    pending: String,
+    features: Features,
+    accumulator: Accumulator,
+}
+
+impl SimHasher {
+    /// A hasher for a recipe that needs no lists and no tables.
+    ///
+    /// # Errors
+    ///
+    /// As [`SimHasher::with_resources`].
+    pub fn new(recipe: &TextRecipe) -> Result<Self> {
+        SimHasher::with_resources(recipe, TextResources::default())
+    }
+
+    /// A hasher with the lists and tables that the recipe names.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::WrongResource`](crate::Error::WrongResource) if one is missing or is not the one
+    ///   that the recipe names.
+    /// * [`Error::WrongFeatures`](crate::Error::WrongFeatures) if a table was counted on features
+    ///   of another recipe.
+    pub fn with_resources(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
+        Ok(SimHasher {
+            tables: Arc::new(Tables::new(recipe, resources)?),
+            tokens: Tokens::new(recipe),
+            pending: String::new(),
+            features: Features::new(recipe),
+            accumulator: Accumulator::new(),
+            recipe: Arc::new(recipe.clone()),
+        })
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &TextRecipe {
+        &self.recipe
+    }
+
+    /// The fingerprint of a text, or `None` if it has no features.
+    ///
+    /// The time is linear in the text. The memory is that of its distinct features.
+    pub fn fingerprint(&mut self, text: &str) -> Option<Fingerprint> {
+        self.feed_whole(text);
+        self.decide()
+    }
+
+    /// Takes the next part of a text that is too long to be held whole; [`SimHasher::finish`] ends
+    /// the text.
+    ///
+    /// The parts may be cut anywhere; the result is the fingerprint of the whole text. The end of a
+    /// part, from its last white space on, is held until the next part.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore_text::{SimHasher, TextRecipe};
+    ///
+    /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+    /// let whole = hasher.fingerprint("one two three");
+    /// hasher.feed("one tw");
+    /// hasher.feed("o three");
+    /// assert_eq!(hasher.finish(), whole);
+    /// # Ok::<(), fpstore_text::Error>(())
+    /// ```
+    pub fn feed(&mut self, part: &str) {
+        let Some(cut) = part.bytes().rposition(|b| b.is_ascii_whitespace()) else {
+            return self.pending.push_str(part);
+        };
+        let (head, tail) = part.split_at(cut);
+        if self.pending.is_empty() {
+            self.feed_pieces(head);
+        } else {
+            self.pending.push_str(head);
+            let pending = std::mem::take(&mut self.pending);
+            self.feed_pieces(&pending);
+            self.pending = pending;
+            self.pending.clear();
+        }
+        self.pending.push_str(tail);
+    }
+
+    /// Ends the text that was fed, and returns its fingerprint, or `None` if it has no features.
+    pub fn finish(&mut self) -> Option<Fingerprint> {
+        let pending = std::mem::take(&mut self.pending);
+        self.feed_whole(&pending);
+        self.decide()
+    }
+
+    /// Forgets the text that was fed.
+    pub fn reset(&mut self) {
+        self.pending.clear();
+        self.tokens.clear();
+        self.features.clear();
+    }
+
+    /// The fingerprint of features that were made elsewhere, with their weights. Of the recipe, the
+    /// hash, the tie rule and the number of heaviest features apply. A feature that comes twice
+    /// counts with both weights.
+    pub fn fingerprint_of_features<'a>(
+        &mut self,
+        features: impl IntoIterator<Item = (&'a str, Weight)>,
+    ) -> Option<Fingerprint> {
+        let SimHasher { recipe, accumulator, features: hasher, .. } = self;
+        let hashed = features.into_iter().map(|(text, weight)| (weight, hasher.hash_of(text)));
+        let hashed = hashed.filter(|(weight, _)| *weight > Weight::ZERO);
+        accumulator.vote_heaviest(hashed, recipe.top, recipe.ties)
+    }
+
+    /// Gives the tokens of a text to `take`, as the recipe cuts it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore_text::{SimHasher, TextRecipe, Tokenizer};
+    ///
+    /// let mut tokens = Vec::new();
+    /// let recipe = TextRecipe { tokenizer: Tokenizer::Words, ..TextRecipe::default() };
+    /// let mut hasher = SimHasher::new(&recipe)?;
+    /// hasher.each_token("Don't panic!", |token| tokens.push(token.to_string()));
+    /// assert_eq!(tokens, ["don't", "panic"]);
+    /// # Ok::<(), fpstore_text::Error>(())
+    /// ```
+    pub fn each_token(&mut self, text: &str, mut take: impl FnMut(&str)) {
+        let SimHasher { tokens, tables, .. } = self;
+        let stop_words = tables.stop_words.as_ref();
+        each_piece(text, &mut |piece| tokens.each(piece, stop_words, &mut take));
+    }
+
+    /// The hashes of the distinct features of a text, in no particular order.
+    pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
+        let mode = std::mem::replace(&mut self.features.mode, Mode::Last);
+        self.feed_whole(text);
+        let hashes = self.take_distinct();
+        self.features.mode = mode;
+        hashes
+    }
+
+    /// A hasher of the same recipe for [`SimHasher::finish_distinct`] alone.
+    #[cfg(feature = "documents")]
+    pub(crate) fn counting(&self) -> Self {
+        let mut counting = self.clone();
+        counting.features.mode = Mode::Last;
+        counting
+    }
+
+    /// Ends the text that was fed, and returns the hashes of its distinct features.
+    #[cfg(feature = "documents")]
+    pub(crate) fn finish_distinct(&mut self) -> Vec<u64> {
+        let pending = std::mem::take(&mut self.pending);
+        self.feed_whole(&pending);
+        self.take_distinct()
+    }
+
+    fn take_distinct(&mut self) -> Vec<u64> {
+        let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
+        self.reset();
+        hashes
+    }
+
+    fn feed_whole(&mut self, text: &str) {
+        self.feed_pieces(text);
+        self.tokens.finish(&mut self.features);
+        self.features.flush();
+    }
+
+    /// Makes the features of a text that is whole or cut before white space.
+    fn feed_pieces(&mut self, text: &str) {
+        let SimHasher { tokens, features, tables, .. } = self;
+        let stop_words = tables.stop_words.as_ref();
+        each_piece(text, &mut |piece| tokens.feed(piece, stop_words, features));
+    }
+
+    /// Lets the features vote, and forgets them.
+    fn decide(&mut self) -> Option<Fingerprint> {
+        let SimHasher { recipe, tables, features, accumulator, .. } = self;
+        if !std::mem::take(&mut features.any) && recipe.empty_feature {
+            features.take(&[], 0);
+            features.flush();
+            features.any = false;
+        }
+        let counts = &features.counts;
+        let decided = if features.mode != Mode::Last {
+            features.decide(recipe.ties)
+        } else if recipe.factor == Factor::None && recipe.top.is_none() {
+            accumulator.vote_by_count(counts, recipe.count, recipe.ties)
+        } else {
+            let weigh = |(hash, count)| (tables.weigh(recipe.count.of(count), hash), hash);
+            accumulator.vote_heaviest(counts.iter().map(weigh), recipe.top, recipe.ties)
+        };
+        features.counts.clear();
+        decided
+    }
+}

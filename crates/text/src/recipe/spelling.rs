@@ -1,0 +1,291 @@
+//! The canonical text of a recipe, read and written: lines of `name=value` in fixed order.
+//!
+//! A line that has no meaning for the recipe is left out. Reading takes each line by its name and
+//! writes the result again; a difference is an error, so an unknown line is never ignored.
+
+use std::fmt::Write;
+
+use super::{Factor, ResourceId, TextRecipe, Tokenizer, VERSION, invalid, unknown};
+use crate::error::{Error, Result};
+use crate::features::hash::{FeatureHash, HashKey};
+use crate::tokens::dictionary::{DICTIONARY, DictionaryMethod};
+use crate::votes::TieRule;
+use crate::votes::weight::CountWeight;
+use fpstore_base::Recipe;
+
+/// Tokenizers and their names in recipes.
+pub(super) const TOKENIZERS: &[(Tokenizer, &str)] = &[
+    (Tokenizer::Words, "words"),
+    (Tokenizer::Letters, "letters"),
+    (Tokenizer::Characters, "characters"),
+    (Tokenizer::PythonCharacters, "python-characters"),
+    (Tokenizer::Dictionary(DictionaryMethod::Jieba), "jieba"),
+    (Tokenizer::Dictionary(DictionaryMethod::ForwardMaximum), "forward"),
+    (Tokenizer::Dictionary(DictionaryMethod::BackwardMaximum), "backward"),
+    (Tokenizer::Dictionary(DictionaryMethod::FewestWords), "fewest"),
+    (Tokenizer::Given, "given"),
+];
+
+pub(super) const COUNTS: &[(CountWeight, &str)] =
+    &[(CountWeight::Once, "once"), (CountWeight::Log, "log"), (CountWeight::Count, "count")];
+
+const TIES: &[(TieRule, &str)] = &[(TieRule::Zero, "zero"), (TieRule::One, "one")];
+
+fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
+    names.iter().find(|(named, _)| *named == value).map_or("?", |(_, name)| name)
+}
+
+pub(super) fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
+    names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+}
+
+pub(super) fn names_of<T>(names: &[(T, &str)]) -> String {
+    let names: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
+    names.join(", ")
+}
+
+fn bad_line<T>(line: &str, value: &str, names: &[(T, &str)]) -> Error {
+    invalid(format!("{line}={value}, expected {}", names_of(names)))
+}
+
+/// The lines of a recipe, by name.
+pub(super) struct Lines<'a> {
+    lines: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Result<Self> {
+        let split = |line: &'a str| line.split_once('=');
+        let lines: Option<Vec<(&str, &str)>> = text.lines().map(split).collect();
+        match lines {
+            Some(lines) if lines.first() == Some(&("fpstore-text", "1")) => Ok(Lines { lines }),
+            Some(_) => {
+                let first = text.lines().next().unwrap_or_default();
+                Err(invalid(format!(
+                    "its first line is '{first}', expected 'fpstore-text={VERSION}'"
+                )))
+            }
+            None => {
+                let line = text.lines().find(|line| split(line).is_none()).unwrap_or_default();
+                Err(invalid(format!("its line '{line}' is not of the form name=value")))
+            }
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.lines.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    fn named<T: Copy>(&self, name: &str, names: &[(T, &'static str)], missing: T) -> Result<T> {
+        match self.get(name) {
+            None => Ok(missing),
+            Some(value) => by_name(names, value).ok_or_else(|| bad_line(name, value, names)),
+        }
+    }
+
+    fn number(&self, name: &str, missing: u32) -> Result<u32> {
+        match self.get(name) {
+            None => Ok(missing),
+            Some(value) => value
+                .parse()
+                .ok()
+                .filter(|number| (1..=LENGTH_MAX).contains(number))
+                .ok_or_else(|| invalid(format!("{name}={value}, expected 1 to {LENGTH_MAX}"))),
+        }
+    }
+
+    fn resource_id(&self, name: &str, value: &str) -> Result<ResourceId> {
+        let id = value.split_once(' ').and_then(|(crc, count)| {
+            let crc = u32::from_str_radix(crc, 16).ok()?;
+            Some(ResourceId { crc, entry_count: count.parse().ok()? })
+        });
+        id.ok_or_else(|| invalid(format!("{name}={value}, expected a checksum and a count")))
+    }
+
+    /// The recipe that the lines spell. The caller writes it again to find unknown lines.
+    pub(super) fn read(&self) -> Result<TextRecipe> {
+        const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
+        const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
+        let default = TextRecipe::default();
+        let factor = self.get("factor").unwrap_or("none");
+        let hash = self.get("hash").unwrap_or_default();
+        Ok(TextRecipe {
+            nfkc: self.named("nfkc", YES_NO, true)?,
+            lower: self.named("lower", YES_NO, true)?,
+            tokenizer: match self.get("segment") {
+                Some(name) => by_name(TOKENIZERS, name)
+                    .ok_or_else(|| bad_line("segment", name, TOKENIZERS))?,
+                None => return Err(invalid("it has no line 'segment'")),
+            },
+            shingle: self.number("shingle", default.shingle)?,
+            ngram: self.number("ngram", default.ngram)?,
+            stop_words: match self.get("stop") {
+                None | Some("none") => None,
+                Some(value) => Some(self.resource_id("stop", value)?),
+            },
+            count: self.named("count", COUNTS, default.count)?,
+            factor: match factor.split_once(' ') {
+                Some(("idf", id)) => Factor::Idf(self.resource_id("factor", id)?),
+                Some(("given", id)) => Factor::Given(self.resource_id("factor", id)?),
+                None if factor == "none" => Factor::None,
+                _ => return Err(invalid(format!("factor={factor}, expected none, idf, given"))),
+            },
+            top: match self.get("top") {
+                None | Some("all") => None,
+                Some(count) => {
+                    let top = count.parse().ok().filter(|&count| count > 0);
+                    Some(top.ok_or_else(|| invalid(format!("top={count}, expected a count")))?)
+                }
+            },
+            hash: FeatureHash::spelled(hash)
+                .map_err(|fault| invalid(format!("hash={hash}: {fault}")))?,
+            ties: self.named("tie", TIES, default.ties)?,
+            empty_feature: self.named("empty", EMPTY, false)?,
+        })
+    }
+}
+
+impl TextRecipe {
+    /// The canonical text: lines of `name=value` in fixed order, without lines that have no meaning
+    /// for this recipe.
+    pub fn to_recipe(&self) -> Recipe {
+        let mut text = format!("fpstore-text={VERSION}\n");
+        self.write_features(&mut text);
+        if self.tokenizer != Tokenizer::Given {
+            let count = name_of(COUNTS, self.count);
+            let _ = writeln!(text, "count={count}");
+            let _ = match self.factor {
+                Factor::None => writeln!(text, "factor=none"),
+                Factor::Idf(id) => writeln!(text, "factor=idf {id}"),
+                Factor::Given(id) => writeln!(text, "factor=given {id}"),
+            };
+        }
+        let _ = match self.top {
+            None => writeln!(text, "top=all"),
+            Some(count) => writeln!(text, "top={count}"),
+        };
+        let ties = name_of(TIES, self.ties);
+        let empty = if self.empty_feature { "feature" } else { "nothing" };
+        let _ = write!(text, "tie={ties}\nempty={empty}");
+        Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
+    }
+
+    /// The lines that decide the features and their hashes. A table of document frequencies is
+    /// valid for one value of this text.
+    pub(crate) fn feature_text(&self) -> String {
+        let mut text = String::new();
+        self.write_features(&mut text);
+        text
+    }
+
+    fn write_features(&self, text: &mut String) {
+        let tokenizer = self.tokenizer;
+        if tokenizer != Tokenizer::Given {
+            let yes_no = |yes| if yes { "yes" } else { "no" };
+            if let Some(versions) = self.unicode_versions() {
+                let _ = writeln!(text, "unicode={versions}");
+            }
+            let _ = writeln!(text, "nfkc={}\nlower={}", yes_no(self.nfkc), yes_no(self.lower));
+        }
+        let _ = writeln!(text, "segment={}", name_of(TOKENIZERS, tokenizer));
+        if let Tokenizer::Dictionary(_) = tokenizer {
+            let _ = writeln!(text, "dictionary={DICTIONARY}");
+        }
+        if tokenizer.has_words() {
+            let _ = writeln!(text, "shingle={}", self.shingle);
+        }
+        if tokenizer.has_characters() {
+            let _ = writeln!(text, "ngram={}", self.ngram);
+        }
+        if tokenizer != Tokenizer::Given {
+            let _ = match self.stop_words {
+                None => writeln!(text, "stop=none"),
+                Some(id) => writeln!(text, "stop={id}"),
+            };
+        }
+        let _ = match self.hash {
+            FeatureHash::SipHash13(key) => writeln!(text, "hash=siphash-1-3 {}", spell_key(key)),
+            FeatureHash::SipHash24(key) => writeln!(text, "hash=siphash-2-4 {}", spell_key(key)),
+            FeatureHash::Md5Low64 => writeln!(text, "hash=md5-low-64"),
+            FeatureHash::Fnv1 => writeln!(text, "hash=fnv-1"),
+        };
+    }
+
+    /// The versions of the Unicode tables that the recipe depends on.
+    fn unicode_versions(&self) -> Option<String> {
+        let mut versions = Vec::new();
+        match self.tokenizer {
+            Tokenizer::Words | Tokenizer::Dictionary(_) => {
+                let (major, minor, _) = unicode_segmentation::UNICODE_VERSION;
+                versions.push(format!("words {major}.{minor}"));
+            }
+            Tokenizer::Letters | Tokenizer::Characters | Tokenizer::PythonCharacters => {
+                let (major, minor, _) = unicode_properties::UNICODE_VERSION;
+                versions.push(format!("categories {major}.{minor}"));
+            }
+            Tokenizer::Given => {}
+        }
+        if self.nfkc {
+            let (major, minor, _) = unicode_normalization::UNICODE_VERSION;
+            versions.push(format!("nfkc {major}.{minor}"));
+        }
+        if self.lower {
+            let (major, minor, _) = char::UNICODE_VERSION;
+            versions.push(format!("lower {major}.{minor}"));
+        }
+        (!versions.is_empty()).then(|| versions.join(", "))
+    }
+}
+
+fn spell_key(key: HashKey) -> String {
+    key.0.iter().flat_map(|word| word.to_le_bytes()).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The longest shingle and n-gram.
+const LENGTH_MAX: u32 = 1000;
+
+impl FeatureHash {
+    /// The hash with this spelling in a recipe: `siphash-1-3` or `siphash-2-4`, then a space and a
+    /// key of 32 hex digits, or nothing for the key of zeros; `md5-low-64`; `fnv-1`.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::UnknownName`] for any other name.
+    /// * [`Error::InvalidHashKey`] for a bad key.
+    pub fn spelled(text: &str) -> Result<Self> {
+        let (name, key) = match text.split_once(' ') {
+            Some((name, key)) => (name, Some(HashKey::from_hex(key)?)),
+            None => (text, None),
+        };
+        match (name, key) {
+            ("siphash-1-3", key) => Ok(FeatureHash::SipHash13(key.unwrap_or_default())),
+            ("siphash-2-4", key) => Ok(FeatureHash::SipHash24(key.unwrap_or_default())),
+            ("md5-low-64", None) => Ok(FeatureHash::Md5Low64),
+            ("fnv-1", None) => Ok(FeatureHash::Fnv1),
+            _ => {
+                let expected = "siphash-1-3 or siphash-2-4 with or without a key, \
+                                md5-low-64, fnv-1";
+                Err(unknown("hash", text, expected.into()))
+            }
+        }
+    }
+}
+
+impl HashKey {
+    /// The key with these 32 hex digits, byte by byte as the SipHash paper writes keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidHashKey`] for any other text.
+    pub fn from_hex(text: &str) -> Result<Self> {
+        let fault = || Error::InvalidHashKey { text: text.into() };
+        let digits = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let number = if digits { u128::from_str_radix(text, 16).ok() } else { None };
+        let bytes = number.ok_or_else(fault)?.to_be_bytes();
+        let number = u128::from_le_bytes(bytes);
+        Ok(HashKey([number as u64, (number >> 64) as u64]))
+    }
+}

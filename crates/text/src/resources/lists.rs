@@ -1,0 +1,162 @@
+//! Lists that a recipe names: words to leave out, and weights of features.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::error::{Error, Result};
+use crate::features::hash::FeatureHash;
+use crate::recipe::ResourceId;
+use fpstore_base::InputPlace;
+
+/// Words that are left out before features are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopWords {
+    words: HashSet<Box<str>>,
+    id: ResourceId,
+}
+
+impl StopWords {
+    /// The words of a list, one a line; blank lines and lines that start with `#` do not count.
+    /// They are compared with tokens as the recipe makes them, so most should be in lower case.
+    pub fn from_list(list: &str) -> Self {
+        let mut words: Vec<&str> = content_lines(list).map(|(_, line)| line).collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut crc = crc32fast::Hasher::new();
+        for word in &words {
+            crc.update(word.as_bytes());
+            crc.update(b"\n");
+        }
+        let id = ResourceId { crc: crc.finalize(), entry_count: words.len() as u64 };
+        StopWords { words: words.into_iter().map(Into::into).collect(), id }
+    }
+
+    /// The built-in list for a language, by its two-letter code: that of `stopwords-iso`, as in the
+    /// crate stop-words 0.10.1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownName`] with the codes that have a list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore_text::StopWords;
+    ///
+    /// assert_eq!(StopWords::of_language("en")?.id().entry_count, 1298);
+    /// assert!(StopWords::of_language("xx").is_err());
+    /// # Ok::<(), fpstore_text::Error>(())
+    /// ```
+    pub fn of_language(code: &str) -> Result<Self> {
+        match stop_words::lookup(code).filter(|_| codes().any(|known| known == code)) {
+            Some(words) => Ok(StopWords::from_list(&words.join("\n"))),
+            None => Err(Error::UnknownName {
+                kind: "list of stop words for",
+                name: code.into(),
+                expected: codes().collect::<Vec<String>>().join(", "),
+            }),
+        }
+    }
+
+    /// The built-in list with this id, if there is one.
+    pub(super) fn built_in(id: ResourceId) -> Option<Self> {
+        codes().filter_map(|code| StopWords::of_language(&code).ok()).find(|list| list.id == id)
+    }
+
+    /// The id by which recipes name this list; order and repeats do not change it.
+    pub fn id(&self) -> ResourceId {
+        self.id
+    }
+
+    pub(crate) fn contains(&self, word: &str) -> bool {
+        self.words.contains(word)
+    }
+}
+
+/// The two-letter codes of languages that have a built-in list.
+fn codes() -> impl Iterator<Item = String> {
+    let letters = || 'a'..='z';
+    let pairs = letters().flat_map(move |a| letters().map(move |b| format!("{a}{b}")));
+    pairs.filter(|code| stop_words::lookup(code).is_some())
+}
+
+/// Weights from 1 to 5 for features; a feature that is not in the list weighs 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenWeights {
+    weights: BTreeMap<Box<str>, u8>,
+    id: ResourceId,
+}
+
+impl GivenWeights {
+    /// The weights of a list. A line holds the feature, a tab, and a whole number from 1 to 5.
+    /// Blank lines and lines that start with `#` do not count.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadInput`] with `name` and the line for any other line, and for a feature that is
+    /// listed twice with different weights.
+    pub fn from_list(list: &str, name: &str) -> Result<Self> {
+        let mut weights: BTreeMap<Box<str>, u8> = BTreeMap::new();
+        for (number, line) in content_lines(list) {
+            let bad = |reason: String| {
+                let place = InputPlace::Line(number);
+                Error::BadInput { name: name.into(), place, reason }
+            };
+            let (feature, weight) = line
+                .rsplit_once('\t')
+                .ok_or_else(|| bad("no tab, expected a word, a tab and a weight".into()))?;
+            let weight = match weight.trim() {
+                "1" => 1,
+                "2" => 2,
+                "3" => 3,
+                "4" => 4,
+                "5" => 5,
+                other => return Err(bad(format!("weight '{other}', expected 1 to 5"))),
+            };
+            if weights.insert(feature.into(), weight).is_some_and(|before| before != weight) {
+                return Err(bad(format!("'{feature}' has another weight further up")));
+            }
+        }
+        let mut crc = crc32fast::Hasher::new();
+        for (feature, weight) in &weights {
+            crc.update(format!("{feature}\t{weight}\n").as_bytes());
+        }
+        let id = ResourceId { crc: crc.finalize(), entry_count: weights.len() as u64 };
+        Ok(GivenWeights { weights, id })
+    }
+
+    /// The id by which recipes name this list; the order of its lines does not change it.
+    pub fn id(&self) -> ResourceId {
+        self.id
+    }
+
+    pub(super) fn by_hash(&self, hash: FeatureHash) -> HashMap<u64, u8> {
+        self.weights.iter().map(|(text, &weight)| (hash.of(text.as_bytes()), weight)).collect()
+    }
+}
+
+/// Lines that are neither blank nor comments, with their numbers.
+fn content_lines(list: &str) -> impl Iterator<Item = (u64, &str)> {
+    let list = list.strip_prefix('\u{feff}').unwrap_or(list);
+    (1..).zip(list.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_lists_are_those_that_recipes_name() {
+        let known: Vec<String> = codes().collect();
+        assert!(
+            known.len() > 50 && ["en", "zh", "de"].iter().all(|c| known.contains(&c.to_string()))
+        );
+        for code in known {
+            let list = StopWords::of_language(&code).unwrap();
+            let found = StopWords::built_in(list.id());
+            assert_eq!(found.map(|list| list.id()), Some(list.id()), "{code}");
+        }
+        // Another version of the lists would make other fingerprints; these are in recipes.
+        assert_eq!(StopWords::of_language("en").unwrap().id().to_string(), "b96033a3 1298");
+        assert_eq!(StopWords::of_language("zh").unwrap().id().to_string(), "0852a37b 794");
+    }
+}

@@ -1,0 +1,130 @@
+//! Lists and tables that a recipe names and does not hold.
+//!
+//! [`TextResources`] carries them from the caller to [`SimHasher`](crate::SimHasher), which checks
+//! them once against the recipe and keeps a [`Tables`] for look-ups while it works on texts.
+
+pub(crate) mod df;
+pub(crate) mod lists;
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::recipe::{Factor, ResourceId, TextRecipe};
+use crate::votes::weight::Weight;
+use df::DfTable;
+use lists::{GivenWeights, StopWords};
+
+/// Lists and tables that a recipe names and does not hold.
+#[derive(Clone, Debug, Default)]
+pub struct TextResources {
+    stop_words: Option<StopWords>,
+    df_table: Option<DfTable>,
+    weights: Option<GivenWeights>,
+}
+
+impl TextResources {
+    /// Sets the words that are left out.
+    #[must_use]
+    pub fn stop_words(mut self, stop_words: StopWords) -> Self {
+        self.stop_words = Some(stop_words);
+        self
+    }
+
+    /// Sets the table of document frequencies.
+    #[must_use]
+    pub fn df_table(mut self, df_table: DfTable) -> Self {
+        self.df_table = Some(df_table);
+        self
+    }
+
+    /// Sets the weights of features.
+    #[must_use]
+    pub fn weights(mut self, weights: GivenWeights) -> Self {
+        self.weights = Some(weights);
+        self
+    }
+
+    /// Changes a recipe so that it names all of these; weights take the place of a table.
+    pub fn name_in(&self, recipe: &mut TextRecipe) {
+        if let Some(table) = &self.df_table {
+            recipe.factor = Factor::Idf(table.id());
+        }
+        if let Some(list) = &self.weights {
+            recipe.factor = Factor::Given(list.id());
+        }
+        if let Some(list) = &self.stop_words {
+            recipe.stop_words = Some(list.id());
+        }
+    }
+}
+
+/// The lists and tables of a recipe, ready for look-ups.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) stop_words: Option<StopWords>,
+    factor: FactorTable,
+}
+
+#[derive(Debug, Default)]
+enum FactorTable {
+    #[default]
+    None,
+    Idf(DfTable),
+    Given(HashMap<u64, u8>),
+}
+
+impl Tables {
+    /// Takes the lists and tables that the recipe names from `resources`. Built-in stop words need
+    /// not be given.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::WrongResource`] if one is missing or is not the one that the recipe names.
+    /// * [`Error::WrongFeatures`] if the table was counted on other features.
+    pub(crate) fn new(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
+        let TextResources { stop_words, df_table, weights } = resources;
+        let given = stop_words.as_ref().map(StopWords::id);
+        let stop_words = match recipe.stop_words {
+            None => None,
+            Some(id) if given == Some(id) => stop_words,
+            Some(id) => {
+                let built_in = StopWords::built_in(id).filter(|_| given.is_none());
+                Some(built_in.ok_or_else(|| wrong("list of stop words", id, given))?)
+            }
+        };
+        let factor = match recipe.factor {
+            Factor::None => FactorTable::None,
+            Factor::Idf(id) => {
+                let given = df_table.as_ref().map(DfTable::id);
+                let table = df_table.filter(|table| table.id() == id);
+                let kind = "table of document frequencies";
+                let table = table.ok_or_else(|| wrong(kind, id, given))?;
+                table.check(recipe)?;
+                FactorTable::Idf(table)
+            }
+            Factor::Given(id) => {
+                let given = weights.as_ref().map(GivenWeights::id);
+                let list = weights.filter(|list| list.id() == id);
+                let list = list.ok_or_else(|| wrong("list of weights", id, given))?;
+                FactorTable::Given(list.by_hash(recipe.hash))
+            }
+        };
+        Ok(Tables { stop_words, factor })
+    }
+
+    /// The weight of a feature with this hash whose count alone weighs `weight`.
+    pub(crate) fn weigh(&self, weight: Weight, hash: u64) -> Weight {
+        match &self.factor {
+            FactorTable::None => weight,
+            FactorTable::Idf(table) => weight.times(table.idf(hash)),
+            FactorTable::Given(weights) => {
+                let given = weights.get(&hash).copied().unwrap_or(1);
+                weight.times(Weight::whole(given.into()))
+            }
+        }
+    }
+}
+
+fn wrong(kind: &'static str, expected: ResourceId, found: Option<ResourceId>) -> Error {
+    Error::WrongResource { kind, expected, found }
+}

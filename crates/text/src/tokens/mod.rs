@@ -1,0 +1,175 @@
+//! From pieces of a text to features: normal form, tokens, windows.
+//!
+//! [`SimHasher`](crate::SimHasher) gives [`Tokens`] the pieces of one text after the other.
+//! `normal` folds a piece, `words` or `dictionary` cuts it, `windows` joins tokens to features. A
+//! feature never depends on where the pieces were cut: tokens of an unfinished window are carried.
+
+pub(crate) mod dictionary;
+mod normal;
+pub(crate) mod runs;
+pub(crate) mod windows;
+mod words;
+
+use crate::recipe::{TextRecipe, Tokenizer};
+use crate::resources::lists::StopWords;
+use crate::tokens::dictionary::dictionary_words;
+use crate::tokens::normal::normalize;
+use crate::tokens::windows::{FeatureSink, Windows};
+use crate::tokens::words::{CharacterSet, Token, words};
+
+/// Cuts the pieces of one text after the other and makes features of the tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokens {
+    nfkc: bool,
+    lower: bool,
+    tokenizer: Tokenizer,
+    windows: Windows,
+    /// The folded piece, after the tokens that were carried from the piece before.
+    folded: String,
+    scratch: String,
+    /// The text of the tokens that belong to unfinished features.
+    carried: String,
+}
+
+impl Tokens {
+    pub(crate) fn new(recipe: &TextRecipe) -> Self {
+        let (words, characters) = (recipe.shingle as usize, recipe.ngram as usize);
+        Tokens {
+            nfkc: recipe.nfkc,
+            lower: recipe.lower,
+            tokenizer: recipe.tokenizer,
+            windows: Windows::new(words, characters, recipe.tokenizer != Tokenizer::Letters),
+            folded: String::new(),
+            scratch: String::new(),
+            carried: String::new(),
+        }
+    }
+
+    /// Gives the tokens of a piece to `take`.
+    pub(crate) fn each(
+        &mut self,
+        piece: &str,
+        stop_words: Option<&StopWords>,
+        take: &mut impl FnMut(&str),
+    ) {
+        self.folded.clear();
+        self.fold(piece);
+        let stopped = |text: &str| stop_words.is_some_and(|words| words.contains(text));
+        match self.characters() {
+            // Where tokens are characters, stop words are removed before words are cut up.
+            Some(characters) if stop_words.is_some() => {
+                cut_words(&self.folded, self.tokenizer, &mut |word| {
+                    if !stopped(word.text()) {
+                        characters.each(word.text(), &mut |letter| take(letter.text()));
+                    }
+                });
+            }
+            Some(characters) => characters.each(&self.folded, &mut |letter| take(letter.text())),
+            None => cut_words(&self.folded, self.tokenizer, &mut |token| {
+                if !stopped(token.text()) {
+                    take(token.text());
+                }
+            }),
+        }
+    }
+
+    /// Makes the features that end in the next piece of a text; a piece ends before white space or
+    /// with the text.
+    pub(crate) fn feed(
+        &mut self,
+        piece: &str,
+        stop_words: Option<&StopWords>,
+        sink: &mut impl FeatureSink,
+    ) {
+        std::mem::swap(&mut self.folded, &mut self.carried);
+        let start = self.folded.len();
+        match self.characters() {
+            Some(characters) => self.feed_characters(characters, piece, start, stop_words, sink),
+            None => {
+                self.fold(piece);
+                let Tokens { folded, windows, tokenizer, .. } = self;
+                let text = &folded[start..];
+                match stop_words {
+                    None => cut_words(text, *tokenizer, &mut |token| {
+                        windows.push(folded, token, sink);
+                    }),
+                    Some(stop_words) => cut_words(text, *tokenizer, &mut |token| {
+                        if !stop_words.contains(token.text()) {
+                            windows.push(folded, token, sink);
+                        }
+                    }),
+                }
+            }
+        }
+        self.windows.carry(&self.folded, &mut self.carried, sink);
+    }
+
+    /// The same for tokens that are single characters: they are written side by side, so that each
+    /// feature is a slice.
+    fn feed_characters(
+        &mut self,
+        characters: CharacterSet,
+        piece: &str,
+        start: usize,
+        stop_words: Option<&StopWords>,
+        sink: &mut impl FeatureSink,
+    ) {
+        // The carried characters were kept before.
+        let mut letters = std::mem::take(&mut self.folded);
+        self.folded = std::mem::take(&mut self.carried);
+        self.folded.clear();
+        self.fold(piece);
+        match stop_words {
+            None => characters.push_members(&self.folded, &mut letters),
+            // As in `each`.
+            Some(stop_words) => cut_words(&self.folded, self.tokenizer, &mut |word| {
+                if !stop_words.contains(word.text()) {
+                    characters.push_members(word.text(), &mut letters);
+                }
+            }),
+        }
+        if letters.is_ascii() {
+            self.windows.push_bytes(&letters, characters != CharacterSet::Letters, sink);
+        } else {
+            characters
+                .each(&letters[start..], &mut |token| self.windows.push(&letters, token, sink));
+        }
+        self.carried = std::mem::replace(&mut self.folded, letters);
+    }
+
+    /// Makes the last features of the text, and forgets it.
+    pub(crate) fn finish(&mut self, sink: &mut impl FeatureSink) {
+        self.windows.finish(&self.carried, sink);
+        self.carried.clear();
+    }
+
+    /// Forgets the text.
+    pub(crate) fn clear(&mut self) {
+        self.windows.clear();
+        self.carried.clear();
+    }
+
+    /// Appends a piece to `folded` in the normal form and case of the recipe.
+    fn fold(&mut self, piece: &str) {
+        normalize(piece, self.nfkc, self.lower, &mut self.folded, &mut self.scratch);
+    }
+
+    /// The characters that are tokens, or `None` if tokens are words.
+    fn characters(&self) -> Option<CharacterSet> {
+        match self.tokenizer {
+            Tokenizer::Letters => Some(CharacterSet::Letters),
+            Tokenizer::Characters => Some(CharacterSet::Characters),
+            Tokenizer::PythonCharacters => Some(CharacterSet::PythonCharacters),
+            Tokenizer::Words | Tokenizer::Dictionary(_) | Tokenizer::Given => None,
+        }
+    }
+}
+
+fn cut_words<'a>(text: &'a str, tokenizer: Tokenizer, take: &mut impl FnMut(Token<'a>)) {
+    match tokenizer {
+        Tokenizer::Dictionary(method) => dictionary_words(text, method, take),
+        // Given features do not come here.
+        Tokenizer::Given => {}
+        _ => words(text, take),
+    }
+}

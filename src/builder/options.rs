@@ -1,0 +1,151 @@
+//! The options of a build.
+
+use std::path::PathBuf;
+
+use crate::budget::{memory_min, share_out};
+use crate::builder::SchemeChoice;
+use crate::error::Result;
+use crate::format::manifest::StoreId;
+use crate::id_policy::IdPolicy;
+use crate::sort::Resources;
+use fpstore_base::Recipe;
+use fpstore_base::watch::Observer;
+
+/// The options of a build.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::{BuildOptions, IdPolicy};
+///
+/// let options = BuildOptions::default().ids(IdPolicy::U64).replace(true).memory(1 << 30);
+/// ```
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    pub(crate) scheme: SchemeChoice,
+    pub(crate) ids: IdPolicy,
+    pub(crate) recipe: Recipe,
+    pub(crate) replace: bool,
+    pub(crate) label: String,
+    pub(crate) store_id: Option<StoreId>,
+    pub(crate) memory: Option<u64>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) temp_dir: Option<PathBuf>,
+    pub(crate) observer: Option<Observer>,
+}
+
+impl Default for BuildOptions {
+    /// The fastest scheme for distance 3 within the default budget, ids as they come, nothing
+    /// replaced.
+    fn default() -> Self {
+        BuildOptions {
+            scheme: SchemeChoice::default(),
+            ids: IdPolicy::Auto,
+            recipe: Recipe::external(),
+            replace: false,
+            label: String::new(),
+            store_id: None,
+            memory: None,
+            threads: None,
+            temp_dir: None,
+            observer: None,
+        }
+    }
+}
+
+impl BuildOptions {
+    /// Sets the scheme and the distance that it is meant for, or how they are chosen.
+    #[must_use]
+    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
+        self.scheme = scheme.into();
+        self
+    }
+
+    /// Sets the kind of ids that the store keeps.
+    #[must_use]
+    pub fn ids(mut self, ids: IdPolicy) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Sets the recipe of the fingerprints; ready-made ones have [`Recipe::external`].
+    #[must_use]
+    pub fn recipe(mut self, recipe: Recipe) -> Self {
+        self.recipe = recipe;
+        self
+    }
+
+    /// Sets whether a store that is there already may be replaced. It answers as before until the
+    /// new one is whole.
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
+        self
+    }
+
+    /// Sets the label of the segment, such as `2026-11`: at most 255 bytes without control
+    /// characters; empty for none.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets the id of a new store, instead of sixteen random bytes.
+    ///
+    /// Segments are the same for the same records in any case; with a given id the manifest is,
+    /// too. Readers take two stores with one id for the same store, so give each store its own.
+    /// Adding to a store does not change its id.
+    ///
+    /// # Panics
+    ///
+    /// If all bytes are zero.
+    #[must_use]
+    pub fn store_id(mut self, id: [u8; 16]) -> Self {
+        assert_ne!(id, [0; 16], "a store id has a byte that is not zero");
+        self.store_id = Some(id);
+        self
+    }
+
+    /// Sets the bytes of memory that the build may take, at least [`BuildOptions::memory_min`]; the
+    /// default is a quarter of the memory of the machine or its control group. What does not fit
+    /// goes to temporary files. The segment is the same for any value.
+    #[must_use]
+    pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.memory = bytes.into();
+        self
+    }
+
+    /// Sets the number of threads that work at the same time; the default is one for each core. The
+    /// segment is the same for any value.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Sets the directory of temporary files, which the system removes when the process ends; the
+    /// default is the one in which the store is made.
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<Option<PathBuf>>) -> Self {
+        self.temp_dir = directory.into();
+        self
+    }
+
+    /// Sets the observer, which receives the progress and may end the build.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
+        self
+    }
+
+    /// The least memory that a build on `threads` threads can be given, in bytes.
+    pub fn memory_min(threads: usize) -> u64 {
+        memory_min(threads)
+    }
+
+    /// The memory and threads that the build may use, with temporary files in `directory`.
+    pub(super) fn resources(&self, directory: PathBuf) -> Result<Resources> {
+        share_out(self.memory, self.threads, directory)
+    }
+}

@@ -1,0 +1,51 @@
+//! What all commands share: how they are run, their exit status, and the store that they take.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fpstore::Store;
+
+/// The exit status of a command that could do its work; see [`super::run`] for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExitStatus {
+    /// 0: found, or done.
+    Done,
+    /// 1: nothing found, or damaged.
+    Negative,
+}
+
+/// A command. A new one takes a file with its arguments and this trait, and three lines in
+/// `cli/mod.rs`: the module, the enum of commands, and the list below it. A command with exit
+/// status 1 is also named in the help there.
+pub(super) trait Run {
+    fn run(&self) -> anyhow::Result<ExitStatus>;
+
+    /// Whether the user may be told that `--skip-bad` skips a bad record.
+    fn can_skip_bad(&self) -> bool {
+        false
+    }
+
+    /// Whether the user may be told that `--force` replaces a store that exists.
+    fn can_replace(&self) -> bool {
+        false
+    }
+
+    /// What an interruption has left of the work, to be printed after it.
+    fn after_interruption(&self) -> &'static str {
+        "nothing was changed"
+    }
+}
+
+/// The store that a command works on.
+#[derive(Args, Debug)]
+pub(super) struct StoreArg {
+    /// The directory of the store
+    #[arg(short, long, value_name = "DIR", env = "FPSTORE", default_value = "store.fps")]
+    pub(super) store: PathBuf,
+}
+
+impl StoreArg {
+    pub(super) fn open(&self) -> anyhow::Result<Store> {
+        Ok(Store::open(&self.store)?)
+    }
+}

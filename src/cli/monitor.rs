@@ -1,0 +1,173 @@
+//! The progress and the interruption of long commands.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use fpstore::{Observer, Phase, Progress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use super::output::counted;
+
+/// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// The progress bar of a long command, and whether a signal has asked it to stop.
+pub(super) struct Monitor {
+    interrupted: Arc<AtomicBool>,
+    bar: Arc<Bar>,
+}
+
+impl Monitor {
+    /// For commands on documents, which have no `--progress`: shows progress on a terminal, unless
+    /// the command is quiet or prints its results to the terminal.
+    pub(super) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
+        let prints_to_terminal = prints && io::stdout().is_terminal();
+        Monitor::start(io::stderr().is_terminal() && !quiet && !prints_to_terminal)
+    }
+
+    /// Starts to handle signals, and to show progress if it is to be shown.
+    pub(super) fn start(shown: bool) -> anyhow::Result<Self> {
+        let interrupted = Arc::<AtomicBool>::default();
+        let signalled = interrupted.clone();
+        // After the first signal the command ends in order; a second one ends it at once.
+        ctrlc::set_handler(move || {
+            if signalled.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED.into());
+            }
+        })
+        .context("cannot listen to signals")?;
+        Ok(Monitor { interrupted, bar: Arc::new(Bar::new(shown)) })
+    }
+
+    /// Shows all progress; stops the work after a signal.
+    pub(super) fn observer(&self) -> Observer {
+        self.observer_of(|progress| progress)
+    }
+
+    /// As [`Monitor::observer`], for one of several searches: adds the `queries` of the earlier
+    /// ones. How many will follow is unknown.
+    pub(super) fn observer_after(&self, queries: u64) -> Observer {
+        self.observer_of(move |mut progress| {
+            if progress.phase == Phase::Search {
+                progress.done += queries;
+                progress.total = None;
+            }
+            progress
+        })
+    }
+
+    fn observer_of(
+        &self,
+        shown: impl Fn(Progress) -> Progress + Send + Sync + 'static,
+    ) -> Observer {
+        let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
+        Observer::new(move |progress| {
+            bar.show(shown(progress));
+            if interrupted.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    /// Fails after a signal; for work that reports no progress.
+    pub(super) fn check(&self) -> Result<(), fpstore::Error> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(fpstore::Error::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Forgets a signal, so that a short last step is done.
+    pub(super) fn forget_signal(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
+    }
+
+    /// Hides the bar while `print` writes lines.
+    pub(super) fn suspend(&self, print: impl FnOnce()) {
+        self.bar.bar.suspend(print);
+    }
+
+    /// Removes the bar, and prints how many records were read before a failure.
+    pub(super) fn report_loss(&self, record_count: u64) {
+        self.finish();
+        if record_count > 0 {
+            message!(
+                "{} read before this; nothing was written",
+                counted(record_count, "record was", "records were"),
+            );
+        }
+    }
+
+    /// Removes the bar.
+    pub(super) fn finish(&self) {
+        self.bar.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// A progress bar that restarts with each phase.
+struct Bar {
+    bar: ProgressBar,
+    phase: Mutex<Option<Phase>>,
+}
+
+impl Bar {
+    fn new(shown: bool) -> Self {
+        let target = if shown {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(Phase::Read, false));
+        Bar { bar, phase: Mutex::new(None) }
+    }
+
+    fn show(&self, progress: Progress) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        // Reading documents also counts records, but the total is known for bytes only.
+        if (*phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
+            return;
+        }
+        if *phase != Some(progress.phase) {
+            *phase = Some(progress.phase);
+            self.bar.reset();
+            self.bar.set_style(style(progress.phase, progress.total.is_some()));
+            self.bar.set_message(progress.phase.name());
+            match progress.total {
+                Some(total) => self.bar.set_length(total),
+                None => self.bar.unset_length(),
+            }
+        }
+        drop(phase);
+        self.bar.set_position(progress.done);
+    }
+}
+
+fn style(phase: Phase, has_total: bool) -> ProgressStyle {
+    let template = match (phase, has_total) {
+        (Phase::Documents, true) => {
+            "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
+        }
+        (Phase::Documents, false) => {
+            "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
+        }
+        (_, true) => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
+        (_, false) => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{:.2} million/s", state.per_sec() / 1e6);
+    };
+    style.with_key("rate", rate).progress_chars("=> ").tick_chars("-\\|/-")
+}

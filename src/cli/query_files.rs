@@ -1,0 +1,151 @@
+//! `fpstore query --from`: answers files of queries in batches.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::input::read_records;
+use fpstore::join::{BatchMode, JoinOptions, search_many};
+use fpstore::{Fingerprint, Limits, Store};
+
+use super::command::ExitStatus;
+use super::inputs::{ReadArgs, inputs, report_skipped};
+use super::monitor::Monitor;
+use super::output::{IdPrinter, RowFormat, counted, stdout};
+use super::resources::ResourceArgs;
+use super::rows::{write_json, write_tsv};
+
+/// The number of queries in a batch.
+const BATCH_COUNT: usize = 1 << 20;
+/// The bytes of ids after which a batch ends early.
+const BATCH_IDS_LEN: usize = 64 << 20;
+
+/// Files of queries.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Queries from files")]
+pub(super) struct QueryFileArgs {
+    /// Search all records of these files, which are read as by 'build'; - is standard input
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) from: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// What all queries of the files have in common.
+pub(super) struct QueryOptions {
+    pub(super) k: u32,
+    pub(super) limits: Limits,
+    pub(super) format: RowFormat,
+}
+
+pub(super) fn run(
+    args: &QueryFileArgs,
+    store: &Store,
+    options: &QueryOptions,
+) -> anyhow::Result<ExitStatus> {
+    let monitor = args.resources.monitor(false)?;
+    let mut batch = QueryBatch {
+        store,
+        options,
+        join: args.resources.join_options(options.k, &monitor),
+        monitor: &monitor,
+        answered: 0,
+        queries: Vec::new(),
+        ids: String::new(),
+        id_ends: Vec::new(),
+        printer: IdPrinter::for_stdout(),
+        out: stdout(),
+        line: Vec::new(),
+        found: false,
+        cut: 0,
+    };
+    for file in inputs(&args.from)? {
+        let summary = read_records(&file, &args.read.options(), |record| {
+            let id = record.id.map(|id| id.to_string());
+            batch.push(record.fingerprint, id.as_deref())
+        })?;
+        report_skipped(&file, &summary);
+    }
+    batch.answer()?;
+    batch.out.flush()?;
+    monitor.finish();
+    if batch.cut > 0 && options.format == RowFormat::Tsv {
+        message!("{} cut by --limit", counted(batch.cut, "answer was", "answers were"));
+    }
+    Ok(if batch.found { ExitStatus::Done } else { ExitStatus::Negative })
+}
+
+/// The queries of the current batch, and the output of all.
+struct QueryBatch<'a> {
+    store: &'a Store,
+    options: &'a QueryOptions,
+    join: JoinOptions,
+    monitor: &'a Monitor,
+    answered: u64,
+    queries: Vec<Fingerprint>,
+    ids: String,
+    /// The end of the id of each query in `ids`; an empty id means none.
+    id_ends: Vec<usize>,
+    printer: IdPrinter,
+    out: std::io::BufWriter<std::io::StdoutLock<'a>>,
+    line: Vec<u8>,
+    found: bool,
+    cut: u64,
+}
+
+impl QueryBatch<'_> {
+    fn push(&mut self, query: Fingerprint, id: Option<&str>) -> anyhow::Result<()> {
+        self.queries.push(query);
+        self.ids.push_str(id.unwrap_or_default());
+        self.id_ends.push(self.ids.len());
+        if self.queries.len() == BATCH_COUNT || self.ids.len() >= BATCH_IDS_LEN {
+            self.answer()?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self) -> anyhow::Result<()> {
+        let QueryBatch { queries, ids, id_ends, line, options, monitor, answered, .. } = self;
+        self.join = self.join.clone().observer(monitor.observer_after(*answered));
+        let (printer, out) = (&self.printer, &mut self.out);
+        let (mut found, mut cut) = (false, 0);
+        let auto = BatchMode::Auto;
+        search_many(
+            self.store,
+            queries,
+            &self.join,
+            &options.limits,
+            auto,
+            |at, answer| -> anyhow::Result<()> {
+                let start = at.checked_sub(1).map_or(0, |before| id_ends[before]);
+                let id = Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty());
+                line.clear();
+                match options.format {
+                    RowFormat::Tsv => write_tsv(line, id, queries[at], &answer, printer)?,
+                    RowFormat::Json => write_json(line, id, queries[at], &answer)?,
+                }
+                found |= !answer.is_empty();
+                cut += u64::from(answer.outcome().cut);
+                Ok(out.write_all(line)?)
+            },
+        )?;
+        self.found |= found;
+        self.cut += cut;
+        self.answered += queries.len() as u64;
+        queries.clear();
+        ids.clear();
+        id_ends.clear();
+        Ok(())
+    }
+}
+
+/// Refuses options that make no sense for files of queries.
+pub(super) fn check(args: &QueryFileArgs, explain: bool) -> anyhow::Result<()> {
+    if explain && !args.from.is_empty() {
+        bail!("--explain is for single queries; it cannot be used with --from");
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! The directory of a store whose lock this process holds.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::directory::Transaction;
+use crate::directory::lock::{StoreLock, lock_compaction, lock_publication, try_lock_publication};
+use crate::directory::staging::Staging;
+use crate::directory::uncommitted::SegmentFile;
+use crate::disk::{names_in, remove_file};
+use crate::error::{Error, Result};
+use crate::format::deletions;
+use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
+use crate::snapshot::read_manifest;
+use crate::store::Store;
+
+/// The names of unfinished files start with this.
+pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// How long a writer waits for the publication lock. A compactor holds it for an instant, unless
+/// its process was stopped in that instant.
+const PUBLICATION_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The lock that this process holds: the writer lock, or the compaction lock beside a writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockOwner {
+    Writer,
+    Compactor,
+}
+
+impl LockOwner {
+    /// The start of the names of its unfinished files. They are abandoned once the lock is free.
+    pub(super) fn temporary_prefix(self) -> &'static str {
+        match self {
+            LockOwner::Writer => TEMPORARY_PREFIX,
+            LockOwner::Compactor => ".tmp-compact-",
+        }
+    }
+}
+
+/// The directory of a store, open for changes.
+#[derive(Debug)]
+pub(crate) struct StoreDirectory {
+    path: PathBuf,
+    owner: LockOwner,
+    /// The id of the store that the next manifest begins; `None` continues the store that is there.
+    new_store: Option<StoreId>,
+    _lock: StoreLock,
+    /// A new directory that is not at its final path yet: no other process publishes in it.
+    staging: Option<Staging>,
+}
+
+impl StoreDirectory {
+    /// The directory at `path`, of which `lock` is the writer lock. With `new_store` the next
+    /// manifest replaces the store that is there, if any, by a new one with that id. Removes
+    /// unfinished files of dead processes.
+    pub(super) fn for_writer(
+        path: &Path,
+        lock: StoreLock,
+        new_store: Option<StoreId>,
+    ) -> Result<Self> {
+        StoreDirectory::open(path, LockOwner::Writer, lock, new_store)
+    }
+
+    /// The directory at `path`, of which `lock` is the compaction lock. Removes unfinished files of
+    /// dead compactors.
+    pub(crate) fn for_compactor(path: &Path, lock: StoreLock) -> Result<Self> {
+        StoreDirectory::open(path, LockOwner::Compactor, lock, None)
+    }
+
+    fn open(
+        path: &Path,
+        owner: LockOwner,
+        lock: StoreLock,
+        new_store: Option<StoreId>,
+    ) -> Result<Self> {
+        let names = names_in(path)?;
+        let is_compactors =
+            |name: &String| name.starts_with(LockOwner::Compactor.temporary_prefix());
+        // Once a process can take a lock, or has it, every earlier holder has ended.
+        let compaction = match owner {
+            LockOwner::Writer if names.iter().any(is_compactors) => lock_compaction(path).ok(),
+            _ => None,
+        };
+        let is_abandoned = |name: &&String| {
+            if is_compactors(name) {
+                owner == LockOwner::Compactor || compaction.is_some()
+            } else {
+                owner == LockOwner::Writer && name.starts_with(TEMPORARY_PREFIX)
+            }
+        };
+        for name in names.iter().filter(is_abandoned) {
+            let _ = remove_file(&path.join(name));
+        }
+        Ok(StoreDirectory { path: path.into(), owner, new_store, _lock: lock, staging: None })
+    }
+
+    /// A new directory beside `path`, which [`StoreDirectory::finish`] moves to `path`.
+    pub(crate) fn stage(path: &Path, store_id: StoreId) -> Result<Self> {
+        let (staging, lock) = Staging::create(path)?;
+        Ok(StoreDirectory {
+            path: staging.path().into(),
+            owner: LockOwner::Writer,
+            new_store: Some(store_id),
+            _lock: lock,
+            staging: Some(staging),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A new segment file, to be written, finished, and added to a transaction.
+    pub(crate) fn new_segment(&self) -> Result<SegmentFile> {
+        SegmentFile::create(&self.path, self.owner.temporary_prefix())
+    }
+
+    /// Begins a transaction: no other process publishes until it ends. Segments are written before,
+    /// because it should not last long.
+    pub(crate) fn begin(&self) -> Result<Transaction> {
+        self.begin_or(|| Ok(()))
+    }
+
+    /// As [`StoreDirectory::begin`]. While another process publishes, calls `while_waiting` now and
+    /// then; its error ends the wait.
+    pub(crate) fn begin_or(
+        &self,
+        mut while_waiting: impl FnMut() -> Result<()>,
+    ) -> Result<Transaction> {
+        let lock = match self.staging {
+            None => Some(lock_publication(&self.path, |waited, process| match self.owner {
+                // A deletion may take a pass over the store, and a finished merge is worth the
+                // wait.
+                LockOwner::Compactor => while_waiting(),
+                LockOwner::Writer if waited < PUBLICATION_PATIENCE => while_waiting(),
+                LockOwner::Writer => Err(Error::Compacting { path: self.path.clone(), process }),
+            })?),
+            Some(_) => None,
+        };
+        let names = names_in(&self.path)?;
+        let mut manifest = self.manifest(&names)?;
+        // Files of a dead writer, which no manifest names, have numbers, too.
+        let numbers = names.iter().filter_map(|name| number_of(name));
+        let after_last = numbers.filter(|&number| number < NUMBER_MAX).max().map_or(1, |n| n + 1);
+        manifest.next_number = manifest.next_number.max(after_last);
+        Ok(Transaction::new(&self.path, self.owner, manifest, lock))
+    }
+
+    /// The manifest to change.
+    fn manifest(&self, names: &[String]) -> Result<Manifest> {
+        let read = read_manifest(&self.path);
+        let Some(store_id) = self.new_store else { return read };
+        // A store that is replaced may be damaged. Only its counters matter.
+        let (generation, next_number) = match read {
+            Ok(old) => (old.generation, old.next_number),
+            Err(_) => {
+                let numbers = names.iter().filter_map(|name| segment_number(name));
+                (numbers.filter(|&number| number < NUMBER_MAX).max().unwrap_or(0), 1)
+            }
+        };
+        Ok(Manifest { store_id, generation, next_number, segments: Vec::new() })
+    }
+
+    /// Ends the changes and opens the store: moves a new directory to its path, and removes
+    /// orphaned files from an old one.
+    pub(crate) fn finish(mut self) -> Result<Store> {
+        match self.staging.take() {
+            Some(staging) => Store::open(staging.move_into_place()?),
+            None => {
+                let store = Store::open(&self.path)?;
+                self.collect_garbage();
+                Ok(store)
+            }
+        }
+    }
+
+    /// Removes orphaned files: segment and deletion files that the manifest does not name. Files
+    /// that a reader holds stay for a later collection; so do all while another process publishes.
+    pub(crate) fn collect_garbage(&self) {
+        // A file has its name for a moment before the manifest names it.
+        let lock = self.staging.is_none().then(|| try_lock_publication(&self.path));
+        if matches!(lock, Some(None)) {
+            return;
+        }
+        let (Ok(manifest), Ok(names)) = (read_manifest(&self.path), names_in(&self.path)) else {
+            return;
+        };
+        let live: Vec<u64> = manifest
+            .segments
+            .iter()
+            .flat_map(|entry| [Some(entry.number), entry.deletions.map(|of| of.number)])
+            .flatten()
+            .collect();
+        for name in names {
+            if number_of(&name).is_some_and(|number| !live.contains(&number)) {
+                unlink_unless_held(&self.path.join(name));
+            }
+        }
+    }
+}
+
+/// The number in the name of a segment or deletion file.
+fn number_of(name: &str) -> Option<u64> {
+    segment_number(name).or_else(|| deletions::file_number(name))
+}
+
+/// Removes a file unless a reader holds a lock on it.
+fn unlink_unless_held(path: &Path) {
+    // On file systems without locks, the system keeps a mapped file until it is unmapped.
+    let held = File::open(path).ok().map(|file| (file.try_lock(), file));
+    if !matches!(held, Some((Err(fs::TryLockError::WouldBlock), _))) {
+        let _ = remove_file(path);
+    }
+}
+
+/// Draws the id of a new store.
+pub(crate) fn random_store_id() -> Result<StoreId> {
+    let mut id = StoreId::default();
+    // All zeros is no id.
+    while id == StoreId::default() {
+        getrandom::fill(&mut id).map_err(|failed| Error::Io {
+            doing: "draw a store id from",
+            path: "the random numbers of the system".into(),
+            source: failed.into(),
+        })?;
+    }
+    Ok(id)
+}

@@ -1,0 +1,141 @@
+//! A transaction: new files get their final names, and a new manifest replaces the old one.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::checksum::Digest;
+use crate::directory::lock::StoreLock;
+use crate::directory::store_directory::LockOwner;
+use crate::directory::uncommitted::UncommittedSegment;
+use crate::disk::{self, protect_and_sync, remove_file, sync_directory, sync_file};
+use crate::error::{Error, Result};
+use crate::format::deletions::{self, Deletions};
+use crate::format::manifest::{
+    self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
+};
+
+/// A manifest about to be replaced, and the files added for the new one. No other process publishes
+/// while it lives. Dropping it uncommitted removes the added files.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    directory: PathBuf,
+    owner: LockOwner,
+    /// The manifest on disk, except that `next_number` grows with each added file.
+    manifest: Manifest,
+    /// Files with final names that no manifest names yet.
+    added: Vec<PathBuf>,
+    _lock: Option<StoreLock>,
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        for path in &self.added {
+            // A file that cannot be removed is an orphan, which a later collection removes.
+            let _ = remove_file(path);
+        }
+    }
+}
+
+impl Transaction {
+    /// Begins with `manifest`, under the publication lock unless no other process can open
+    /// `directory`.
+    pub(super) fn new(
+        directory: &Path,
+        owner: LockOwner,
+        manifest: Manifest,
+        lock: Option<StoreLock>,
+    ) -> Self {
+        Transaction { directory: directory.into(), owner, manifest, added: Vec::new(), _lock: lock }
+    }
+
+    /// The live segments so far, oldest first.
+    pub(crate) fn segments(&self) -> &[SegmentEntry] {
+        &self.manifest.segments
+    }
+
+    /// Gives a segment its final name, writes its `deletions`, and returns its entry.
+    pub(crate) fn add_segment(
+        &mut self,
+        segment: UncommittedSegment,
+        deletions: Option<&Deletions>,
+    ) -> Result<SegmentEntry> {
+        let UncommittedSegment { file, mut entry } = segment;
+        entry.number = self.next_number()?;
+        self.add(file, &segment_file_name(entry.number))?;
+        if let Some(deletions) = deletions {
+            entry.deletions = Some(self.add_deletions(&entry, deletions)?);
+        }
+        Ok(entry)
+    }
+
+    /// Writes a deletion file of a segment and returns its entry.
+    pub(crate) fn add_deletions(
+        &mut self,
+        of: &SegmentEntry,
+        deletions: &Deletions,
+    ) -> Result<DeletionEntry> {
+        let bytes = deletions.encode(of.digest);
+        let mut file = disk::create_temporary(&self.directory, self.owner.temporary_prefix())?;
+        disk::write_all(&mut file, &bytes, &self.directory)
+            .map_err(Error::io("write a file in", &self.directory))?;
+        protect_and_sync(file.as_file(), &self.directory)?;
+        let number = self.next_number()?;
+        self.add(file, &deletions::file_name(number))?;
+        Ok(DeletionEntry {
+            number,
+            digest: Digest::of(&bytes),
+            fingerprint_count: deletions.fingerprint_count(),
+            id_count: deletions.id_count(),
+        })
+    }
+
+    fn next_number(&mut self) -> Result<u64> {
+        let number = self.manifest.next_number;
+        if number >= NUMBER_MAX || self.manifest.generation >= NUMBER_MAX {
+            let path = self.directory.display();
+            let reason = format!("{path} has used up its numbers, make a new store");
+            return Err(Error::TooLarge { reason });
+        }
+        self.manifest.next_number += 1;
+        Ok(number)
+    }
+
+    fn add(&mut self, file: NamedTempFile, name: &str) -> Result<()> {
+        let path = self.directory.join(name);
+        disk::rename_to_free_name(file, &path).map_err(Error::io("move the new file to", &path))?;
+        self.added.push(path);
+        Ok(())
+    }
+
+    /// Makes `segments` the live segments in one step and returns the generation.
+    ///
+    /// After an error the store is as before, or, if the rename of the manifest or a later sync
+    /// reported the error, perhaps as after.
+    pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
+        if segments.len() > SEGMENT_COUNT_MAX {
+            let reason = format!("{} segments, a store has 65 536 at most", segments.len());
+            return Err(Error::TooLarge { reason });
+        }
+        let Manifest { store_id, generation, next_number, .. } = self.manifest;
+        let manifest = Manifest { store_id, generation: generation + 1, next_number, segments };
+        self.replace_manifest(&manifest)?;
+        sync_directory(&self.directory)?;
+        Ok(manifest.generation)
+    }
+
+    /// Puts a manifest in the place of the old one, if there is one, in one step.
+    fn replace_manifest(&mut self, manifest: &Manifest) -> Result<()> {
+        let path = self.directory.join(manifest::FILE_NAME);
+        let mut temporary = disk::create_temporary(&self.directory, self.owner.temporary_prefix())?;
+        disk::write_all(&mut temporary, &manifest.encode(), &path)
+            .map_err(Error::io("write", &path))?;
+        sync_file(temporary.as_file(), &path)?;
+        // The names of new files must be durable before a manifest that uses them.
+        sync_directory(&self.directory)?;
+        // A rename that reports an error may have taken place. From here on the added files may be
+        // live: the next garbage collection reads the manifest and decides.
+        self.added.clear();
+        disk::rename_over(temporary, &path).map_err(Error::io("replace", &path))
+    }
+}

@@ -1,0 +1,83 @@
+//! Fail points: a test names a directory and the number of a fail point, and the operation there
+//! fails.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::FailPoint;
+
+/// What happens at the chosen fail point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The operation reports a full disk; later ones succeed.
+    Full,
+    /// The operation and all later ones report a broken disk.
+    Broken,
+    /// The process ends there, without running any destructor.
+    Abort,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    /// The number of the fail point, counted from 1; 0 is none.
+    fails_at: u64,
+    fault: Option<Fault>,
+    passed: Vec<FailPoint>,
+}
+
+/// By the directory below which operations count, so that parallel tests do not disturb each other.
+static PLANS: Mutex<BTreeMap<PathBuf, Plan>> = Mutex::new(BTreeMap::new());
+
+/// Counts the operations below `folder` from now on, and makes number `fails_at` fail; 0 is none.
+pub(crate) fn plan(folder: &Path, fails_at: u64, fault: Fault) {
+    let plan = Plan { fails_at, fault: Some(fault), ..Plan::default() };
+    PLANS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), plan);
+}
+
+/// Ends a plan and returns the fail points that were passed.
+pub(crate) fn forget(folder: &Path) -> Vec<FailPoint> {
+    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    plans.remove(folder).unwrap_or_default().passed
+}
+
+/// For each directory the error of locks below it and the number of locks that still fail.
+static REFUSED: Mutex<Vec<(PathBuf, io::ErrorKind, u64)>> = Mutex::new(Vec::new());
+
+/// Makes the next `times` locks below `folder` fail.
+pub(crate) fn refuse_locks(folder: &Path, kind: io::ErrorKind, times: u64) {
+    REFUSED.lock().unwrap_or_else(PoisonError::into_inner).push((folder.into(), kind, times));
+}
+
+/// Lets locks below `folder` be taken again.
+pub(crate) fn allow_locks(folder: &Path) {
+    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    refused.retain(|(of, ..)| of != folder);
+}
+
+pub(super) fn pass_lock(path: &Path) -> io::Result<()> {
+    let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let hit = refused.iter_mut().find(|(of, _, left)| *left > 0 && path.starts_with(of));
+    hit.map_or(Ok(()), |(_, kind, left)| {
+        *left -= 1;
+        Err((*kind).into())
+    })
+}
+
+pub(super) fn pass(path: &Path, point: FailPoint) -> io::Result<()> {
+    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((_, plan)) = plans.iter_mut().find(|(folder, _)| path.starts_with(folder)) else {
+        return Ok(());
+    };
+    plan.passed.push(point);
+    let passed = plan.passed.len() as u64;
+    match plan.fault {
+        Some(Fault::Full) if passed == plan.fails_at => Err(io::ErrorKind::StorageFull.into()),
+        Some(Fault::Broken) if plan.fails_at > 0 && passed >= plan.fails_at => {
+            Err(io::Error::other("the disk broke"))
+        }
+        Some(Fault::Abort) if passed == plan.fails_at => std::process::abort(),
+        _ => Ok(()),
+    }
+}

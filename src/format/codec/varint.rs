@@ -1,0 +1,409 @@
+//! The varint codec: each head is the gap to the head before it, as a LEB128 varint.
+//!
+//! A varint has seven bits of the gap in each byte, lowest first; the high bit of a byte says that
+//! the gap continues in the next. With the first head of the block at 1000, the bytes
+//!
+//! ```text
+//! 05   00   83 02   7f        gaps 5, 0, 3 + 2 * 128 = 259, 127
+//! ```
+//!
+//! are the heads 1005, 1005, 1264, 1391. A block of more than [`LONG_BLOCK_MIN`] values starts with
+//! restart points, one for each [`RESTART_INTERVAL`] values after the first: the head before it and
+//! the offset of its gap, so that a search in a long block does not read all of it.
+
+use crate::bytes::put_u64;
+use crate::bytes::u64_at;
+use crate::error::Fault;
+use crate::format::codec::gap_words::{HIGH_BITS, any_prefix_sum_is, sum_of_bytes};
+use crate::varint;
+
+/// The tag in table descriptors (R-8).
+pub(super) const TAG: u8 = 1;
+
+/// A block with more values than this starts with restart points (R-16).
+pub(crate) const LONG_BLOCK_MIN: u64 = 256;
+/// Values between restart points.
+pub(crate) const RESTART_INTERVAL: u64 = 128;
+/// Bytes of a restart point: the head before it, and where its gaps start.
+pub(crate) const RESTART_LEN: u64 = 16;
+
+/// The bytes that the restart points of a block take.
+fn restarts_len(value_count: u64) -> u64 {
+    if value_count > LONG_BLOCK_MIN {
+        (value_count.div_ceil(RESTART_INTERVAL) - 1) * RESTART_LEN
+    } else {
+        0
+    }
+}
+
+/// The heads of one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block<'a> {
+    restarts: &'a [u8],
+    gaps: &'a [u8],
+    value_count: u64,
+    /// The lowest head that belongs here; the first gap counts from it.
+    first_head: u64,
+}
+
+impl<'a> Block<'a> {
+    /// The block in `bytes`.
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], value_count: u64, first_head: u64) -> Result<Self, Fault> {
+        if value_count > LONG_BLOCK_MIN {
+            return Block::new_long(bytes, value_count, first_head);
+        }
+        Ok(Block { restarts: &[], gaps: bytes, value_count, first_head })
+    }
+
+    #[cold]
+    fn new_long(bytes: &'a [u8], value_count: u64, first_head: u64) -> Result<Self, Fault> {
+        let needed = restarts_len(value_count);
+        let split = usize::try_from(needed).ok().and_then(|at| bytes.split_at_checked(at));
+        let (restarts, gaps) =
+            split.ok_or(Fault::Truncated { needed, found: bytes.len() as u64 })?;
+        Ok(Block { restarts, gaps, value_count, first_head })
+    }
+
+    /// The values of the block from the first one on.
+    #[inline]
+    pub(crate) fn heads(&self) -> Heads<'a> {
+        Heads { gaps: self.gaps, head: self.first_head, position: 0, value_count: self.value_count }
+    }
+
+    /// The values of the block, starting at or before the first whose head is at least `low`.
+    #[inline(always)]
+    pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
+        if self.restarts.is_empty() { Ok(self.heads()) } else { self.restart_before(low) }
+    }
+
+    /// The values from the last restart point whose earlier heads are all below `low`.
+    #[cold]
+    fn restart_before(&self, low: u64) -> Result<Heads<'a>, Fault> {
+        let count = self.restarts.len() as u64 / RESTART_LEN;
+        let (mut below, mut rest) = (0, count);
+        while below < rest {
+            let middle = below + (rest - below) / 2;
+            let (base, _) = self.restart(middle)?;
+            if base < low {
+                below = middle + 1;
+            } else {
+                rest = middle;
+            }
+        }
+        match below.checked_sub(1) {
+            Some(number) => self.heads_at_restart(number),
+            None => Ok(self.heads()),
+        }
+    }
+
+    fn heads_at_restart(&self, number: u64) -> Result<Heads<'a>, Fault> {
+        let (head, offset) = self.restart(number)?;
+        let gaps = usize::try_from(offset).ok().and_then(|at| self.gaps.get(at..));
+        let found = self.gaps.len() as u64;
+        let gaps = gaps.ok_or(Fault::Truncated { needed: offset, found })?;
+        let position = (number + 1) * RESTART_INTERVAL;
+        Ok(Heads { gaps, head, position, value_count: self.value_count })
+    }
+
+    /// The head before restart point `number`, and the offset of its gaps.
+    fn restart(&self, number: u64) -> Result<(u64, u64), Fault> {
+        let at = (number * RESTART_LEN) as usize;
+        match (u64_at(self.restarts, at), u64_at(self.restarts, at + 8)) {
+            (Some(base), Some(offset)) => Ok((base, offset)),
+            _ => Err(Fault::Truncated { needed: RESTART_LEN, found: 0 }),
+        }
+    }
+
+    /// Checks every rule of a block: shortest varints (R-13), heads up to `last_head` (R-14),
+    /// right restart points (R-16), and no byte after the last gap (R-15).
+    pub(crate) fn check(&self, last_head: u64) -> Result<(), Fault> {
+        let mut heads = self.heads();
+        let gaps_len = self.gaps.len();
+        loop {
+            let position = heads.position;
+            if position > 0
+                && position.is_multiple_of(RESTART_INTERVAL)
+                && position < self.value_count
+                && !self.restarts.is_empty()
+            {
+                let expected = (heads.head, (gaps_len - heads.gaps.len()) as u64);
+                let found = self.restart(position / RESTART_INTERVAL - 1)?;
+                if found != expected {
+                    let detail = format!("restart point {found:x?}, expected {expected:x?}");
+                    return Err(Fault::rule(16, detail));
+                }
+            }
+            match heads.next()? {
+                Some((_, head)) if head > last_head => {
+                    return Err(Fault::rule(14, "head of another block"));
+                }
+                Some(_) => {}
+                None if heads.ended_well() => return Ok(()),
+                None => return Err(Fault::rule(15, "bytes left over in a block")),
+            }
+        }
+    }
+}
+
+/// The place of a cursor in its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CursorPlace {
+    /// The number of heads read.
+    pub(crate) position: u64,
+    /// The head last read, or the lowest head of the block.
+    pub(crate) head: u64,
+    /// The number of bytes of gaps that are left.
+    pub(crate) left_len: usize,
+}
+
+/// A cursor over the heads of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heads<'a> {
+    gaps: &'a [u8],
+    /// The head last read, or the lowest head of the block.
+    head: u64,
+    /// The number of values read.
+    position: u64,
+    value_count: u64,
+}
+
+impl Heads<'_> {
+    /// The place of this cursor.
+    #[inline]
+    pub(crate) fn place(&self) -> CursorPlace {
+        CursorPlace { position: self.position, head: self.head, left_len: self.gaps.len() }
+    }
+
+    /// Moves forward to a later place.
+    pub(crate) fn skip_to(&mut self, place: CursorPlace) {
+        let read = self.gaps.len().saturating_sub(place.left_len);
+        self.gaps = self.gaps.get(read..).unwrap_or_default();
+        (self.position, self.head) = (place.position, place.head);
+    }
+
+    /// The position in the block and the head of the next value.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, u64)>, Fault> {
+        if self.position == self.value_count {
+            return Ok(None);
+        }
+        let (gap, len) = varint::read(self.gaps)?;
+        self.gaps = self.gaps.get(len..).unwrap_or_default();
+        self.head = self.head.checked_add(gap).ok_or_else(overflow)?;
+        self.position += 1;
+        Ok(Some((self.position - 1, self.head)))
+    }
+
+    /// Whether all values were read and no byte is left over (R-15).
+    pub(crate) fn ended_well(&self) -> bool {
+        self.position == self.value_count && self.gaps.is_empty()
+    }
+
+    /// See [`Heads::fill`](super::Heads::fill).
+    pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
+        let room = (self.value_count - self.position).min(out.len() as u64) as usize;
+        let mut slots = out.iter_mut();
+        let mut left = room;
+        while left > 0 {
+            let word = u64_at(self.gaps, 0).unwrap_or(HIGH_BITS);
+            // Eight gaps of a byte each, and no way past the end of the numbers.
+            if left >= 8 && word & HIGH_BITS == 0 && self.head <= u64::MAX - 8 * 0x7f {
+                for (gap, slot) in word.to_le_bytes().into_iter().zip(&mut slots) {
+                    self.head += u64::from(gap);
+                    *slot = self.head;
+                }
+                self.gaps = self.gaps.get(8..).unwrap_or_default();
+                self.position += 8;
+                left -= 8;
+            } else if let (Some((_, head)), Some(slot)) = (self.next()?, slots.next()) {
+                *slot = head;
+                left -= 1;
+            }
+        }
+        Ok(room)
+    }
+
+    /// See [`Heads::visit_range`](super::Heads::visit_range).
+    #[inline(always)]
+    pub(crate) fn visit_range(
+        &mut self,
+        low: u64,
+        high: u64,
+        mut visit: impl FnMut(u64, u64) -> bool,
+    ) -> Result<bool, Fault> {
+        if !self.skip_below(low, high)? {
+            return Ok(false);
+        }
+        while let Some((position, head)) = self.next()? {
+            if head > high {
+                break;
+            }
+            if head >= low && !visit(position, head) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Skips values whose head is below `low`, eight at a time; some of them may remain. Returns
+    /// whether there may be a head within `low..=high`.
+    #[inline(always)]
+    fn skip_below(&mut self, low: u64, high: u64) -> Result<bool, Fault> {
+        let Heads { mut gaps, mut head, position, value_count } = *self;
+        let mut left = value_count - position;
+        let mut promising = true;
+        while left >= 8 {
+            let Some((eight, rest)) = gaps.split_first_chunk::<8>() else { break };
+            let word = u64::from_le_bytes(*eight);
+            let long = word & HIGH_BITS;
+            if long == 0 {
+                let after = head.saturating_add(sum_of_bytes(word));
+                if after >= low {
+                    // Most ranges are one head that no value has. Heads ascend, so if it is
+                    // not among these eight it is nowhere.
+                    let wanted = low.checked_sub(head);
+                    promising =
+                        low != high || wanted.is_some_and(|sum| any_prefix_sum_is(word, sum));
+                    break;
+                }
+                (head, gaps, left) = (after, rest, left - 8);
+                continue;
+            }
+            // A gap of several bytes after `single` ones of one byte.
+            let single = long.trailing_zeros() / 8;
+            let before = head.saturating_add(sum_of_bytes(word & ((1 << (8 * single)) - 1)));
+            if before >= low {
+                break;
+            }
+            let from = gaps.get(single as usize..).unwrap_or_default();
+            let (gap, len) = varint::read(from)?;
+            (head, gaps, left) = (before, from, left - u64::from(single));
+            let after = head.saturating_add(gap);
+            if after >= low {
+                break;
+            }
+            (head, gaps, left) = (after, from.get(len..).unwrap_or_default(), left - 1);
+        }
+        *self = Heads { gaps, head, position: value_count - left, value_count };
+        Ok(promising)
+    }
+}
+
+/// Encodes one block after the other, see [`BlockEncoder`](super::BlockEncoder).
+#[derive(Debug)]
+pub(crate) struct BlockEncoder {
+    before: u64,
+    value_count: u64,
+}
+
+impl BlockEncoder {
+    pub(super) fn new(first_head: u64) -> Self {
+        BlockEncoder { before: first_head, value_count: 0 }
+    }
+
+    #[inline]
+    pub(super) fn value_count(&self) -> u64 {
+        self.value_count
+    }
+
+    #[inline]
+    pub(super) fn needs_checkpoint(&self) -> bool {
+        self.value_count.is_multiple_of(RESTART_INTERVAL) && self.value_count > 0
+    }
+
+    /// Appends a restart point.
+    pub(super) fn checkpoint(&self, gaps_len: u64, restarts: &mut Vec<u8>) {
+        put_u64(restarts, self.before);
+        put_u64(restarts, gaps_len);
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, head: u64, gaps: &mut Vec<u8>) {
+        varint::write(head - self.before, gaps);
+        self.before = head;
+        self.value_count += 1;
+    }
+
+    pub(super) fn finish(&mut self, next_first_head: u64) -> bool {
+        let is_long = self.value_count > LONG_BLOCK_MIN;
+        *self = BlockEncoder::new(next_first_head);
+        is_long
+    }
+}
+
+/// The bytes of a gap of `bits` bits.
+pub(super) fn gap_len(bits: u32) -> u32 {
+    bits.div_ceil(7).max(1)
+}
+
+fn overflow() -> Fault {
+    Fault::rule(14, "gap carries past 2^64 - 1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn heads_of(gaps: &[u64], first_head: u64) -> Vec<u64> {
+        gaps.iter()
+            .scan(first_head, |head, gap| {
+                *head += gap;
+                Some(*head)
+            })
+            .collect()
+    }
+
+    fn all(mut heads: Heads<'_>) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| heads.next().unwrap()).collect()
+    }
+
+    fn gaps() -> impl Strategy<Value = Vec<u64>> {
+        let gap = prop_oneof![20 => 0..128_u64, 1 => 0..100_000_u64, 1 => Just(0)];
+        prop::collection::vec(gap, 0..700)
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_come_back_whole_and_from_any_head(gaps in gaps(), first_head in 0..1_u64 << 50, pick: u64) {
+            let heads = heads_of(&gaps, first_head);
+            let (mut restarts, mut gaps, mut encoder) = (Vec::new(), Vec::new(), BlockEncoder::new(first_head));
+            for &head in &heads {
+                if encoder.needs_checkpoint() {
+                    encoder.checkpoint(gaps.len() as u64, &mut restarts);
+                }
+                encoder.push(head, &mut gaps);
+            }
+            let bytes = if encoder.finish(0) { [restarts, gaps].concat() } else { gaps };
+            let block = Block::new(&bytes, heads.len() as u64, first_head).unwrap();
+            let expected: Vec<(u64, u64)> = (0..).zip(heads.iter().copied()).collect();
+            prop_assert_eq!(&all(block.heads()), &expected);
+            let mut filled = vec![0; heads.len()];
+            let mut walk = block.heads();
+            for part in filled.chunks_mut(100) {
+                prop_assert_eq!(walk.fill(part), Ok(part.len()));
+            }
+            prop_assert_eq!(walk.fill(&mut [0]), Ok(0));
+            prop_assert_eq!(&filled, &heads);
+            prop_assert_eq!(block.check(*heads.last().unwrap_or(&first_head)), Ok(()));
+
+            let last = heads.last().map_or(0, |head| head - first_head);
+            let low = first_head + pick % (last + 2);
+            let from: Vec<_> = all(block.heads_from(low).unwrap()).into_iter().filter(|v| v.1 >= low).collect();
+            let wanted: Vec<_> = expected.into_iter().filter(|v| v.1 >= low).collect();
+            prop_assert_eq!(from, wanted);
+        }
+
+        #[test]
+        fn any_bytes_as_a_block_give_values_or_a_fault(bytes: Vec<u8>, value_count in 0..600_u64, low: u64) {
+            if let Ok(block) = Block::new(&bytes, value_count, 1 << 40) {
+                let _ = block.check(u64::MAX);
+                let _ = block.heads().fill(&mut [0; 700]);
+                if let Ok(mut heads) = block.heads_from(low) {
+                    while let Ok(Some(_)) = heads.next() {}
+                }
+            }
+        }
+    }
+}

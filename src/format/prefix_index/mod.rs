@@ -1,0 +1,357 @@
+//! The prefix index: for each block, where its heads lie and which ranks its values have.
+//!
+//! An *index entry* of 64 bytes, one cache line, is for 16 blocks. It holds the end of the block
+//! before (two bases of 64 bits: bytes of heads, ranks) and 16 ends as differences from the bases,
+//! 12 bits of ranks and 12 bits of bytes each:
+//!
+//! ```text
+//! offset  0           8           16       19       22             61      64
+//!         | heads_base | rank_base | end 0  | end 1  | ...        | end 15 |
+//!
+//! end: 24 bits   | bytes: 12 bits | ranks: 12 bits |
+//! ```
+//!
+//! A block starts where the one before it ends. As an example take the bases (100, 70) and three
+//! blocks: one with 3 values in 3 bytes, an empty one, and one with 2 values in 5 bytes. Their
+//! ends are `03 30 00`, `03 30 00` and `05 80 00`; the third block lies at the bytes 103 to 108 and
+//! has the ranks 73 and 74. Where a difference takes more than 12 bits, the ends are
+//! 16 pairs of u64 in an *overflow entry*, and the first word of the index entry is 2^63 plus its
+//! number.
+//!
+//! The prefix index does not depend on the codec of the heads. Its callers are the segment reader,
+//! the segment writer and `verify`.
+
+mod write;
+
+use crate::bytes::{u32_at, u64_at};
+use crate::error::Fault;
+use crate::section::BlockIndex;
+pub(crate) use write::IndexWriter;
+
+/// Blocks of an index entry.
+pub(crate) const BLOCKS_PER_ENTRY: u64 = 16;
+/// Bytes of an index entry.
+pub(crate) const ENTRY_LEN: u64 = 64;
+/// Bytes of an overflow entry: 16 pairs of u64.
+pub(crate) const OVERFLOW_ENTRY_LEN: u64 = 256;
+/// The most leading bits that can name a block (R-8).
+pub(crate) const BLOCK_BITS_MAX: u32 = 40;
+
+/// In the first word of an index entry: the ends are in an overflow entry.
+const OVERFLOW: u64 = 1 << 63;
+/// Bits of a difference in an index entry.
+const DIFFERENCE_BITS: u32 = 12;
+/// The largest difference that an index entry can hold.
+pub(crate) const DIFFERENCE_MAX: u64 = (1 << DIFFERENCE_BITS) - 1;
+/// A bit above each of two differences, one in each half of a word.
+const GUARDS: u64 = 1 << DIFFERENCE_BITS | 1 << (32 + DIFFERENCE_BITS);
+/// Ranks below this leave the three highest bytes of their base zero.
+const RANKS_IN_FIVE_BYTES: u64 = 1 << 40;
+
+/// The bytes of the index section.
+pub(crate) fn section_len(block_bits: u32) -> u64 {
+    (1_u64 << block_bits).div_ceil(BLOCKS_PER_ENTRY) * ENTRY_LEN
+}
+
+/// The offset of the index entry of a block in the index section.
+#[inline]
+pub(crate) fn entry_offset(block: BlockIndex) -> u64 {
+    block.0 / BLOCKS_PER_ENTRY * ENTRY_LEN
+}
+
+/// Where a block lies: bytes of the heads section, ranks of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockSpan {
+    pub(crate) heads_start: u64,
+    pub(crate) heads_end: u64,
+    pub(crate) rank_start: u64,
+    pub(crate) rank_end: u64,
+}
+
+impl BlockSpan {
+    pub(crate) fn value_count(&self) -> u64 {
+        self.rank_end - self.rank_start
+    }
+
+    /// The bytes of its heads.
+    pub(crate) fn heads_len(&self) -> u64 {
+        self.heads_end - self.heads_start
+    }
+}
+
+/// The result of looking a block up in its index entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    Span(BlockSpan),
+    /// The ends are in the overflow entry at this offset of its section.
+    Overflow {
+        offset: u64,
+        entry: IndexEntry,
+    },
+}
+
+/// The bases of an index entry: where its first block starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    pub(crate) heads_base: u64,
+    pub(crate) rank_base: u64,
+    /// The number of its overflow entry, if it has one.
+    pub(crate) overflow: Option<u64>,
+}
+
+impl IndexEntry {
+    /// Reads the bases in `entry`, 64 bytes.
+    #[inline]
+    pub(crate) fn read(entry: &[u8]) -> Result<Self, Fault> {
+        let word = |at: usize| u64_at(entry, at).ok_or_else(|| short(ENTRY_LEN, entry));
+        let first = word(0)?;
+        let rank_base = word(8)?;
+        if first & OVERFLOW == 0 {
+            return Ok(IndexEntry { heads_base: first, rank_base, overflow: None });
+        }
+        let number = first & !OVERFLOW;
+        Ok(IndexEntry { heads_base: word(16)?, rank_base, overflow: Some(number) })
+    }
+
+    /// Whether the end of its last block takes more than 12 bits.
+    pub(crate) fn needs_overflow(&self, last: &BlockSpan) -> bool {
+        let ranks = last.rank_end.saturating_sub(self.rank_base);
+        let bytes = last.heads_end.saturating_sub(self.heads_base);
+        ranks.max(bytes) > DIFFERENCE_MAX
+    }
+
+    /// The block from `start` to `end`, relative to the bases.
+    fn span(&self, start: End, end: End) -> Option<BlockSpan> {
+        let span = BlockSpan {
+            heads_start: self.heads_base.checked_add(start.bytes)?,
+            heads_end: self.heads_base.checked_add(end.bytes)?,
+            rank_start: self.rank_base.checked_add(start.ranks)?,
+            rank_end: self.rank_base.checked_add(end.ranks)?,
+        };
+        let ascends = span.rank_start <= span.rank_end && span.heads_start <= span.heads_end;
+        ascends.then_some(span)
+    }
+}
+
+/// The end of a block relative to the bases of its index entry.
+#[derive(Clone, Copy, Debug, Default)]
+struct End {
+    ranks: u64,
+    bytes: u64,
+}
+
+impl End {
+    /// The end in the low 24 bits of a word.
+    #[inline(always)]
+    fn unpack(packed: u64) -> Self {
+        End { ranks: packed & DIFFERENCE_MAX, bytes: packed >> DIFFERENCE_BITS & DIFFERENCE_MAX }
+    }
+}
+
+fn disorder() -> Fault {
+    Fault::rule(15, "ends of blocks not ascending")
+}
+
+fn short(needed: u64, found: &[u8]) -> Fault {
+    Fault::Truncated { needed, found: found.len() as u64 }
+}
+
+/// Looks `block` up in its index entry, 64 bytes. The checked path: names what is wrong.
+#[inline]
+pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> {
+    let entry = IndexEntry::read(bytes)?;
+    if let Some(number) = entry.overflow {
+        let offset = number.checked_mul(OVERFLOW_ENTRY_LEN).ok_or_else(disorder)?;
+        return Ok(Lookup::Overflow { offset, entry });
+    }
+    // The upper three of four bytes are an end.
+    let end_at = |slot: usize| Some(End::unpack(u64::from(u32_at(bytes, 15 + 3 * slot)? >> 8)));
+    let (start, end) = ends_of(block, end_at).ok_or_else(|| short(ENTRY_LEN, bytes))?;
+    entry.span(start, end).map(Lookup::Span).ok_or_else(disorder)
+}
+
+/// Looks `block` up in the overflow entry of `entry`, 256 bytes.
+pub(crate) fn look_up_overflow(
+    overflow: &[u8],
+    block: BlockIndex,
+    entry: &IndexEntry,
+) -> Result<BlockSpan, Fault> {
+    let end_at = |slot: usize| {
+        Some(End { ranks: u64_at(overflow, 16 * slot)?, bytes: u64_at(overflow, 16 * slot + 8)? })
+    };
+    let (start, end) = ends_of(block, end_at).ok_or_else(|| short(OVERFLOW_ENTRY_LEN, overflow))?;
+    entry.span(start, end).ok_or_else(disorder)
+}
+
+/// The end of the block before, and that of the block itself.
+fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(End, End)> {
+    let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
+    let start = match slot.checked_sub(1) {
+        Some(before) => end_at(before)?,
+        None => End::default(),
+    };
+    Some((start, end_at(slot)?))
+}
+
+/// Looks `block` up in an index entry of a table of `value_count` values. `None` if [`look_up`]
+/// must decide: the entry has an overflow entry, is out of order, or goes beyond the values or
+/// 2^40.
+#[inline(always)]
+pub(crate) fn look_up_compact(
+    entry: &[u8; ENTRY_LEN as usize],
+    block: BlockIndex,
+    value_count: u64,
+) -> Option<BlockSpan> {
+    let (span, heads_base) = look_up_verified(entry, block);
+    // Each difference is negative if it is invalid.
+    let invalid = heads_base
+        | span.rank_start.cast_signed()
+        | span.rank_end.wrapping_sub(span.rank_start).cast_signed()
+        | span.heads_end.wrapping_sub(span.heads_start).cast_signed()
+        | value_count.min(RANKS_IN_FIVE_BYTES).wrapping_sub(span.rank_end).cast_signed();
+    (invalid >= 0).then_some(span)
+}
+
+/// Looks `block` up in an index entry that [`is_valid`]. The second number is negative if the entry
+/// has an overflow entry; then the span is meaningless. No branch, so that callers can look up many
+/// blocks and test once.
+#[inline(always)]
+pub(crate) fn look_up_verified(
+    entry: &[u8; ENTRY_LEN as usize],
+    block: BlockIndex,
+) -> (BlockSpan, i64) {
+    // All loads are within the entry.
+    let word = |at: usize| u64_at(entry, at).unwrap_or(u64::MAX);
+    let (heads_base, rank_base) = (word(0), word(8));
+    let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
+    // The upper three bytes of one load are the end of the block, the three before them the end of
+    // the block before; for the first block these are the highest bytes of the base of ranks, which
+    // are zero.
+    let ends = word(11 + 3 * slot);
+    let (start, end) = (End::unpack(ends >> 16), End::unpack(ends >> 40));
+    let span = BlockSpan {
+        heads_start: heads_base.wrapping_add(start.bytes),
+        heads_end: heads_base.wrapping_add(end.bytes),
+        rank_start: rank_base.wrapping_add(start.ranks),
+        rank_end: rank_base.wrapping_add(end.ranks),
+    };
+    (span, heads_base.cast_signed())
+}
+
+/// Whether [`look_up_verified`] may be used for the blocks of an index entry: it has an overflow
+/// entry, or its ends ascend and stay within `value_count` values and `heads_len` bytes.
+pub(crate) fn is_valid(entry: &[u8; ENTRY_LEN as usize], value_count: u64, heads_len: u64) -> bool {
+    let word = |at: usize| u64_at(entry, at).unwrap_or(u64::MAX);
+    let (heads_base, rank_base) = (word(0), word(8));
+    if heads_base & OVERFLOW != 0 {
+        return true;
+    }
+    let (mut before, mut in_order) = (0, true);
+    for slot in 0..BLOCKS_PER_ENTRY as usize {
+        let end = End::unpack(u64::from(u32_at(entry, 15 + 3 * slot).unwrap_or(0) >> 8));
+        // Both differences ascend if neither borrows from its guard.
+        let both = end.ranks | end.bytes << 32;
+        in_order &= ((both | GUARDS) - before) & GUARDS == GUARDS;
+        before = both;
+    }
+    let within = |base: u64, end: u64, most: u64| base <= most && end <= most - base;
+    in_order
+        && within(rank_base, before & DIFFERENCE_MAX, value_count.min(RANKS_IN_FIVE_BYTES - 1))
+        && within(heads_base, before >> 32, heads_len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The spans that the index gives of blocks with these value counts and bytes.
+    fn round_trip(blocks: &[(u64, u64)]) -> Vec<BlockSpan> {
+        let (mut entries, mut writer) = (Vec::new(), IndexWriter::default());
+        let (mut heads_end, mut rank_end) = (0, 0);
+        for &(values, bytes) in blocks {
+            rank_end += values;
+            heads_end += bytes;
+            writer.push(heads_end, rank_end, &mut entries);
+        }
+        let overflow = writer.finish(&mut entries);
+        for entry in entries.as_chunks().0 {
+            assert!(is_valid(entry, rank_end, heads_end));
+            let last = look_up_verified(entry, BlockIndex(BLOCKS_PER_ENTRY - 1));
+            let (span, is_compact) = (last.0, last.1 >= 0);
+            let ends_ranks = is_compact && span.rank_end == rank_end && rank_end > 0;
+            assert!(!ends_ranks || !is_valid(entry, rank_end - 1, heads_end));
+            let ends_heads = is_compact && span.heads_end == heads_end && heads_end > 0;
+            assert!(!ends_heads || !is_valid(entry, rank_end, heads_end - 1));
+        }
+        (0..blocks.len() as u64)
+            .map(BlockIndex)
+            .map(|block| match look_up(&entries[entry_offset(block) as usize..], block).unwrap() {
+                Lookup::Span(span) => {
+                    let entry = entries[entry_offset(block) as usize..].first_chunk().unwrap();
+                    assert_eq!(look_up_compact(entry, block, rank_end), Some(span));
+                    assert_eq!(look_up_verified(entry, block).0, span);
+                    span
+                }
+                Lookup::Overflow { offset, entry } => {
+                    look_up_overflow(&overflow[offset as usize..], block, &entry).unwrap()
+                }
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_is_found_where_it_was_put(
+            blocks in prop::collection::vec((0..600_u64, 0..600_u64), 1..80),
+        ) {
+            let mut expected = BlockSpan::default();
+            for (span, &(values, bytes)) in round_trip(&blocks).iter().zip(&blocks) {
+                expected.rank_start = expected.rank_end;
+                expected.heads_start = expected.heads_end;
+                expected.rank_end += values;
+                expected.heads_end += bytes;
+                prop_assert_eq!(*span, expected);
+            }
+        }
+
+        #[test]
+        fn any_bytes_as_an_entry_give_a_span_or_a_fault(
+            entry: [u8; 32], rest: [u8; 32], block in 0..16_u64, order in prop::bool::weighted(0.9), small in prop::bool::weighted(0.9),
+        ) {
+            let mut entry = [entry, rest].concat();
+            if order {
+                entry[16..].as_chunks_mut::<3>().0.sort_by_key(|&[_, middle, high]| (high, middle & 0xf0));
+            }
+            if small {
+                entry[4..8].fill(0);
+                entry[12..16].fill(0);
+            }
+            let known: &[u8; 64] = entry.first_chunk().unwrap();
+            if is_valid(known, 1 << 39, 1 << 40) {
+                for block in (0..BLOCKS_PER_ENTRY).map(BlockIndex) {
+                    let (span, overflow) = look_up_verified(known, block);
+                    prop_assert!(overflow < 0 || look_up(&entry, block) == Ok(Lookup::Span(span)));
+                }
+            }
+            let quick = look_up_compact(entry.first_chunk().unwrap(), BlockIndex(block), 1 << 39);
+            prop_assert!(quick.is_none_or(|span| look_up(&entry, BlockIndex(block)) == Ok(Lookup::Span(span))));
+            if let Ok(Lookup::Span(span)) = look_up(&entry, BlockIndex(block)) {
+                prop_assert!(span.rank_start <= span.rank_end && span.heads_start <= span.heads_end);
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_overflows_where_twelve_bits_end() {
+        for (values, bytes, overflow_expected) in
+            [(4095, 4095, false), (4096, 4096, true), (100, 4096, true), (4096, 100, true)]
+        {
+            let (mut entries, mut writer) = (Vec::new(), IndexWriter::default());
+            writer.push(bytes, values, &mut entries);
+            let overflow = writer.finish(&mut entries);
+            assert_eq!(entries.len() as u64, ENTRY_LEN);
+            assert_eq!(!overflow.is_empty(), overflow_expected);
+        }
+    }
+}

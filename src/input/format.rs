@@ -1,0 +1,116 @@
+//! The formats of inputs, and the one list that says how each is read.
+
+use super::binary::FixedRecords;
+use super::chunk::Chunk;
+use super::lines::Lines;
+use fpstore_base::{Fingerprint, IdRef, Radix};
+
+/// How records are laid out in an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InputFormat {
+    /// One record a line: a fingerprint, then optionally a tab, comma, colon or spaces and the id.
+    /// Blank lines and lines that start with `#` are no records. CR LF ends a line as LF does.
+    #[default]
+    Lines,
+    /// 8 bytes a record: the fingerprint, little-endian.
+    U64Le,
+    /// 16 bytes a record: the fingerprint, then the id, both little-endian.
+    U64LeId,
+}
+
+/// How to read an input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InputOptions {
+    format: InputFormat,
+    radix: Radix,
+    pub(super) skip_bad: bool,
+}
+
+impl InputOptions {
+    /// Sets the format. The default is lines.
+    #[must_use]
+    pub fn format(mut self, format: InputFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Sets how fingerprints are spelled in lines. The default is hexadecimal.
+    #[must_use]
+    pub fn radix(mut self, radix: Radix) -> Self {
+        self.radix = radix;
+        self
+    }
+
+    /// Sets whether bad records are counted and skipped. By default the first one is an error.
+    #[must_use]
+    pub fn skip_bad(mut self, skip_bad: bool) -> Self {
+        self.skip_bad = skip_bad;
+        self
+    }
+}
+
+/// Runs an expression with the [`Layout`] of a format: the list of all formats.
+macro_rules! with_layout {
+    ($options:expr, |$layout:ident| $action:expr) => {{
+        let options: &InputOptions = $options;
+        match options.format {
+            InputFormat::Lines => {
+                let $layout = Lines { radix: options.radix };
+                $action
+            }
+            InputFormat::U64Le => {
+                let $layout = FixedRecords::<8>;
+                $action
+            }
+            InputFormat::U64LeId => {
+                let $layout = FixedRecords::<16>;
+                $action
+            }
+        }
+    }};
+}
+
+impl InputOptions {
+    /// As [`Layout::whole_len`].
+    pub(super) fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize {
+        with_layout!(self, |layout| layout.whole_len(bytes, searched_len))
+    }
+
+    /// As [`Layout::parse`].
+    pub(super) fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
+        with_layout!(self, |layout| layout.parse(chunk, consumer))
+    }
+}
+
+/// How the records of one format lie in bytes.
+pub(super) trait Layout {
+    /// How many bytes at the start of `bytes` are whole records. No record ends in the first
+    /// `searched_len` bytes.
+    fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize;
+
+    /// Gives each record of a chunk to the consumer until it stops. Returns how many lines were
+    /// parsed, 0 in a format without lines.
+    fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64;
+}
+
+/// Takes the records of a chunk. Each method returns whether to go on.
+pub(super) trait RecordConsumer {
+    fn record(
+        &mut self,
+        place: ChunkPlace,
+        fingerprint: Fingerprint,
+        id: Option<IdRef<'_>>,
+    ) -> bool;
+
+    fn bad_record(&mut self, place: ChunkPlace, reason: String) -> bool;
+}
+
+/// The place of a record, relative to its chunk or absolute.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ChunkPlace {
+    /// The line in the chunk, counted from 1.
+    Line(u64),
+    /// The offset in the input.
+    Byte(u64),
+}

@@ -1,0 +1,264 @@
+//! The answers to a chunk of queries: probes in the order of each table, or a join with the store.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::blocking::Blocking;
+use super::near_pairs::near_pairs_across;
+use super::options::JoinOptions;
+use super::run::side_by_side;
+use super::search_many::BatchMode;
+use crate::error::{Error, Result};
+use crate::plan::{AccessPath, PathPlan};
+use crate::search::{Answer, BatchSearcher, BatchTable, Limits, Outcome, SearchStats};
+use crate::section::TableIndex;
+use crate::snapshot::SegmentHit;
+use crate::snapshot::Snapshot;
+use crate::store::Store;
+use fpstore_base::Fingerprint;
+use fpstore_base::watch::Watch;
+
+/// The most queries that are answered together.
+const CHUNK_COUNT: usize = 1 << 20;
+/// Bytes of memory for each query of a chunk.
+const QUERY_LEN: u64 = 64;
+/// Bytes of memory for each match of a chunk.
+const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64;
+/// Nanoseconds to read a value of a table in a pass.
+const NANOS_PER_READ: f64 = 4.0;
+/// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
+const SORTED_PROBE_COST: f64 = 0.5;
+/// Queries between two checks of the observer and of the memory of the matches.
+const STEP: usize = 1 << 8;
+
+/// The state that all chunks of queries share.
+pub(super) struct QueryBatch<'a> {
+    /// Shows the state of the snapshot, always.
+    pub(super) store: Store,
+    snapshot: Arc<Snapshot>,
+    options: &'a JoinOptions,
+    limits: Limits,
+    threads: usize,
+    /// The most queries of a chunk.
+    pub(super) chunk_max: usize,
+    /// The most matches of a chunk.
+    match_max: usize,
+    mode: BatchMode,
+    pub(super) watch: Watch,
+    /// The number of times that a query of the chunk was answered from a table so far.
+    steps: AtomicU64,
+}
+
+/// A match, and the position of its query in the chunk.
+type QueryMatch = (u32, SegmentHit);
+
+impl<'a> QueryBatch<'a> {
+    pub(super) fn new(
+        store: &Store,
+        options: &'a JoinOptions,
+        limits: Limits,
+        mode: BatchMode,
+        watch: Watch,
+    ) -> Result<Self> {
+        let resources = options.resources()?;
+        let of_memory = |divisor: u64, len: u64| {
+            usize::try_from(resources.memory / divisor / len).unwrap_or(usize::MAX)
+        };
+        let store = store.pinned();
+        Ok(QueryBatch {
+            snapshot: store.snapshot(),
+            store,
+            options,
+            limits,
+            threads: resources.threads,
+            chunk_max: of_memory(4, QUERY_LEN).clamp(1, CHUNK_COUNT),
+            match_max: of_memory(2, MATCH_LEN).max(1),
+            mode,
+            watch,
+            steps: AtomicU64::new(0),
+        })
+    }
+
+    /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
+    pub(super) fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+        self.steps.store(0, Ordering::Relaxed);
+        let pass = match self.mode {
+            BatchMode::Auto => self.pass_is_cheaper(chunk.len()),
+            BatchMode::Probe => self.only_scans(),
+            BatchMode::Pass => true,
+        };
+        if pass { self.find_in_passes(chunk) } else { self.find_by_probes(chunk) }
+    }
+
+    fn plans(&self) -> impl Iterator<Item = &PathPlan> {
+        self.snapshot.segments().iter().map(|open| open.plan(self.options.k))
+    }
+
+    /// Whether the plan of a segment is a scan.
+    fn only_scans(&self) -> bool {
+        self.plans().any(|plan| matches!(plan.path, AccessPath::Scan { .. }))
+    }
+
+    fn pass_is_cheaper(&self, queries: usize) -> bool {
+        let nanos = |plan: &PathPlan| match plan.path {
+            AccessPath::Probe { .. } => plan.expected_nanos * SORTED_PROBE_COST,
+            AccessPath::Scan { .. } => plan.expected_nanos,
+        };
+        let probing = queries as f64 * self.plans().map(nanos).sum::<f64>();
+        let stored: u64 = self
+            .snapshot
+            .segments()
+            .iter()
+            .map(|open| open.segment.header().fingerprint_count)
+            .sum();
+        let k = self.options.k;
+        let pairs = queries as f64 * stored as f64;
+        let joining = match Blocking::choose(u64::MAX, stored + queries as u64, pairs, k) {
+            Some(blocking) => {
+                let reading = stored as f64 * NANOS_PER_READ * f64::from(k + 2);
+                blocking.expected_nanos() as f64 + reading
+            }
+            None => pairs + stored as f64 * NANOS_PER_READ,
+        };
+        joining < probing || self.only_scans()
+    }
+
+    /// Each thread probes each table with a part of the queries, in the order of the table.
+    fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+        let len = chunk.len().div_ceil(self.threads).max(1);
+        let pieces: Vec<(u32, &[Fingerprint])> =
+            (0..).step_by(len).zip(chunk.chunks(len)).collect();
+        let most = self.match_max / self.threads;
+        let found = side_by_side(&pieces, |&(first, piece)| self.probe(first, piece, most))?;
+        let mut all: Vec<QueryMatch> = Vec::new();
+        for found in found {
+            let Some(found) = found else { return Ok(None) };
+            all.extend(found);
+        }
+        Ok(Some(all))
+    }
+
+    /// The matches of some queries, the first of which is at `first` in its chunk; `None` if there
+    /// are more than `most`.
+    fn probe(
+        &self,
+        first: u32,
+        queries: &[Fingerprint],
+        most: usize,
+    ) -> Result<Option<Vec<QueryMatch>>> {
+        let k = self.options.k;
+        let mut searcher = BatchSearcher::default();
+        let mut found: Vec<QueryMatch> = Vec::new();
+        let mut order: Vec<(u64, u32)> = Vec::with_capacity(queries.len());
+        let tables = self.plans().map(PathPlan::table_count).sum::<u64>().max(1);
+        for (number, open) in self.snapshot.segments().iter().enumerate() {
+            let AccessPath::Probe { radii } = &open.plan(k).path else { continue };
+            for (position, (table, radius)) in open.segment.tables().zip(radii).enumerate() {
+                if radius.is_none() {
+                    continue;
+                }
+                order.clear();
+                let permuted = queries.iter().map(|&needle| table.permutation.apply(needle).0);
+                order.extend(permuted.zip(0..));
+                order.sort_unstable();
+                for steps in order.chunks(STEP) {
+                    let done = self.steps.fetch_add(steps.len() as u64, Ordering::Relaxed);
+                    self.watch.report_with(done / tables)?;
+                    let queries =
+                        steps.iter().map(|&(_, query)| (first + query, queries[query as usize]));
+                    let segment = &*open.segment;
+                    let table =
+                        BatchTable { segment, number, radii, table: position, k, found_max: most };
+                    let before = found.len();
+                    searcher.search(&table, queries, &mut found)?;
+                    if found.len() > most {
+                        return Ok(None);
+                    }
+                    open.retain_live_pairs(&mut found, before)?;
+                }
+            }
+        }
+        found.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+        Ok(Some(found))
+    }
+
+    /// Joins the queries with all stored fingerprints, then finds the rank of each match.
+    fn find_in_passes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+        // Half of the memory is for the matches.
+        let options = self.options.reserve(self.match_max as u64 * MATCH_LEN);
+        let options = options.max_pairs(self.match_max as u64);
+        let mut sorted: Vec<(Fingerprint, u32)> = chunk.iter().copied().zip(0..).collect();
+        sorted.sort_unstable();
+        let distinct: Vec<Fingerprint> =
+            sorted.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).collect();
+        let mut pairs = Vec::new();
+        let joined = near_pairs_across(distinct.as_slice(), &self.store, &options, |found| {
+            pairs.extend_from_slice(found);
+            Ok(())
+        });
+        match joined {
+            Err(Error::TooManyPairs { .. }) => return Ok(None),
+            joined => joined?,
+        }
+        pairs.sort_unstable();
+        let mut all: Vec<QueryMatch> = Vec::new();
+        for pair in pairs {
+            let queries = sorted.partition_point(|(query, _)| *query < pair.first);
+            for (number, open) in self.snapshot.segments().iter().enumerate() {
+                let Some(first) = open.segment.first_table() else { continue };
+                let value = first.permutation.apply(pair.second);
+                let Some(rank) = first.find(value)? else { continue };
+                if open.is_deleted(rank) {
+                    continue;
+                }
+                let found = SegmentHit {
+                    distance: pair.distance(),
+                    fingerprint: pair.second,
+                    segment: number,
+                    table: TableIndex(0),
+                    rank,
+                };
+                let same = sorted[queries..].iter().take_while(|(query, _)| *query == pair.first);
+                all.extend(same.map(|&(_, query)| (query, found)));
+            }
+            if all.len() > self.match_max {
+                return Ok(None);
+            }
+        }
+        all.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+        Ok(Some(all))
+    }
+
+    /// Calls `each` with the answers of a chunk: the queries at `range`.
+    pub(super) fn answer<E: From<Error>>(
+        &self,
+        range: Range<usize>,
+        found: &[QueryMatch],
+        each: &mut impl FnMut(usize, Answer<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let most = self.limits.max_matches.unwrap_or(usize::MAX);
+        let mut rest = found;
+        let mut own: Vec<SegmentHit> = Vec::new();
+        for (query, at) in (0..).zip(range) {
+            let count = rest.iter().take_while(|(of, _)| *of == query).count();
+            let (matches, after) = rest.split_at(count);
+            rest = after;
+            own.clear();
+            let mut hit_count = 0;
+            let mut cut = false;
+            for places in matches.chunk_by(|a, b| a.1.fingerprint == b.1.fingerprint) {
+                if hit_count == most {
+                    cut = true;
+                    break;
+                }
+                hit_count += 1;
+                own.extend(places.iter().map(|(_, found)| *found));
+            }
+            let outcome = Outcome { cut, stats: SearchStats::default() };
+            let snapshot = &*self.snapshot;
+            each(at, Answer { snapshot, found: &own, hit_count, outcome })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! The values of one side of a join: in memory, or in a store that is read again for each pass.
+
+use std::sync::Arc;
+
+use super::JoinInput;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use fpstore_base::Fingerprint;
+
+/// Values of one call of a callback.
+const RUN_COUNT: usize = 1 << 12;
+
+/// Distinct values that can be read any number of times.
+#[derive(Clone, Debug)]
+pub(super) enum JoinValues<'a> {
+    /// The caller's fingerprints, sorted and distinct.
+    Borrowed(&'a [Fingerprint]),
+    Owned(Arc<Vec<u64>>),
+    Stored {
+        store: Store,
+        segment: Option<usize>,
+        count: u64,
+    },
+}
+
+/// One of `count` pieces of the values of a side. One thread reads one piece.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// The position of the side in the join.
+    pub(super) side: usize,
+    pub(super) number: usize,
+    pub(super) count: usize,
+}
+
+impl Piece {
+    /// All values of a side.
+    pub(super) fn whole(side: usize) -> Self {
+        Piece { side, number: 0, count: 1 }
+    }
+}
+
+impl<'a> JoinValues<'a> {
+    /// The values of an input; those of a store are read into memory if `memory` bytes hold them.
+    pub(super) fn open(input: JoinInput<'a>, memory: u64) -> Result<Self> {
+        let (store, segment) = match input {
+            JoinInput::Fingerprints(fingerprints) => {
+                if fingerprints.is_sorted_by(|a, b| a < b) {
+                    return Ok(JoinValues::Borrowed(fingerprints));
+                }
+                let mut values: Vec<u64> = fingerprints.iter().map(|f| f.value()).collect();
+                values.sort_unstable();
+                values.dedup();
+                return Ok(JoinValues::Owned(Arc::new(values)));
+            }
+            JoinInput::Store(store) => (store, None),
+            JoinInput::Segment(store, number) => (store, Some(number)),
+        };
+        let store = store.pinned();
+        let snapshot = store.snapshot();
+        let segments = snapshot.segments();
+        let count = match segment {
+            None => segments.iter().map(|open| open.live_count()).sum(),
+            Some(number) => {
+                let open = segments.get(number).ok_or_else(|| Error::InvalidOptions {
+                    reason: format!("there is no segment {number} of {}", segments.len()),
+                })?;
+                open.live_count()
+            }
+        };
+        let values = JoinValues::Stored { store, segment, count };
+        if count.saturating_mul(8) > memory {
+            Ok(values)
+        } else {
+            values.in_memory().map(JoinValues::Owned)
+        }
+    }
+
+    /// An upper bound of the number of values: one that lies in two segments counts twice.
+    pub(super) fn count_max(&self) -> u64 {
+        match self {
+            JoinValues::Borrowed(values) => values.len() as u64,
+            JoinValues::Owned(values) => values.len() as u64,
+            JoinValues::Stored { count, .. } => *count,
+        }
+    }
+
+    /// Bytes of memory in use, without the memory of the caller.
+    pub(super) fn memory_len(&self) -> u64 {
+        match self {
+            JoinValues::Owned(values) => 8 * values.len() as u64,
+            JoinValues::Borrowed(_) | JoinValues::Stored { .. } => 0,
+        }
+    }
+
+    /// The number of pieces in which the values can be read at the same time.
+    pub(super) fn piece_count(&self, threads: usize) -> usize {
+        match self {
+            JoinValues::Borrowed(_) | JoinValues::Owned(_) => threads.max(1),
+            JoinValues::Stored { .. } => 1,
+        }
+    }
+
+    /// Calls `each` with the values of a piece, some at a time, always in the same order.
+    pub(super) fn read(
+        &self,
+        piece: Piece,
+        mut each: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let Piece { number, count, .. } = piece;
+        let range = |len: usize| len * number / count..len * (number + 1) / count;
+        match self {
+            JoinValues::Borrowed(fingerprints) => {
+                let mut run = Vec::with_capacity(RUN_COUNT);
+                let fingerprints = &fingerprints[range(fingerprints.len())];
+                fingerprints.chunks(RUN_COUNT).try_for_each(|fingerprints| {
+                    run.clear();
+                    run.extend(fingerprints.iter().map(|fingerprint| fingerprint.value()));
+                    each(&run)
+                })
+            }
+            JoinValues::Owned(values) => {
+                values[range(values.len())].chunks(RUN_COUNT).try_for_each(each)
+            }
+            JoinValues::Stored { store, segment: None, .. } => store.for_each_run(each),
+            JoinValues::Stored { store, segment: Some(number), .. } => {
+                store.for_each_run_of(*number, &mut each)
+            }
+        }
+    }
+
+    /// All values, in memory.
+    pub(super) fn in_memory(&self) -> Result<Arc<Vec<u64>>> {
+        if let JoinValues::Owned(values) = self {
+            return Ok(Arc::clone(values));
+        }
+        let mut values = Vec::with_capacity(usize::try_from(self.count_max()).unwrap_or(0));
+        self.read(Piece::whole(0), |run| {
+            values.extend_from_slice(run);
+            Ok(())
+        })?;
+        Ok(Arc::new(values))
+    }
+}

@@ -1,0 +1,66 @@
+//! The frontier of schemes, the choice among them, and the reason for each.
+
+use super::scheme_estimate::SchemeEstimate;
+
+/// Schemes within this factor of the least time count as fast; the smallest of them is preferred.
+const AS_FAST: f64 = 1.05;
+/// Fast schemes within this factor of the least length count as small, because estimates from
+/// samples are not exact; the fastest of them is preferred.
+const AS_SMALL: f64 = 1.02;
+/// Of small ones within this factor of the least time the plainest is chosen: on even bits all
+/// layouts are alike.
+const ALIKE: f64 = 1.005;
+
+/// Sorts by length, then time; marks the frontier and the choice; gives each its reason.
+pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
+    estimates.sort_by(|a, b| {
+        a.tables_len.total_cmp(&b.tables_len).then(a.hot_micros.total_cmp(&b.hot_micros))
+    });
+    let mut fastest = f64::INFINITY;
+    for estimate in &mut estimates {
+        estimate.on_frontier = estimate.hot_micros < fastest;
+        fastest = fastest.min(estimate.hot_micros);
+    }
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+    let fits = || estimates.iter().filter(|e| e.within_budget);
+    let fastest = least(&mut fits().map(|e| e.hot_micros));
+    let fast = || fits().filter(|e| e.hot_micros <= fastest * AS_FAST);
+    let smallest = least(&mut fast().map(|e| e.tables_len));
+    let small = || fast().filter(|e| e.tables_len <= smallest * AS_SMALL);
+    let best = least(&mut small().map(|e| e.hot_micros));
+    let plainest = small().filter(|e| e.hot_micros <= best * ALIKE).map(|e| e.order).min();
+    let chosen = estimates.iter().position(|e| Some(e.order) == plainest);
+    if let Some(chosen) = chosen {
+        estimates[chosen].chosen = true;
+    }
+    let reasons: Vec<String> =
+        (0..estimates.len()).map(|at| reason(&estimates, at, chosen)).collect();
+    for (estimate, reason) in estimates.iter_mut().zip(reasons) {
+        estimate.reason = reason;
+    }
+    estimates
+}
+
+fn reason(estimates: &[SchemeEstimate], at: usize, chosen: Option<usize>) -> String {
+    let this = &estimates[at];
+    let scan = if this.radii.is_none() { ", by a scan" } else { "" };
+    if this.chosen {
+        return format!("fastest within the budget{scan}");
+    }
+    if !this.on_frontier {
+        let better = estimates[..at].iter().rfind(|e| e.on_frontier);
+        let name = better.map_or("another", |e| e.name.as_str());
+        return format!("{name} is smaller and as fast{scan}");
+    }
+    let Some(chosen) = chosen.and_then(|at| estimates.get(at)) else { return String::new() };
+    let (space, time) = (this.tables_len / chosen.tables_len, this.hot_micros / chosen.hot_micros);
+    if at == 0 {
+        return format!("smallest, {} the time{scan}", times(time));
+    }
+    let beyond = if this.within_budget { "" } else { "over the budget: " };
+    format!("{beyond}{} the space for {} the time{scan}", times(space), times(time))
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2} times") } else { format!("{ratio:.0} times") }
+}

@@ -1,0 +1,121 @@
+//! Layouts: how the blocks of a design are cut from the 64 bits, for the bits that data have.
+
+use crate::plan::sample_model::SampleModel;
+use crate::scheme::designs::blocks_of_widths;
+
+/// Bits with less information than this are left out of masks: nearly all values agree in them.
+const DEAD_ENTROPY: f64 = 0.02;
+
+/// How blocks are cut from the 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// From the most significant bit, dead bits included.
+    Natural,
+    /// From the most significant bit, without dead bits, equal in information.
+    Live,
+    /// Bits in order, each to the block that lacks most information.
+    Dealt,
+    /// As dealt, the bits with most information first.
+    Sorted,
+}
+
+impl Layout {
+    /// Those that depend on the data.
+    const OF_DATA: [Layout; 3] = [Layout::Live, Layout::Dealt, Layout::Sorted];
+
+    /// The end of the name of a scheme with this layout.
+    fn suffix(self) -> &'static str {
+        match self {
+            Layout::Natural => "",
+            Layout::Live => "-live",
+            Layout::Dealt => "-dealt",
+            Layout::Sorted => "-sorted",
+        }
+    }
+
+    /// The name of a scheme with this layout: `halves-live`.
+    pub(crate) fn name(self, design: &str) -> String {
+        format!("{design}{}", self.suffix())
+    }
+
+    /// Takes the layout off the name of a scheme: `halves-live` is `halves` and [`Layout::Live`].
+    pub(crate) fn split(name: &str) -> (&str, Layout) {
+        let found = Layout::OF_DATA
+            .into_iter()
+            .find_map(|layout| Some((name.strip_suffix(layout.suffix())?, layout)));
+        found.unwrap_or((name, Layout::Natural))
+    }
+
+    /// Disjoint blocks that have the bits, or the information, in proportion to `widths`.
+    /// Without a model of the data every layout is the natural one.
+    pub(crate) fn blocks(self, widths: &[u32], model: Option<&SampleModel>) -> Vec<u64> {
+        let Some(model) = model.filter(|_| self != Layout::Natural) else {
+            return blocks_of_widths(widths);
+        };
+        let mut bits: Vec<(u32, f64)> = (0..64)
+            .rev()
+            .map(|bit| (bit, model.entropy(bit)))
+            .filter(|&(_, entropy)| entropy >= DEAD_ENTROPY)
+            .collect();
+        if self == Layout::Sorted {
+            bits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        }
+        let all_widths = f64::from(widths.iter().sum::<u32>());
+        let all_entropy: f64 = bits.iter().map(|&(_, entropy)| entropy).sum();
+        let wanted: Vec<f64> =
+            widths.iter().map(|&width| f64::from(width) / all_widths * all_entropy).collect();
+        let mut blocks = vec![0_u64; widths.len()];
+        let mut held = vec![0.0; widths.len()];
+        let mut current = 0;
+        for (bit, entropy) in bits {
+            let at = match self {
+                Layout::Live => {
+                    // The next block starts where this one would exceed its share by half a bit.
+                    let full = held[current] + entropy / 2.0 > wanted[current];
+                    current += usize::from(full && current + 1 < blocks.len());
+                    current
+                }
+                _ => {
+                    let lack = |at: &usize| (held[*at] + entropy / 2.0) / wanted[*at];
+                    let by_lack = |a: &usize, b: &usize| lack(a).total_cmp(&lack(b));
+                    (0..blocks.len()).min_by(by_lack).unwrap_or(0)
+                }
+            };
+            blocks[at] |= 1 << bit;
+            held[at] += entropy;
+        }
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Sample;
+    use fpstore_base::Fingerprint;
+
+    #[test]
+    fn dead_bits_are_left_out_and_live_ones_shared_out() {
+        let values = (1..4000_u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let values = values.map(|value| Fingerprint::new((value ^ value >> 29) & 0xffff_ffff));
+        let model = SampleModel::new(&Sample::of_kind(values).unwrap(), 1_000_000);
+        for layout in Layout::OF_DATA {
+            let found = layout.blocks(&[32, 32], Some(&model));
+            assert_eq!(found[0] & found[1], 0);
+            assert_eq!(found[0] | found[1], 0xffff_ffff, "{layout:?}");
+            let [a, b] = [found[0].count_ones(), found[1].count_ones()];
+            assert!(a.abs_diff(b) <= 2, "{layout:?}: {a}, {b}");
+        }
+        assert_eq!(Layout::Live.blocks(&[32, 32], Some(&model))[0] >> 32, 0);
+        let natural = Layout::Natural.blocks(&[32, 32], Some(&model));
+        assert_eq!(natural, [0xffff_ffff_0000_0000, 0xffff_ffff]);
+    }
+
+    #[test]
+    fn names_are_split_where_the_layout_begins() {
+        assert_eq!(Layout::split("halves-live"), ("halves", Layout::Live));
+        assert_eq!(Layout::split("blocks-26+19+19-dealt"), ("blocks-26+19+19", Layout::Dealt));
+        assert_eq!(Layout::split("covering-6"), ("covering-6", Layout::Natural));
+        assert_eq!(Layout::Sorted.name("2"), "2-sorted");
+    }
+}

@@ -1,0 +1,36 @@
+//! Plans: which scheme a store should have, and how a segment answers a distance.
+//!
+//! A [`PlanRequest`] compares schemes for given data before a store is built; a [`Plan`] says how
+//! a segment that exists answers a distance `k`: by probing tables within radii, or by a scan. Both
+//! count the steps of a query ([`CostEstimate`]) and multiply them by their [`UnitCosts`].
+//!
+//! The cost model imports its constants from the modules that it models. It decides speed and
+//! space alone: radii are proven to cover the distance before they are used, so no error of the
+//! model can lose a match.
+
+mod candidates;
+pub(crate) mod cut;
+mod density;
+mod estimate;
+mod frontier;
+mod layout;
+mod probe;
+mod query;
+mod radii;
+mod request;
+mod sample_model;
+mod scheme_estimate;
+mod table;
+mod unit_costs;
+
+pub use crate::profile::{Sample, Sampler};
+pub use crate::scheme::{FAMILIES, Family, Radius};
+pub(crate) use candidates::{has_data_layout, scheme_by_name};
+pub use estimate::CostEstimate;
+pub(crate) use query::PlanCache;
+pub use query::{Plan, TablePlan};
+pub(crate) use radii::{AccessPath, PathPlan};
+pub use request::{Budget, PlanRequest, SchemePlan};
+pub(crate) use sample_model::SampleModel;
+pub use scheme_estimate::SchemeEstimate;
+pub use unit_costs::UnitCosts;

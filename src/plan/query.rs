@@ -1,0 +1,167 @@
+//! The plans of a segment: how it answers each distance, chosen once and cached.
+//!
+//! A reader plans from the header and from a few overflow entries of the prefix indexes, with the
+//! shipped unit costs, so the same segment is answered in the same way everywhere.
+
+use std::sync::OnceLock;
+
+use super::cut;
+use super::density::{Crowding, Density};
+use super::estimate::CostEstimate;
+use super::probe::{TableModel, extra_len};
+use super::radii::{AccessPath, PathPlan, PathPlanner};
+use super::unit_costs::UnitCosts;
+use crate::bytes::u64_at;
+use crate::format::header::TableDescriptor;
+use crate::format::prefix_index::{BLOCKS_PER_ENTRY, OVERFLOW_ENTRY_LEN};
+use crate::scheme::{Radius, combinations_up_to};
+use crate::section::TableIndex;
+use crate::segment::{Segment, TableReader};
+
+/// Overflow entries that are read for a plan, in each table.
+const OVERFLOW_ENTRIES_READ: u64 = 64;
+
+/// The plans of one segment, one for each distance, each made when it is first needed.
+#[derive(Debug)]
+pub(crate) struct PlanCache {
+    by_k: Box<[OnceLock<PathPlan>]>,
+}
+
+impl PlanCache {
+    pub(crate) fn new() -> Self {
+        PlanCache { by_k: (0..=64).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The plan for distance `k`, which is at most 64.
+    pub(crate) fn for_distance(&self, k: u32, segment: &Segment) -> &PathPlan {
+        self.by_k[k as usize].get_or_init(|| {
+            let masks: Vec<u64> = segment.header().tables.iter().map(|table| table.mask).collect();
+            let costs = &UnitCosts::SHIPPED;
+            PathPlanner { masks: &masks, tables: &models(segment), costs }.choose(k)
+        })
+    }
+}
+
+/// Models of the tables from the header, and from overflow entries where there are any. No other
+/// byte of a table is read for a plan.
+fn models(segment: &Segment) -> Vec<TableModel> {
+    let value_count = segment.header().fingerprint_count;
+    let needed = cut::uniform_head_bits(value_count);
+    let model = |table: TableReader<'_>| {
+        let prefix_bits = table.permutation.prefix_bits();
+        let (block_bits, head_bits) = (table.descriptor.block_bits, table.descriptor.head_bits());
+        let crowding = crowding(table, value_count);
+        TableModel {
+            prefix_bits,
+            block_bits,
+            head_bits,
+            value_count,
+            hot_len: (table.entries.len + table.heads.len) as f64,
+            extra_len: extra_len(table.heads.len as f64, value_count),
+            density: Density::of_layout([prefix_bits, block_bits, head_bits], needed, crowding),
+        }
+    };
+    segment.tables().map(model).collect()
+}
+
+/// How crowded the blocks of a table are, from its overflow entries: an index entry overflows where
+/// blocks hold several times their share. `None` if there are no such entries, and if they are
+/// damaged, which queries will report.
+fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
+    let n = value_count as f64;
+    let overflow_count = table.overflow_entries.len / OVERFLOW_ENTRY_LEN;
+    let step = overflow_count.div_ceil(OVERFLOW_ENTRIES_READ).max(1);
+    let (mut held, mut entry_pairs, mut block_pairs) = (0.0, 0.0, 0.0);
+    for number in (0..overflow_count).step_by(usize::try_from(step).ok()?) {
+        let offset = number * OVERFLOW_ENTRY_LEN;
+        let entry = table.bytes(&table.overflow_entries, offset, OVERFLOW_ENTRY_LEN).ok()?;
+        let mut before = 0;
+        for block in 0..BLOCKS_PER_ENTRY {
+            let end = u64_at(entry, 16 * block as usize)?;
+            block_pairs += (end.checked_sub(before)? as f64).powi(2) * step as f64;
+            before = end;
+        }
+        held += before as f64 * step as f64;
+        entry_pairs += (before as f64).powi(2) * step as f64;
+    }
+    if held == 0.0 {
+        return None;
+    }
+    // The other values are spread evenly over the other entries.
+    let blocks = table.descriptor.block_count() as f64;
+    let others = (n - held).max(0.0).powi(2) / blocks;
+    let shared = |pairs: f64, cells: f64| ((pairs + others * cells) / n.powi(2)).min(1.0);
+    Some(Crowding {
+        in_entry: shared(entry_pairs, BLOCKS_PER_ENTRY as f64),
+        in_block: shared(block_pairs, 1.0),
+    })
+}
+
+/// How a segment answers a distance.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Plan {
+    /// Tables are probed, each within its radius.
+    Probe {
+        /// The tables that are probed.
+        tables: Vec<TablePlan>,
+        /// The expected time with data in memory, in nanoseconds.
+        expected_nanos: f64,
+        /// The expected steps of a query for a stored fingerprint.
+        estimate: CostEstimate,
+    },
+    /// One table is decoded whole, and every value is compared.
+    Scan {
+        /// The table.
+        table: TableIndex,
+        /// The expected time with data in memory, in nanoseconds.
+        expected_nanos: f64,
+        /// The expected steps of a query for a stored fingerprint.
+        estimate: CostEstimate,
+    },
+}
+
+/// The part of one table in a [`Plan`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TablePlan {
+    /// The table.
+    pub table: TableIndex,
+    /// Its leading bits, as a mask.
+    pub mask: u64,
+    /// The flips inside the mask that a probe tolerates.
+    pub radius: u32,
+    /// The prefixes within the radius: the sum of C(prefix bits, i) for i up to the radius.
+    pub prefixes: f64,
+}
+
+impl Plan {
+    pub(crate) fn new(plan: &PathPlan, tables: &[TableDescriptor]) -> Self {
+        let (expected_nanos, estimate) = (plan.expected_nanos, plan.estimate);
+        match &plan.path {
+            AccessPath::Scan { table } => Plan::Scan {
+                table: TableIndex(u16::try_from(*table).unwrap_or_default()),
+                expected_nanos,
+                estimate,
+            },
+            AccessPath::Probe { radii } => Plan::Probe {
+                tables: (0..)
+                    .zip(radii.iter().zip(tables))
+                    .filter_map(|(number, (&radius, table))| table_plan(number, radius, table))
+                    .collect(),
+                expected_nanos,
+                estimate,
+            },
+        }
+    }
+}
+
+fn table_plan(number: u16, radius: Radius, table: &TableDescriptor) -> Option<TablePlan> {
+    let radius = radius?;
+    Some(TablePlan {
+        table: TableIndex(number),
+        mask: table.mask,
+        radius,
+        prefixes: combinations_up_to(table.mask.count_ones(), radius),
+    })
+}

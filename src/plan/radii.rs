@@ -1,0 +1,282 @@
+//! Choosing the access path for a distance: a scan, or radii that are proven to cover it.
+//!
+//! Radii start equal, as low as the proof of cover allows, over all tables and over families of
+//! disjoint masks; then the radius whose lowering saves most is lowered, as long as the proof
+//! holds. The cheapest result is compared with a scan. The search is greedy, so it may miss the
+//! cheapest radii, but it never returns radii without a proof.
+
+use super::estimate::CostEstimate;
+use super::probe::TableModel;
+use super::unit_costs::UnitCosts;
+use crate::scheme::{Radius, covers};
+
+/// Steps of proof that one choice may take; masks from a file may be hard to prove.
+const PROOF_STEPS: u64 = 200_000;
+/// Steps of proof that lowering one radius may take.
+const LOWERING_STEPS: u64 = 2_000;
+/// The tables that are tried as the first of a family of disjoint masks.
+const DISJOINT_STARTS: usize = 16;
+
+/// How a segment answers a distance.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum AccessPath {
+    /// Probe the tables, each within its radius.
+    Probe { radii: Vec<Radius> },
+    /// Decode this table and compare every value.
+    Scan { table: usize },
+}
+
+/// An access path and its expected cost.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PathPlan {
+    pub(crate) path: AccessPath,
+    /// The steps of a query for a stored fingerprint.
+    pub(crate) estimate: CostEstimate,
+    pub(crate) expected_nanos: f64,
+}
+
+impl PathPlan {
+    /// The number of tables that are read.
+    pub(crate) fn table_count(&self) -> u64 {
+        match &self.path {
+            AccessPath::Probe { radii } => radii.iter().flatten().count() as u64,
+            AccessPath::Scan { .. } => 1,
+        }
+    }
+}
+
+/// The tables of a segment and the costs by which access paths are compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathPlanner<'a> {
+    pub(crate) masks: &'a [u64],
+    /// One for each mask.
+    pub(crate) tables: &'a [TableModel],
+    pub(crate) costs: &'a UnitCosts,
+}
+
+impl PathPlanner<'_> {
+    /// The cheapest access path found for distance `k`.
+    ///
+    /// A scan of one table is always possible, so there is one for every `k` and any masks.
+    pub(crate) fn choose(&self, k: u32) -> PathPlan {
+        let mut best = self.price(AccessPath::Scan { table: 0 }, k);
+        let costs = ProbeCosts::new(self, k);
+        let mut steps = PROOF_STEPS;
+        for start in starts(self.masks) {
+            let Some(radii) = cheapest_from(start, self.masks, &costs, k, &mut steps) else {
+                continue;
+            };
+            let plan = self.price(AccessPath::Probe { radii }, k);
+            if plan.expected_nanos < best.expected_nanos {
+                best = plan;
+            }
+        }
+        best
+    }
+
+    /// The expected cost of an access path; radii must cover `k`.
+    pub(crate) fn price(&self, path: AccessPath, k: u32) -> PathPlan {
+        let (estimate, footprint) = match &path {
+            AccessPath::Scan { table } => {
+                let scanned = self.tables.get(*table).map_or(0, |table| table.value_count) as f64;
+                (CostEstimate { scanned, ..CostEstimate::default() }, 0.0)
+            }
+            AccessPath::Probe { radii } => {
+                let mut estimate = CostEstimate::default();
+                let mut footprint = 0.0;
+                for (table, radius) in self.tables.iter().zip(radii) {
+                    if let Some(radius) = *radius {
+                        estimate += table.probe(radius, k, 1.0);
+                        footprint += table.hot_len;
+                    }
+                }
+                (estimate, footprint)
+            }
+        };
+        let expected_nanos = self.costs.nanos(&estimate, footprint);
+        PathPlan { path, estimate, expected_nanos }
+    }
+}
+
+/// The cost of each table at each radius, computed once for all starts.
+struct ProbeCosts(Vec<Vec<f64>>);
+
+impl ProbeCosts {
+    fn new(planner: &PathPlanner<'_>, k: u32) -> Self {
+        // As if all tables were probed: which ones will be is not known yet.
+        let footprint = planner.tables.iter().map(|table| table.hot_len).sum();
+        let fixed = planner.costs.nanos(&CostEstimate::default(), footprint);
+        let cost = |table: &TableModel, radius: u32| {
+            planner.costs.nanos(&table.probe(radius, k, 1.0), footprint) - fixed
+        };
+        let costs = |table| (0..=k).map(|radius| cost(table, radius)).collect();
+        ProbeCosts(planner.tables.iter().map(costs).collect())
+    }
+
+    fn of(&self, table: usize, radius: Radius) -> f64 {
+        radius.map_or(0.0, |r| self.0[table][r as usize])
+    }
+}
+
+/// Sets of tables from which the lowering of radii starts: all of them, and families of
+/// disjoint masks, which lowering one table at a time would not reach in a large scheme.
+fn starts(masks: &[u64]) -> Vec<Vec<bool>> {
+    let mut starts = vec![vec![true; masks.len()]];
+    for first in 0..masks.len().min(DISJOINT_STARTS) {
+        let mut used = 0;
+        let mut members = vec![false; masks.len()];
+        for index in (0..masks.len()).cycle().skip(first).take(masks.len()) {
+            if masks[index] & used == 0 {
+                used |= masks[index];
+                members[index] = true;
+            }
+        }
+        if !starts.contains(&members) {
+            starts.push(members);
+        }
+    }
+    starts
+}
+
+/// The least equal radius at which the member tables cover `k`, then lowered table by table,
+/// largest saving first and later tables first among equals, as long as the proof holds.
+fn cheapest_from(
+    members: Vec<bool>,
+    masks: &[u64],
+    costs: &ProbeCosts,
+    k: u32,
+    steps: &mut u64,
+) -> Option<Vec<Radius>> {
+    let equal = |radius: u32| members.iter().map(|&m| m.then_some(radius)).collect::<Vec<Radius>>();
+    let mut radii = None;
+    for radius in 0..=k {
+        if covers(masks, &equal(radius), k, steps)? {
+            radii = Some(equal(radius));
+            break;
+        }
+    }
+    let mut radii = radii?;
+    // Once lowering a table fails it fails from then on, since the others only get lower.
+    let mut open = members;
+    loop {
+        let saving = |t: usize| costs.of(t, radii[t]) - costs.of(t, lowered(radii[t]));
+        let next = (0..open.len())
+            .filter(|&t| open[t] && radii[t].is_some())
+            .max_by(|&a, &b| saving(a).total_cmp(&saving(b)));
+        let Some(table) = next else {
+            return Some(radii);
+        };
+        let kept = radii[table];
+        radii[table] = lowered(kept);
+        let mut allowed = LOWERING_STEPS.min(*steps);
+        *steps -= allowed;
+        // A radius that cannot be proven in time stays as it was.
+        if covers(masks, &radii, k, &mut allowed) != Some(true) {
+            radii[table] = kept;
+            open[table] = false;
+        }
+        *steps += allowed;
+    }
+}
+
+fn lowered(radius: Radius) -> Radius {
+    radius.and_then(|r| r.checked_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::cut;
+    use crate::plan::density::Density;
+    use crate::scheme::{FAMILIES, Scheme};
+
+    fn masks_of(name: &str, k: u32) -> Vec<u64> {
+        Scheme::named(name, k).unwrap().masks().to_vec()
+    }
+
+    fn choose(masks: &[u64], k: u32, value_count: u64) -> Option<Vec<Radius>> {
+        let head_bits = cut::uniform_head_bits(value_count);
+        let block_bits = cut::block_bits(value_count, 64 - head_bits);
+        let table = |mask: &u64| TableModel {
+            prefix_bits: mask.count_ones(),
+            block_bits,
+            head_bits,
+            value_count,
+            hot_len: 1.2 * value_count as f64,
+            extra_len: 0.0,
+            density: Density::uniform(),
+        };
+        let tables: Vec<TableModel> = masks.iter().map(table).collect();
+        let costs = &UnitCosts::SHIPPED;
+        match (PathPlanner { masks, tables: &tables, costs }).choose(k).path {
+            AccessPath::Probe { radii } => Some(radii),
+            AccessPath::Scan { .. } => None,
+        }
+    }
+
+    fn radii_of(name: &str, k: u32, value_count: u64) -> Option<Vec<Radius>> {
+        choose(&masks_of(name, 3), k, value_count)
+    }
+
+    #[test]
+    fn two_halves_get_the_radii_of_the_design() {
+        let n = 1_000_000_000;
+        for (k, expected) in [
+            (0, [Some(0), None]),
+            (1, [Some(0), Some(0)]),
+            (2, [Some(1), Some(0)]),
+            (3, [Some(1), Some(1)]),
+            (4, [Some(2), Some(1)]),
+            (5, [Some(2), Some(2)]),
+            (7, [Some(3), Some(3)]),
+        ] {
+            assert_eq!(radii_of("2", k, n).unwrap(), expected, "k={k}");
+        }
+    }
+
+    #[test]
+    fn every_family_probes_all_tables_at_three_with_the_radii_of_the_design() {
+        for name in ["4", "6", "8", "10", "14", "15", "16", "20"] {
+            let radii = radii_of(name, 3, 1_000_000_000).unwrap();
+            assert!(radii.iter().all(|r| r.is_none_or(|r| r <= 1)), "{name}: {radii:?}");
+        }
+        assert_eq!(radii_of("3", 3, 1_000_000_000).unwrap(), [Some(1), Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn general_families_are_probed_at_radius_0() {
+        for (name, k) in [("hyperplanes", 2), ("hyperplanes", 5), ("choose-10", 3), ("choose-7", 4)]
+        {
+            let masks = masks_of(name, k);
+            let radii = choose(&masks, k, 1_000_000_000);
+            let radii = radii.unwrap_or_else(|| panic!("{name}, k={k}: scan"));
+            assert!(radii.iter().all(|&radius| radius == Some(0)), "{name}, k={k}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_chosen_covers_the_distance() {
+        for name in FAMILIES.iter().map(|family| family.name).filter(|name| name.len() <= 2) {
+            let masks = masks_of(name, 3);
+            for k in 0..=10 {
+                for value_count in [0, 1, 1000, 1_000_000_000] {
+                    if let Some(radii) = radii_of(name, k, value_count) {
+                        let mut steps = u64::MAX;
+                        assert_eq!(
+                            covers(&masks, &radii, k, &mut steps),
+                            Some(true),
+                            "{name} k={k}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_distance_is_a_scan() {
+        for k in [20, 40, 64] {
+            assert_eq!(radii_of("2", k, 1_000_000), None, "k={k}");
+        }
+    }
+}

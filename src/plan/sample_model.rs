@@ -1,0 +1,208 @@
+//! A model of the data from a sample: how even the bits are, and which near neighbours values have.
+//!
+//! The planner takes from it the information of each bit, to lay out blocks, and a model of the
+//! table that any mask would give.
+
+use crate::bits::permutation::{Permutation, Permuted};
+use crate::plan::density::{Density, Neighbour};
+use crate::plan::table::TableEstimate;
+use crate::profile::bits::{BitCounts, agreement};
+use crate::profile::distances::distribution;
+use crate::profile::groups::{GroupCounts, group_lens};
+use crate::profile::{Origin, Sample};
+use fpstore_base::Fingerprint;
+
+/// Values that tables are tried on; more would add little and take long.
+const VALUES_MAX: usize = 1 << 14;
+/// Pairs that are compared in search of near neighbours.
+const PAIRS_MAX: usize = 1 << 25;
+/// Pairs that are kept at each distance; each stands for several if there are more.
+const KEPT_AT_DISTANCE: usize = 1024;
+/// The greatest distance at which pairs are examined.
+const NEAR_MAX: usize = 24;
+/// Pairs within this distance are near-duplicates, which do not grow with a collection.
+const DUPLICATE_MAX: usize = 8;
+/// Pairs count as neighbours if there are this many times more than chance makes.
+const OVER_CHANCE: f64 = 2.0;
+/// A count of pairs below this means too little.
+const PAIRS_MIN: f64 = 50.0;
+
+/// A model of the data that a sample stands for.
+#[derive(Debug)]
+pub(crate) struct SampleModel {
+    values: Vec<u64>,
+    value_count: u64,
+    /// For each bit, 0 the least significant: the probability that two values agree in it.
+    agree: [f64; 64],
+    /// Near neighbours of a query.
+    near: Vec<Near>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    /// The bits in which they differ from the query.
+    diff: u64,
+    /// The mean number of them among the values of the model.
+    in_sample: f64,
+    /// The mean number of them in the whole collection.
+    in_all: f64,
+}
+
+impl SampleModel {
+    /// The model of a collection of `value_count` distinct fingerprints.
+    pub(crate) fn new(sample: &Sample, value_count: u64) -> Self {
+        let all = sample.values();
+        let mut counts = BitCounts::new();
+        all.iter().for_each(|&value| counts.push(value, |_| {}));
+        let (ones, count) = counts.finish(|_, _| {});
+        let agree = ones.map(|ones| agreement(ones, count));
+        // The first ones are a sample of the sample.
+        let values = all[..all.len().min(VALUES_MAX)].to_vec();
+        let thinned = all.len() as f64 / values.len() as f64;
+        let grown = value_count as f64 / all.len() as f64;
+        let growth = |distance: usize| match sample.origin() {
+            Origin::Smaller if distance <= DUPLICATE_MAX => thinned * grown.min(1.0),
+            _ => thinned * grown,
+        };
+        let near = near_neighbours(&values, &agree, growth);
+        SampleModel { values, value_count, agree, near }
+    }
+
+    /// The information of a bit, in bits: 1 for an even one, 0 for a dead one.
+    pub(crate) fn entropy(&self, bit: u32) -> f64 {
+        -self.agree[bit as usize].log2()
+    }
+
+    /// The estimate of the table by `mask`.
+    pub(super) fn table(&self, mask: u64) -> TableEstimate {
+        let permutation = Permutation::new(mask);
+        let apply = |value: u64| permutation.apply(Fingerprint::new(value)).0;
+        let mut sorted: Vec<u64> = self.values.iter().map(|&value| apply(value)).collect();
+        sorted.sort_unstable();
+        let bits_in_order: [u32; 64] = std::array::from_fn(|at| place_of(&permutation, at as u32));
+        let groups = GroupCounts::of(&sorted);
+        let near: Vec<Near> =
+            self.near.iter().map(|near| Near { diff: apply(near.diff), ..*near }).collect();
+        let density = self.density(&groups, &near, &bits_in_order);
+        let grown = self.value_count as f64 / self.values.len() as f64;
+        let depth = self.depth(&bits_in_order);
+        TableEstimate::of_sample(
+            mask.count_ones(),
+            self.value_count,
+            |bits| grown_distinct(&groups, &depth, grown, bits).min(self.value_count as f64),
+            |bits| group_lens(&sorted, bits),
+            grown,
+            density,
+        )
+    }
+
+    fn density(&self, groups: &GroupCounts, near: &[Near], bits_in_order: &[u32; 64]) -> Density {
+        let count = self.values.len() as f64;
+        let all_pairs = count * (count - 1.0) / 2.0;
+        let mut near_sharing = [0.0; 65];
+        for near in near {
+            near_sharing[near.diff.leading_zeros() as usize] += near.in_sample * count / 2.0;
+        }
+        for bits in (0..64).rev() {
+            near_sharing[bits] += near_sharing[bits + 1];
+        }
+        let mut shared = [1.0_f64; 65];
+        let mut known = true;
+        for bits in 1..=64 {
+            let background = groups.pairs[bits] - near_sharing[bits];
+            known &= background >= PAIRS_MIN;
+            let agree = self.agree[bits_in_order[bits - 1] as usize];
+            shared[bits] = if known {
+                (background / all_pairs).min(shared[bits - 1])
+            } else {
+                shared[bits - 1] * agree
+            };
+        }
+        let odds = bits_in_order.map(|bit| {
+            let agree = self.agree[bit as usize];
+            (1.0 - agree) / agree
+        });
+        let neighbours =
+            near.iter().map(|near| Neighbour { diff: near.diff, count: near.in_all }).collect();
+        Density::new(shared, odds, neighbours)
+    }
+
+    /// Entry L: the entropy of the leading L bits.
+    fn depth(&self, bits_in_order: &[u32; 64]) -> [f64; 65] {
+        let mut depth = [0.0; 65];
+        for (at, &bit) in bits_in_order.iter().enumerate() {
+            depth[at + 1] = depth[at] + self.entropy(bit);
+        }
+        depth
+    }
+}
+
+/// The bit of a fingerprint that stands at a place in the order of a table, 0 the first.
+fn place_of(permutation: &Permutation, place: u32) -> u32 {
+    permutation.invert(Permuted(1 << (63 - place))).value().trailing_zeros()
+}
+
+/// Near neighbours: pairs at distances that occur more often than bits as uneven as these make by
+/// chance. `growth` is the number of neighbours in all that one in the sample stands for.
+fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> f64) -> Vec<Near> {
+    let queries = values.len().min((PAIRS_MAX / values.len()).max(1));
+    let mut seen_at = [0_usize; NEAR_MAX + 1];
+    each_near_pair(values, queries, |distance, _| seen_at[distance] += 1);
+    let pairs = queries as f64 * (values.len() - 1) as f64;
+    let by_chance = distribution(agree);
+    // Up to a distance, not at it: hashes that set half their bits have even distances alone.
+    // Fewer than one expected pair counts like one.
+    let common = |d: usize| {
+        let seen = seen_at[..=d].iter().sum::<usize>() as f64;
+        seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs
+    };
+    let beyond = (0..=NEAR_MAX).find(|&d| !common(d)).unwrap_or(NEAR_MAX + 1);
+    let step = seen_at.map(|count| count.div_ceil(KEPT_AT_DISTANCE).max(1));
+    let mut passed = [0_usize; NEAR_MAX + 1];
+    let mut near = Vec::new();
+    each_near_pair(values, queries, |distance, diff| {
+        if distance < beyond {
+            if passed[distance].is_multiple_of(step[distance]) {
+                let kept = seen_at[distance].div_ceil(step[distance]);
+                let in_sample = seen_at[distance] as f64 / kept as f64 / queries as f64;
+                near.push(Near { diff, in_sample, in_all: in_sample * growth(distance) });
+            }
+            passed[distance] += 1;
+        }
+    });
+    near
+}
+
+/// Calls `take` with distance and difference of each near pair that starts at one of the first
+/// `queries` values.
+fn each_near_pair(values: &[u64], queries: usize, mut take: impl FnMut(usize, u64)) {
+    for (at, &value) in values[..queries].iter().enumerate() {
+        for (other_at, &other) in values.iter().enumerate() {
+            let diff = value ^ other;
+            let distance = diff.count_ones() as usize;
+            if distance <= NEAR_MAX && at != other_at {
+                take(distance, diff);
+            }
+        }
+    }
+}
+
+/// The number of different values of the leading `bits` in a collection `grown` times as large as
+/// the sample.
+///
+/// `grown` times as many values need log2(grown) more bits of information to differ: the collection
+/// at some depth of entropy resembles the sample log2(grown) bits above it.
+fn grown_distinct(groups: &GroupCounts, depth: &[f64; 65], grown: f64, bits: u32) -> f64 {
+    let wanted = depth[bits as usize] - grown.log2();
+    if wanted <= 0.0 {
+        return depth[bits as usize].exp2();
+    }
+    let after = depth.partition_point(|&d| d < wanted).min(64);
+    if after == 0 {
+        return grown * groups.distinct[0];
+    }
+    let (low, high) = (depth[after - 1], depth[after]);
+    let share = if high > low { ((wanted - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
+    let (below, above) = (groups.distinct[after - 1].ln(), groups.distinct[after].ln());
+    grown * (below * (1.0 - share) + above * share).exp()
+}

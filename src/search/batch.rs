@@ -1,0 +1,78 @@
+//! Many queries at one table at a time: they are sorted as the table is, and share its pages.
+
+use crate::error::Result;
+use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
+use crate::search::probe::{Collector, ProbeScratch, TableHit, probe_table};
+use crate::segment::Segment;
+use crate::snapshot::SegmentHit;
+use fpstore_base::Fingerprint;
+
+/// Searches single tables, and keeps its memory from one call to the next.
+#[derive(Debug, Default)]
+pub(crate) struct BatchSearcher {
+    scratch: ProbeScratch,
+    stats: SearchStats,
+}
+
+/// One table of a segment, for a batch of queries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchTable<'a> {
+    pub(crate) segment: &'a Segment,
+    /// The position of the segment in the snapshot.
+    pub(crate) number: usize,
+    /// The radii of all tables of the segment.
+    pub(crate) radii: &'a [Radius],
+    /// The position of the table to search.
+    pub(crate) table: usize,
+    pub(crate) k: u32,
+    /// Once there are more hits than this, the rest may be left out.
+    pub(crate) found_max: usize,
+}
+
+impl BatchSearcher {
+    /// Adds the hits that one table reports for each of the numbered queries to `found`.
+    ///
+    /// The queries share the passes over index entries, heads and tails, so hundreds of cache lines
+    /// are prefetched at any time.
+    pub(crate) fn search(
+        &mut self,
+        of: &BatchTable<'_>,
+        queries: impl Iterator<Item = (u32, Fingerprint)>,
+        found: &mut Vec<(u32, SegmentHit)>,
+    ) -> Result<()> {
+        let BatchTable { segment, radii, table, .. } = *of;
+        let mut collector = BatchCollector { of, stats: &mut self.stats, found };
+        probe_table(segment, radii, table, queries, &mut self.scratch, &mut collector)
+    }
+}
+
+/// Takes the hits of many queries.
+struct BatchCollector<'a> {
+    of: &'a BatchTable<'a>,
+    stats: &'a mut SearchStats,
+    found: &'a mut Vec<(u32, SegmentHit)>,
+}
+
+impl Collector for BatchCollector<'_> {
+    #[inline(always)]
+    fn k(&self) -> u32 {
+        self.of.k
+    }
+
+    #[inline(always)]
+    fn stats(&mut self) -> &mut SearchStats {
+        self.stats
+    }
+
+    #[inline(always)]
+    fn is_exhausted(&mut self) -> bool {
+        self.found.len() > self.of.found_max
+    }
+
+    fn push(&mut self, query: u32, hit: TableHit) {
+        let TableHit { distance, fingerprint, table, rank } = hit;
+        let segment = self.of.number;
+        self.found.push((query, SegmentHit { distance, fingerprint, segment, table, rank }));
+    }
+}

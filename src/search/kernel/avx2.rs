@@ -1,0 +1,263 @@
+//! AVX2: a chunk is two registers of 32 bytes.
+
+#![expect(unsafe_code, reason = "instructions that not every processor has")]
+
+use std::arch::x86_64::*;
+
+use super::chunk::CHUNK_LEN;
+use super::vector::{Task, Vector};
+
+/// Exists only on a processor with AVX2, BMI1, BMI2, LZCNT and POPCNT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Self> {
+        let is_available = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        is_available.then_some(Avx2(()))
+    }
+
+    /// Runs a task that is compiled for these instructions.
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn run<T: Task>(vector: Avx2, task: T) -> T::Output {
+            task.run(vector)
+        }
+        // SAFETY: `self` exists, so the processor has the instructions.
+        unsafe { run(self, task) }
+    }
+}
+
+// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Those that read
+// or write memory say why that is within bounds.
+impl Vector for Avx2 {
+    type Bytes = [__m256i; 2];
+    type Sums = __m256i;
+    const SUMS_LEN: usize = 8;
+
+    #[inline(always)]
+    fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes {
+        let first = bytes.as_ptr().cast::<__m256i>();
+        // SAFETY: two registers of 32 bytes are the 64 bytes of the array.
+        unsafe { [_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1))] }
+    }
+
+    #[inline(always)]
+    fn splat(self, byte: u8) -> Self::Bytes {
+        // SAFETY: see the impl.
+        [unsafe { _mm256_set1_epi8(byte.cast_signed()) }; 2]
+    }
+
+    #[inline(always)]
+    fn high_bits(self, [low, high]: Self::Bytes) -> u64 {
+        // SAFETY: see the impl.
+        let (low, high) = unsafe { (_mm256_movemask_epi8(low), _mm256_movemask_epi8(high)) };
+        u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
+    }
+
+    #[inline(always)]
+    fn zero_bytes(self, [low, high]: Self::Bytes) -> u64 {
+        // SAFETY: see the impl.
+        let zeros = unsafe {
+            let zero = _mm256_setzero_si256();
+            [_mm256_cmpeq_epi8(low, zero), _mm256_cmpeq_epi8(high, zero)]
+        };
+        self.high_bits(zeros)
+    }
+
+    #[inline(always)]
+    fn low_parts(self, [low, high]: Self::Bytes) -> Self::Bytes {
+        // SAFETY: see the impl.
+        unsafe {
+            let before_low = _mm256_permute2x128_si256::<0x08>(low, low);
+            let before_high = _mm256_permute2x128_si256::<0x21>(low, high);
+            [low_parts_of_half(low, before_low), low_parts_of_half(high, before_high)]
+        }
+    }
+
+    #[inline(always)]
+    fn prefix_sums(self, [low, high]: Self::Bytes, carry: u8) -> Self::Bytes {
+        // SAFETY: see the impl.
+        unsafe {
+            let low = prefix_sums_of_half(low, _mm256_set1_epi8(carry.cast_signed()));
+            let end = _mm256_permute4x64_epi64::<0xff>(low);
+            let carry = _mm256_shuffle_epi8(end, _mm256_set1_epi8(15));
+            [low, prefix_sums_of_half(high, carry)]
+        }
+    }
+
+    #[inline(always)]
+    fn near_bytes(
+        self,
+        [low, high]: Self::Bytes,
+        [wanted, _]: Self::Bytes,
+        [mask, _]: Self::Bytes,
+        count: u32,
+    ) -> u64 {
+        // SAFETY: see the impl.
+        unsafe {
+            let mut low = _mm256_and_si256(_mm256_xor_si256(low, wanted), mask);
+            let mut high = _mm256_and_si256(_mm256_xor_si256(high, wanted), mask);
+            for _ in 0..count {
+                // Clears the lowest bit that is set.
+                low = _mm256_and_si256(low, _mm256_add_epi8(low, _mm256_set1_epi8(-1)));
+                high = _mm256_and_si256(high, _mm256_add_epi8(high, _mm256_set1_epi8(-1)));
+            }
+            self.zero_bytes([low, high])
+        }
+    }
+
+    #[inline(always)]
+    fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64 {
+        let [low, high] = self.load(bytes);
+        // SAFETY: see the impl.
+        unsafe {
+            let fours = _mm256_add_epi64(
+                sums_of_eights(low, selected as i32),
+                sums_of_eights(high, (selected >> 32) as i32),
+            );
+            let upper = _mm256_extracti128_si256::<1>(fours);
+            let twos = _mm_add_epi64(_mm256_castsi256_si128(fours), upper);
+            let one = _mm_add_epi64(twos, _mm_unpackhi_epi64(twos, twos));
+            _mm_cvtsi128_si64(one).cast_unsigned()
+        }
+    }
+
+    #[inline(always)]
+    fn zero_sums(self) -> Self::Sums {
+        // SAFETY: see the impl.
+        unsafe { _mm256_setzero_si256() }
+    }
+
+    #[inline(always)]
+    fn widen(self, bytes: &[u8; CHUNK_LEN], part: usize) -> Self::Sums {
+        let eight = bytes.as_chunks::<8>().0.get(part).unwrap_or(&[0; 8]);
+        // SAFETY: eight bytes are read.
+        unsafe {
+            let loaded = _mm_loadl_epi64(eight.as_ptr().cast());
+            _mm256_cvtepu8_epi32(_mm_and_si128(loaded, _mm_set1_epi8(0x7f)))
+        }
+    }
+
+    #[inline(always)]
+    fn shift_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums {
+        // SAFETY: see the impl.
+        unsafe { _mm256_blendv_epi8(sums, _mm256_slli_epi32::<7>(sums), lanes(selected)) }
+    }
+
+    #[inline(always)]
+    fn clear_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums {
+        // SAFETY: see the impl.
+        unsafe { _mm256_andnot_si256(lanes(selected), sums) }
+    }
+
+    #[inline(always)]
+    fn prefix_sums_32(self, mut sums: Self::Sums, carry: Self::Sums) -> Self::Sums {
+        // SAFETY: see the impl.
+        unsafe {
+            sums = _mm256_add_epi32(sums, _mm256_bslli_epi128::<4>(sums));
+            sums = _mm256_add_epi32(sums, _mm256_bslli_epi128::<8>(sums));
+            let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
+            sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32::<0xff>(lower));
+            _mm256_add_epi32(sums, carry)
+        }
+    }
+
+    #[inline(always)]
+    fn last_sum(self, sums: Self::Sums) -> Self::Sums {
+        // SAFETY: see the impl.
+        unsafe { _mm256_permutevar8x32_epi32(sums, _mm256_set1_epi32(7)) }
+    }
+
+    #[inline(always)]
+    fn store(self, sums: Self::Sums, out: &mut [u32; CHUNK_LEN], part: usize) {
+        if let Some(eight) = out.as_chunks_mut::<8>().0.get_mut(part) {
+            // SAFETY: eight sums of 32 bits are written.
+            unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), sums) };
+        }
+    }
+
+    #[inline(always)]
+    fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64 {
+        // SAFETY: see the impl.
+        unsafe {
+            let sums = _mm256_add_epi32(sums, _mm256_set1_epi32(before.cast_signed()));
+            let differs = _mm256_xor_si256(sums, _mm256_set1_epi32(wanted.cast_signed()));
+            let mut diff = _mm256_and_si256(differs, _mm256_set1_epi32(mask.cast_signed()));
+            for _ in 0..count.min(32) {
+                // Clears the lowest bit that is set.
+                diff = _mm256_and_si256(diff, _mm256_add_epi32(diff, _mm256_set1_epi32(-1)));
+            }
+            let near = _mm256_cmpeq_epi32(diff, _mm256_setzero_si256());
+            u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(near)).cast_unsigned())
+        }
+    }
+}
+
+// These are functions rather than closures: code that is not inlined is not compiled for AVX2.
+
+/// See [`Vector::low_parts`]; `before` holds the 16 bytes before each half of the register.
+#[inline(always)]
+fn low_parts_of_half(bytes: __m256i, before: __m256i) -> __m256i {
+    // SAFETY: called by `Avx2` alone.
+    unsafe {
+        // A byte after one with the high bit set continues its gap.
+        let one_before = _mm256_alignr_epi8::<15>(bytes, before);
+        let two_before = _mm256_alignr_epi8::<14>(bytes, before);
+        let values = _mm256_and_si256(bytes, _mm256_set1_epi8(0x7f));
+        let second = _mm256_andnot_si256(two_before, _mm256_slli_epi16::<7>(bytes));
+        let second = _mm256_and_si256(second, _mm256_set1_epi8(i8::MIN));
+        _mm256_blendv_epi8(values, second, one_before)
+    }
+}
+
+/// See [`Vector::prefix_sums`].
+#[inline(always)]
+fn prefix_sums_of_half(mut sums: __m256i, carry: __m256i) -> __m256i {
+    // SAFETY: called by `Avx2` alone.
+    unsafe {
+        sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<1>(sums));
+        sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<2>(sums));
+        sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<4>(sums));
+        sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<8>(sums));
+        // The upper sixteen lack the last sum of the lower sixteen.
+        let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
+        let before = _mm256_shuffle_epi8(lower, _mm256_set1_epi8(15));
+        _mm256_add_epi8(_mm256_add_epi8(sums, before), carry)
+    }
+}
+
+/// The sums of the low seven bits of the bytes that `selected` names, of eight bytes each.
+#[inline(always)]
+fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
+    // SAFETY: called by `Avx2` alone.
+    unsafe {
+        // Each byte gets the eight bits of the mask among which its own is.
+        let eighths = _mm256_setr_epi64x(
+            0,
+            0x0101_0101_0101_0101,
+            0x0202_0202_0202_0202,
+            0x0303_0303_0303_0303,
+        );
+        let spread = _mm256_shuffle_epi8(_mm256_set1_epi32(selected), eighths);
+        let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
+        let is_selected = _mm256_cmpeq_epi8(_mm256_and_si256(spread, own), own);
+        let values = _mm256_and_si256(bytes, _mm256_set1_epi8(0x7f));
+        _mm256_sad_epu8(_mm256_and_si256(values, is_selected), _mm256_setzero_si256())
+    }
+}
+
+/// All ones in the lanes of 32 bits that the low eight bits of `selected` name.
+#[inline(always)]
+fn lanes(selected: u64) -> __m256i {
+    // SAFETY: called by `Avx2` alone.
+    unsafe {
+        let own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        let here = _mm256_set1_epi32(selected as i32);
+        _mm256_cmpeq_epi32(_mm256_and_si256(here, own), own)
+    }
+}

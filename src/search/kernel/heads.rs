@@ -1,0 +1,144 @@
+//! Near heads of many short blocks in one call: the prefilter, then refine or full decode of the
+//! survivors.
+
+use super::chunk::{CHUNK_LEN, Chunk, Cursor, LowNeedle, valid_mask};
+use super::vector::{Task, Vector};
+use super::{BlockProbe, NearHead, NearHeads, Needle, Progress};
+use crate::format::codec::varint::LONG_BLOCK_MIN;
+
+/// A block that the prefilter could not rule out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Survivor {
+    /// The position of its probe.
+    number: usize,
+    /// The bytes of its first chunk with the high bit set, whatever follows the block.
+    high_bits: u64,
+    /// Bytes of the block that end a gap and may be near; none if the block is not whole in one
+    /// chunk.
+    candidates: u64,
+}
+
+/// Adds the near heads of all probes to `found`, and the positions of probes that it cannot read to
+/// `fallback`.
+pub(super) struct FindNear<'a> {
+    pub(super) heads: &'a [u8],
+    pub(super) probes: &'a [BlockProbe],
+    pub(super) needle: Needle,
+    pub(super) found: &'a mut NearHeads,
+    pub(super) fallback: &'a mut Vec<usize>,
+}
+
+impl Task for FindNear<'_> {
+    type Output = ();
+
+    /// The content of a block is known late, after its bytes arrived and were summed. A
+    /// mispredicted branch on it would throw away the work on the blocks after it, so the prefilter
+    /// has no branch.
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) {
+        let FindNear { heads, probes, needle, found, fallback } = self;
+        let NearHeads { heads: found, survivors } = found;
+        if survivors.len() < probes.len() {
+            survivors.resize(probes.len(), Survivor::default());
+        }
+        let low_needle = LowNeedle::new(vector, needle);
+        let mut count = 0;
+        for (number, probe) in probes.iter().enumerate() {
+            let (survivor, survives) = prefilter(vector, heads, number, probe, low_needle);
+            if let Some(slot) = survivors.get_mut(count) {
+                *slot = survivor;
+            }
+            count += usize::from(survives);
+        }
+        for survivor in survivors.iter().take(count) {
+            let Some(probe) = probes.get(survivor.number) else { break };
+            let found_before = found.len();
+            let is_in_one_chunk = probe.span.heads_len() <= CHUNK_LEN as u64;
+            let done = if is_in_one_chunk && survivor.candidates != 0 {
+                refine(vector, heads, probe, survivor, needle, found)
+            } else {
+                search(vector, heads, probe, needle, found)
+            };
+            if !done {
+                found.truncate(found_before);
+                fallback.push(survivor.number);
+            }
+        }
+    }
+}
+
+/// Compares the lowest byte of every sum of the first chunk of a block with that of the needle.
+#[inline(always)]
+fn prefilter<V: Vector>(
+    vector: V,
+    heads: &[u8],
+    number: usize,
+    probe: &BlockProbe,
+    low_needle: LowNeedle<V>,
+) -> (Survivor, bool) {
+    let mut survivor = Survivor { number, ..Survivor::default() };
+    let len = probe.span.heads_len();
+    let rest = heads.get(probe.span.heads_start as usize..);
+    // At the end of a file there may be less than a chunk.
+    let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else { return (survivor, true) };
+    let bytes = vector.load(bytes);
+    survivor.high_bits = vector.high_bits(bytes);
+    // Blocks that break a rule are noticed where something seems near, by `refine`.
+    let candidates = low_needle.candidates(vector, bytes, 0, probe.remaining);
+    survivor.candidates = candidates & !survivor.high_bits & valid_mask(len);
+    (survivor, (survivor.candidates != 0) | (len > CHUNK_LEN as u64))
+}
+
+/// Adds the near heads of a block in one chunk; `false` if it breaks a rule, or its gaps are too
+/// long.
+#[inline(always)]
+fn refine<V: Vector>(
+    vector: V,
+    heads: &[u8],
+    probe: &BlockProbe,
+    survivor: &Survivor,
+    needle: Needle,
+    found: &mut Vec<NearHead>,
+) -> bool {
+    let BlockProbe { block, span, remaining } = *probe;
+    let rest = heads.get(span.heads_start as usize..);
+    let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else { return false };
+    let valid = valid_mask(span.heads_len());
+    let continuations = survivor.high_bits & valid;
+    let terminators = valid & !continuations;
+    let overlong = continuations << 1 & vector.zero_bytes(vector.load(bytes)) & terminators;
+    let unended = continuations & !(valid >> 1);
+    let miscounted = u64::from(terminators.count_ones()) ^ span.value_count();
+    if overlong | unended | miscounted != 0 {
+        return false;
+    }
+    let (inner, rank) = (0, span.rank_start);
+    let chunk = Chunk { vector, bytes, continuations, terminators, inner, rank, block, remaining };
+    chunk.refine(survivor.candidates, needle, found)
+}
+
+/// Adds the near heads of a block of several chunks; `false` if it breaks a rule or has restart
+/// points.
+#[inline(always)]
+fn search<V: Vector>(
+    vector: V,
+    heads: &[u8],
+    probe: &BlockProbe,
+    needle: Needle,
+    found: &mut Vec<NearHead>,
+) -> bool {
+    let BlockProbe { block, span, remaining } = *probe;
+    if span.value_count() > LONG_BLOCK_MIN {
+        return false;
+    }
+    let mut cursor = Cursor {
+        block,
+        start: span.heads_start,
+        end: span.heads_end,
+        inner: 0,
+        rank: span.rank_start,
+        rank_end: span.rank_end,
+        remaining,
+    };
+    cursor.search(vector, heads, needle, found, usize::MAX) == Progress::Done
+}

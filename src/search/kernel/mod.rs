@@ -1,0 +1,299 @@
+//! Kernels: the inner loops of a query, for the instructions of the processor.
+//!
+//! [`Kernel`] is chosen when the program runs. It finds the heads of blocks that are near the
+//! needle's ([`Kernel::find_near`], [`Kernel::search`]) and compares values by their tails
+//! ([`Kernel::find_values`]). The probes of `search` call it. It reads bytes that are verified and
+//! reports only what a walk gap by gap would; what it cannot read it leaves to its caller: blocks
+//! that break a rule, so that the portable walk names the fault, blocks within 64 bytes of the end
+//! of the file, and gaps of more than eight bytes. The algorithms are written once, over the
+//! operations of [`vector::Vector`].
+//!
+//! # Finding near heads
+//!
+//! A block is a list of gaps, most of them one byte, and a head is the sum of all gaps up to its
+//! own. Adding them one by one costs some instructions a gap, and one mispredicted branch a block.
+//! Instead 64 bytes, a *chunk*, are summed at once, modulo 256, and compared with the lowest byte
+//! of the needle. By chance one in six blocks of 50 values has a *candidate*, a head whose lowest
+//! byte is equal; the others are done.
+//!
+//! ```text
+//! prefilter(chunk, needle):
+//!     continuations = bytes with the high bit set           the gap continues in the next byte
+//!     terminators   = bytes of the block without it         the last byte of a gap
+//!     parts         = per byte, what it adds to the lowest byte of its gap:
+//!                         first byte of a gap:  byte & 0x7f
+//!                         second byte:          (byte & 1) << 7
+//!                         later bytes:          0
+//!     sums          = prefix sums of parts, modulo 256      log2(64) = 6 additions
+//!     differences   = (sums ^ lowest byte of needle) & lowest byte of mask
+//!     repeat `remaining` times:                             one error is forgiven each time
+//!         differences &= differences - 1                    clears the lowest bit that is set
+//!     candidates    = terminators where differences = 0
+//!     if candidates = 0: the block has no near head
+//!
+//! refine(chunk, candidates, needle):                        up to 6 candidates
+//!     for each candidate:
+//!         head = sum of all gaps up to the candidate        in 64 bits
+//!         rank = rank of the block + terminators before the candidate
+//!         keep (rank, head) if head is near the needle
+//!
+//! full decode(chunk, needle):                               more candidates
+//!     sums = prefix sums of all gaps, modulo 2^32
+//!     keep those whose 32 bits are near, and whose exact sum is near too
+//! ```
+//!
+//! A block of several chunks is searched chunk after chunk, each with the sum of those before it.
+//!
+//! # Example
+//!
+//! A block of 13 values in 16 bytes; heads are without the bits that name the block.
+//!
+//! ```text
+//! byte            05  2c  11  83  02  40  07  1e  33  b2  01  00  28  92  01  61
+//! continuations    .   .   .   x   .   .   .   .   .   x   .   .   .   x   .   .
+//! terminators      x   x   x   .   x   x   x   x   x   .   x   x   x   .   x   x
+//! gap              5  44  17     259  64   7  30  51     178   0  40     146  97
+//! parts           05  2c  11  03  00  40  07  1e  33  32  80  00  28  12  80  61
+//! sums mod 256    05  31  42  45  45  85  8c  aa  dd  0f  8f  8f  b7  c9  49  aa
+//! exact sums     005 031 042     145 185 18c 1aa 1dd     28f 28f 2b7     349 3aa
+//! ```
+//!
+//! The needle 145 has the lowest byte 45, as two of the sums. The first of them is not at a
+//! terminator, so the only candidate is byte 4. Its exact sum is 145: a near head, of rank 3 in the
+//! block, since three terminators come before. The needle 18f has the candidates 10 and 11; their
+//! exact sums are 28f, so nothing is near.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg_attr(
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+    allow(dead_code, reason = "other processors have no instruction set to run it on")
+)]
+mod chunk;
+#[cfg_attr(
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+    allow(dead_code, reason = "other processors have no instruction set to run it on")
+)]
+mod heads;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
+mod tails;
+#[cfg_attr(
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+    allow(dead_code, reason = "other processors have no instruction set to run it on")
+)]
+mod vector;
+
+use crate::format::codec::varint::CursorPlace;
+use crate::format::codec::{HeadCodec, Heads};
+use crate::format::prefix_index::BlockSpan;
+use crate::section::{BlockIndex, Rank};
+use chunk::Cursor;
+use heads::{FindNear, Survivor};
+use vector::{Task, Vector};
+
+pub(crate) use tails::VALUES_MAX;
+
+/// The instructions that searches use. Only [`Kernel::detect`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel(Instructions);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instructions {
+    /// The instructions of every processor: the caller finds the near heads.
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Avx512),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon(neon::Neon),
+}
+
+/// A block to search.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockProbe {
+    pub(crate) block: BlockIndex,
+    /// Where it lies. The bytes of its heads must be verified.
+    pub(crate) span: BlockSpan,
+    /// Errors that the bits below those that name the block may have.
+    pub(crate) remaining: u32,
+}
+
+/// The query that the heads of blocks are compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needle {
+    pub(crate) head: u64,
+    /// The number of bits of a head below those that name its block.
+    pub(crate) inner_bits: u32,
+    /// These bits of the needle, and the ones among them that must agree but for the remaining
+    /// errors.
+    pub(crate) inner: u64,
+    pub(crate) mask: u64,
+    /// The number of bits in which whole heads may differ.
+    pub(crate) k: u32,
+}
+
+impl Needle {
+    /// The head that is `inner` below the bits that name its block.
+    #[inline(always)]
+    fn head_in(self, block: BlockIndex, inner: u64) -> u64 {
+        block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
+    }
+
+    /// Whether a head, `inner` below the bits that name its block, is near.
+    #[inline(always)]
+    fn is_near(self, inner: u64, head: u64, remaining: u32) -> bool {
+        // Both are counted: a branch between them would be unpredictable.
+        (((inner ^ self.inner) & self.mask).count_ones() <= remaining)
+            & ((head ^ self.head).count_ones() <= self.k)
+    }
+
+    /// The lowest and the highest `inner` that may be near.
+    #[inline(always)]
+    fn range(self, remaining: u32) -> (u64, u64) {
+        match remaining {
+            0 => (self.inner & self.mask, self.inner | !self.mask),
+            _ => (0, u64::MAX),
+        }
+    }
+}
+
+/// A value whose head is near; its tail decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct NearHead {
+    pub(crate) rank: Rank,
+    pub(crate) head: u64,
+}
+
+/// Near heads, and memory that calls of a kernel use again.
+#[derive(Debug, Default)]
+pub(crate) struct NearHeads {
+    pub(crate) heads: Vec<NearHead>,
+    survivors: Vec<Survivor>,
+}
+
+/// The result of a search of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There are no more near heads in the block.
+    Done,
+    /// Enough heads were found; the cursor is where the search stopped.
+    More,
+    /// The kernel cannot read on from where the cursor is.
+    Unsupported,
+}
+
+impl Kernel {
+    /// The fastest kernel of this processor.
+    pub(crate) fn detect() -> Self {
+        Kernel::all().pop().unwrap_or(Kernel(Instructions::Portable))
+    }
+
+    /// All kernels that this processor can run, the fastest last.
+    fn all() -> Vec<Self> {
+        let mut all = vec![Instructions::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(avx2::Avx2::detect().map(Instructions::Avx2));
+            all.extend(avx512::Avx512::detect().map(Instructions::Avx512));
+        }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        all.extend(neon::Neon::detect().map(Instructions::Neon));
+        all.into_iter().map(Kernel).collect()
+    }
+
+    /// Runs a task; `None` on instructions of every processor.
+    fn run<T: Task>(self, task: T) -> Option<T::Output> {
+        match self.0 {
+            Instructions::Portable => None,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2(vector) => Some(vector.run(task)),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512(vector) => Some(vector.run(task)),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Instructions::Neon(vector) => Some(vector.run(task)),
+        }
+    }
+
+    /// Adds the near heads of all probes to `found`, and sets `fallback` to the positions of the
+    /// probes that it cannot read, blocks with restart points among them. `heads` starts where the
+    /// heads section does.
+    pub(crate) fn find_near(
+        self,
+        codec: HeadCodec,
+        heads: &[u8],
+        probes: &[BlockProbe],
+        needle: Needle,
+        found: &mut NearHeads,
+        fallback: &mut Vec<usize>,
+    ) {
+        fallback.clear();
+        let done = match codec {
+            HeadCodec::Varint => self.run(FindNear { heads, probes, needle, found, fallback }),
+        };
+        if done.is_none() {
+            fallback.extend(0..probes.len());
+        }
+    }
+
+    /// Adds the near heads of the block of `probe` that `cursor` did not read yet to `found`, until
+    /// that has `enough`. `heads` starts where the heads section does. The cursor moves to where
+    /// the search stopped, unless it is done.
+    pub(crate) fn search(
+        self,
+        heads: &[u8],
+        cursor: &mut Heads<'_>,
+        probe: &BlockProbe,
+        needle: Needle,
+        found: &mut Vec<NearHead>,
+        enough: usize,
+    ) -> Progress {
+        let Heads::Varint(gaps) = cursor;
+        let (place, first_head) = (gaps.place(), needle.head_in(probe.block, 0));
+        let mut cursor = Cursor {
+            block: probe.block,
+            start: probe.span.heads_end - place.left_len as u64,
+            end: probe.span.heads_end,
+            inner: place.head.wrapping_sub(first_head),
+            rank: probe.span.rank_start + place.position,
+            rank_end: probe.span.rank_end,
+            remaining: probe.remaining,
+        };
+        let search = Search { heads, cursor: &mut cursor, needle, found, enough };
+        let progress = self.run(search).unwrap_or(Progress::Unsupported);
+        if progress != Progress::Done {
+            gaps.skip_to(CursorPlace {
+                position: cursor.rank - probe.span.rank_start,
+                head: first_head.wrapping_add(cursor.inner),
+                left_len: (cursor.end - cursor.start) as usize,
+            });
+        }
+        progress
+    }
+}
+
+/// See [`Kernel::search`].
+struct Search<'a> {
+    heads: &'a [u8],
+    cursor: &'a mut Cursor,
+    needle: Needle,
+    found: &'a mut Vec<NearHead>,
+    enough: usize,
+}
+
+impl Task for Search<'_> {
+    type Output = Progress;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) -> Progress {
+        let Search { heads, cursor, needle, found, enough } = self;
+        cursor.search(vector, heads, needle, found, enough)
+    }
+}
+
+#[cfg(test)]
+mod tests;

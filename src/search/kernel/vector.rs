@@ -1,0 +1,67 @@
+//! The operations of an instruction set that the kernels are written in.
+
+use super::chunk::CHUNK_LEN;
+
+/// An instruction set. A value of a type with this trait exists only on a processor that has the
+/// instructions, which is why its methods are safe.
+///
+/// A mask of 64 bits has one bit for each byte of a chunk, the first byte lowest.
+pub(super) trait Vector: Copy {
+    /// A chunk: 64 bytes in registers.
+    type Bytes: Copy;
+    /// One register of sums of 32 bits.
+    type Sums: Copy;
+    /// The number of sums in a register.
+    const SUMS_LEN: usize;
+
+    /// The chunk in memory.
+    fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes;
+    /// A chunk of one byte 64 times.
+    fn splat(self, byte: u8) -> Self::Bytes;
+    /// The bytes with the high bit set.
+    fn high_bits(self, bytes: Self::Bytes) -> u64;
+    /// The bytes that are zero.
+    fn zero_bytes(self, bytes: Self::Bytes) -> u64;
+    /// The part of each byte in the lowest byte of its gap: of the first byte of a gap its seven
+    /// bits, of the second its lowest bit as bit 7, of the others nothing. The first byte of the
+    /// chunk begins a gap.
+    fn low_parts(self, bytes: Self::Bytes) -> Self::Bytes;
+    /// The sum, modulo 256, of `carry` and each byte and those before it.
+    fn prefix_sums(self, bytes: Self::Bytes, carry: u8) -> Self::Bytes;
+    /// The bytes that differ from those of `wanted` in at most `count` bits under `mask`.
+    fn near_bytes(
+        self,
+        bytes: Self::Bytes,
+        wanted: Self::Bytes,
+        mask: Self::Bytes,
+        count: u32,
+    ) -> u64;
+    /// The sum of the low seven bits of the bytes that `selected` names.
+    fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64;
+
+    /// Sums that are all zero.
+    fn zero_sums(self) -> Self::Sums;
+    /// The low seven bits of the bytes from `part * SUMS_LEN` on, one in each sum.
+    fn widen(self, bytes: &[u8; CHUNK_LEN], part: usize) -> Self::Sums;
+    /// Shifts the sums that the low bits of `selected` name seven bits to the left.
+    fn shift_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums;
+    /// Clears the sums that the low bits of `selected` name.
+    fn clear_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums;
+    /// Adds to each sum those before it and `carry`.
+    fn prefix_sums_32(self, sums: Self::Sums, carry: Self::Sums) -> Self::Sums;
+    /// The last of the sums in all places.
+    fn last_sum(self, sums: Self::Sums) -> Self::Sums;
+    /// Writes the sums from `part * SUMS_LEN` on.
+    fn store(self, sums: Self::Sums, out: &mut [u32; CHUNK_LEN], part: usize);
+    /// The sums that, `before` added, differ from `wanted` in at most `count` bits under `mask`.
+    fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64;
+}
+
+/// A piece of work that runs on any instruction set. `run`, and all of it that uses `vector`, is
+/// always inlined: only then it is compiled for these instructions. Closures are not, so none of
+/// them may use `vector`.
+pub(super) trait Task {
+    type Output;
+
+    fn run<V: Vector>(self, vector: V) -> Self::Output;
+}

@@ -1,0 +1,176 @@
+//! From queries to probes: the blocks within the radius of each table, and where they lie.
+
+use super::{Collector, ProbePass};
+use crate::error::Result;
+use crate::search::flips::Flips;
+use crate::search::kernel::BlockProbe;
+use crate::section::BlockIndex;
+use crate::segment::IndexReader;
+
+/// Probes that share a pass; more would only take more memory.
+const PROBES_PER_PASS: usize = 512;
+
+/// A block to look up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    block: BlockIndex,
+    /// Errors that may still be forgiven below the bits that name the block.
+    remaining: u32,
+}
+
+/// The probes of one query; they start where those of the query before it end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueryProbes {
+    /// The position of the query.
+    pub(super) query: u32,
+    /// The end of its probes; once these are looked up, that of its blocks.
+    pub(super) end: usize,
+    /// Whether all heads of its blocks are verified.
+    pub(super) is_verified: bool,
+}
+
+impl<C: Collector> ProbePass<'_, C> {
+    /// Lists the probes of all queries, and runs the pass whenever it is full and at the end.
+    pub(super) fn list_all(mut self) -> Result<()> {
+        for position in 0..self.context.queries.len() {
+            self.list(position as u32)?;
+        }
+        self.run()
+    }
+
+    /// Lists the blocks of all prefixes within the radius of one query.
+    fn list(&mut self, position: u32) -> Result<()> {
+        let (query, table) = self.context.query(position);
+        let index = table.index_reader();
+        // Where the mask is shorter than the name of a block, a prefix has several blocks.
+        let free = query.free_leading;
+        let home = table.block_of(query.permuted).0 >> free;
+        if free == 0 && query.radius <= 1 && (query.leading as usize) < PROBES_PER_PASS {
+            // Nearly all queries: the home bucket, and the neighbour buckets with one bit of its
+            // name flipped.
+            let count = 1 + query.radius * query.leading;
+            if self.buffers.probes.len() + count as usize > PROBES_PER_PASS {
+                self.run()?;
+            }
+            self.buffers.probes.extend((0..count).map(|number| {
+                // No bit is flipped in number 0.
+                let block = BlockIndex(home ^ (1_u64 << number) >> 1);
+                index.prefetch(block);
+                Probe { block, remaining: if number == 0 { query.radius } else { 0 } }
+            }));
+            self.end_run(position);
+            return Ok(());
+        }
+        for (flips, weight) in Flips::new(query.leading, query.radius) {
+            let first = (home ^ flips) << free;
+            for block in (first..first + (1 << free)).map(BlockIndex) {
+                index.prefetch(block);
+                self.buffers.probes.push(Probe { block, remaining: query.radius - weight });
+                if self.buffers.probes.len() == PROBES_PER_PASS {
+                    self.end_run(position);
+                    self.run()?;
+                }
+            }
+            if self.collector.is_exhausted() {
+                break;
+            }
+        }
+        self.end_run(position);
+        Ok(())
+    }
+
+    fn end_run(&mut self, query: u32) {
+        let end = self.buffers.probes.len();
+        self.buffers.query_probes.push(QueryProbes { query, end, is_verified: false });
+    }
+
+    /// Looks all probes up.
+    pub(super) fn look_up(&mut self) -> Result<()> {
+        let (probes, blocks) = (&mut self.buffers.probes, &mut self.buffers.blocks);
+        self.collector.stats().probes += probes.len() as u64;
+        // Grows once; blocks of earlier passes are overwritten before they are read.
+        if blocks.len() < probes.len() {
+            blocks.resize(probes.len(), BlockProbe::default());
+        }
+        let (mut start, mut found) = (0, 0);
+        for of_query in &mut self.buffers.query_probes {
+            let index = self.context.query(of_query.query).1.index_reader();
+            let (probes, blocks) = (&probes[start..of_query.end], &mut blocks[found..]);
+            start = of_query.end;
+            let count = match look_up_verified(&index, probes, blocks) {
+                Some(count) => {
+                    of_query.is_verified = true;
+                    count
+                }
+                None => look_up_checked(&index, probes, blocks, &mut of_query.is_verified)?,
+            };
+            found += count;
+            of_query.end = found;
+        }
+        probes.clear();
+        Ok(())
+    }
+
+    /// Starts reading the pages with the index entries of all probes.
+    pub(super) fn readahead_entries(&self) {
+        let mut start = 0;
+        for of_query in &self.buffers.query_probes {
+            let (_, table) = self.context.query(of_query.query);
+            let probes = &self.buffers.probes[start..of_query.end];
+            probes.iter().for_each(|probe| table.readahead_entry(probe.block));
+            start = of_query.end;
+        }
+    }
+
+    /// Starts reading the pages with the heads of all blocks.
+    pub(super) fn readahead_heads(&self) {
+        let mut start = 0;
+        for of_query in &self.buffers.query_probes {
+            let (_, table) = self.context.query(of_query.query);
+            let blocks = &self.buffers.blocks[start..of_query.end];
+            blocks.iter().for_each(|block| table.readahead_heads(&block.span));
+            start = of_query.end;
+        }
+    }
+}
+
+/// Writes the blocks of `probes` that have values to the start of `blocks` and returns their
+/// number; `None` if the table is not verified.
+#[inline(never)]
+fn look_up_verified(
+    index: &IndexReader<'_>,
+    probes: &[Probe],
+    blocks: &mut [BlockProbe],
+) -> Option<usize> {
+    let (mut count, mut listed) = (0, probes.iter());
+    let done = index.spans_verified(probes.iter().map(|probe| probe.block), |span| {
+        if let (Some(slot), Some(probe)) = (blocks.get_mut(count), listed.next()) {
+            *slot = BlockProbe { block: probe.block, span, remaining: probe.remaining };
+        }
+        // Which blocks are empty is unpredictable: no branch.
+        count += usize::from(span.rank_end != span.rank_start);
+    });
+    done.then_some(count)
+}
+
+/// As [`look_up_verified`], by the checked path. Sets `is_verified` to whether all heads of the
+/// blocks are verified.
+fn look_up_checked(
+    index: &IndexReader<'_>,
+    probes: &[Probe],
+    blocks: &mut [BlockProbe],
+    is_verified: &mut bool,
+) -> Result<usize> {
+    *is_verified = true;
+    let mut count = 0;
+    for &Probe { block, remaining } in probes {
+        let span = index.span(block)?;
+        if span.value_count() > 0 {
+            index.prefetch_heads(&span);
+            *is_verified &= index.has_verified_heads(&span);
+            blocks[count] = BlockProbe { block, span, remaining };
+            count += 1;
+        }
+    }
+    Ok(count)
+}

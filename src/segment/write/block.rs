@@ -1,0 +1,57 @@
+//! Blocks of heads on their way to a section, however long.
+
+use crate::disk::{ScratchFolder, Spool};
+use crate::error::Result;
+use crate::format::codec::{BlockEncoder, HeadCodec};
+
+/// The body of a block is looked at once for this many values, to move it to a file if it is long.
+const SPILL_INTERVAL: u64 = 128;
+
+/// Encodes one block after the other. Long blocks wait in temporary files.
+#[derive(Debug)]
+pub(super) struct BlockWriter {
+    encoder: BlockEncoder,
+    front: Spool,
+    body: Spool,
+}
+
+impl BlockWriter {
+    /// A writer that begins a block; `first_head` is the lowest head that belongs there.
+    pub(super) fn new(codec: HeadCodec, first_head: u64, folder: &ScratchFolder) -> Self {
+        let (front, body) = (Spool::new(folder), Spool::new(folder));
+        BlockWriter { encoder: codec.encoder(first_head), front, body }
+    }
+
+    /// The values of the block so far.
+    pub(super) fn value_count(&self) -> u64 {
+        self.encoder.value_count()
+    }
+
+    /// Appends a head that is not below the one before.
+    #[inline]
+    pub(super) fn push(&mut self, head: u64) -> Result<()> {
+        if self.encoder.needs_checkpoint() {
+            self.encoder.checkpoint(self.body.len(), self.front.tail());
+            self.front.spill_if_full()?;
+        }
+        if self.encoder.value_count().is_multiple_of(SPILL_INTERVAL) {
+            self.body.spill_if_full()?;
+        }
+        self.encoder.push(head, self.body.tail());
+        Ok(())
+    }
+
+    /// Passes the bytes of the block to `out` and begins the next one.
+    pub(super) fn close(
+        &mut self,
+        next_first_head: u64,
+        mut out: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if self.encoder.finish(next_first_head, self.body.tail()) {
+            self.front.drain(&mut out)?;
+        } else {
+            self.front.tail().clear();
+        }
+        self.body.drain(out)
+    }
+}

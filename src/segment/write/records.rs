@@ -1,0 +1,136 @@
+//! Encoding id records, of any length.
+
+use crate::bytes::put_u64;
+use crate::disk::{ScratchFolder, Spool};
+use crate::error::Result;
+use crate::format::id_records::{GROUP_LEN, IdLayout};
+use crate::varint;
+use fpstore_base::{IdKind, IdRef};
+
+/// Encodes the id records of a segment, one fingerprint after the other.
+#[derive(Debug)]
+pub(crate) struct RecordWriter {
+    layout: IdLayout,
+    fingerprints: u64,
+    records_len: u64,
+    /// The encoded ids of the current record.
+    payload: Spool,
+    count: u64,
+    /// The bytes before them; a buffer that is used again.
+    prefix: Vec<u8>,
+}
+
+impl RecordWriter {
+    pub(crate) fn new(layout: IdLayout, folder: &ScratchFolder) -> Self {
+        let payload = Spool::new(folder);
+        RecordWriter {
+            layout,
+            fingerprints: 0,
+            records_len: 0,
+            payload,
+            count: 0,
+            prefix: Vec::new(),
+        }
+    }
+
+    /// Adds an id to the current record. Where ids are texts, a number is
+    /// stored as the text that spells it.
+    pub(crate) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
+        self.count += 1;
+        match (self.layout.kind, id) {
+            (IdKind::U64, IdRef::U64(number)) => {
+                let len = self.layout.id_len as usize;
+                self.payload.tail().extend_from_slice(&number.to_le_bytes()[..len]);
+            }
+            (_, IdRef::U64(number)) => put_text(&number.to_string(), self.payload.tail()),
+            (_, IdRef::Text(text)) => put_text(text, self.payload.tail()),
+        }
+        self.payload.spill_if_full()
+    }
+
+    /// Ends the current record: appends an entry to `groups` if it is the first of a group, and
+    /// passes its bytes to `records`.
+    pub(crate) fn close(
+        &mut self,
+        groups: &mut Vec<u8>,
+        mut records: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if self.fingerprints.is_multiple_of(GROUP_LEN) {
+            put_u64(groups, self.records_len);
+        }
+        self.fingerprints += 1;
+        self.prefix.clear();
+        varint::write(self.count, &mut self.prefix);
+        if self.layout.kind == IdKind::Text && self.count > 1 {
+            varint::write(self.payload.len(), &mut self.prefix);
+        }
+        self.records_len += self.prefix.len() as u64 + self.payload.len();
+        self.count = 0;
+        records(&self.prefix)?;
+        self.payload.drain(records)
+    }
+
+    /// Appends the end of the last record to `groups`.
+    pub(crate) fn finish(self, groups: &mut Vec<u8>) {
+        put_u64(groups, self.records_len);
+    }
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    varint::write(text.len() as u64, out);
+    out.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::id_records::{Record, group_of, groups_len};
+    use crate::section::Rank;
+    use fpstore_base::Id;
+    use proptest::prelude::*;
+
+    fn ids(kind: IdKind) -> BoxedStrategy<Vec<Id>> {
+        let id = match kind {
+            IdKind::U64 => (0..1_u64 << 24).prop_map(Id::U64).boxed(),
+            _ => "[^\0\r\n]{1,9}".prop_map(|text| Id::Text(text.into())).boxed(),
+        };
+        prop::collection::vec(id, 0..4).boxed()
+    }
+
+    fn records() -> impl Strategy<Value = (IdKind, Vec<Vec<Id>>)> {
+        prop_oneof![Just(IdKind::U64), Just(IdKind::Text)]
+            .prop_flat_map(|kind| (Just(kind), prop::collection::vec(ids(kind), 0..100)))
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back_in_order((kind, records) in records()) {
+            let layout = IdLayout { kind, id_len: if kind == IdKind::U64 { 3 } else { 0 } };
+            let (mut groups, mut bytes) = (Vec::new(), Vec::new());
+            let mut writer = RecordWriter::new(layout, &ScratchFolder::new("".into()));
+            for ids in &records {
+                ids.iter().for_each(|id| writer.push(id.as_ref()).unwrap());
+                writer.close(&mut groups, |part| {
+                    bytes.extend_from_slice(part);
+                    Ok(())
+                }).unwrap();
+            }
+            writer.finish(&mut groups);
+            prop_assert_eq!(groups.len() as u64, groups_len(records.len() as u64));
+            let mut at = 0;
+            for (rank, ids) in (0..).zip(&records) {
+                let (entry, before) = group_of(Rank(rank));
+                if before == 0 {
+                    prop_assert_eq!(crate::bytes::u64_at(&groups, entry as usize), Some(at as u64));
+                }
+                let (mut record, len) = Record::read(&bytes[at..], layout).unwrap();
+                at += len;
+                for id in ids {
+                    prop_assert_eq!(record.next().unwrap(), Some(id.as_ref()));
+                }
+                prop_assert_eq!(record.next().unwrap(), None);
+            }
+            prop_assert_eq!(at, bytes.len());
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A snapshot: one state of a store, as a manifest names it.
+//!
+//! [`Snapshot`] holds the open segments with their deletions and the plans chosen for them;
+//! segments that stay are shared with the next snapshot. `store` opens snapshots, `search` reads
+//! them, `writer` makes the next state. A snapshot never changes and writes nothing.
+
+mod open_segment;
+mod segment_hit;
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Fault, Result};
+use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
+use crate::section::Section;
+pub(crate) use open_segment::{LiveIds, OpenSegment};
+pub(crate) use segment_hit::SegmentHit;
+
+/// The number of attempts to open a store while a writer replaces its files.
+const OPEN_TRIES: u32 = 100;
+
+/// One state of a store: the segments that were live at one time.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    path: PathBuf,
+    store_id: StoreId,
+    generation: u64,
+    /// The manifest as it was read: a later one differs.
+    manifest: Box<[u8]>,
+    segments: Vec<OpenSegment>,
+}
+
+impl Snapshot {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Snapshot::open_after(path, None, read_manifest_bytes(path)?)
+    }
+
+    /// The state of the store now, or `None` if it is this one. Files with the same number and
+    /// digest stay open; where another store stands in this place now, all are opened.
+    pub(crate) fn next(&self) -> Result<Option<Self>> {
+        let bytes = read_manifest_bytes(&self.path)?;
+        if bytes == *self.manifest {
+            return Ok(None);
+        }
+        Snapshot::open_after(&self.path, Some(self), bytes).map(Some)
+    }
+
+    /// Opens the segments of a manifest. If a writer publishes another manifest and removes files
+    /// meanwhile, opens those of the new one.
+    fn open_after(path: &Path, before: Option<&Snapshot>, mut bytes: Vec<u8>) -> Result<Self> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let opened = Snapshot::open_segments(path, before, &bytes);
+            let newer = match &opened {
+                Err(Error::Corrupt { .. }) if tries < OPEN_TRIES => read_manifest_bytes(path)?,
+                _ => return opened,
+            };
+            if newer == bytes {
+                return opened;
+            }
+            bytes = newer;
+        }
+    }
+
+    fn open_segments(path: &Path, before: Option<&Snapshot>, bytes: &[u8]) -> Result<Self> {
+        let manifest = parse_manifest(path, bytes)?;
+        // Another store at the same path has numbers of its own.
+        let before = before.filter(|before| before.store_id == manifest.store_id);
+        let known = before.map_or([].as_slice(), |before| before.segments());
+        let mut segments: Vec<OpenSegment> = Vec::with_capacity(manifest.segments.len());
+        for entry in &manifest.segments {
+            let same = |open: &&OpenSegment| {
+                open.entry.number == entry.number
+                    && open.entry.file_len == entry.file_len
+                    && open.entry.fingerprint_count == entry.fingerprint_count
+                    && open.entry.digest == entry.digest
+            };
+            let open = match known.iter().find(same) {
+                Some(open) => open.renewed(path, entry)?,
+                None => OpenSegment::open(path, entry)?,
+            };
+            if let Some(first) = segments.first() {
+                open.segment.check_recipe(first.segment.recipe())?;
+            }
+            segments.push(open);
+        }
+        Ok(Snapshot::new(path, &manifest, bytes, segments))
+    }
+
+    /// These segments as the store at `path`.
+    pub(crate) fn new(
+        path: &Path,
+        manifest: &Manifest,
+        bytes: &[u8],
+        segments: Vec<OpenSegment>,
+    ) -> Self {
+        Snapshot {
+            path: path.into(),
+            store_id: manifest.store_id,
+            generation: manifest.generation,
+            manifest: bytes.into(),
+            segments,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn store_id(&self) -> StoreId {
+        self.store_id
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(crate) fn segments(&self) -> &[OpenSegment] {
+        &self.segments
+    }
+
+    /// The ids of a hit. Ids follow the first table, so a hit of another table is looked up there.
+    pub(crate) fn ids(&self, found: &SegmentHit) -> Result<Option<LiveIds<'_>>> {
+        self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
+    }
+
+    /// A fault in the ids of a hit, with its place.
+    pub(crate) fn id_fault(&self, found: &SegmentHit, fault: Fault) -> Error {
+        let segment = self.segments.get(found.segment).map(|open| &open.segment);
+        match segment.and_then(|segment| Some((segment, segment.id_places()?.1))) {
+            Some((segment, records)) => segment.corrupt(records, 0, fault),
+            None => Error::Corrupt {
+                path: self.path.clone(),
+                section: Section::IdRecords,
+                offset: 0,
+                fault,
+            },
+        }
+    }
+}
+
+/// Reads the manifest of the store in the directory `path`.
+pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
+    parse_manifest(path, &read_manifest_bytes(path)?)
+}
+
+/// The bytes of the manifest of the store in the directory `path`, not checked.
+pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
+    let file_path = path.join(manifest::FILE_NAME);
+    let file = fs::File::open(&file_path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound if path.is_dir() => {
+            Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
+        }
+        io::ErrorKind::NotFound => Error::NoStore { path: path.into() },
+        io::ErrorKind::NotADirectory => {
+            Error::NotAStore { path: path.into(), found: "a file, not a directory" }
+        }
+        _ => Error::Io { doing: "open", path: file_path.clone(), source },
+    })?;
+    let mut bytes = Vec::new();
+    file.take(manifest::LEN_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(Error::io("read", &file_path))?;
+    Ok(bytes)
+}
+
+/// Checks the bytes of the manifest of the store in the directory `path`.
+pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
+    let file_path = path.join(manifest::FILE_NAME);
+    Manifest::read(bytes).map_err(|fault| match fault {
+        ManifestFault::Version { found, oldest, newest } => {
+            Error::UnsupportedVersion { path: file_path, found, oldest, newest }
+        }
+        ManifestFault::Fault { offset, fault } => {
+            Error::Corrupt { path: file_path, section: Section::Manifest, offset, fault }
+        }
+    })
+}

@@ -1,0 +1,134 @@
+//! Adding: records are pushed, and a commit makes one segment of them.
+
+use std::path::Path;
+
+use crate::builder::{BuildReport, RecordBuffer};
+use crate::error::Result;
+use crate::input::InputEstimate;
+use crate::input::{InputOptions, InputSummary};
+use crate::store::Store;
+use crate::writer::Writer;
+use crate::writer::scheme::{check_room, scheme_for};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// The result of [`Writer::commit`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Committed {
+    /// Counts and times; empty without records.
+    pub report: BuildReport,
+    /// The number of the new segment.
+    pub segment: Option<u64>,
+    /// The number of manifests that the store has had.
+    pub generation: u64,
+}
+
+impl Writer {
+    /// Takes a fingerprint with an id, as [`Builder::push`](crate::Builder::push). It is in the
+    /// store once [`Writer::commit`] returns.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push`](crate::Builder::push).
+    pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
+        self.pending.push(fingerprint, id.into())
+    }
+
+    /// Takes a fingerprint without an id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push_bare`](crate::Builder::push_bare).
+    pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.pending.push_bare(fingerprint)
+    }
+
+    /// Takes all records of an input, as
+    /// [`Builder::read_and_inspect`](crate::Builder::read_and_inspect).
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::read`](crate::Builder::read).
+    pub fn read_and_inspect(
+        &mut self,
+        path: &Path,
+        options: &InputOptions,
+        inspect: impl FnMut(Fingerprint),
+    ) -> Result<InputSummary> {
+        self.pending.read(path, options, inspect)
+    }
+
+    /// Announces an estimate of the input, as [`Builder::expect`](crate::Builder::expect).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSpace`](crate::Error::NoSpace) if a disk is too full.
+    pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
+        self.pending.expect(input.record_count);
+        if check_space {
+            check_room(input, &self.options, &self.resources, &self.store)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Records pushed since the last commit.
+    pub fn pending_count(&self) -> u64 {
+        self.pending.count()
+    }
+
+    /// Adds the pushed records as one segment: once this returns, they are durable and visible to
+    /// readers that open the store, or refresh it. Without records nothing changes.
+    ///
+    /// Merges segments first if [`WriterOptions::compact`](crate::WriterOptions::compact) is set
+    /// and the size-tiered rule picks some.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TooLarge`](crate::Error::TooLarge) past a limit of the format.
+    /// * [`Error::Io`](crate::Error::Io) if the system refuses,
+    ///   [`Error::Interrupted`](crate::Error::Interrupted) if the observer ends the work.
+    ///
+    /// The store is then as before; only if the last rename or sync reported the error, the segment
+    /// may be there. The pushed records are dropped, unless the error came from merging.
+    pub fn commit(&mut self) -> Result<Committed> {
+        if self.pending.count() == 0 {
+            let generation = self.store.generation();
+            return Ok(Committed { generation, ..Committed::default() });
+        }
+        if self.options.compact {
+            self.compact_by_tier()?;
+        }
+        let observer = self.options.observer.clone();
+        let next = RecordBuffer::new(self.options.ids, &self.resources, observer);
+        let pending = std::mem::replace(&mut self.pending, next);
+        let mut build = pending.sort(|count| scheme_for(count, &self.options, &self.store))?;
+        let mut file = self.directory.new_segment()?;
+        build.write(&mut file, &self.recipe)?;
+        let label = self.options.label.clone();
+        let segment = self.finish_segment(file, &label)?;
+        let mut transaction = self.directory.begin()?;
+        let entry = transaction.add_segment(segment, None)?;
+        let number = entry.number;
+        let segments = [transaction.segments(), &[entry]].concat();
+        let generation = self.commit_segments(transaction, segments)?;
+        Ok(Committed { report: build.into_report(), segment: Some(number), generation })
+    }
+
+    /// Commits the pushed records, and merges segments if
+    /// [`WriterOptions::compact`](crate::WriterOptions::compact) is set: those that the size-tiered
+    /// rule picks, and then as many of the youngest as takes at most half of the bytes that this
+    /// writer has written. Returns the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::commit`].
+    pub fn finish(mut self) -> Result<Store> {
+        self.commit()?;
+        if self.options.compact {
+            self.compact_by_tier()?;
+            self.merge_youngest()?;
+        }
+        Ok(self.store.clone())
+    }
+}

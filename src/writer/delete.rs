@@ -1,0 +1,307 @@
+//! Deleting records: fingerprints with all their ids, or single ids.
+
+use std::collections::HashMap;
+
+use crate::bits::permutation::Permuted;
+use crate::error::{Error, Fault, Result};
+use crate::format::deletions::DeletionSet;
+use crate::section::Rank;
+use crate::snapshot::OpenSegment;
+use crate::writer::Writer;
+use fpstore_base::Fingerprint;
+use fpstore_base::IdRef;
+use fpstore_base::watch::{Phase, Watch};
+
+/// The result of a deletion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deleted {
+    /// Distinct fingerprints or ids that the caller named.
+    pub wanted: u64,
+    /// Those of them that were in the store.
+    pub found: u64,
+    /// Deleted fingerprints over all segments: one in two segments counts twice.
+    pub fingerprints: u64,
+    /// Deleted ids, each as often as it was stored.
+    pub ids: u64,
+}
+
+/// The ids to delete. A text that is a canonical number counts as the number, because one segment
+/// may keep it as a text and another as a number.
+#[derive(Default)]
+struct WantedIds {
+    numbers: HashMap<u64, bool>,
+    texts: HashMap<Box<str>, bool>,
+}
+
+impl WantedIds {
+    fn insert(&mut self, id: IdRef<'_>) {
+        match number_of(id) {
+            Ok(number) => self.numbers.insert(number, false),
+            Err(text) => self.texts.insert(text.into(), false),
+        };
+    }
+
+    /// Whether an id is wanted; if so, it counts as found.
+    fn find(&mut self, id: IdRef<'_>) -> bool {
+        let found = match number_of(id) {
+            Ok(number) => self.numbers.get_mut(&number),
+            Err(text) => self.texts.get_mut(text),
+        };
+        match found {
+            Some(found) => {
+                *found = true;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn wanted(&self) -> u64 {
+        (self.numbers.len() + self.texts.len()) as u64
+    }
+
+    fn found(&self) -> u64 {
+        self.numbers.values().chain(self.texts.values()).filter(|found| **found).count() as u64
+    }
+}
+
+fn number_of(id: IdRef<'_>) -> Result<u64, &str> {
+    match id {
+        IdRef::U64(number) => Ok(number),
+        IdRef::Text(text) => IdRef::canonical_number(text).ok_or(text),
+    }
+}
+
+impl Writer {
+    /// Deletes fingerprints with all their ids. Readers that open the store, or refresh it, do not
+    /// find them any more; their space is free once their segment is compacted.
+    ///
+    /// Records that are pushed and not committed are not touched.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the store is damaged, [`Error::Io`] if the system refuses. Then
+    /// nothing is deleted; only if the last rename or sync reported the error, everything may be.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # let mut builder = fpstore::Builder::new(&path)?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # builder.finish()?;
+    /// let mut writer = fpstore::Writer::open(&path)?;
+    /// let deleted = writer.delete_fingerprints(&[7.into(), 8.into()])?;
+    /// assert_eq!((deleted.wanted, deleted.found), (2, 1));
+    /// # Ok(()) }
+    /// ```
+    pub fn delete_fingerprints(&mut self, fingerprints: &[Fingerprint]) -> Result<Deleted> {
+        let mut wanted = fingerprints.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut was_found = vec![false; wanted.len()];
+        let done = self.delete(|segments, sets| {
+            for (open, set) in segments.iter().zip(sets) {
+                let Some(first) = open.segment.first_table() else { continue };
+                // In the order of the table, neighbours are looked up one after the other.
+                let permuted = wanted.iter().map(|&wanted| first.permutation.apply(wanted));
+                let mut order: Vec<(Permuted, usize)> = permuted.zip(0..).collect();
+                order.sort_unstable();
+                for (value, at) in order {
+                    let Some(rank) = first.find(value)? else { continue };
+                    if !set.has(rank) {
+                        set.delete(rank, live_id_count(open, set, rank)?);
+                        was_found[at] = true;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let found = was_found.iter().filter(|found| **found).count() as u64;
+        Ok(Deleted { wanted: wanted.len() as u64, found, ..done })
+    }
+
+    /// Deletes ids from all fingerprints that have them. A fingerprint that loses its last id
+    /// within the segments of a label is deleted from them, even where it was also added without an
+    /// id. A number and the text that spells it are the same id.
+    ///
+    /// Takes a pass over all segments with ids, and memory for the given ids. Otherwise as
+    /// [`Writer::delete_fingerprints`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::delete_fingerprints`], and [`Error::Interrupted`] if the observer ends the
+    /// work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # let mut builder = fpstore::Builder::new(&path)?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # builder.push(7.into(), "b.html")?;
+    /// # builder.finish()?;
+    /// use fpstore::IdRef;
+    ///
+    /// let mut writer = fpstore::Writer::open(&path)?;
+    /// let deleted = writer.delete_ids(["a.html", "c.html"].map(IdRef::Text))?;
+    /// assert_eq!((deleted.wanted, deleted.found, deleted.fingerprints), (2, 1, 0));
+    /// # Ok(()) }
+    /// ```
+    pub fn delete_ids<'a>(&mut self, ids: impl IntoIterator<Item = IdRef<'a>>) -> Result<Deleted> {
+        let mut wanted = WantedIds::default();
+        ids.into_iter().for_each(|id| wanted.insert(id));
+        let total = self.store.info().id_count();
+        let watch = Watch::new(self.options.observer.clone(), Phase::Search, Some(total));
+        let done = self.delete(|segments, sets| {
+            let mut emptied = Vec::new();
+            for (open, set) in segments.iter().zip(sets.iter_mut()) {
+                let label = open.entry.label.as_str();
+                let emptied = |fingerprint| emptied.push((label, fingerprint));
+                delete_wanted(open, set, &mut wanted, emptied, &watch)?;
+            }
+            emptied.sort_unstable();
+            emptied.dedup();
+            emptied
+                .into_iter()
+                .try_for_each(|(label, emptied)| delete_bare(segments, sets, label, emptied))
+        })?;
+        Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
+    }
+
+    /// Has `choose` add deletions to the set of each segment, and publishes all sets in one step.
+    fn delete(
+        &mut self,
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
+    ) -> Result<Deleted> {
+        // The transaction begins first: a merge published meanwhile would make the chosen ranks
+        // useless.
+        let mut transaction = self.directory.begin()?;
+        self.store.refresh()?;
+        let snapshot = self.store.snapshot();
+        let open = snapshot.segments();
+        let mut sets: Vec<DeletionSet> =
+            open.iter().map(|open| DeletionSet::of(open.deleted.as_deref())).collect();
+        choose(open, &mut sets)?;
+        let mut done = Deleted::default();
+        let mut segments = Vec::new();
+        let mut is_changed = false;
+        for (open, set) in open.iter().zip(sets) {
+            let mut entry = open.entry.clone();
+            if let Some(deletions) = set.finish() {
+                let before = open.entry.deletions;
+                done.fingerprints += deletions.fingerprint_count()
+                    - before.map_or(0, |before| before.fingerprint_count);
+                done.ids += deletions.id_count() - before.map_or(0, |before| before.id_count);
+                entry.deletions = Some(transaction.add_deletions(&entry, &deletions)?);
+                is_changed = true;
+            }
+            segments.push(entry);
+        }
+        // The snapshot holds segment files.
+        drop(snapshot);
+        if is_changed {
+            self.commit_segments(transaction, segments)?;
+        }
+        Ok(done)
+    }
+}
+
+/// Deletes the wanted ids of a segment in one pass over it. Calls `emptied` with each fingerprint
+/// that loses its last id.
+fn delete_wanted(
+    open: &OpenSegment,
+    set: &mut DeletionSet<'_>,
+    wanted: &mut WantedIds,
+    mut emptied: impl FnMut(Fingerprint),
+    watch: &Watch,
+) -> Result<()> {
+    let segment = &open.segment;
+    let Some(table) = segment.first_table().filter(|_| segment.id_places().is_some()) else {
+        return Ok(());
+    };
+    table.advise_sequential();
+    let mut chosen: Vec<u64> = Vec::new();
+    let mut records = segment.records();
+    let mut values = table.values();
+    while let Some((_, run)) = values.next_run()? {
+        for &value in run {
+            let Some((rank, mut record)) = records.next()? else { break };
+            if set.has(rank) {
+                continue;
+            }
+            chosen.clear();
+            let (mut position, mut live) = (0, 0);
+            while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
+                if !set.has_id(rank, position) {
+                    live += 1;
+                    if wanted.find(id) {
+                        chosen.push(position);
+                    }
+                }
+                position += 1;
+            }
+            if !chosen.is_empty() && chosen.len() as u64 == live {
+                set.delete(rank, live);
+                emptied(table.permutation.invert(Permuted(value)));
+            } else {
+                chosen.iter().for_each(|&position| set.delete_id(rank, position));
+            }
+            watch.tick(live)?;
+        }
+    }
+    table.advise_random();
+    Ok(())
+}
+
+/// Deletes a fingerprint from all segments of a label if it has no live ids in them. It may also
+/// have been added without an id; a merge of the segments would not show that, so it is deleted all
+/// the same.
+fn delete_bare(
+    segments: &[OpenSegment],
+    sets: &mut [DeletionSet<'_>],
+    label: &str,
+    fingerprint: Fingerprint,
+) -> Result<()> {
+    let mut bare = Vec::new();
+    for (at, (open, set)) in segments.iter().zip(sets.iter()).enumerate() {
+        if open.entry.label != label {
+            continue;
+        }
+        let Some(first) = open.segment.first_table() else { continue };
+        let value = first.permutation.apply(fingerprint);
+        let found = first.find(value)?;
+        let Some(rank) = found.filter(|&rank| !set.has(rank)) else { continue };
+        if live_id_count(open, set, rank)? > 0 {
+            return Ok(());
+        }
+        bare.push((at, rank));
+    }
+    bare.into_iter().for_each(|(at, rank)| sets[at].delete(rank, 0));
+    Ok(())
+}
+
+/// The ids of a fingerprint that are not deleted.
+fn live_id_count(open: &OpenSegment, set: &DeletionSet<'_>, rank: Rank) -> Result<u64> {
+    let record = open.segment.record(rank)?;
+    let count = record.id_count().map_err(|fault| id_fault(open, fault))?;
+    Ok(count.saturating_sub(set.id_count_of(rank)))
+}
+
+/// A fault in the id records of a segment.
+pub(super) fn id_fault(open: &OpenSegment, fault: Fault) -> Error {
+    match open.segment.id_places() {
+        Some((_, records)) => open.segment.corrupt(records, 0, fault),
+        None => Error::Corrupt {
+            path: open.segment.path().into(),
+            section: crate::section::Section::IdRecords,
+            offset: 0,
+            fault,
+        },
+    }
+}

@@ -1,0 +1,196 @@
+//! Changing a store: adding segments, deleting records, merging segments, removing expired ones.
+//!
+//! [`Writer`] holds the writer lock and does all of it; [`Compactor`] merges beside a writer. Each
+//! change writes new files and publishes them with one transaction of `directory`. A file that a
+//! manifest names is never changed, and readers never wait.
+
+mod add;
+mod compact;
+mod compactor;
+mod delete;
+mod expire;
+mod merge;
+mod options;
+mod rebase;
+mod scheme;
+#[cfg(test)]
+mod tests;
+mod tier;
+mod transfer;
+
+use std::path::PathBuf;
+
+pub use add::Committed;
+pub use compact::{Compacted, Compaction};
+pub use compactor::Compactor;
+pub use delete::Deleted;
+pub use expire::Expired;
+pub use options::WriterOptions;
+pub use transfer::{Exported, Imported, export};
+
+use crate::budget::share_out;
+use crate::builder::RecordBuffer;
+use crate::directory::{
+    Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
+};
+use crate::error::{Error, Result};
+use crate::format::manifest::{SegmentEntry, fault_of_label};
+use crate::sort::{MEMORY_MIN, Resources};
+use crate::store::Store;
+use fpstore_base::Recipe;
+
+/// A writer to a store: it holds the writer lock for as long as it lives. A
+/// [`Compactor`] may merge segments beside it.
+///
+/// # The life of a store
+///
+/// ```text
+///                    build                                          Store::open
+///                      |                                                 |
+///                      v                                                 v
+///   push        +-------------+  commit    +---------------+  names  +--------+
+///  -------->    |   pending   |----------->| live segments |-------->| reader |--.
+///               |  (memory,   |            |  (generation  |<--------| (one   |  | search: as
+///               |   scratch)  |            |   n)          | refresh | state) |<-' long as it
+///               +-------------+            +---------------+         +--------+    likes
+///                      ^                     |    ^     |                |
+///         error: lost  |              delete |    |     | compact,       | holds files
+///                      |              single |    | new | expire         | it has open
+///                      '- process dies     ids,   | file|                v
+///                                     whole  |    |     |          +-----------+
+///                                     finger-'----'     '--------->| orphaned  |
+///                                     prints                       |   files   |
+///                                                                  +-----------+
+/// ```
+///
+/// Each arrow into and out of the live segments is one new manifest, which replaces the old one in
+/// one step: after a crash at any instant the store is as before the step or as after it. When a
+/// method returns without an error, its changes are durable. Records that were pushed and not
+/// committed are lost with the writer.
+///
+/// Orphaned files are removed by this writer, or the next one, once no reader holds them.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("pages.fps");
+/// # fpstore::Builder::new(&path)?.finish()?;
+/// use fpstore::{IdRef, Writer, WriterOptions};
+/// use fpstore::writer::Compaction;
+///
+/// let options = WriterOptions::default().label("2026-11");
+/// let mut writer = Writer::with_options(&path, options)?;
+/// writer.push(0xc0f1_789b_ed2e_b9b8.into(), "a.html")?;
+/// writer.push(0xc0f1_789b_ed2e_b9b9.into(), "b.html")?;
+/// writer.commit()?;
+///
+/// let deleted = writer.delete_ids([IdRef::Text("b.html")])?;
+/// assert_eq!(deleted.found, 1);
+/// writer.compact(&Compaction::All)?;
+/// writer.expire_before("2026-10")?;
+/// let store = writer.finish()?;
+/// assert_eq!(store.info().fingerprint_count(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is written before commit"]
+pub struct Writer {
+    directory: StoreDirectory,
+    options: WriterOptions,
+    recipe: Recipe,
+    /// For compaction; the record buffer may use as much again.
+    resources: Resources,
+    pending: RecordBuffer,
+    store: Store,
+    /// Bytes of segments that this writer wrote.
+    written_len: u64,
+}
+
+impl Writer {
+    /// A writer to the store in the directory `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::with_options`].
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Writer::with_options(path, WriterOptions::default())
+    }
+
+    /// A writer with the given options. Removes the files that dead writers left.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
+    /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it.
+    /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
+    /// * [`Error::InvalidOptions`] if the label cannot be one, or the memory is too little for the
+    ///   threads.
+    /// * Otherwise as [`Store::open`].
+    pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
+        if let Some(reason) = fault_of_label(&options.label) {
+            return Err(Error::InvalidOptions { reason });
+        }
+        let path = path.into();
+        let directory = Destination::acquire(path.clone(), OpenMode::Change)?.open(None)?;
+        let store = Store::open(&path)?;
+        let recipe = match (store.recipe(), options.recipe.clone()) {
+            (Some(store), Some(given)) if store != given => {
+                return Err(Error::RecipeMismatch { store, given });
+            }
+            (Some(recipe), _) | (None, Some(recipe)) => recipe,
+            (None, None) => Recipe::external(),
+        };
+        let scratch = options.temp_dir.clone().unwrap_or(path);
+        std::fs::read_dir(&scratch).map_err(Error::io("put temporary files into", &scratch))?;
+        let mut resources = share_out(options.memory, options.threads, scratch)?;
+        resources.memory = (resources.memory / 2).max(MEMORY_MIN);
+        directory.collect_garbage();
+        let pending = RecordBuffer::new(options.ids, &resources, options.observer.clone());
+        Ok(Writer { directory, options, recipe, resources, pending, store, written_len: 0 })
+    }
+
+    /// The label of new segments.
+    pub fn label(&self) -> &str {
+        &self.options.label
+    }
+
+    /// The store with all commits so far: it and its clones are refreshed with each change.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The recipe of the fingerprints of the store.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Bytes of segment files that this writer wrote so far.
+    pub fn written_len(&self) -> u64 {
+        self.written_len
+    }
+
+    /// Finishes a written segment file, and counts its bytes.
+    fn finish_segment(&mut self, file: SegmentFile, label: &str) -> Result<UncommittedSegment> {
+        let segment = file.finish(label)?;
+        self.written_len += segment.entry.file_len;
+        Ok(segment)
+    }
+
+    /// Makes `segments` the live ones, shows them to the readers of this process, removes orphaned
+    /// files, and returns the generation.
+    fn commit_segments(
+        &mut self,
+        transaction: Transaction,
+        segments: Vec<SegmentEntry>,
+    ) -> Result<u64> {
+        let committed = transaction.commit(segments);
+        // After an error, the new manifest may be in place all the same.
+        let refreshed = self.store.refresh();
+        let generation = committed?;
+        refreshed?;
+        self.directory.collect_garbage();
+        Ok(generation)
+    }
+}

@@ -1,0 +1,140 @@
+//! The options of a writer or compactor.
+
+use std::path::PathBuf;
+
+use crate::builder::SchemeChoice;
+use crate::id_policy::IdPolicy;
+use fpstore_base::Recipe;
+use fpstore_base::watch::Observer;
+
+/// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
+///
+/// # Examples
+///
+/// ```
+/// let options = fpstore::WriterOptions::default().label("2026-11").memory(1 << 30).compact(false);
+/// ```
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    pub(crate) scheme: Option<SchemeChoice>,
+    pub(crate) ids: IdPolicy,
+    pub(crate) recipe: Option<Recipe>,
+    pub(crate) label: String,
+    pub(crate) compact: bool,
+    pub(crate) max_rate: Option<u64>,
+    pub(crate) skip_space_check: bool,
+    pub(crate) memory: Option<u64>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) temp_dir: Option<PathBuf>,
+    pub(crate) observer: Option<Observer>,
+}
+
+impl Default for WriterOptions {
+    /// Tables as those of the store, ids as they come, segments merged by the size-tiered rule.
+    fn default() -> Self {
+        WriterOptions {
+            scheme: None,
+            ids: IdPolicy::Auto,
+            recipe: None,
+            label: String::new(),
+            compact: true,
+            max_rate: None,
+            skip_space_check: false,
+            memory: None,
+            threads: None,
+            temp_dir: None,
+            observer: None,
+        }
+    }
+}
+
+impl WriterOptions {
+    /// Sets the tables of new segments, or how they are chosen.
+    ///
+    /// By default a new segment has the tables of the largest segment. Where it has more than twice
+    /// as many fingerprints, it gets the fastest ones for its data at the distance that the store
+    /// is tuned for, as [`SchemeChoice::Auto`] finds them within
+    /// [`Budget::Default`](crate::plan::Budget::Default), or within 15 bytes for each fingerprint
+    /// and 32 KiB where that is less.
+    #[must_use]
+    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
+        self.scheme = Some(scheme.into());
+        self
+    }
+
+    /// Sets the kind of ids that new segments keep.
+    #[must_use]
+    pub fn ids(mut self, ids: IdPolicy) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Sets the recipe of the fingerprints; the default is that of the store.
+    #[must_use]
+    pub fn recipe(mut self, recipe: impl Into<Option<Recipe>>) -> Self {
+        self.recipe = recipe.into();
+        self
+    }
+
+    /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control
+    /// characters; empty for none.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets whether the writer merges segments by the size-tiered rule of
+    /// [`Compaction::Tier`](crate::writer::Compaction::Tier) before each commit and when it is
+    /// finished.
+    #[must_use]
+    pub fn compact(mut self, compact: bool) -> Self {
+        self.compact = compact;
+        self
+    }
+
+    /// Sets the most bytes a second that compaction reads and writes, of segments and of temporary
+    /// files; there is no limit by default.
+    #[must_use]
+    pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.max_rate = bytes.into();
+        self
+    }
+
+    /// Sets whether a merge begins though the disk seems too small for it.
+    #[must_use]
+    pub fn skip_space_check(mut self, skip: bool) -> Self {
+        self.skip_space_check = skip;
+        self
+    }
+
+    /// Sets the bytes of memory, as [`BuildOptions::memory`](crate::BuildOptions::memory): half is
+    /// for pushed records, half for compaction.
+    #[must_use]
+    pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.memory = bytes.into();
+        self
+    }
+
+    /// Sets the number of threads that work at the same time; the default is one for each core.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Sets the directory of temporary files, which the system removes when the process ends; the
+    /// default is the directory of the store.
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<Option<PathBuf>>) -> Self {
+        self.temp_dir = directory.into();
+        self
+    }
+
+    /// Sets the observer, which receives the progress and may end the work.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
+        self
+    }
+}

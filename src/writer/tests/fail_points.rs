@@ -1,0 +1,215 @@
+//! Every operation on the file system fails once, in every change of a store: the store is as
+//! before or as after, and the next writer removes all other files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::*;
+use crate::disk::FailPoint;
+use crate::disk::fail_points::{self, Fault};
+
+type Act = fn(&Path) -> Result<()>;
+
+/// The changes of a store in `folder`.
+const ACTS: [(&str, Act); 10] = [
+    ("add", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        for i in 1000..3000 {
+            writer.push(Fingerprint::new(value(i)), i)?;
+        }
+        writer.commit()?;
+        Ok(())
+    }),
+    ("delete ids", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.delete_ids((0..200).map(IdRef::U64)).map(drop)
+    }),
+    ("delete fingerprints", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        let wanted: Vec<Fingerprint> = (0..160).map(|i| Fingerprint::new(value(i))).collect();
+        writer.delete_fingerprints(&wanted).map(drop)
+    }),
+    ("expire", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.expire_before("2026-10").map(drop)
+    }),
+    ("compact", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.compact(&Compaction::All).map(drop)
+    }),
+    ("compact beside", |folder| {
+        let mut compactor = Compactor::with_options(folder.join("store.fps"), options())?;
+        compactor.compact(&Compaction::One).map(drop)
+    }),
+    ("expire all", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.expire_before("2027").map(drop)
+    }),
+    ("export", |folder| {
+        let store = Store::open(folder.join("store.fps"))?;
+        let shipped = folder.join("shipped.fps");
+        let done = export(&store, &shipped, None);
+        // All of it, or nothing.
+        if shipped.exists() {
+            assert!(all_records(&shipped) == all_records(&folder.join("store.fps")));
+        } else {
+            assert!(done.is_err());
+        }
+        done.map(drop)
+    }),
+    ("import", |folder| {
+        let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
+        writer.import(&[folder.join("other.fps")]).map(drop)
+    }),
+    ("all", |folder| {
+        let options = options().compact(true);
+        let mut writer = Writer::with_options(folder.join("store.fps"), options)?;
+        writer.push(Fingerprint::new(1), 1)?;
+        writer.commit()?;
+        writer.push(Fingerprint::new(2), 2)?;
+        writer.delete_fingerprints(&[Fingerprint::new(1)])?;
+        writer.compact(&Compaction::One)?;
+        writer.finish().map(drop)
+    }),
+];
+
+/// The states that a store goes through in a change that succeeds.
+fn states(pristine: &Path, act: Act) -> Vec<Records> {
+    let folder = site(pristine);
+    let path = folder.path().join("store.fps");
+    let mut states = vec![all_records(&path)];
+    act(folder.path()).unwrap();
+    states.push(all_records(&path));
+    states
+}
+
+/// An exported store is whole, and the next export removes the files of an unfinished one.
+fn assert_shipped(folder: &Path, states: &[Records], case: &str) {
+    let shipped = folder.join("shipped.fps");
+    if shipped.exists() {
+        assert!(all_records(&shipped) == states[0], "{case}");
+        assert!(crate::verify(&shipped, 2).unwrap().is_sound(), "{case}");
+        fs::remove_dir_all(&shipped).unwrap();
+    }
+    export(&Store::open(folder.join("other.fps")).unwrap(), &shipped, None).unwrap();
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["other.fps", "shipped.fps", "store.fps"], "{case}");
+}
+
+#[test]
+fn a_store_is_whole_whichever_operation_fails() {
+    let pristine = pristine();
+    let mut kinds = std::collections::BTreeSet::new();
+    for (name, act) in ACTS {
+        let mut states = states(pristine.path(), act);
+        if name == "all" {
+            // Between its two changes the store holds the first record alone.
+            let mut between = states[0].clone();
+            between.insert(1, vec!["1".into()]);
+            states.insert(1, between);
+            states.insert(2, states[0].clone());
+        }
+        for fault in [Fault::Full, Fault::Broken] {
+            for fails_at in 1.. {
+                let folder = site(pristine.path());
+                let path = folder.path().join("store.fps");
+                fail_points::plan(folder.path(), fails_at, fault);
+                let done = act(folder.path());
+                let steps = fail_points::forget(folder.path());
+                let case = format!("{name}, {fault:?} at operation {fails_at}: {done:?}");
+                assert_whole(&path, &states, done.is_ok(), &case);
+                if name == "export" {
+                    assert_shipped(folder.path(), &states, &case);
+                }
+                kinds.extend(steps.iter().copied());
+                if (steps.len() as u64) < fails_at {
+                    assert!(done.is_ok() && fails_at > 5, "{case}");
+                    break;
+                }
+            }
+        }
+    }
+    use FailPoint::{
+        Create, Lock, Protect, Remove, Rename, RenameReport, Sync, SyncDirectory, Write,
+    };
+    let all = [Create, Lock, Write, Protect, Sync, Rename, RenameReport, Remove, SyncDirectory];
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
+}
+
+/// A rename of the manifest that takes place and reports an error: the new segment is live, so it
+/// stays.
+#[test]
+fn files_of_a_manifest_in_doubt_are_not_removed() {
+    for fails_at in 1.. {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        make(&path);
+        let mut writer = Writer::with_options(&path, options()).unwrap();
+        writer.push(Fingerprint::new(1), "in doubt").unwrap();
+        fail_points::plan(folder.path(), fails_at as u64, Fault::Broken);
+        let done = writer.commit();
+        let passed = fail_points::forget(folder.path());
+        let last = passed.get(fails_at - 1).copied();
+        let renames = passed.iter().filter(|&&point| point == FailPoint::RenameReport).count();
+        let case = format!("{last:?} at {fails_at}: {done:?}");
+        assert!(done.is_err(), "{case}");
+        // The first rename is that of the segment.
+        if last == Some(FailPoint::RenameReport) && renames == 2 {
+            assert_eq!(all_records(&path)[&1], ["in doubt"], "{case}");
+            assert_eq!(writer.store().query(Fingerprint::new(1), 0).unwrap().len(), 1, "{case}");
+            writer.push(Fingerprint::new(2), "next").unwrap();
+            writer.commit().unwrap();
+            let all = all_records(&path);
+            assert!(all.contains_key(&1) && all.contains_key(&2), "{case}");
+            drop(writer);
+            assert_clean(&path, &case);
+            return;
+        }
+    }
+}
+
+/// The name of [`child_that_dies_at_a_fail_point`], as the test harness knows it.
+fn child() -> String {
+    let module = module_path!().split_once("::").unwrap().1;
+    format!("{module}::child_that_dies_at_a_fail_point")
+}
+
+/// Each change in a process of its own that ends at one operation, as by kill -9.
+#[test]
+fn a_writer_that_dies_at_any_operation_leaves_a_whole_store() {
+    let pristine = pristine();
+    for (number, (name, act)) in ACTS.into_iter().enumerate().filter(|(_, of)| of.0 != "all") {
+        let states = states(pristine.path(), act);
+        for fails_at in 1.. {
+            let folder = site(pristine.path());
+            let status = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", &child(), "--ignored", "--nocapture"])
+                .env("FPSTORE_TEST_SITE", folder.path())
+                .env("FPSTORE_TEST_ACT", number.to_string())
+                .env("FPSTORE_TEST_STEP", fails_at.to_string())
+                .output()
+                .unwrap()
+                .status;
+            let case = format!("{name} died at operation {fails_at}");
+            assert_whole(&folder.path().join("store.fps"), &states, status.success(), &case);
+            assert_shipped(folder.path(), &states, &case);
+            if status.success() {
+                assert!(fails_at > 5, "{case}");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "is run by the test above, in a process of its own"]
+fn child_that_dies_at_a_fail_point() {
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let folder = PathBuf::from(variable("FPSTORE_TEST_SITE"));
+    fail_points::plan(&folder, variable("FPSTORE_TEST_STEP").parse().unwrap(), Fault::Abort);
+    let (_, act) = ACTS[variable("FPSTORE_TEST_ACT").parse::<usize>().unwrap()];
+    act(&folder).unwrap();
+}

@@ -1,0 +1,229 @@
+//! Import and export: copies of segments from other stores, and to a new one.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::checksum::Digest;
+use crate::directory::{SegmentFile, StoreDirectory, UncommittedSegment, random_store_id};
+use crate::error::{Error, Result};
+use crate::format::deletions::Deletions;
+use crate::format::manifest;
+use crate::segment::{Segment, map};
+use crate::snapshot::OpenSegment;
+use crate::store::Store;
+use crate::verify::faults_of;
+use crate::writer::Writer;
+
+/// What [`Writer::import`] took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// Imported segments.
+    pub segments: u64,
+    /// Their live fingerprints.
+    pub fingerprints: u64,
+    /// Bytes of their files.
+    pub file_len: u64,
+}
+
+/// What [`export`] wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exported {
+    /// The directory of the new store.
+    pub path: PathBuf,
+    /// Its segment files, oldest first.
+    pub files: Vec<PathBuf>,
+    /// Bytes of these files.
+    pub file_len: u64,
+    /// Segments with a deletion file.
+    pub with_deletions: u64,
+}
+
+/// A segment to import, with its deletions.
+struct Arrival {
+    path: PathBuf,
+    label: String,
+    deletions: Option<Arc<Deletions>>,
+    /// A lock on the file of a store, so that no writer removes it meanwhile.
+    _held: Option<Arc<Segment>>,
+}
+
+impl Writer {
+    /// Imports segment files, or all segments of the stores whose directories are given, with
+    /// labels and deletions. They are copied, and the copies verified front to back, before all of
+    /// them are published in one step.
+    ///
+    /// If the options of the writer have a label, all of them get it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::RecipeMismatch`] if a segment has another recipe than the store.
+    /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file,
+    ///   [`Error::InvalidOptions`] for one that the store has already.
+    /// * [`Error::Io`] if the system refuses.
+    ///
+    /// Then nothing is imported; only if the last rename or sync reported the error, everything may
+    /// be.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let mut writer = fpstore::Writer::open("pages.fps")?;
+    /// writer.import(&["part-1.fps".into(), "part-2.fps".into()])?;
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn import(&mut self, sources: &[PathBuf]) -> Result<Imported> {
+        let mut arrivals = Vec::new();
+        for source in sources {
+            arrivals.extend(arrivals_of(source)?);
+        }
+        let mut copies: Vec<(UncommittedSegment, Option<Arc<Deletions>>)> = Vec::new();
+        let mut done = Imported::default();
+        self.store.refresh()?;
+        let mut recipe = self.store.recipe();
+        for (number, arrival) in arrivals.iter().enumerate() {
+            let segment = map(&arrival.path)?;
+            if let Some(recipe) = &recipe {
+                segment.check_recipe(recipe)?;
+            }
+            recipe = Some(segment.recipe().clone());
+            let earlier = arrivals.iter().zip(&copies).take(number);
+            let earlier = earlier.map(|(of, (copy, _))| (of.path.as_path(), copy.entry.digest));
+            self.check_new(&arrival.path, segment.header().digest, earlier)?;
+            let own = &self.options.label;
+            let label = if own.is_empty() { arrival.label.clone() } else { own.clone() };
+            let mut file = self.directory.new_segment()?;
+            copy_verified(&arrival.path, &mut file)?;
+            let copy = self.finish_segment(file, &label)?;
+            let deleted = arrival.deletions.as_ref().map_or(0, |of| of.fingerprint_count());
+            done.segments += 1;
+            done.fingerprints += copy.entry.fingerprint_count - deleted;
+            done.file_len += copy.entry.file_len;
+            copies.push((copy, arrival.deletions.clone()));
+        }
+        if done.segments > 0 {
+            let mut transaction = self.directory.begin()?;
+            let mut segments = transaction.segments().to_vec();
+            for (copy, deletions) in copies {
+                segments.push(transaction.add_segment(copy, deletions.as_deref())?);
+            }
+            self.commit_segments(transaction, segments)?;
+            // A store without segments gets the recipe of the first one.
+            self.recipe = recipe.unwrap_or(self.recipe.clone());
+        }
+        Ok(done)
+    }
+
+    /// Refuses a segment that the store has already, or that is among `earlier` arrivals: each id
+    /// would be there twice. Equal headers have equal contents, because they hold the digest of the
+    /// contents.
+    fn check_new<'a>(
+        &self,
+        path: &Path,
+        digest: Digest,
+        earlier: impl Iterator<Item = (&'a Path, Digest)>,
+    ) -> Result<()> {
+        let snapshot = self.store.snapshot();
+        let mut live = snapshot.segments().iter();
+        let in_store = live.find(|open| open.entry.digest == digest);
+        let in_store = in_store.map(|open| open.segment.path());
+        let mut earlier = earlier.filter(|&(_, of)| of == digest).map(|(path, _)| path);
+        match in_store.or_else(|| earlier.next()) {
+            Some(other) => Err(Error::InvalidOptions {
+                reason: format!("{} holds the same as {}", path.display(), other.display()),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The segment of a file, or those of a store.
+fn arrivals_of(source: &Path) -> Result<Vec<Arrival>> {
+    if !source.is_dir() {
+        let path = source.to_path_buf();
+        let (label, deletions) = (String::new(), None);
+        return Ok(vec![Arrival { path, label, deletions, _held: None }]);
+    }
+    let store = Store::open(source)?;
+    let arrival = |open: &OpenSegment| Arrival {
+        path: open.segment.path().into(),
+        label: open.entry.label.clone(),
+        deletions: open.deleted.clone(),
+        _held: Some(Arc::clone(&open.segment)),
+    };
+    Ok(store.snapshot().segments().iter().map(arrival).collect())
+}
+
+fn copy(from: &Path, to: &mut SegmentFile) -> Result<()> {
+    let mut file = File::open(from).map_err(Error::io("open", from))?;
+    io::copy(&mut file, to).and_then(|_| to.flush()).map_err(Error::io("copy", from))
+}
+
+/// Copies a segment and checks the copy front to back.
+fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
+    copy(from, to)?;
+    let faults = faults_of(&map(to.temporary_path())?);
+    match faults.into_iter().next() {
+        // The copy is removed; the user has the original.
+        Some(Error::Corrupt { section, offset, fault, .. }) => {
+            Err(Error::Corrupt { path: from.into(), section, offset, fault })
+        }
+        Some(fault) => Err(fault),
+        None => Ok(()),
+    }
+}
+
+/// Copies segments of a store, with labels and deletions, to a new store in the directory `to`,
+/// which must not exist or be empty. The new store can be imported as a whole. Its segment files
+/// can also be imported one by one, without their deletions. `segment` is the number of one
+/// segment; without it, all are copied.
+///
+/// # Errors
+///
+/// * [`Error::StoreExists`] if there is something at `to`.
+/// * [`Error::InvalidOptions`] if there is no such segment.
+/// * [`Error::Io`] if the system refuses.
+///
+/// # Examples
+///
+/// ```no_run
+/// let store = fpstore::Store::open("pages.fps")?;
+/// fpstore::writer::export(&store, "shipped.fps", None)?;
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Result<Exported> {
+    let to = to.as_ref();
+    let snapshot = store.snapshot();
+    let wanted = |open: &&OpenSegment| segment.is_none_or(|number| open.entry.number == number);
+    let chosen: Vec<&OpenSegment> = snapshot.segments().iter().filter(wanted).collect();
+    if let (Some(number), []) = (segment, chosen.as_slice()) {
+        let numbers = snapshot.segments().iter().map(|open| open.entry.number.to_string());
+        let numbers: Vec<String> = numbers.collect();
+        let reason = format!("there is no segment {number}, there are {}", numbers.join(", "));
+        return Err(Error::InvalidOptions { reason });
+    }
+    let is_empty = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
+    if to.join(manifest::FILE_NAME).exists() || (to.exists() && !is_empty) {
+        return Err(Error::StoreExists { path: to.into() });
+    }
+    let mut done = Exported { path: to.into(), ..Exported::default() };
+    let directory = StoreDirectory::stage(to, random_store_id()?)?;
+    let mut transaction = directory.begin()?;
+    let mut segments = Vec::new();
+    for open in &chosen {
+        let mut file = directory.new_segment()?;
+        copy(open.segment.path(), &mut file)?;
+        let copied = file.finish(&open.entry.label)?;
+        let entry = transaction.add_segment(copied, open.deleted.as_deref())?;
+        done.files.push(to.join(entry.file_name()));
+        done.file_len += entry.file_len;
+        done.with_deletions += u64::from(entry.deletions.is_some());
+        segments.push(entry);
+    }
+    transaction.commit(segments)?;
+    directory.finish()?;
+    Ok(done)
+}

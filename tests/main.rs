@@ -1,0 +1,31 @@
+//! The promises of fpstore to its users, one file each. All files form one test program, which
+//! links the dependencies once.
+
+mod common;
+
+mod append;
+mod architecture;
+mod build;
+mod cli;
+mod cli_join;
+mod cli_life;
+mod cli_text;
+mod cluster;
+mod compactor;
+mod damage;
+mod doctor;
+mod errors;
+mod exact;
+mod format_spec;
+mod golden;
+mod join;
+mod life;
+mod live;
+mod plan;
+mod planner;
+mod real_data;
+mod refresh;
+mod resources;
+mod searcher;
+mod segments;
+mod stats;
