@@ -13,11 +13,9 @@
 //! There are no free bits if `p` is at least `block_bits`, and no inner masked bits if it is at
 //! most that.
 
-use crate::bits::mask::{at_most_bits, low_bits};
+use crate::bits::mask::low_bits;
 use crate::bits::permutation::Permuted;
-use crate::format::header::TableDescriptor;
 use crate::search::kernel::Needle;
-use crate::section::BlockIndex;
 use crate::segment::TableReader;
 use fpstore_base::Fingerprint;
 
@@ -37,8 +35,6 @@ pub(super) struct TableQuery {
     pub(super) leading: u32,
     /// The other bits among those that name a block.
     pub(super) free_leading: u32,
-    /// Masked bits among the bits of a head.
-    prefix_mask: u64,
     /// Bits of a head below those that name its block.
     inner_bits: u32,
     /// Masked bits among them, and the number of bits below those.
@@ -57,7 +53,7 @@ impl TableQuery {
         reader: TableReader<'_>,
         radius: u32,
     ) -> Self {
-        let TableDescriptor { tail_bits, block_bits, .. } = reader.descriptor;
+        let block_bits = reader.descriptor.block_bits;
         let prefix_bits = reader.permutation.prefix_bits();
         let head_bits = reader.descriptor.head_bits();
         let inner_bits = reader.descriptor.inner_bits();
@@ -75,22 +71,11 @@ impl TableQuery {
             needle_head,
             leading,
             free_leading: block_bits - leading,
-            // A mask has at least one bit, so the shift is below 64.
-            prefix_mask: u64::MAX << (64 - prefix_bits) >> tail_bits,
             inner_bits,
             inner_masked: masked_in_head.saturating_sub(block_bits),
             inner_free,
             inner: needle_head & low_bits(inner_bits) & !low_bits(inner_free),
         }
-    }
-
-    /// The lowest and the highest head of a block whose inner masked bits are the needle's with
-    /// `flips`.
-    #[inline(always)]
-    pub(super) fn range(&self, block: BlockIndex, flips: u64) -> (u64, u64) {
-        let base = block.0.checked_shl(self.inner_bits).unwrap_or(0);
-        let low = base | (self.inner ^ flips << self.inner_free);
-        (low, low | low_bits(self.inner_free))
     }
 
     /// The needle of the kernels, with `flips` among its inner masked bits.
@@ -100,12 +85,5 @@ impl TableQuery {
         let mask = u64::MAX.checked_shl(self.inner_free).unwrap_or(0);
         let inner = self.inner ^ flips << self.inner_free;
         Needle { head: self.needle_head, inner_bits: self.inner_bits, inner, mask, k }
-    }
-
-    /// Whether a value with this head can be a hit of this table.
-    #[inline(always)]
-    pub(super) fn passes(&self, head: u64, k: u32) -> bool {
-        let diff = head ^ self.needle_head;
-        at_most_bits(diff & self.prefix_mask, self.radius) && at_most_bits(diff, k)
     }
 }

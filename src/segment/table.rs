@@ -254,18 +254,22 @@ impl<'a> TableReader<'a> {
         let wanted = self.head_of(value);
         let located = |fault| self.corrupt(&self.table.heads, span.heads_start, fault);
         let mut heads = self.block(block, &span)?.heads_from(wanted).map_err(located)?;
-        let mut found = Ok(None);
-        let visit = |position: u64, head: u64| {
-            let rank = Rank(span.rank_start + position);
-            match self.tail(rank) {
-                Ok(tail) if self.value(head, tail) == value => found = Ok(Some(rank)),
-                Ok(_) => {}
-                Err(error) => found = Err(error),
+        let mut some = [0; 16];
+        loop {
+            let rank = span.rank_start + heads.position();
+            let filled = heads.fill(&mut some).map_err(located)?;
+            for (rank, &head) in (rank..).map(Rank).zip(&some).take(filled) {
+                if head > wanted {
+                    return Ok(None);
+                }
+                if head == wanted && self.value(head, self.tail(rank)?) == value {
+                    return Ok(Some(rank));
+                }
             }
-            matches!(found, Ok(None))
-        };
-        heads.visit_range(wanted, wanted, visit).map_err(located)?;
-        found
+            if filled < some.len() {
+                return Ok(None);
+            }
+        }
     }
 
     /// Advises the system that the table is about to be read from first to last.

@@ -5,7 +5,6 @@
 //! in `search/kernel`; without a kernel the search walks its [`Heads`] one by one. The prefix
 //! index, ranks and tails do not depend on the codec.
 
-mod gap_words;
 pub(crate) mod varint;
 
 use crate::error::Fault;
@@ -127,20 +126,6 @@ impl Heads<'_> {
     pub(crate) fn ended_well(&self) -> bool {
         match self {
             Heads::Varint(heads) => heads.ended_well(),
-        }
-    }
-
-    /// Calls `visit` with the position in the block and the head of each value within `low..=high`,
-    /// until `visit` returns `false` or there are no more. Returns whether there may be more.
-    #[inline(always)]
-    pub(crate) fn visit_range(
-        &mut self,
-        low: u64,
-        high: u64,
-        visit: impl FnMut(u64, u64) -> bool,
-    ) -> Result<bool, Fault> {
-        match self {
-            Heads::Varint(heads) => heads.visit_range(low, high, visit),
         }
     }
 }

@@ -14,7 +14,6 @@
 use crate::bytes::put_u64;
 use crate::bytes::u64_at;
 use crate::error::Fault;
-use crate::format::codec::gap_words::{HIGH_BITS, any_prefix_sum_is, sum_of_bytes};
 use crate::varint;
 
 /// The tag in table descriptors.
@@ -26,6 +25,9 @@ pub(crate) const LONG_BLOCK_MIN: u64 = 256;
 pub(crate) const RESTART_INTERVAL: u64 = 128;
 /// Bytes of a restart point: the head before it, and where its gaps start.
 pub(crate) const RESTART_LEN: u64 = 16;
+
+/// The high bits of eight bytes: set where a varint continues.
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// The bytes that the restart points of a block take.
 fn restarts_len(value_count: u64) -> u64 {
@@ -222,71 +224,6 @@ impl Heads<'_> {
             }
         }
         Ok(room)
-    }
-
-    /// See [`Heads::visit_range`](super::Heads::visit_range).
-    #[inline(always)]
-    pub(crate) fn visit_range(
-        &mut self,
-        low: u64,
-        high: u64,
-        mut visit: impl FnMut(u64, u64) -> bool,
-    ) -> Result<bool, Fault> {
-        if !self.skip_below(low, high)? {
-            return Ok(false);
-        }
-        while let Some((position, head)) = self.next()? {
-            if head > high {
-                break;
-            }
-            if head >= low && !visit(position, head) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Skips values whose head is below `low`, eight at a time; some of them may remain. Returns
-    /// whether there may be a head within `low..=high`.
-    #[inline(always)]
-    fn skip_below(&mut self, low: u64, high: u64) -> Result<bool, Fault> {
-        let Heads { mut gaps, mut head, position, value_count } = *self;
-        let mut left = value_count - position;
-        let mut promising = true;
-        while left >= 8 {
-            let Some((eight, rest)) = gaps.split_first_chunk::<8>() else { break };
-            let word = u64::from_le_bytes(*eight);
-            let long = word & HIGH_BITS;
-            if long == 0 {
-                let after = head.saturating_add(sum_of_bytes(word));
-                if after >= low {
-                    // Most ranges are one head that no value has. Heads ascend, so if it is
-                    // not among these eight it is nowhere.
-                    let wanted = low.checked_sub(head);
-                    promising =
-                        low != high || wanted.is_some_and(|sum| any_prefix_sum_is(word, sum));
-                    break;
-                }
-                (head, gaps, left) = (after, rest, left - 8);
-                continue;
-            }
-            // A gap of several bytes after `single` ones of one byte.
-            let single = long.trailing_zeros() / 8;
-            let before = head.saturating_add(sum_of_bytes(word & ((1 << (8 * single)) - 1)));
-            if before >= low {
-                break;
-            }
-            let from = gaps.get(single as usize..).unwrap_or_default();
-            let (gap, len) = varint::read(from)?;
-            (head, gaps, left) = (before, from, left - u64::from(single));
-            let after = head.saturating_add(gap);
-            if after >= low {
-                break;
-            }
-            (head, gaps, left) = (after, from.get(len..).unwrap_or_default(), left - 1);
-        }
-        *self = Heads { gaps, head, position: value_count - left, value_count };
-        Ok(promising)
     }
 }
 

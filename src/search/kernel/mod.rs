@@ -67,23 +67,12 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg_attr(
-    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
-    allow(dead_code, reason = "other processors have no instruction set to run it on")
-)]
 mod chunk;
-#[cfg_attr(
-    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
-    allow(dead_code, reason = "other processors have no instruction set to run it on")
-)]
 mod heads;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
+mod portable;
 mod tails;
-#[cfg_attr(
-    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
-    allow(dead_code, reason = "other processors have no instruction set to run it on")
-)]
 mod vector;
 
 use crate::format::codec::varint::CursorPlace;
@@ -92,6 +81,7 @@ use crate::format::prefix_index::BlockSpan;
 use crate::section::{BlockIndex, Rank};
 use chunk::Cursor;
 use heads::{FindNear, Survivor};
+use portable::Portable;
 use vector::{Task, Vector};
 
 pub(crate) use tails::VALUES_MAX;
@@ -102,8 +92,7 @@ pub(crate) struct Kernel(Instructions);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instructions {
-    /// The instructions of every processor: the caller finds the near heads.
-    Portable,
+    Portable(portable::Portable),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Avx2),
     #[cfg(target_arch = "x86_64")]
@@ -141,6 +130,17 @@ impl Needle {
     #[inline(always)]
     fn head_in(self, block: BlockIndex, inner: u64) -> u64 {
         block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
+    }
+
+    /// The lowest head of a block that may be near without remaining errors.
+    pub(crate) fn lowest_head(self, block: BlockIndex) -> u64 {
+        self.head_in(block, self.range(0).0)
+    }
+
+    /// Whether a head of the block of `probe` is near.
+    pub(crate) fn is_near_in(self, probe: &BlockProbe, head: u64) -> bool {
+        let inner = head.wrapping_sub(self.head_in(probe.block, 0));
+        self.is_near(inner, head, probe.remaining)
     }
 
     /// Whether a head, `inner` below the bits that name its block, is near.
@@ -190,12 +190,12 @@ pub(crate) enum Progress {
 impl Kernel {
     /// The fastest kernel of this processor.
     pub(crate) fn detect() -> Self {
-        Kernel::all().pop().unwrap_or(Kernel(Instructions::Portable))
+        Kernel::all().pop().unwrap_or(Kernel(Instructions::Portable(Portable)))
     }
 
     /// All kernels that this processor can run, the fastest last.
     fn all() -> Vec<Self> {
-        let mut all = vec![Instructions::Portable];
+        let mut all = vec![Instructions::Portable(Portable)];
         #[cfg(target_arch = "x86_64")]
         {
             all.extend(avx2::Avx2::detect().map(Instructions::Avx2));
@@ -206,16 +206,15 @@ impl Kernel {
         all.into_iter().map(Kernel).collect()
     }
 
-    /// Runs a task; `None` on instructions of every processor.
-    fn run<T: Task>(self, task: T) -> Option<T::Output> {
+    fn run<T: Task>(self, task: T) -> T::Output {
         match self.0 {
-            Instructions::Portable => None,
+            Instructions::Portable(vector) => vector.run(task),
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx2(vector) => Some(vector.run(task)),
+            Instructions::Avx2(vector) => vector.run(task),
             #[cfg(target_arch = "x86_64")]
-            Instructions::Avx512(vector) => Some(vector.run(task)),
+            Instructions::Avx512(vector) => vector.run(task),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-            Instructions::Neon(vector) => Some(vector.run(task)),
+            Instructions::Neon(vector) => vector.run(task),
         }
     }
 
@@ -232,11 +231,8 @@ impl Kernel {
         fallback: &mut Vec<usize>,
     ) {
         fallback.clear();
-        let done = match codec {
+        match codec {
             HeadCodec::Varint => self.run(FindNear { heads, probes, needle, found, fallback }),
-        };
-        if done.is_none() {
-            fallback.extend(0..probes.len());
         }
     }
 
@@ -264,7 +260,7 @@ impl Kernel {
             remaining: probe.remaining,
         };
         let search = Search { heads, cursor: &mut cursor, needle, found, enough };
-        let progress = self.run(search).unwrap_or(Progress::Unsupported);
+        let progress = self.run(search);
         if progress != Progress::Done {
             gaps.skip_to(CursorPlace {
                 position: cursor.rank - probe.span.rank_start,

@@ -20,10 +20,7 @@ impl Kernel {
         k: u32,
         found: &mut [u8; VALUES_MAX],
     ) -> usize {
-        match self.run(FindValues { tails, values, needle, k, found }) {
-            Some(count) => count,
-            None => FindValues { tails, values, needle, k, found }.find(),
-        }
+        self.run(FindValues { tails, values, needle, k, found })
     }
 }
 
@@ -36,9 +33,13 @@ struct FindValues<'a> {
     found: &'a mut [u8; VALUES_MAX],
 }
 
-impl FindValues<'_> {
+impl Task for FindValues<'_> {
+    type Output = usize;
+
+    /// Uses no operation of the vector; compiled for its instructions, the loop counts bits and
+    /// shifts by one instruction each.
     #[inline(always)]
-    fn find(self) -> usize {
+    fn run<V: Vector>(self, _: V) -> usize {
         let FindValues { tails, values, needle, k, found } = self;
         let mut count = 0;
         for (at, &NearHead { rank, head }) in (0..).zip(values.iter().take(VALUES_MAX)) {
@@ -50,16 +51,6 @@ impl FindValues<'_> {
             count += usize::from((value ^ needle.0).count_ones() <= k);
         }
         count
-    }
-}
-
-/// Any instruction set counts bits and shifts faster than that of every processor.
-impl Task for FindValues<'_> {
-    type Output = usize;
-
-    #[inline(always)]
-    fn run<V: Vector>(self, _: V) -> usize {
-        self.find()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::candidates::Candidates;
 use super::{Collector, Context, ProbePass};
-use crate::error::Result;
-use crate::format::codec::{Block, Heads};
+use crate::error::{Error, Fault, Result};
+use crate::format::codec::Heads;
 use crate::limits::VALUES_PER_RANGE;
 use crate::scheme::combinations_up_to;
 use crate::search::flips::Flips;
-use crate::search::kernel::{BlockProbe, NearHead, Progress};
+use crate::search::kernel::{BlockProbe, NearHead, Needle, Progress};
 use crate::search::table_query::TableQuery;
 use crate::section::Rank;
 use crate::segment::TableReader;
@@ -76,100 +76,73 @@ impl<C: Collector> BlockSearch<'_, C> {
         Ok(())
     }
 
-    /// Searches one block, which may have restart points.
+    /// Searches one block by itself: a long one, or one that the kernel left over.
     fn search_one(&mut self, probe: &BlockProbe) -> Result<()> {
         let block = self.table.block(probe.block, &probe.span)?;
-        if probe.remaining == 0 {
-            return self.search_range(probe, &block, 0);
-        }
-        let ranges = combinations_up_to(self.query.inner_masked, probe.remaining);
+        let (query, k) = (self.query, self.context.k);
+        let ranges = combinations_up_to(query.inner_masked, probe.remaining);
         if probe.span.value_count() as f64 <= ranges * VALUES_PER_RANGE {
-            return self.search_whole(probe, &block);
+            return self.search_from(block.heads(), probe, query.kernel_needle(0, k));
         }
-        for (flips, _) in Flips::new(self.query.inner_masked, probe.remaining) {
-            self.search_range(probe, &block, flips)?;
+        // The flips of the needle are all its errors.
+        let exact = BlockProbe { remaining: 0, ..*probe };
+        for (flips, _) in Flips::new(query.inner_masked, probe.remaining) {
+            let needle = query.kernel_needle(flips, k);
+            let heads = block.heads_from(needle.lowest_head(probe.block));
+            self.search_from(heads.map_err(|fault| self.located(probe, fault))?, &exact, needle)?;
         }
         Ok(())
     }
 
-    /// Collects the candidates in the range of heads that the needle has with `flips`.
-    fn search_range(&mut self, probe: &BlockProbe, block: &Block<'_>, flips: u64) -> Result<()> {
-        let (low, high) = self.query.range(probe.block, flips);
-        let table = self.table;
-        let located = |fault| table.corrupt(&table.heads, probe.span.heads_start, fault);
-        let mut heads = block.heads_from(low).map_err(located)?;
-        // The flips of the needle are all its errors.
-        let exact = BlockProbe { remaining: 0, ..*probe };
-        if self.search_by_kernel(&exact, &mut heads, flips)? {
-            return Ok(());
-        }
+    /// Collects the candidates among the heads that are left of a block.
+    fn search_from(
+        &mut self,
+        mut heads: Heads<'_>,
+        probe: &BlockProbe,
+        needle: Needle,
+    ) -> Result<()> {
+        let (section, kernel) = (self.table.heads_and_after(), self.context.kernel);
         loop {
             let found_before = self.candidates.len();
             let near = &mut self.candidates.near.heads;
-            let (query, k) = (self.query, self.context.k);
-            let visited = heads.visit_range(low, high, |position, head| {
-                if query.passes(head, k) {
-                    near.push(NearHead { rank: Rank(probe.span.rank_start + position), head });
-                }
-                near.len() < CANDIDATES_PER_PASS
-            });
+            let progress =
+                kernel.search(section, &mut heads, probe, needle, near, CANDIDATES_PER_PASS);
             self.candidates.close(self.position, self.table, found_before);
-            if !visited.map_err(located)? || self.compare()? {
+            match progress {
+                Progress::Done => return Ok(()),
+                Progress::Unsupported => return self.walk(heads, probe, needle),
+                Progress::More => {}
+            }
+            if self.compare()? {
                 return Ok(());
             }
         }
     }
 
-    /// Collects the candidates among all heads of a block.
-    fn search_whole(&mut self, probe: &BlockProbe, block: &Block<'_>) -> Result<()> {
-        let mut heads = block.heads();
-        if self.search_by_kernel(probe, &mut heads, 0)? {
-            return Ok(());
-        }
-        let table = self.table;
-        let located = |fault| table.corrupt(&table.heads, probe.span.heads_start, fault);
-        let mut rank = probe.span.rank_start + heads.position();
+    /// Goes on head by head where the kernel cannot, and names what is wrong.
+    #[cold]
+    fn walk(&mut self, mut heads: Heads<'_>, probe: &BlockProbe, needle: Needle) -> Result<()> {
         let mut some = [0; 64];
         loop {
-            let filled = heads.fill(&mut some).map_err(located)?;
+            let rank = probe.span.rank_start + heads.position();
+            let filled = heads.fill(&mut some).map_err(|fault| self.located(probe, fault))?;
             let found_before = self.candidates.len();
             let near = (rank..).map(Rank).zip(&some[..filled]);
-            let near = near.filter(|&(_, &head)| self.query.passes(head, self.context.k));
+            let near = near.filter(|&(_, &head)| needle.is_near_in(probe, head));
             let near = near.map(|(rank, &head)| NearHead { rank, head });
             self.candidates.near.heads.extend(near);
             self.candidates.close(self.position, self.table, found_before);
-            if filled < some.len() {
-                return Ok(());
-            }
-            rank += filled as u64;
-            if self.candidates.len() >= CANDIDATES_PER_PASS && self.compare()? {
+            let is_full = self.candidates.len() >= CANDIDATES_PER_PASS;
+            if filled < some.len() || (is_full && self.compare()?) {
                 return Ok(());
             }
         }
     }
 
-    /// Collects the candidates among the heads that are left of a block, by the kernel. Returns
-    /// whether there are no more; else the portable walk must go on with `heads`.
-    fn search_by_kernel(
-        &mut self,
-        probe: &BlockProbe,
-        heads: &mut Heads<'_>,
-        flips: u64,
-    ) -> Result<bool> {
-        let (section, kernel) = (self.table.heads_and_after(), self.context.kernel);
-        let needle = self.query.kernel_needle(flips, self.context.k);
-        loop {
-            let found_before = self.candidates.len();
-            let near = &mut self.candidates.near.heads;
-            let progress = kernel.search(section, heads, probe, needle, near, CANDIDATES_PER_PASS);
-            self.candidates.close(self.position, self.table, found_before);
-            if progress != Progress::More {
-                return Ok(progress == Progress::Done);
-            }
-            if self.compare()? {
-                return Ok(true);
-            }
-        }
+    /// A fault in the heads of a block.
+    #[cold]
+    fn located(&self, probe: &BlockProbe, fault: Fault) -> Error {
+        self.table.corrupt(&self.table.heads, probe.span.heads_start, fault)
     }
 
     /// Compares the candidates so far, since a prefix can have any number of values. Returns
