@@ -98,7 +98,7 @@ impl Run for BuildArgs {
 
 fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let files = inputs(&args.files)?;
-    let documents = args.documents.prepare(args.read.skip_bad)?;
+    let documents = args.documents.prepare(args.read.skip_bad, args.resources.memory)?;
     let monitor = args.resources.monitor(args.quiet)?;
     let mut options = options(args, &monitor)?;
     if let Some(documents) = &documents {

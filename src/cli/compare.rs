@@ -61,7 +61,7 @@ impl Run for CompareArgs {
 
 fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
-    let options = args.reading.options(false)?;
+    let options = args.reading.options(false, None)?;
     let mut fingerprint = |name: &str| {
         if args.text {
             hasher.fingerprint(name).context("a text without features has no fingerprint")

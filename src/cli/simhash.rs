@@ -66,7 +66,7 @@ impl Run for SimhashArgs {
 
 fn run(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
-    let options = args.reading.options(args.skip_bad)?;
+    let options = args.reading.options(args.skip_bad, None)?;
     let files = inputs(&args.files)?;
     if args.verbose {
         for line in hasher.recipe().to_recipe().text().lines() {

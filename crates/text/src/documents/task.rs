@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use super::guard::guarded;
 use super::reading::{Body, DocumentPlace, RawDocument};
+use super::whole_file::NotText;
 use super::{DocumentOptions, decode, json, whole_file};
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
@@ -102,6 +104,8 @@ pub(super) struct Finished<T> {
 pub(super) enum Failure {
     /// The record is bad.
     Bad(String),
+    /// The rest of a file in a folder cannot be read; so many of its documents were.
+    File(Error, u64),
     /// Its file cannot be read.
     Unreadable(Error),
 }
@@ -127,11 +131,13 @@ pub(super) fn run<T: Task>(
             let read = plain_file(&path, options, task, &mut place);
             read.map(|output| (Id::Text(id.into()), output))
         }
-        Body::HtmlFile(id, path) => whole_file::bytes(&path)
+        Body::HtmlFile(id, path) => guarded(|| whole_file::page_text(&path, options))
+            .unwrap_or_else(|reason| Ok(Err(reason)))
             .map_err(Failure::Unreadable)
-            .and_then(|page| whole_file::main_text(&page, options.encoding).map_err(Failure::Bad))
+            .and_then(|text| text.map_err(Failure::Bad))
             .map(|text| (Id::Text(id.into()), task.whole(&text))),
         Body::Bad(reason) => Err(Failure::Bad(reason)),
+        Body::BadFile(error, count) => Err(Failure::File(error, count)),
     };
     Finished { place, outcome }
 }
@@ -142,16 +148,17 @@ fn plain_file<T: Task>(
     task: &mut T,
     place: &mut DocumentPlace,
 ) -> Result<T::Output, Failure> {
-    match whole_file::read_plain(path, options.encoding, &mut |part| task.feed(part)) {
-        Ok(Ok(())) => Ok(task.finish()),
-        Ok(Err(fault)) => {
-            task.reset();
+    let read = guarded(|| whole_file::read_plain(path, options, &mut |part| task.feed(part)));
+    let failure = match read {
+        Ok(Ok(Ok(()))) => return Ok(task.finish()),
+        Ok(Ok(Err(NotText::Undecodable(fault)))) => {
             place.at = Some(InputPlace::Byte(fault.offset));
-            Err(Failure::Bad(fault.to_string()))
+            Failure::Bad(fault.to_string())
         }
-        Err(error) => {
-            task.reset();
-            Err(Failure::Unreadable(error))
-        }
-    }
+        Ok(Ok(Err(NotText::TooLong(fault)))) => Failure::Bad(format!("it is {fault}")),
+        Ok(Err(error)) => Failure::Unreadable(error),
+        Err(panic) => Failure::Bad(panic),
+    };
+    task.reset();
+    Err(failure)
 }
