@@ -280,5 +280,25 @@ fn options_without_effect_are_refused() {
         let (_, err) = desk.run(&[&["build", "a.tsv"], option].concat(), 2);
         assert!(err.contains(option[0]) && err.contains("--docs"), "{err}");
     }
+    for option in [["--radix", "dec"], ["--input-format", "u64le"]] {
+        let (_, err) = desk.run(&[&["build", "--docs", "a.tsv"], &option[..]].concat(), 2);
+        assert!(err.contains(option[0]) && err.contains("--docs"), "{err}");
+    }
+    let (_, err) = desk.run(&["compare", "--text", "a", "b", "--encoding", "gbk"], 2);
+    assert!(err.contains("--encoding is for files"), "{err}");
     assert!(!desk.path("store.fps").exists());
+}
+
+#[test]
+fn the_text_that_is_hashed_can_be_seen() {
+    let desk = Desk::new();
+    desk.write("p/a.html", "<title>T</title><body><p>Just <b>one</b> line<script>no</script>");
+    desk.write("p/b.txt", "two\nlines");
+    let (out, _) = desk.run(&["simhash", "p", "--show-text"], 0);
+    assert!(out.starts_with("{\"id\":\"a.html\",\"text\":\"T\\n"), "{out}");
+    assert!(out.ends_with("{\"id\":\"b.txt\",\"text\":\"two\\nlines\"}\n"), "{out}");
+    desk.write("texts.jsonl", &out);
+    let of_texts = desk.run(&["simhash", "texts.jsonl"], 0).0;
+    assert_eq!(of_texts, desk.run(&["simhash", "p"], 0).0);
+    desk.run(&["simhash", "p", "--show-text", "--lang", "en"], 2);
 }

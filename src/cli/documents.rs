@@ -11,6 +11,7 @@ use fpstore_text::{
     PassedOver, SimHasher, TextEncoding, hash_documents,
 };
 
+use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
 use super::recipe_args::{RecipeArgs, RecipeFileArgs};
@@ -84,6 +85,14 @@ impl ReadingArgs {
             (self.doc_threads != 0, "--doc-threads"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// Refuses options that only files have where texts are given.
+    pub(super) fn check_unused(&self) -> anyhow::Result<()> {
+        match self.first_given() {
+            Some(option) => bail!("{option} is for files; with --text none are read"),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn holds_features(&self) -> bool {
@@ -219,19 +228,28 @@ pub(super) struct Documents {
 }
 
 impl DocumentArgs {
-    /// Prints which recipe was used, if the user named none.
-    pub(super) fn report_default(&self) {
-        self.recipe.report_default(self.reading.holds_features());
+    /// Prints which recipe was used, if the user named none, and for which `k` it is good.
+    pub(super) fn report_default(&self, k: u32) {
+        let holds_features = self.reading.holds_features();
+        self.recipe.report_default(holds_features);
+        if !self.recipe.is_given() && !holds_features {
+            message!(
+                "the store is tuned for k = {k}; the default recipe told duplicates best at k = 7 \
+                 to 13 on measured texts, see -k and 'fpstore evaluate'"
+            );
+        }
     }
 
-    /// Refuses options for documents where none are read: the user would wait for their effect.
-    fn check_use(&self) -> anyhow::Result<()> {
-        let unused = if self.docs {
-            None
-        } else {
-            self.reading.first_given().or_else(|| self.recipe.first_change())
-        };
-        match unused {
+    /// Refuses options for documents where fingerprints are read, and the other way round: the user
+    /// would wait for their effect.
+    fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
+        if self.docs {
+            return match read.first_given() {
+                Some(option) => bail!("{option} is for fingerprints; with --docs none are read"),
+                None => Ok(()),
+            };
+        }
+        match self.reading.first_given().or_else(|| self.recipe.first_change()) {
             Some(option) => bail!("{option} is for documents; add --docs to read them"),
             None => Ok(()),
         }
@@ -240,16 +258,16 @@ impl DocumentArgs {
     /// The recipe and the reading options, if the user gave any.
     pub(super) fn prepare(
         &self,
-        skip_bad: bool,
+        read: &ReadArgs,
         memory: Option<ByteSize>,
     ) -> anyhow::Result<Option<Documents>> {
-        self.check_use()?;
+        self.check_use(read)?;
         if !self.docs && !self.recipe.is_given() {
             return Ok(None);
         }
         let hasher = self.recipe.hasher(self.reading.holds_features())?;
         let options = match self.docs {
-            true => Some(self.reading.options(skip_bad, memory)?),
+            true => Some(self.reading.options(read.skip_bad, memory)?),
             false => None,
         };
         Ok(Some(Documents { hasher, options }))
@@ -262,17 +280,17 @@ impl DocumentArgs {
     pub(super) fn prepare_for(
         &self,
         store: &Store,
-        skip_bad: bool,
+        read: &ReadArgs,
         memory: Option<ByteSize>,
     ) -> anyhow::Result<Option<Documents>> {
-        self.check_use()?;
+        self.check_use(read)?;
         match store.recipe() {
             Some(recipe) if self.docs && !self.recipe.is_given() => {
                 let hasher = self.recipe.hasher_of(&recipe)?;
-                let options = Some(self.reading.options(skip_bad, memory)?);
+                let options = Some(self.reading.options(read.skip_bad, memory)?);
                 Ok(Some(Documents { hasher, options }))
             }
-            _ => self.prepare(skip_bad, memory),
+            _ => self.prepare(read, memory),
         }
     }
 }

@@ -309,4 +309,32 @@ mod tests {
         assert!(reader.next(&mut fields).unwrap().unwrap().is_err());
         assert!(fields.bytes.capacity() <= 4096);
     }
+
+    /// The records of the csv crate, which takes everything.
+    fn csv_of_others(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let mut builder = csv::ReaderBuilder::new();
+        let records = builder.flexible(true).has_headers(false).from_reader(text);
+        let records = records
+            .into_byte_records()
+            .map(|record| record.unwrap().iter().map(<[u8]>::to_vec).collect());
+        records.collect()
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config {
+            cases: 5000,
+            rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+            failure_persistence: None,
+            ..Default::default()
+        })]
+
+        #[test]
+        fn tables_without_faults_are_read_as_by_the_csv_crate(text in "[ab,\"\n\r]{0,24}") {
+            let records = csv(text.as_bytes());
+            if records.iter().all(|(_, record)| record.is_ok()) {
+                let fields: Vec<_> = records.into_iter().map(|(_, record)| record.unwrap()).collect();
+                proptest::prop_assert_eq!(fields, csv_of_others(text.as_bytes()));
+            }
+        }
+    }
 }

@@ -32,6 +32,7 @@ pub use folders::{FileChoice, PassedOver};
 pub use inputs::DocumentFormat;
 pub use pipeline::{
     Admission, DocumentSummary, HashedDocument, count_document_frequencies, hash_documents,
+    read_texts,
 };
 
 /// Bytes of documents that are in memory at a time, as long as no single one is larger.

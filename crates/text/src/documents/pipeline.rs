@@ -8,7 +8,7 @@ use super::DocumentOptions;
 use super::folders::PassedOver;
 use super::inputs::{Input, Inputs, inputs};
 use super::reading::{DocumentPlace, Reader};
-use super::task::{self, CountTask, Failure, Finished, HashTask, Task};
+use super::task::{self, CountTask, Failure, Finished, HashTask, Task, TextTask};
 use crate::error::{Error, Result};
 use crate::hasher::SimHasher;
 use crate::recipe::Tokenizer;
@@ -116,7 +116,7 @@ pub fn hash_documents<E: From<Error>>(
 ) -> Result<DocumentSummary, E> {
     let task_hasher = hasher.clone();
     let make_task = move || HashTask(task_hasher.clone());
-    run(paths, hasher, options, make_task, |id, fingerprint, summary| {
+    run(paths, takes_features(hasher), options, make_task, |id, fingerprint, summary| {
         if let IdRef::Text(text) = id.as_ref()
             && let Some(reason) = IdRef::fault_of_text(text)
         {
@@ -143,16 +143,34 @@ pub fn count_document_frequencies(
 ) -> Result<DocumentSummary> {
     let (task_hasher, hash) = (hasher.counting(), hasher.recipe().hash);
     let make_task = move || CountTask { hasher: task_hasher.clone(), hash };
-    run(paths, hasher, options, make_task, |id, hashes, summary| {
+    run(paths, takes_features(hasher), options, make_task, |id, hashes, summary| {
         builder.add_hashes(&hashes);
         summary.count(id, !hashes.is_empty());
         Ok(Admission::Taken)
     })
 }
 
+/// Gives the texts of all documents in the files and folders `paths` to `take`, in order, as
+/// [`hash_documents`] would make fingerprints of them. Of a page in HTML it is the main text.
+///
+/// # Errors
+///
+/// As [`hash_documents`]; files of features are refused.
+pub fn read_texts<E: From<Error>>(
+    paths: &[PathBuf],
+    options: &DocumentOptions,
+    mut take: impl FnMut(IdRef<'_>, &str) -> Result<(), E>,
+) -> Result<DocumentSummary, E> {
+    run(paths, false, options, TextTask::default, |id, text, summary| {
+        take(id.as_ref(), &text)?;
+        summary.document_count += 1;
+        Ok(Admission::Taken)
+    })
+}
+
 fn run<T: Task, E: From<Error>>(
     paths: &[PathBuf],
-    hasher: &SimHasher,
+    takes_features: bool,
     options: &DocumentOptions,
     make_task: impl Fn() -> T + Send + Sync + 'static,
     mut take: impl FnMut(&Id, T::Output, &mut DocumentSummary) -> Result<Admission, E>,
@@ -166,7 +184,6 @@ fn run<T: Task, E: From<Error>>(
     let options = Arc::new(options.clone());
     let total = inputs.iter().map(|input| input.len).sum();
     let watch = Watch::new(options.observer.clone(), Phase::Documents, total);
-    let takes_features = hasher.recipe().tokenizer == Tokenizer::Given;
 
     let read = {
         let (inputs, options, watch) = (inputs.clone(), options.clone(), watch.clone());
@@ -212,6 +229,11 @@ fn run<T: Task, E: From<Error>>(
             summary.skip(&inputs, &options, place, failure)?;
         }
     }
+}
+
+/// Whether the recipe is for features that were made elsewhere.
+fn takes_features(hasher: &SimHasher) -> bool {
+    hasher.recipe().tokenizer == Tokenizer::Given
 }
 
 impl DocumentSummary {

@@ -94,6 +94,30 @@ impl Task for CountTask {
     }
 }
 
+/// Keeps the text.
+#[derive(Default)]
+pub(super) struct TextTask(String);
+
+impl Task for TextTask {
+    type Output = String;
+
+    fn feed(&mut self, part: &str) {
+        self.0.push_str(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        std::mem::take(&mut self.0)
+    }
+
+    fn reset(&mut self) {
+        self.0.clear();
+    }
+
+    fn features(&mut self, _: &json::Features<'_>) -> Self::Output {
+        unreachable!("files of features are refused where texts are read")
+    }
+}
+
 /// The result for one document, or the reason why there is none.
 pub(super) struct Finished<T> {
     pub(super) place: DocumentPlace,
