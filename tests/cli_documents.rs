@@ -47,6 +47,7 @@ fn a_table_with_too_many_fields_or_an_open_quote_is_refused_with_its_line() {
     desk.write("open.csv", format!("id,text\n0,\"oops unterminated\n{rows}"));
     let (out, err) = desk.run(&["simhash", "open.csv"], 2);
     assert!(err.contains("the quote that opens in line 2 has no end"), "{err}");
+    assert!(!err.contains("--skip-bad"), "{err}");
     assert_eq!(out, "");
     desk.write("closed.csv", "id,text\n0,\"oops\n1,\"quoted, too\"\n2,fine words\n");
     let (_, err) = desk.run(&["simhash", "closed.csv"], 2);

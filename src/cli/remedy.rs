@@ -1,5 +1,7 @@
 //! What helps against a bad record, where passing over records would only lose them.
 
+use fpstore::Radix;
+
 const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore simhash'";
 
 /// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
@@ -8,7 +10,7 @@ pub(super) fn of_fingerprints(name: &str, reason: &str) -> Option<String> {
     if let Some(text) = reason.strip_prefix('\'')
         && let Some((text, _)) = text.split_once("' is not a fingerprint")
     {
-        return of_text(name, text);
+        return of_text(name, text, reason);
     }
     if reason.starts_with("byte ") && reason.contains("not UTF-8") {
         let binary = "the input looks binary";
@@ -21,14 +23,16 @@ pub(super) fn of_fingerprints(name: &str, reason: &str) -> Option<String> {
     None
 }
 
-fn of_text(name: &str, text: &str) -> Option<String> {
+fn of_text(name: &str, text: &str, reason: &str) -> Option<String> {
+    let expects = |radix: Radix| reason.ends_with(radix.expected());
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if let Some(digits) = text.strip_prefix('-')
         && is_number(digits)
+        && !expects(Radix::SignedDecimal)
     {
         return Some("--radix sdec reads signed decimal numbers".into());
     }
-    if is_number(text) && text.len() > 16 {
+    if is_number(text) && text.len() > 16 && expects(Radix::Hex) {
         return Some("--radix dec reads decimal numbers, sdec signed ones".into());
     }
     if text.starts_with('{') || text.starts_with('[') {
@@ -40,7 +44,7 @@ fn of_text(name: &str, text: &str) -> Option<String> {
     if text.starts_with("PAR1") {
         return Some(format!("the input is Parquet; {DOCUMENTS}"));
     }
-    let is_of_documents = ["jsonl", "ndjson", "json", "parquet", "html", "htm", "txt", "md"];
+    let is_of_documents = ["jsonl", "ndjson", "json", "parquet", "html", "htm"];
     has_end(name, &is_of_documents).then(|| DOCUMENTS.into())
 }
 
@@ -53,8 +57,13 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
 
 /// What the user can do about a bad record of documents.
 pub(super) fn of_documents(reason: &str) -> Option<String> {
-    let no_field = reason.starts_with("no field '");
-    no_field.then(|| "--id-field and --text-field name the fields".into())
+    if reason.starts_with("no field '") {
+        return Some("--id-field and --text-field name the fields".into());
+    }
+    // Passing over such a record would lose all that seems to stand between its quotes.
+    let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");
+    is_quote
+        .then(|| "close or double the quote; quotes in tab-separated tables mean nothing".into())
 }
 
 #[cfg(test)]
@@ -74,9 +83,18 @@ mod tests {
             let remedy = of_fingerprints(name, &reason).unwrap();
             assert!(remedy.contains(part), "{remedy}");
         }
-        assert_eq!(of_fingerprints("a.tsv", "'xyz' is not a fingerprint: digit 1"), None);
+        for reason in [
+            "'xyz' is not a fingerprint: digit 1 is 'x', expected 1 to 16 hex digits".into(),
+            format!(
+                "'99999999999999999999' is not a fingerprint: it is out of range, expected {}",
+                Radix::Decimal.expected()
+            ),
+        ] {
+            assert_eq!(of_fingerprints("a.txt", &reason), None);
+        }
         let remedy = of_fingerprints("a.bin", "byte 1 of the line is not UTF-8, expected text");
         assert!(remedy.unwrap().contains("--input-format"));
+        assert!(of_documents("the quote that opens in line 2 has no end").is_some());
         assert_eq!(of_documents("expected value at column 1"), None);
     }
 }
