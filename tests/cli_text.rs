@@ -177,7 +177,7 @@ fn bad_records_are_named_or_passed_over() {
     );
     desk.write("latin.txt", b"caf\xe9 and more words than that");
     let (_, err) = desk.run(&["simhash", "latin.txt"], 2);
-    assert!(err.contains("latin.txt") && err.contains("byte 3 is not UTF-8"), "{err}");
+    assert!(err.contains("latin.txt") && err.contains("byte 3: not UTF-8"), "{err}");
     assert!(err.contains("--encoding"), "{err}");
     let latin = fingerprints(&desk, &["latin.txt", "--encoding", "windows-1252"]);
     desk.write("utf8.txt", "caf\u{e9} and more words than that");

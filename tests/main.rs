@@ -7,6 +7,7 @@ mod append;
 mod architecture;
 mod build;
 mod cli;
+mod cli_documents;
 mod cli_join;
 mod cli_life;
 mod cli_text;

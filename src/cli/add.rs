@@ -89,7 +89,7 @@ impl Run for AddArgs {
 
 fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
-    let documents = args.documents.prepare_for(&store, args.read.skip_bad)?;
+    let documents = args.documents.prepare_for(&store, &args.read, args.resources.memory)?;
     if args.follow.is_on() && documents.as_ref().is_some_and(Documents::are_given) {
         bail!("--follow takes fingerprints; pipe texts through 'fpstore simhash' first");
     }

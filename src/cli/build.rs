@@ -98,7 +98,7 @@ impl Run for BuildArgs {
 
 fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let files = inputs(&args.files)?;
-    let documents = args.documents.prepare(args.read.skip_bad)?;
+    let documents = args.documents.prepare(&args.read, args.resources.memory)?;
     let monitor = args.resources.monitor(args.quiet)?;
     let mut options = options(args, &monitor)?;
     if let Some(documents) = &documents {
@@ -120,7 +120,7 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
             .map(|summary| {
                 monitor.suspend(|| {
                     if !args.quiet {
-                        args.documents.report_default();
+                        args.documents.report_default(args.k);
                     }
                     documents::report(&summary);
                 });

@@ -60,8 +60,11 @@ impl Run for CompareArgs {
 }
 
 fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
+    if args.text {
+        args.reading.check_unused()?;
+    }
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
-    let options = args.reading.options(false)?;
+    let options = args.reading.options(false, None)?;
     let mut fingerprint = |name: &str| {
         if args.text {
             hasher.fingerprint(name).context("a text without features has no fingerprint")

@@ -77,7 +77,7 @@ fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
         bail!("{} exists; --force replaces it", path.display());
     }
     let monitor = Monitor::on_documents(args.quiet, false)?;
-    let options = args.reading.options(args.skip_bad)?.observer(monitor.observer());
+    let options = args.reading.options(args.skip_bad, None)?.observer(monitor.observer());
     let files = inputs(&args.files)?;
     let mut builder = DfBuilder::new(hasher.recipe());
     let summary = count_document_frequencies(&files, &hasher, &options, &mut builder)?;

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
-    Admission, DocumentFormat, DocumentOptions, DocumentSummary, HashedDocument, SimHasher,
-    TextEncoding, hash_documents,
+    Admission, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice, HashedDocument,
+    PassedOver, SimHasher, TextEncoding, hash_documents,
 };
 
+use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
 use super::recipe_args::{RecipeArgs, RecipeFileArgs};
@@ -30,6 +32,19 @@ pub(super) struct ReadingArgs {
     /// utf-8, detect, or a name such as gbk, big5, windows-1252
     #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
     encoding: String,
+    /// The longest document, record or page, after decompression; a longer one is bad [default:
+    /// 64MiB, or an eighth of --memory where that is less]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    max_document: Option<ByteSize>,
+    /// Of folders, read only files that match; GLOB is a name, or with a slash a path below
+    #[arg(long, value_name = "GLOB", hide_short_help = true)]
+    include: Vec<String>,
+    /// Of folders, leave out files and folders that match
+    #[arg(long, value_name = "GLOB", hide_short_help = true)]
+    exclude: Vec<String>,
+    /// Of folders, read hidden files too
+    #[arg(long, hide_short_help = true)]
+    hidden: bool,
     /// Number of threads; 0 means one for each core
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     doc_threads: usize,
@@ -56,17 +71,60 @@ enum FormatArg {
 }
 
 impl ReadingArgs {
+    /// The first option that differs from its default.
+    fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.docs_format.is_some(), "--docs-format"),
+            (self.id_field != "id", "--id-field"),
+            (self.text_field != "text", "--text-field"),
+            (self.encoding != "utf-8", "--encoding"),
+            (self.max_document.is_some(), "--max-document"),
+            (!self.include.is_empty(), "--include"),
+            (!self.exclude.is_empty(), "--exclude"),
+            (self.hidden, "--hidden"),
+            (self.doc_threads != 0, "--doc-threads"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// Refuses options that only files have where texts are given.
+    pub(super) fn check_unused(&self) -> anyhow::Result<()> {
+        match self.first_given() {
+            Some(option) => bail!("{option} is for files; with --text none are read"),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn holds_features(&self) -> bool {
         self.docs_format == Some(FormatArg::Features)
     }
 
-    pub(super) fn options(&self, skip_bad: bool) -> anyhow::Result<DocumentOptions> {
-        let options = DocumentOptions::default()
+    /// The options of reading; `memory` is that of the whole command, if the user limits it.
+    pub(super) fn options(
+        &self,
+        skip_bad: bool,
+        memory: Option<ByteSize>,
+    ) -> anyhow::Result<DocumentOptions> {
+        let files = FileChoice::default()
+            .include(&self.include)?
+            .exclude(&self.exclude)?
+            .hidden(self.hidden);
+        let mut options = DocumentOptions::default()
             .id_field(&self.id_field)
             .text_field(&self.text_field)
             .encoding(TextEncoding::named(&self.encoding)?)
             .skip_bad(skip_bad)
+            .files(files)
             .threads(self.doc_threads);
+        if let Some(memory) = memory {
+            options = options.memory(memory.as_u64());
+        }
+        if let Some(len) = self.max_document {
+            if len.as_u64() == 0 {
+                bail!("--max-document 0: a document has at least one byte");
+            }
+            options = options.max_document(len.as_u64());
+        }
         Ok(match self.docs_format {
             None => options,
             Some(FormatArg::Jsonl) => options.format(DocumentFormat::JsonLines),
@@ -137,9 +195,13 @@ impl QueryDocumentArgs {
             id_field: "id".into(),
             text_field: "text".into(),
             encoding: self.encoding.clone(),
+            max_document: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            hidden: false,
             doc_threads: 1,
         };
-        let options = reading.options(false)?;
+        let options = reading.options(false, None)?;
         for file in files {
             fingerprints.push(fingerprint_of_file(file, &hasher, &options)?);
         }
@@ -166,18 +228,48 @@ pub(super) struct Documents {
 }
 
 impl DocumentArgs {
-    /// Prints which recipe was used, if the user named none.
-    pub(super) fn report_default(&self) {
-        self.recipe.report_default(self.reading.holds_features());
+    /// Prints which recipe was used, if the user named none, and for which `k` it is good.
+    pub(super) fn report_default(&self, k: u32) {
+        let holds_features = self.reading.holds_features();
+        self.recipe.report_default(holds_features);
+        if !self.recipe.is_given() && !holds_features {
+            message!(
+                "the store is tuned for k = {k}; the default recipe told duplicates best at k = 7 \
+                 to 13 on measured texts, see -k and 'fpstore evaluate'"
+            );
+        }
+    }
+
+    /// Refuses options for documents where fingerprints are read, and the other way round: the user
+    /// would wait for their effect.
+    fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
+        if self.docs {
+            return match read.first_given() {
+                Some(option) => bail!("{option} is for fingerprints; with --docs none are read"),
+                None => Ok(()),
+            };
+        }
+        match self.reading.first_given().or_else(|| self.recipe.first_change()) {
+            Some(option) => bail!("{option} is for documents; add --docs to read them"),
+            None => Ok(()),
+        }
     }
 
     /// The recipe and the reading options, if the user gave any.
-    pub(super) fn prepare(&self, skip_bad: bool) -> anyhow::Result<Option<Documents>> {
+    pub(super) fn prepare(
+        &self,
+        read: &ReadArgs,
+        memory: Option<ByteSize>,
+    ) -> anyhow::Result<Option<Documents>> {
+        self.check_use(read)?;
         if !self.docs && !self.recipe.is_given() {
             return Ok(None);
         }
         let hasher = self.recipe.hasher(self.reading.holds_features())?;
-        let options = if self.docs { Some(self.reading.options(skip_bad)?) } else { None };
+        let options = match self.docs {
+            true => Some(self.reading.options(read.skip_bad, memory)?),
+            false => None,
+        };
         Ok(Some(Documents { hasher, options }))
     }
 }
@@ -188,14 +280,17 @@ impl DocumentArgs {
     pub(super) fn prepare_for(
         &self,
         store: &Store,
-        skip_bad: bool,
+        read: &ReadArgs,
+        memory: Option<ByteSize>,
     ) -> anyhow::Result<Option<Documents>> {
+        self.check_use(read)?;
         match store.recipe() {
             Some(recipe) if self.docs && !self.recipe.is_given() => {
                 let hasher = self.recipe.hasher_of(&recipe)?;
-                Ok(Some(Documents { hasher, options: Some(self.reading.options(skip_bad)?) }))
+                let options = Some(self.reading.options(read.skip_bad, memory)?);
+                Ok(Some(Documents { hasher, options }))
             }
-            _ => self.prepare(skip_bad),
+            _ => self.prepare(read, memory),
         }
     }
 }
@@ -254,13 +349,29 @@ pub(super) fn hash_all(
     summary
 }
 
-/// Prints the bad records and the documents without features.
+/// Prints the bad files and records, the documents without features, and what was passed over.
 pub(super) fn report(summary: &DocumentSummary) {
+    let PassedOver { hidden, special, .. } = summary.passed_over;
+    if hidden > 0 {
+        let files = counted(hidden, "hidden file", "hidden files");
+        message!("{files} passed over; --hidden reads them");
+    }
+    if special > 0 {
+        let links = "link to a folder, pipe or device";
+        message!("{} passed over", counted(special, links, "links to folders, pipes and devices"));
+    }
     for bad in &summary.skipped {
         message!("{bad}");
     }
     if summary.skipped_count > 0 {
         message!("{} skipped", counted(summary.skipped_count, "bad record", "bad records"));
+    }
+    for bad in &summary.bad_files {
+        message!("{bad}");
+    }
+    if summary.bad_file_count > 0 {
+        let files = counted(summary.bad_file_count, "bad file", "bad files");
+        message!("{files} skipped, or the rest of them");
     }
     if summary.empty_count > 0 {
         let ids: Vec<String> = summary.empty.iter().map(ToString::to_string).collect();

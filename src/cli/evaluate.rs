@@ -90,11 +90,15 @@ impl Run for EvaluateArgs {
     fn run(&self) -> anyhow::Result<ExitStatus> {
         run(self)
     }
+
+    fn can_skip_bad(&self) -> bool {
+        true
+    }
 }
 
 fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
-    let options = args.reading.options(args.skip_bad)?;
+    let options = args.reading.options(args.skip_bad, None)?;
     if let Some(path) = args.svg.as_ref().filter(|path| path.exists() && !args.force) {
         bail!("{} exists; --force replaces it", path.display());
     }

@@ -25,6 +25,15 @@ pub(super) struct ReadArgs {
 }
 
 impl ReadArgs {
+    /// The first option on the form of records that differs from its default.
+    pub(super) fn first_given(&self) -> Option<&'static str> {
+        match (self.radix, self.input_format) {
+            (_, InputFormatArg::U64le | InputFormatArg::U64leId) => Some("--input-format"),
+            (RadixArg::Dec | RadixArg::Sdec, _) => Some("--radix"),
+            _ => None,
+        }
+    }
+
     pub(super) fn options(&self) -> InputOptions {
         let format = self.input_format.into();
         InputOptions::default().format(format).radix(self.radix.into()).skip_bad(self.skip_bad)

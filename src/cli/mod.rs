@@ -37,6 +37,7 @@ mod previous;
 mod query;
 mod query_files;
 mod recipe_args;
+mod remedy;
 mod resources;
 mod rows;
 mod scheme_arg;
@@ -180,7 +181,8 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 /// What the user can do about an error.
 fn hint(error: &Error, command: &dyn Run) -> Option<String> {
     match error {
-        Error::BadInput { .. } if command.can_skip_bad() => Some(SKIP_BAD_HINT.into()),
+        Error::BadInput { name, reason, .. } => remedy::of_fingerprints(name, reason)
+            .or_else(|| command.can_skip_bad().then(|| SKIP_BAD_HINT.into())),
         Error::NoStore { path } => {
             Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
         }
@@ -210,8 +212,8 @@ fn hint(error: &Error, command: &dyn Run) -> Option<String> {
 
 /// What the user can do about an error in a document.
 fn text_hint(error: &fpstore_text::Error, command: &dyn Run) -> Option<String> {
-    let can_skip = matches!(error, fpstore_text::Error::BadInput { .. }) && command.can_skip_bad();
-    can_skip.then(|| SKIP_BAD_HINT.into())
+    let fpstore_text::Error::BadInput { reason, .. } = error else { return None };
+    remedy::of_documents(reason).or_else(|| command.can_skip_bad().then(|| SKIP_BAD_HINT.into()))
 }
 
 #[cfg(test)]

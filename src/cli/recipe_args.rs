@@ -120,6 +120,28 @@ impl RecipeArgs {
         self.recipe.is_some() || self.lang.is_some()
     }
 
+    /// The first option that changes a recipe, if no recipe or language is named that it changes.
+    pub(super) fn first_change(&self) -> Option<&'static str> {
+        let RecipeFileArgs { df, stop_words, weights } = &self.resources;
+        let given = [
+            (self.segment.is_some(), "--segment"),
+            (self.shingle.is_some(), "--shingle"),
+            (self.ngram.is_some(), "--ngram"),
+            (self.count.is_some(), "--count"),
+            (self.top.is_some(), "--top"),
+            (self.hash.is_some(), "--hash"),
+            (self.hash_key.is_some(), "--hash-key"),
+            (self.tie.is_some(), "--tie"),
+            (self.keep_case, "--keep-case"),
+            (self.keep_form, "--keep-form"),
+            (df.is_some(), "--df"),
+            (stop_words.is_some(), "--stop-words"),
+            (weights.is_some(), "--weights"),
+        ];
+        let first = given.into_iter().find(|(given, _)| *given).map(|(_, name)| name);
+        first.filter(|_| !self.is_given())
+    }
+
     /// The hasher of the recipe of a store. Options may only name its lists and tables.
     pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
         let hasher = self.resources.hasher_of(recipe)?;

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::id_policy::IdPolicy;
 use crate::sort::RecordBatch;
 use fpstore_base::parallel::{Feed, NotReady, Parallel};
-use fpstore_base::source::Source;
 use fpstore_base::{Fingerprint, IdRef};
 
 /// The longest wait for input before the caller is called to decide whether to go on.
@@ -33,7 +32,7 @@ pub(crate) fn read_batches(
     threads: usize,
     mut take: impl FnMut(Option<&RecordBatch>) -> Result<()>,
 ) -> Result<InputSummary> {
-    let source = Source::open(path)?;
+    let source = options.open(path)?;
     let mut summary = SummaryBuilder::new(source.name, source.doing, options.skip_bad);
     let chunks = ChunkReader::new(source.reader, options);
     let options = *options;

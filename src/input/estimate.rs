@@ -7,7 +7,6 @@ use super::InputOptions;
 use super::chunk::ChunkReader;
 use super::format::{ChunkPlace, RecordConsumer};
 use crate::error::{Error, Result};
-use fpstore_base::source::Source;
 use fpstore_base::{Fingerprint, IdRef};
 
 /// Bytes of input that are parsed, after decompression.
@@ -47,7 +46,7 @@ pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<Inpu
     if path == Path::new("-") || !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
     }
-    let source = Source::open(path)?;
+    let source = options.open(path)?;
     let Some(file_len) = source.file_len else { return Ok(None) };
     let mut chunks = ChunkReader::new(source.reader, options);
     let mut counter = RecordCounter::default();

@@ -1,8 +1,12 @@
 //! The formats of inputs, and the one list that says how each is read.
 
+use std::path::Path;
+
 use super::binary::FixedRecords;
 use super::chunk::Chunk;
 use super::lines::Lines;
+use crate::error::Result;
+use fpstore_base::source::Source;
 use fpstore_base::{Fingerprint, IdRef, Radix};
 
 /// How records are laid out in an input.
@@ -72,6 +76,14 @@ macro_rules! with_layout {
 }
 
 impl InputOptions {
+    /// Opens an input; compressed text needs no name that says so.
+    pub(super) fn open(&self, path: &Path) -> Result<Source> {
+        Ok(match self.format {
+            InputFormat::Lines => Source::open(path)?,
+            InputFormat::U64Le | InputFormat::U64LeId => Source::open_binary(path)?,
+        })
+    }
+
     /// As [`Layout::whole_len`].
     pub(super) fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize {
         with_layout!(self, |layout| layout.whole_len(bytes, searched_len))

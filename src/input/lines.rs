@@ -83,12 +83,16 @@ fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_>>, String>
     let text = str::from_utf8(line).map_err(|fault| {
         format!("byte {} of the line is not UTF-8, expected text", fault.valid_up_to() + 1)
     })?;
-    let text = text.trim_start_matches([' ', '\t']);
+    // Only spaces are trimmed: after an empty column the id would be taken for the fingerprint.
+    let text = text.trim_start_matches(' ');
     if text.is_empty() || text.starts_with('#') {
         return Ok(None);
     }
     let end = text.find(['\t', ',', ':', ' ']).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
+    if digits.is_empty() {
+        return Err(no_fingerprint(rest, radix));
+    }
     let fingerprint = Fingerprint::parse(digits, radix).map_err(|fault| fault.to_string())?;
     // The id after a tab is taken unchanged; it may start with a space.
     let id = match rest.strip_prefix('\t') {
@@ -97,6 +101,16 @@ fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_>>, String>
     };
     let id = (!id.is_empty()).then_some(IdRef::Text(id));
     Ok(Some((fingerprint, id)))
+}
+
+/// The fault of a line whose first column is empty; `rest` starts with the separator.
+fn no_fingerprint(rest: &str, radix: Radix) -> String {
+    let separator = match rest.as_bytes().first() {
+        Some(b'\t') => "tab",
+        Some(b':') => "colon",
+        _ => "comma",
+    };
+    format!("no fingerprint before the first {separator}, expected {}", radix.expected())
 }
 
 /// The record of a line with 16 hex digits and optionally an id after a tab: the most frequent
@@ -156,11 +170,26 @@ mod tests {
         for line in ["ff", "ff\t", "ff,", "ff ", " ff"] {
             assert_eq!(parsed(line), Some((255, None)), "{line:?}");
         }
-        for line in ["", "   ", "# ff", "  # ff", "\t"] {
+        for line in ["", "   ", "# ff", "  # ff"] {
             assert_eq!(parsed(line), None, "{line:?}");
         }
         assert_eq!(parsed("ff\t a,b:c\td "), Some((255, Some(" a,b:c\td "))));
         assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
+    }
+
+    /// The id must never be taken for a fingerprint that is missing, as in a column with NULLs.
+    #[test]
+    fn an_empty_fingerprint_column_is_refused_in_every_radix() {
+        for radix in [Radix::Hex, Radix::Decimal, Radix::SignedDecimal] {
+            for line in ["\t102", ",102", ":102", "  \t102", " ,102", "\t", "\t\t102", "\tdeadbeef"]
+            {
+                let reason = parse_record(line.as_bytes(), radix).unwrap_err();
+                assert!(
+                    reason.starts_with("no fingerprint before the first"),
+                    "{line:?}: {reason}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,6 @@ use super::chunk::ChunkReader;
 use super::format::{ChunkPlace, RecordConsumer};
 use super::{InputOptions, InputSummary, Record, SkippedRecord};
 use crate::error::{Error, InputPlace, Result};
-use fpstore_base::source::Source;
 use fpstore_base::{Fingerprint, IdRef};
 
 /// The largest number of bad records that a summary shows.
@@ -45,7 +44,7 @@ pub fn read_records<E: From<Error> + 'static>(
     options: &InputOptions,
     mut each: impl FnMut(Record<'_>) -> Result<(), E>,
 ) -> Result<InputSummary, E> {
-    let source = Source::open(path).map_err(Error::from)?;
+    let source = options.open(path)?;
     let mut chunks = ChunkReader::new(source.reader, options);
     let mut summary = SummaryBuilder::new(source.name, source.doing, options.skip_bad);
     while let Some(chunk) = chunks.next().map_err(|fault| summary.unreadable(fault))? {

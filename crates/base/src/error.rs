@@ -54,6 +54,8 @@ pub enum InputPlace {
     Line(u64),
     /// The byte offset, counted from 0 after decompression.
     Byte(u64),
+    /// The row of a table without lines, counted from 1.
+    Row(u64),
 }
 
 impl fmt::Display for InputPlace {
@@ -61,6 +63,7 @@ impl fmt::Display for InputPlace {
         match self {
             InputPlace::Line(line) => write!(f, "line {line}"),
             InputPlace::Byte(offset) => write!(f, "byte {offset}"),
+            InputPlace::Row(row) => write!(f, "row {row}"),
         }
     }
 }

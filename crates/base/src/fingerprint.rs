@@ -72,7 +72,8 @@ pub enum Radix {
 }
 
 impl Radix {
-    fn expected(self) -> &'static str {
+    /// What a fingerprint looks like, for messages: `1 to 16 hex digits`.
+    pub fn expected(self) -> &'static str {
         match self {
             Radix::Hex => "1 to 16 hex digits",
             Radix::Decimal => "a decimal number from 0 to 18446744073709551615",

@@ -1,7 +1,7 @@
 //! Opening an input: a file, a compressed file, or standard input.
 //!
-//! The end of the name decides the compression. Every reader of inputs opens them here, so that all
-//! take the same files and name them alike in errors.
+//! The end of the name decides the compression, and for texts the first bytes do too. Every reader
+//! of inputs opens them here, so that all take the same files and name them alike in errors.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -31,12 +31,29 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens the file at `path`, or standard input if it is `-`.
+    /// Opens the file at `path`, or standard input if it is `-`. It is decompressed if its name
+    /// ends in `.gz` or `.zst`, or if it starts as such a file does, which no text can.
     pub fn open(path: &Path) -> Result<Self, IoError> {
+        Source::open_as(path, true)
+    }
+
+    /// As [`Source::open`]; only the name decides the compression, because binary data can start
+    /// with any bytes.
+    pub fn open_binary(path: &Path) -> Result<Self, IoError> {
+        Source::open_as(path, false)
+    }
+
+    fn open_as(path: &Path, is_text: bool) -> Result<Self, IoError> {
         let taken = Arc::<AtomicU64>::default();
         let (name, doing) = (name_of(path), doing(path));
+        let text = |reader| -> Box<dyn Read + Send> {
+            match is_text {
+                true => Box::new(Sniffed::Unread(reader)),
+                false => reader,
+            }
+        };
         if path == Path::new("-") {
-            let reader = Box::new(io::stdin());
+            let reader = text(Box::new(io::stdin()));
             return Ok(Source { reader, name, doing, file_len: None, taken });
         }
         let file = File::open(path).map_err(IoError::of("open", path))?;
@@ -45,28 +62,65 @@ impl Source {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(IoError { doing: "read", path: path.into(), source });
         }
-        let compression = Compression::of(path);
-        let counted = Counted { file, taken: taken.clone() };
-        let reader: Box<dyn Read + Send> = match compression {
-            Some(Compression::Gzip) => {
-                Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(counted)))
+        let counted = Box::new(Counted { file, taken: taken.clone() });
+        let reader = match Compression::of(path) {
+            Some(compression) => {
+                compression.decoder(counted).map_err(IoError::of("decompress", path))?
             }
-            Some(Compression::Zstandard) => {
-                let decoder = zstd::Decoder::new(counted).and_then(|mut decoder| {
-                    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                    Ok(decoder)
-                });
-                Box::new(decoder.map_err(IoError::of("decompress", path))?)
-            }
-            None => Box::new(counted),
+            None => text(counted),
         };
         let file_len = metadata.is_file().then_some(metadata.len());
         Ok(Source { reader, name, doing, file_len, taken })
     }
 }
 
-/// Opens an input: the file at `path`, decompressed if its name ends in `.gz` or `.zst`, or
-/// standard input if it is `-`.
+type BoxedReader = Box<dyn Read + Send>;
+
+/// A reader that decompresses what starts as compressed data does.
+enum Sniffed {
+    Unread(BoxedReader),
+    Started(BoxedReader),
+}
+
+impl Read for Sniffed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Sniffed::Unread(reader) = self {
+            let reader = std::mem::replace(reader, Box::new(io::empty()));
+            *self = Sniffed::Started(start(reader)?);
+        }
+        match self {
+            Sniffed::Unread(_) => Ok(0),
+            Sniffed::Started(reader) => reader.read(buffer),
+        }
+    }
+}
+
+/// Reads so many bytes as tell a compressed input, and no more than can be one: a line that was
+/// typed must not wait for the next.
+fn start(mut reader: BoxedReader) -> io::Result<BoxedReader> {
+    let mut head = Vec::new();
+    let compression = loop {
+        match Compression::of_content(&head) {
+            Content::Is(compression) => break Some(compression),
+            Content::IsNot => break None,
+            Content::MayBe => {}
+        }
+        let mut byte = [0];
+        match reader.read(&mut byte) {
+            Ok(0) => break None,
+            Ok(_) => head.push(byte[0]),
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            Err(fault) => return Err(fault),
+        }
+    };
+    let whole = Box::new(io::Cursor::new(head).chain(reader));
+    match compression {
+        Some(compression) => compression.decoder(whole),
+        None => Ok(whole),
+    }
+}
+
+/// Opens a text: the file at `path`, or standard input if it is `-`; see [`Source::open`].
 ///
 /// # Errors
 ///
@@ -100,12 +154,47 @@ impl Read for Counted {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     Gzip,
     Zstandard,
 }
 
+/// What the first bytes tell.
+#[derive(Debug, PartialEq, Eq)]
+enum Content {
+    Is(Compression),
+    MayBe,
+    IsNot,
+}
+
 impl Compression {
+    /// By the first bytes. Both sorts start with bytes that are no text in any encoding in use.
+    fn of_content(head: &[u8]) -> Content {
+        let sorts = [
+            (Compression::Gzip, [0x1f, 0x8b, 0x08].as_slice()),
+            (Compression::Zstandard, &[0x28, 0xb5, 0x2f, 0xfd]),
+        ];
+        match sorts.iter().find(|(_, magic)| magic.starts_with(head)) {
+            Some((compression, magic)) if magic.len() == head.len() => Content::Is(*compression),
+            Some(_) => Content::MayBe,
+            None => Content::IsNot,
+        }
+    }
+
+    fn decoder(self, reader: BoxedReader) -> io::Result<BoxedReader> {
+        Ok(match self {
+            Compression::Gzip => {
+                Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(reader)))
+            }
+            Compression::Zstandard => {
+                let mut decoder = zstd::Decoder::new(reader)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                Box::new(decoder)
+            }
+        })
+    }
+
     /// By the end of the name, in capitals or not.
     fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
@@ -116,5 +205,50 @@ impl Compression {
         } else {
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe that gives one byte at a time and counts them.
+    struct Drip(Vec<u8>, Arc<AtomicU64>);
+
+    impl Read for Drip {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let at = self.1.fetch_add(1, Ordering::Relaxed) as usize;
+            let Some(&byte) = self.0.get(at) else { return Ok(0) };
+            buffer[0] = byte;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn compressed_data_is_known_by_its_first_bytes() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        io::Write::write_all(&mut gzip, b"some text").unwrap();
+        let zstandard = zstd::encode_all(&b"some text"[..], 1).unwrap();
+        for bytes in [gzip.finish().unwrap(), zstandard, b"some text".to_vec()] {
+            let mut text = String::new();
+            let mut reader = Sniffed::Unread(Box::new(Drip(bytes, Arc::default())));
+            reader.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "some text");
+        }
+        for start in [&b""[..], b"\x1f", b"\x1f\x8b", b"(", b"(\xb5/x"] {
+            let mut bytes = Vec::new();
+            let mut reader = Sniffed::Unread(Box::new(Drip(start.to_vec(), Arc::default())));
+            reader.read_to_end(&mut bytes).unwrap();
+            assert_eq!(bytes, start);
+        }
+    }
+
+    #[test]
+    fn a_short_line_does_not_wait_for_more() {
+        let taken = Arc::<AtomicU64>::default();
+        let mut reader = Sniffed::Unread(Box::new(Drip(b"f\nmore".to_vec(), taken.clone())));
+        let mut byte = [0; 8];
+        assert_eq!(reader.read(&mut byte).unwrap(), 1);
+        assert_eq!(taken.load(Ordering::Relaxed), 1);
     }
 }

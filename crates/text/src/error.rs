@@ -36,6 +36,25 @@ pub enum Error {
         /// What is wrong and what was expected.
         reason: String,
     },
+    /// A file as a whole is bad: a table without the columns, a format that is broken.
+    BadFile {
+        /// The name of the input.
+        name: String,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// The inputs cannot be read together.
+    InvalidInputs {
+        /// What is wrong and what helps.
+        reason: String,
+    },
+    /// A pattern of file names breaks the rules of such patterns.
+    InvalidGlob {
+        /// The pattern.
+        glob: String,
+        /// The rule.
+        reason: String,
+    },
     /// The observer ended the work.
     Interrupted,
     /// The text of a recipe has a line that this release cannot follow.
@@ -112,6 +131,11 @@ impl fmt::Display for Error {
         match self {
             Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
+            Error::BadFile { name, reason } => write!(f, "{name}: {reason}"),
+            Error::InvalidInputs { reason } => f.write_str(reason),
+            Error::InvalidGlob { glob, reason } => {
+                write!(f, "'{glob}' is no pattern of file names: {reason}")
+            }
             Error::Interrupted => f.write_str("interrupted"),
             Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
             Error::UnknownName { kind, name, expected } => {

@@ -44,8 +44,8 @@ mod votes;
 
 #[cfg(feature = "documents")]
 pub use documents::{
-    Admission, DocumentFormat, DocumentOptions, DocumentSummary, HashedDocument, TextEncoding,
-    count_document_frequencies, hash_documents,
+    Admission, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice, HashedDocument,
+    PassedOver, TextEncoding, count_document_frequencies, hash_documents, read_texts,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

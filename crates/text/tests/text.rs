@@ -496,9 +496,18 @@ fn weights_come_from_tables_and_lists() {
     }
 }
 
+/// The number of the rule that docs/recipe-spec.md indexes with this phrase.
+fn df_rule(phrase: &str) -> u8 {
+    let spec = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recipe-spec.md");
+    let spec = std::fs::read_to_string(spec).unwrap();
+    let row = spec.lines().find(|line| line.starts_with("| D-") && line.contains(phrase));
+    let cell = row.unwrap_or_else(|| panic!("no rule on {phrase}")).split('|').nth(1).unwrap();
+    cell.trim().strip_prefix("D-").unwrap().parse().unwrap()
+}
+
 /// A table with one field changed and a right checksum, so that only the named rule is broken.
 #[test]
-fn each_broken_rule_of_a_df_file_is_named_with_its_place() {
+fn each_broken_rule_of_a_df_file_is_named_as_in_the_specification() {
     let base = words_recipe();
     let mut hasher = SimHasher::new(&base).unwrap();
     let mut builder = DfBuilder::new(&base);
@@ -509,27 +518,37 @@ fn each_broken_rule_of_a_df_file_is_named_with_its_place() {
     let text_len = u64::from(bytes[12]);
     let entries = 32 + text_len;
     let len = bytes.len() as u64;
+    let [magic, version, lengths, ascend, range, crc, reserved, text] =
+        ["magic", "version", "lengths", "ascend", "range", "CRC", "reserved", "the text"]
+            .map(df_rule);
     // Rule, first byte to change, new bytes, place in the error.
     for (rule, at, new, place) in [
-        (1, 0, &b"?"[..], 0),
-        (2, 8, &[2], 8),
-        (3, 10, &[1], 10),
-        (4, 24, &[3], 12),
-        (4, 12, &[0, 0, 0, 0xff], 12),
-        (5, 33, &[0xff], 33),
-        (6, entries + 12, &[0; 8], entries + 12),
-        (7, entries + 8, &[0], entries + 8),
-        (7, entries + 8, &[2], entries + 8),
-        (8, len - 1, &[0], len - 4),
+        (magic, 0, &b"?"[..], 0),
+        (version, 8, &[2], 8),
+        (reserved, 10, &[1], 10),
+        (lengths, 24, &[3], 12),
+        (lengths, 12, &[0, 0, 0, 0xff], 12),
+        (text, 33, &[0xff], 33),
+        (ascend, entries + 12, &[0; 8], entries + 12),
+        (range, entries + 8, &[0], entries + 8),
+        (range, entries + 8, &[2], entries + 8),
+        (crc, len - 1, &[0], len - 4),
     ] {
         let mut damaged = bytes.clone();
         damaged[at as usize..at as usize + new.len()].copy_from_slice(new);
-        if rule != 8 {
+        if rule != crc {
             let end = damaged.len() - 4;
-            let crc = crc32fast::hash(&damaged[..end]);
-            damaged[end..].copy_from_slice(&crc.to_le_bytes());
+            let right = crc32fast::hash(&damaged[..end]);
+            damaged[end..].copy_from_slice(&right.to_le_bytes());
         } else {
             damaged[at as usize] = !bytes[at as usize];
+        }
+        if rule == text || rule == lengths {
+            // The checksum is judged before the lengths, and these before the text.
+            let mut both = damaged.clone();
+            *both.last_mut().unwrap() ^= 1;
+            let error = DfTable::from_bytes(&both, "a.df").unwrap_err().to_string();
+            assert!(error.ends_with(&format!("(D-{crc})")), "{error}");
         }
         match DfTable::from_bytes(&damaged, "a.df") {
             Err(Error::DamagedTable { path, offset, rule: found, .. }) => {

@@ -85,16 +85,18 @@ fn guess(head: &[u8]) -> &'static Encoding {
 }
 
 /// Bytes that break the rules of an encoding.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Undecodable {
     /// The place of the first of them, from the start of the text.
     pub(super) offset: u64,
-    pub(super) reason: String,
+    /// The name of the encoding, and which one it may be.
+    expected: String,
 }
 
+/// Without the place: `not UTF-8, it may be GBK; see --encoding`.
 impl std::fmt::Display for Undecodable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.reason)
+        write!(f, "not {}", self.expected)
     }
 }
 
@@ -106,8 +108,7 @@ fn undecodable(encoding: &'static Encoding, offset: u64, near: &[u8]) -> Undecod
     } else {
         String::new()
     };
-    let reason = format!("byte {offset} is not {}{hint}", encoding.name());
-    Undecodable { offset, reason }
+    Undecodable { offset, expected: format!("{}{hint}", encoding.name()) }
 }
 
 /// Decodes a text and gives it to `take` piece by piece; it is never held whole.
@@ -220,10 +221,17 @@ impl<R: BufRead> Read for Recoder<R> {
     }
 }
 
-/// A line or field as text.
+/// A line as text.
 pub(super) fn utf8_line(line: &[u8]) -> Result<&str, String> {
-    str::from_utf8(line)
-        .map_err(|fault| undecodable(UTF_8, fault.valid_up_to() as u64, line).reason)
+    utf8_of(line, "the line")
+}
+
+/// A part of a record as text; `part` is its name in errors.
+pub(super) fn utf8_of<'b>(bytes: &'b [u8], part: &str) -> Result<&'b str, String> {
+    str::from_utf8(bytes).map_err(|fault| {
+        let fault = undecodable(UTF_8, fault.valid_up_to() as u64, bytes);
+        format!("byte {} of {part} is {fault}", fault.offset)
+    })
 }
 
 #[cfg(test)]
@@ -270,10 +278,12 @@ mod tests {
         let place = str::from_utf8(&bytes).unwrap_err().valid_up_to() as u64;
         let fault = decode(&bytes, TextEncoding::UTF_8).unwrap_err();
         assert_eq!(fault.offset, place);
-        assert!(fault.reason.starts_with(&format!("byte {place} is not UTF-8")), "{fault}");
+        assert!(fault.to_string().starts_with("not UTF-8, it may be "), "{fault}");
         let gbk = TextEncoding::named("gbk").unwrap();
         let fault = decode(b"ab\xffc", gbk).unwrap_err();
-        assert_eq!((fault.offset, fault.reason.as_str()), (2, "byte 2 is not GBK"));
+        assert_eq!((fault.offset, fault.to_string().as_str()), (2, "not GBK"));
+        let reason = utf8_of(b"ab\xff", "'text'").unwrap_err();
+        assert!(reason.starts_with("byte 2 of 'text' is not UTF-8"), "{reason}");
         assert!(recode(b"ab\xffc", gbk).is_err());
         // Cut within a character.
         assert_eq!(decode(b"ab\xe4\xb8", TextEncoding::UTF_8).unwrap_err().offset, 2);

@@ -1,68 +1,118 @@
-//! The inputs: which files there are, and which format each has.
+//! The inputs: which files there are, what their documents are called, which format each has.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
 
-use crate::error::Result;
-use fpstore_base::{IoError, source};
+use super::folders::{self, FileChoice, PassedOver};
+use crate::error::{Error, Result};
+use fpstore_base::source;
 
 /// A file to read, or standard input.
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// The name below the folder that was given, with slashes; the path itself for a file. Ids of
-    /// documents without one of their own are made of it.
+    /// The name in messages: the id below a folder, else the path.
     pub(super) name: String,
+    /// What the id of a document without one of its own is made of: the path below the folder that
+    /// was given, with slashes; the path itself for a file. `None` if it is not UTF-8, so that two
+    /// names could give one id.
+    pub(super) id: Option<String>,
     /// The length in bytes, if it is a regular file.
     pub(super) len: Option<u64>,
+    /// Whether it was found in a folder, and not named by the user.
+    pub(super) is_found: bool,
+    /// Why it cannot be read, if that is known.
+    pub(super) fault: Option<std::io::Error>,
 }
 
 impl Input {
-    fn new(path: PathBuf, name: String) -> Self {
+    /// A file that the user named.
+    pub(super) fn named(path: PathBuf) -> Self {
+        let (name, id) = (source::name_of(&path), path.to_str().map(str::to_string));
+        Input { name, id, is_found: false, ..Input::at(path) }
+    }
+
+    fn at(path: PathBuf) -> Self {
         let metadata = if path == Path::new("-") { None } else { path.metadata().ok() };
         let len = metadata.filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
-        Input { path, name, len }
+        Input { path, name: String::new(), id: None, len, is_found: true, fault: None }
     }
 }
 
-/// All files that `paths` name or hold, those of a folder in the order of their names. Hidden files
-/// and folders, and links to folders, are skipped.
-pub(super) fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>> {
-    let mut inputs = Vec::new();
+/// The inputs of a command, and what was passed over to find them.
+pub(super) struct Inputs {
+    pub(super) list: Vec<Input>,
+    pub(super) passed_over: PassedOver,
+}
+
+/// All files that `paths` name or hold, those of a folder in the order of their names.
+///
+/// The ids of files in one folder are their paths below it. If there are several folders, the path
+/// of each is put in front.
+pub(super) fn inputs(paths: &[PathBuf], choice: &FileChoice) -> Result<Inputs> {
+    let is_folder = |path: &Path| path != Path::new("-") && path.is_dir();
+    let folder_count = paths.iter().filter(|path| is_folder(path)).count();
+    if folder_count == 0 && !choice.is_default() {
+        let reason = "the choice of files is for folders, and no folder is given".to_string();
+        return Err(Error::InvalidInputs { reason });
+    }
+    let mut inputs = Inputs { list: Vec::new(), passed_over: PassedOver::default() };
     for path in paths {
-        if path != Path::new("-") && path.is_dir() {
-            walk(path, "", &mut inputs)?;
+        if is_folder(path) {
+            let prefix = if folder_count > 1 { path.as_path() } else { Path::new("") };
+            inputs.add_folder(path, prefix, choice)?;
         } else {
-            let name = source::name_of(path);
-            inputs.push(Input::new(path.clone(), name));
+            inputs.list.push(Input::named(path.clone()));
         }
     }
     Ok(inputs)
 }
 
-fn walk(folder: &Path, prefix: &str, inputs: &mut Vec<Input>) -> Result<()> {
-    let read = || -> std::io::Result<Vec<(String, PathBuf, bool)>> {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let kind = entry.file_type()?;
-            let is_folder = kind.is_dir();
-            let linked_folder = kind.is_symlink() && entry.path().is_dir();
-            if !name.starts_with('.') && !linked_folder {
-                entries.push((name, entry.path(), is_folder));
-            }
+impl Inputs {
+    fn add_folder(&mut self, folder: &Path, prefix: &Path, choice: &FileChoice) -> Result<()> {
+        let found = folders::search(folder, choice);
+        let passed_over = found.passed_over;
+        if found.files.is_empty() && found.unreadable.is_empty() && passed_over.count() > 0 {
+            let PassedOver { hidden, unwanted, special } = passed_over;
+            let name = source::name_of(folder);
+            let reason = format!(
+                "no file to read: {hidden} hidden, {unwanted} left out by patterns, {special} \
+                 neither file nor folder"
+            );
+            return Err(Error::BadFile { name, reason });
         }
-        entries.sort_unstable();
-        Ok(entries)
-    };
-    for (name, path, is_folder) in read().map_err(IoError::of("read", folder))? {
-        let name = format!("{prefix}{name}");
-        if is_folder {
-            walk(&path, &format!("{name}/"), inputs)?;
-        } else {
-            inputs.push(Input::new(path, name));
+        self.passed_over.hidden += passed_over.hidden;
+        self.passed_over.unwanted += passed_over.unwanted;
+        self.passed_over.special += passed_over.special;
+        for (path, fault) in found.unreadable {
+            let name = source::name_of(&path);
+            self.list.push(Input { name, fault: Some(fault), ..Input::at(path) });
+        }
+        for (path, below) in found.files {
+            let parts = prefix.components().chain(below.components());
+            let whole: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+            let separator = std::path::MAIN_SEPARATOR_STR;
+            let id = whole.to_str().map(|whole| whole.replace(separator, "/"));
+            let name = id.clone().unwrap_or_else(|| path.display().to_string());
+            self.list.push(Input { name, id, ..Input::at(path) });
+        }
+        Ok(())
+    }
+
+    /// Refuses two inputs whose documents would get the same ids.
+    pub(super) fn check_ids(&self, takes_id: impl Fn(&Input) -> bool) -> Result<()> {
+        let mut seen = HashSet::new();
+        let mut with_ids = self.list.iter().filter(|input| takes_id(input));
+        match with_ids.find(|input| input.id.as_ref().is_some_and(|id| !seen.insert(id))) {
+            None => Ok(()),
+            Some(input) => Err(Error::InvalidInputs {
+                reason: format!(
+                    "two files would get the id '{}'; give each file once, and folders by names \
+                     that tell them apart",
+                    input.name
+                ),
+            }),
         }
     }
-    Ok(())
 }
 
 /// The layout of documents in a file.

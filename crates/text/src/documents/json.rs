@@ -8,7 +8,10 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::votes::weight::Weight;
 use fpstore_base::Id;
 
-/// The text of an object, and its id.
+/// The number of other fields that an error names.
+const SHOWN_MAX: usize = 10;
+
+/// The text of an object, and its id. A text that is null is empty.
 pub(super) fn text_of<'a>(
     line: &'a [u8],
     id_field: &str,
@@ -83,20 +86,36 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut id, mut content) = (None, None);
+        let mut others = Vec::new();
         while let Some(KeyText(key)) = map.next_key()? {
-            if key == self.id && id.is_none() {
+            // Which of two the writer meant is unknown; other readers take the last one.
+            let is_second =
+                key == self.id && id.is_some() || key == self.content && content.is_some();
+            if is_second {
+                return Err(serde::de::Error::custom(format!("field '{key}' is there twice")));
+            }
+            if key == self.id {
                 id = Some(map.next_value_seed(IdValue(self.id))?);
-            } else if key == self.content && content.is_none() {
+            } else if key == self.content {
                 content = Some(if self.features {
                     Content::Features(map.next_value_seed(FeaturesValue)?)
                 } else {
                     Content::Text(map.next_value_seed(TextValue(self.content))?)
                 });
             } else {
+                if others.len() <= SHOWN_MAX {
+                    others.push(key);
+                }
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        let missing = |field: &str| serde::de::Error::custom(format!("no field '{field}'"));
+        let missing = |field: &str| {
+            let others: Vec<&str> = others.iter().map(|name| name.as_ref()).collect();
+            serde::de::Error::custom(match others.as_slice() {
+                [] => format!("no field '{field}'"),
+                others => format!("no field '{field}'; other fields: {}", super::listed(others)),
+            })
+        };
         let id = id.ok_or_else(|| missing(self.id))?;
         Ok((id, content.ok_or_else(|| missing(self.content))?))
     }
@@ -117,7 +136,7 @@ impl<'de> DeserializeSeed<'de> for TextValue<'_> {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -135,6 +154,10 @@ impl<'de> Visitor<'de> for TextValue<'_> {
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(text.to_string()))
     }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
 }
 
 struct IdValue<'f>(&'f str);
@@ -151,11 +174,16 @@ impl Visitor<'_> for IdValue<'_> {
     type Value = Id;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a string or a number from 0 to 2^64 - 1 in '{}'", self.0)
+        write!(f, "a string or a whole number in '{}'", self.0)
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Id, E> {
         Ok(Id::U64(number))
+    }
+
+    /// A store has no negative numbers as ids, but any text.
+    fn visit_i64<E>(self, number: i64) -> Result<Id, E> {
+        Ok(Id::Text(number.to_string().into()))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Id, E> {
@@ -203,6 +231,8 @@ mod tests {
         assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
         let (id, text) = text_of(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
+        let (id, text) = text_of(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
+        assert_eq!((id, text.as_ref()), (Id::Text("-7".into()), ""));
         let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
         let (id, features) = features_of(line, "id").unwrap();
         let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
@@ -215,12 +245,16 @@ mod tests {
         for (line, part) in [
             (&b"{\"id\":1}"[..], "no field 'text'"),
             (b"{\"text\":\"x\"}", "no field 'id'"),
-            (b"{\"id\":-1,\"text\":\"x\"}", "expected a string or a number from 0"),
+            (b"{\"id\":1.5,\"text\":\"x\"}", "expected a string or a whole number in 'id'"),
+            (b"{\"id\":null,\"text\":\"x\"}", "expected a string or a whole number in 'id'"),
+            (b"{\"url\":1,\"body\":\"x\"}", "no field 'id'; other fields: url, body"),
+            (b"{\"id\":1,\"id\":2,\"text\":\"x\"}", "field 'id' is there twice"),
+            (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' is there twice"),
             (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
             (b"{\"id\":1,\"text\":\"x\"} y", "trailing characters at column 21"),
             (b"[1]", "expected an object"),
             (b"{\"id\":1,\"te", "EOF while parsing"),
-            (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 is not UTF-8"),
+            (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 of the line is not UTF-8"),
         ] {
             let reason = text_of(line, "id", "text").unwrap_err();
             assert!(reason.contains(part), "{reason}");

@@ -5,10 +5,18 @@
 //! the caller takes the results in order. The formats are in `records` (many documents in a file),
 //! `whole_file` (a file is a document), `json` and `parquet`. The reader does as little as it can:
 //! it finds where a document ends and leaves the rest to the workers.
+//!
+//! Inputs may be hostile. `capped` limits the length of a document, `page_tree` the tree of a page,
+//! and `guard` makes errors of the panics of the parsers of others.
 
+mod capped;
 mod decode;
+mod delimited;
+mod folders;
+mod guard;
 mod inputs;
 mod json;
+mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pipeline;
@@ -20,10 +28,22 @@ mod whole_file;
 use fpstore_base::watch::Observer;
 
 pub use decode::TextEncoding;
+pub use folders::{FileChoice, PassedOver};
 pub use inputs::DocumentFormat;
 pub use pipeline::{
     Admission, DocumentSummary, HashedDocument, count_document_frequencies, hash_documents,
+    read_texts,
 };
+
+/// Bytes of documents that are in memory at a time, as long as no single one is larger.
+const IN_FLIGHT_LEN: u64 = 64 << 20;
+
+/// Names in a list for an error, at most ten.
+fn listed(names: &[&str]) -> String {
+    const SHOWN_MAX: usize = 10;
+    let shown = names.get(..SHOWN_MAX).unwrap_or(names).join(", ");
+    if names.len() > SHOWN_MAX { format!("{shown}, ...") } else { shown }
+}
 
 /// Options for reading documents.
 ///
@@ -36,6 +56,9 @@ pub struct DocumentOptions {
     text_field: String,
     encoding: TextEncoding,
     skip_bad: bool,
+    files: FileChoice,
+    len_max: u64,
+    in_flight_len: u64,
     threads: usize,
     observer: Option<Observer>,
 }
@@ -48,6 +71,9 @@ impl Default for DocumentOptions {
             text_field: "text".into(),
             encoding: TextEncoding::UTF_8,
             skip_bad: false,
+            files: FileChoice::default(),
+            len_max: capped::DOCUMENT_LEN_MAX,
+            in_flight_len: IN_FLIGHT_LEN,
             threads: 0,
             observer: None,
         }
@@ -83,10 +109,37 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets whether bad records are counted and skipped; otherwise the first one is an error.
+    /// Sets whether bad records are counted and skipped; otherwise the first one is an error. The
+    /// same holds for files that were found in a folder and cannot be read.
     #[must_use]
     pub fn skip_bad(mut self, skip_bad: bool) -> Self {
         self.skip_bad = skip_bad;
+        self
+    }
+
+    /// Sets which files of folders are read.
+    #[must_use]
+    pub fn files(mut self, files: FileChoice) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Sets the length of the longest document, record or page, in bytes after decompression; 64
+    /// MiB by default. A longer one is bad, and is not held in memory.
+    #[must_use]
+    pub fn max_document(mut self, len: u64) -> Self {
+        self.len_max = len.max(1);
+        self
+    }
+
+    /// Limits the memory for documents to about `memory` bytes: it lowers the limit of
+    /// [`DocumentOptions::max_document`] to an eighth, unless that is set after this, and the
+    /// length of all documents under way as well.
+    #[must_use]
+    pub fn memory(mut self, memory: u64) -> Self {
+        // The features of a document take up to four times its length, a page in HTML eight times.
+        self.len_max = self.len_max.min((memory / 8).max(1 << 16));
+        self.in_flight_len = self.in_flight_len.min((memory / 8).max(1 << 16));
         self
     }
 

@@ -3,60 +3,57 @@
 use std::fs::File;
 use std::path::Path;
 
+use ::parquet::basic::Compression;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 
+use super::capped::TooLong;
 use super::inputs::Input;
 use crate::error::{Error, Result};
-use fpstore_base::{InputPlace, IoError};
+use fpstore_base::IoError;
 
 /// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
-/// `id_field` and `text_field` are read.
+/// `id_field` and `text_field` are read. A text of more than `len_max` bytes makes its row bad.
 pub(super) fn read(
     input: &Input,
-    id_field: &str,
-    text_field: &str,
+    (id_field, text_field): (&str, &str),
+    len_max: u64,
     take: &mut dyn FnMut(u64, Result<(String, String), String>) -> bool,
 ) -> Result<()> {
     let Input { path, name, .. } = input;
-    let bad = |row: u64, reason: String| Error::BadInput {
-        name: name.clone(),
-        place: InputPlace::Line(row),
-        reason,
-    };
+    let bad = |reason: String| Error::BadFile { name: name.clone(), reason };
     if path == Path::new("-") {
-        return Err(bad(1, "Parquet is read from its end, so from a file, not from a pipe".into()));
+        return Err(bad("Parquet is read from its end, so from a file, not from a pipe".into()));
     }
-    let broken = |row: u64| move |fault: ParquetError| bad(row, format!("Parquet: {fault}"));
+    let broken = |fault: ParquetError| bad(format!("Parquet: {fault}"));
     let file = File::open(path).map_err(IoError::of("open", path))?;
-    let reader = SerializedFileReader::new(file).map_err(broken(1))?;
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
     let schema = reader.metadata().file_metadata().schema();
     let columns = schema.get_fields();
-    let column = |wanted: &str| {
-        columns.iter().find(|column| column.name() == wanted).cloned().ok_or_else(|| {
-            let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
-            bad(1, format!("no column '{wanted}' among {}", names.join(", ")))
-        })
-    };
-    let (id, text) = (column(id_field)?, column(text_field)?);
-    let mut wanted = vec![id];
-    if id_field != text_field {
-        wanted.push(text);
+    let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+    let find = |wanted: &str| super::records::column(&names, wanted).map_err(bad);
+    let (id, text) = (find(id_field)?, find(text_field)?);
+    check_codecs(&reader, &[id_field, text_field]).map_err(bad)?;
+    let mut wanted = vec![columns[id].clone()];
+    if id != text {
+        wanted.push(columns[text].clone());
     }
     let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build();
-    let rows = reader.get_row_iter(Some(projection.map_err(broken(1))?)).map_err(broken(1))?;
+    let rows = reader.get_row_iter(Some(projection.map_err(broken)?)).map_err(broken)?;
     for (number, row) in (1..).zip(rows) {
-        let row = row.map_err(broken(number))?;
-        let field = |wanted: &str| {
-            let found = row.get_column_iter().find(|(name, _)| *name == wanted);
-            found.map_or_else(
-                || Err(format!("no column '{wanted}'")),
-                |(_, field)| text_of(field, wanted),
-            )
-        };
-        let fields = field(id_field).and_then(|id| Ok((id, field(text_field)?)));
+        let row = row.map_err(broken)?;
+        let field = |wanted: &str| row.get_column_iter().find(|(name, _)| *name == wanted);
+        let id = field(id_field).map_or(&Field::Null, |(_, field)| field);
+        let text = field(text_field).map_or(&Field::Null, |(_, field)| field);
+        let fields = id_of(id, id_field).and_then(|id| {
+            let text = text_of(text, text_field)?;
+            match text.len() as u64 > len_max {
+                true => Err(format!("the text is {}", TooLong { len_max })),
+                false => Ok((id, text)),
+            }
+        });
         if !take(number, fields) {
             break;
         }
@@ -64,11 +61,41 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The text in a field, which may be a whole number.
+/// Refuses compression that this build cannot undo, before the first page fails on it.
+fn check_codecs(reader: &SerializedFileReader<File>, wanted: &[&str]) -> Result<(), String> {
+    let groups = reader.metadata().row_groups().iter();
+    for column in groups.flat_map(|group| group.columns()) {
+        let codec = column.compression();
+        let top = column.column_path().parts().first().map_or("", String::as_str);
+        let is_known =
+            matches!(codec, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_));
+        if wanted.contains(&top) && !is_known {
+            let codec = codec.to_string();
+            let codec = codec.split('(').next().unwrap_or_default().to_ascii_lowercase();
+            return Err(format!(
+                "column '{top}' is compressed with codec {codec}, which is not supported; write \
+                 the file with zstd, snappy or no compression"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn id_of(field: &Field, name: &str) -> Result<String, String> {
+    if *field == Field::Null {
+        return Err(format!("column '{name}' is null, so the row has no id"));
+    }
+    text_of(field, name)
+}
+
+/// The text in a field, which may be a whole number; null is an empty text.
 fn text_of(field: &Field, name: &str) -> Result<String, String> {
     match field {
+        Field::Null => Ok(String::new()),
         Field::Str(text) => Ok(text.clone()),
-        Field::Bytes(bytes) => super::decode::utf8_line(bytes.data()).map(str::to_string),
+        Field::Bytes(bytes) => {
+            super::decode::utf8_of(bytes.data(), &format!("'{name}'")).map(str::to_string)
+        }
         Field::Byte(number) => Ok(number.to_string()),
         Field::Short(number) => Ok(number.to_string()),
         Field::Int(number) => Ok(number.to_string()),
@@ -77,7 +104,6 @@ fn text_of(field: &Field, name: &str) -> Result<String, String> {
         Field::UShort(number) => Ok(number.to_string()),
         Field::UInt(number) => Ok(number.to_string()),
         Field::ULong(number) => Ok(number.to_string()),
-        Field::Null => Err(format!("column '{name}' is null")),
         other => Err(format!("column '{name}' holds {other}, expected a text or a whole number")),
     }
 }
@@ -86,31 +112,28 @@ fn text_of(field: &Field, name: &str) -> Result<String, String> {
 mod tests {
     use std::sync::Arc;
 
-    use ::parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+    use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use ::parquet::file::properties::WriterProperties;
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
 
+    use super::super::guard::guarded;
     use super::*;
 
-    #[test]
-    fn rows_come_with_their_ids_and_nulls_are_bad() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("docs.parquet");
+    /// A file with two rows in columns `id`, `x` and `text`; the second text is null.
+    fn write_file(path: &Path, compression: Compression) {
         let schema =
             "message docs { required int64 id; required double x; optional binary text (UTF8); }";
         let schema = Arc::new(parse_message_type(schema).unwrap());
-        let file = File::create(&path).unwrap();
-        let mut writer = SerializedFileWriter::new(file, schema, Default::default()).unwrap();
+        let file = File::create(path).unwrap();
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<Int64Type>().write_batch(&[7, 8], None, None).unwrap();
+        column.typed::<Int64Type>().write_batch(&[-7, 8], None, None).unwrap();
         column.close().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
-        let numbers = [0.5, 1.5];
-        column
-            .typed::<::parquet::data_type::DoubleType>()
-            .write_batch(&numbers, None, None)
-            .unwrap();
+        column.typed::<DoubleType>().write_batch(&[0.5, 1.5], None, None).unwrap();
         column.close().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         let texts = [ByteArray::from("one two")];
@@ -118,19 +141,66 @@ mod tests {
         column.close().unwrap();
         group.close().unwrap();
         writer.close().unwrap();
+    }
 
+    /// The reader of Parquet panics at some hostile bytes. All bytes of a small file are changed in
+    /// turn, in several ways; each file is read, or refused with an error.
+    #[test]
+    fn a_file_with_any_byte_changed_is_read_or_refused_and_never_ends_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        write_file(&path, Compression::SNAPPY);
+        let intact = std::fs::read(&path).unwrap();
+        let input = Input::named(path.clone());
+        let mut panics = 0;
+        for at in 0..intact.len() {
+            for new in [intact[at] ^ 1, intact[at] ^ 0x80, intact[at].wrapping_add(3), 0xff] {
+                let mut bytes = intact.clone();
+                bytes[at] = new;
+                std::fs::write(&path, bytes).unwrap();
+                let read = guarded(|| read(&input, ("id", "text"), 1000, &mut |_, _| true).is_ok());
+                panics += usize::from(read.is_err());
+            }
+        }
+        assert!(panics > 0, "the test no longer shows that panics are caught");
+    }
+
+    #[test]
+    fn a_codec_that_is_not_there_is_named() {
+        let names = [(Compression::ZSTD(Default::default()), true), (Compression::SNAPPY, true)];
+        for (codec, is_known) in names {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("docs.parquet");
+            write_file(&path, codec);
+            let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+            assert_eq!(check_codecs(&reader, &["id", "text"]).is_ok(), is_known);
+        }
+    }
+
+    #[test]
+    fn rows_come_with_their_ids_and_a_null_is_an_empty_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        write_file(&path, Compression::UNCOMPRESSED);
         let mut rows = Vec::new();
         let mut take = |number, fields| {
             rows.push((number, fields));
             true
         };
-        let input = Input { path: path.clone(), name: "docs".into(), len: None };
-        read(&input, "id", "text", &mut take).unwrap();
-        assert_eq!(rows[0], (1, Ok(("7".into(), "one two".into()))));
-        assert_eq!(rows[1], (2, Err("column 'text' is null".into())));
-        let error = read(&input, "id", "body", &mut |_, _| true).unwrap_err().to_string();
+        let input = Input::named(path.clone());
+        read(&input, ("id", "text"), 100, &mut take).unwrap();
+        assert_eq!(rows[0], (1, Ok(("-7".into(), "one two".into()))));
+        assert_eq!(rows[1], (2, Ok(("8".into(), String::new()))));
+        rows.clear();
+        let mut take = |number, fields: Result<_, String>| {
+            rows.push((number, fields));
+            true
+        };
+        read(&input, ("id", "text"), 6, &mut take).unwrap();
+        assert!(rows[0].1.as_ref().unwrap_err().starts_with("the text is longer than the 6 bytes"));
+        let error = read(&input, ("id", "body"), 100, &mut |_, _| true).unwrap_err().to_string();
         assert!(error.contains("no column 'body' among id, x, text"), "{error}");
         std::fs::write(&path, "PAR1 but no more").unwrap();
-        assert!(read(&input, "id", "text", &mut |_, _| true).is_err());
+        assert!(read(&input, ("id", "text"), 100, &mut |_, _| true).is_err());
     }
 }

@@ -5,21 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::DocumentOptions;
-use super::inputs::{Input, inputs};
+use super::folders::PassedOver;
+use super::inputs::{Input, Inputs, inputs};
 use super::reading::{DocumentPlace, Reader};
-use super::task::{self, CountTask, Failure, Finished, HashTask, Task};
+use super::task::{self, CountTask, Failure, Finished, HashTask, Task, TextTask};
 use crate::error::{Error, Result};
 use crate::hasher::SimHasher;
 use crate::recipe::Tokenizer;
 use crate::resources::df::DfBuilder;
 use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, Id, IdRef, InputPlace};
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// The number of bad records and of documents without features that a summary names.
 const SHOWN_MAX: usize = 10;
-/// Bytes of documents that are in memory at a time, as long as no single one is larger.
-const IN_FLIGHT_LEN: usize = 64 << 20;
 /// The longest wait for a result before the observer is called again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -59,6 +58,12 @@ pub struct DocumentSummary {
     pub skipped_count: u64,
     /// The faults of the first ten, with the names of their inputs and their places.
     pub skipped: Vec<String>,
+    /// Files in folders of which all or the rest could not be read, and were skipped.
+    pub bad_file_count: u64,
+    /// The faults of the first ten, with their names.
+    pub bad_files: Vec<String>,
+    /// Files in folders that were not looked at.
+    pub passed_over: PassedOver,
 }
 
 /// Makes fingerprints of all documents in the files and folders `paths`, and gives them to `take`
@@ -73,6 +78,10 @@ pub struct DocumentSummary {
 /// # Errors
 ///
 /// * [`Error::BadInput`] with name and place of the first bad record, unless they are skipped.
+/// * [`Error::BadFile`] if a whole file is bad, such as a table without the columns; with
+///   [`DocumentOptions::skip_bad`] only if it was named, and not found in a folder.
+/// * [`Error::InvalidInputs`] if two files would get the same id, or if files of folders are
+///   chosen and there is no folder.
 /// * [`Error::WrongContent`] if the recipe is for given features and a file holds texts, or the
 ///   other way round.
 /// * [`Error::UnknownFormat`] if this build cannot read the format of a file.
@@ -107,7 +116,7 @@ pub fn hash_documents<E: From<Error>>(
 ) -> Result<DocumentSummary, E> {
     let task_hasher = hasher.clone();
     let make_task = move || HashTask(task_hasher.clone());
-    run(paths, hasher, options, make_task, |id, fingerprint, summary| {
+    run(paths, takes_features(hasher), options, make_task, |id, fingerprint, summary| {
         if let IdRef::Text(text) = id.as_ref()
             && let Some(reason) = IdRef::fault_of_text(text)
         {
@@ -134,25 +143,47 @@ pub fn count_document_frequencies(
 ) -> Result<DocumentSummary> {
     let (task_hasher, hash) = (hasher.counting(), hasher.recipe().hash);
     let make_task = move || CountTask { hasher: task_hasher.clone(), hash };
-    run(paths, hasher, options, make_task, |id, hashes, summary| {
+    run(paths, takes_features(hasher), options, make_task, |id, hashes, summary| {
         builder.add_hashes(&hashes);
         summary.count(id, !hashes.is_empty());
         Ok(Admission::Taken)
     })
 }
 
+/// Gives the texts of all documents in the files and folders `paths` to `take`, in order, as
+/// [`hash_documents`] would make fingerprints of them. Of a page in HTML it is the main text.
+///
+/// # Errors
+///
+/// As [`hash_documents`]; files of features are refused.
+pub fn read_texts<E: From<Error>>(
+    paths: &[PathBuf],
+    options: &DocumentOptions,
+    mut take: impl FnMut(IdRef<'_>, &str) -> Result<(), E>,
+) -> Result<DocumentSummary, E> {
+    run(paths, false, options, TextTask::default, |id, text, summary| {
+        take(id.as_ref(), &text)?;
+        summary.document_count += 1;
+        Ok(Admission::Taken)
+    })
+}
+
 fn run<T: Task, E: From<Error>>(
     paths: &[PathBuf],
-    hasher: &SimHasher,
+    takes_features: bool,
     options: &DocumentOptions,
     make_task: impl Fn() -> T + Send + Sync + 'static,
     mut take: impl FnMut(&Id, T::Output, &mut DocumentSummary) -> Result<Admission, E>,
 ) -> Result<DocumentSummary, E> {
-    let inputs = Arc::new(inputs(paths)?);
+    let Inputs { list: inputs, passed_over } = {
+        let inputs = inputs(paths, &options.files)?;
+        inputs.check_ids(|input| options.takes_name(input))?;
+        inputs
+    };
+    let inputs = Arc::new(inputs);
     let options = Arc::new(options.clone());
     let total = inputs.iter().map(|input| input.len).sum();
     let watch = Watch::new(options.observer.clone(), Phase::Documents, total);
-    let takes_features = hasher.recipe().tokenizer == Tokenizer::Given;
 
     let read = {
         let (inputs, options, watch) = (inputs.clone(), options.clone(), watch.clone());
@@ -174,9 +205,10 @@ fn run<T: Task, E: From<Error>>(
             }
         }
     };
+    let in_flight_len = usize::try_from(options.in_flight_len).unwrap_or(usize::MAX);
     // The reader may be waiting for standard input when the caller ends, so its thread is detached.
-    let mut results = Parallel::new(options.threads).bytes(IN_FLIGHT_LEN).run(read, work);
-    let mut summary = DocumentSummary::default();
+    let mut results = Parallel::new(options.threads).bytes(in_flight_len).run(read, work);
+    let mut summary = DocumentSummary { passed_over, ..DocumentSummary::default() };
     loop {
         let batch = match results.next_within(PATIENCE) {
             Ok(Some(batch)) => batch?,
@@ -199,6 +231,11 @@ fn run<T: Task, E: From<Error>>(
     }
 }
 
+/// Whether the recipe is for features that were made elsewhere.
+fn takes_features(hasher: &SimHasher) -> bool {
+    hasher.recipe().tokenizer == Tokenizer::Given
+}
+
 impl DocumentSummary {
     fn count(&mut self, id: &Id, has_features: bool) {
         if has_features {
@@ -219,18 +256,28 @@ impl DocumentSummary {
         place: DocumentPlace,
         failure: Failure,
     ) -> Result<()> {
-        let name = inputs.get(place.input).map_or("input", |input| input.name.as_str());
+        let input = inputs.get(place.input);
+        let name = input.map_or("input", |input| input.name.as_str());
         let reason = match failure {
-            Failure::Bad(reason) => reason,
-            Failure::Unreadable(error) if !options.skip_bad => return Err(error),
-            Failure::Unreadable(Error::Io { doing, source, .. }) => {
-                format!("cannot {doing} it: {source}")
+            Failure::File(error, count) => {
+                self.skip_file(&error, count);
+                return Ok(());
             }
-            Failure::Unreadable(error) => error.to_string(),
+            // A page that cannot be read is a bad file of a folder; by name, it is an error.
+            Failure::Unreadable(error)
+                if options.skip_bad && input.is_some_and(|input| input.is_found) =>
+            {
+                self.skip_file(&error, 0);
+                return Ok(());
+            }
+            Failure::Unreadable(error) => return Err(error),
+            Failure::Bad(reason) => reason,
         };
         if !options.skip_bad {
-            let place = place.at.unwrap_or(InputPlace::Byte(0));
-            return Err(Error::BadInput { name: name.into(), place, reason });
+            return Err(match place.at {
+                Some(place) => Error::BadInput { name: name.into(), place, reason },
+                None => Error::BadFile { name: name.into(), reason },
+            });
         }
         self.skipped_count += 1;
         if self.skipped.len() < SHOWN_MAX {
@@ -240,5 +287,19 @@ impl DocumentSummary {
             });
         }
         Ok(())
+    }
+
+    /// Counts a file that cannot be read to its end; `count` of its documents were.
+    fn skip_file(&mut self, error: &Error, count: u64) {
+        self.bad_file_count += 1;
+        if self.bad_files.len() < SHOWN_MAX {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+            let read = match count {
+                0 => String::new(),
+                1 => "; the document before that was taken".into(),
+                count => format!("; the {count} documents before that were taken"),
+            };
+            self.bad_files.push(format!("{error}{}{read}", cause.unwrap_or_default()));
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Reading the inputs one after the other, and cutting them into raw documents.
 
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::guard::guarded;
 use super::inputs::Input;
 use super::records::{Columns, Line, Row, TableFault, read_lines, read_rows};
 use super::{DocumentFormat, DocumentOptions, decode};
@@ -51,6 +52,8 @@ pub(super) enum Body {
     HtmlFile(String, PathBuf),
     /// The reason why a record is bad.
     Bad(String),
+    /// The reason why the rest of a file cannot be read, and how many of its documents were.
+    BadFile(Error, u64),
 }
 
 /// Receives full batches and their lengths; returning `false` ends the reading.
@@ -62,8 +65,9 @@ pub(super) struct Reader<'p> {
     push: &'p mut Push<'p>,
     batch: Vec<RawDocument>,
     batch_len: usize,
-    /// The number of the input that is being read.
+    /// The number of the input that is being read, and of the documents in it so far.
     input: usize,
+    count: u64,
     /// Whether the caller dropped the results, or the observer ended the work.
     stopped: bool,
     interrupted: bool,
@@ -81,6 +85,7 @@ impl<'p> Reader<'p> {
             batch: Vec::new(),
             batch_len: 0,
             input: 0,
+            count: 0,
             stopped: false,
             interrupted: false,
             watch,
@@ -97,36 +102,18 @@ impl<'p> Reader<'p> {
     }
 
     fn read_each(&mut self, inputs: &[Input], takes_features: bool) -> Result<()> {
+        let ids_have_names = inputs.len() > 1;
         for (number, input) in inputs.iter().enumerate() {
             self.input = number;
-            let format =
-                self.options.format.unwrap_or_else(|| match DocumentFormat::of(&input.path) {
-                    DocumentFormat::JsonLines if takes_features => DocumentFormat::Features,
-                    format => format,
-                });
-            let holds_features = format == DocumentFormat::Features;
-            if takes_features != holds_features {
-                return Err(Error::WrongContent { name: input.name.clone(), holds_features });
-            }
-            match format {
-                DocumentFormat::JsonLines => {
-                    self.read_lines(input, |_, line| Body::JsonText(line))?;
+            self.count = 0;
+            let read = guarded(|| self.read_input(input, ids_have_names, takes_features));
+            let read = read
+                .unwrap_or_else(|reason| Err(Error::BadFile { name: input.name.clone(), reason }));
+            match read {
+                Err(error) if self.options.skip_bad && input.is_found && is_of_file(&error) => {
+                    self.push(None, Body::BadFile(error, self.count));
                 }
-                DocumentFormat::Features => {
-                    self.read_lines(input, |_, line| Body::JsonFeatures(line))?;
-                }
-                DocumentFormat::Lines if inputs.len() > 1 => {
-                    let id = |number| format!("{}:{number}", input.name);
-                    self.read_lines(input, |number, line| Body::Line(id(number), line))?;
-                }
-                DocumentFormat::Lines => {
-                    self.read_lines(input, |number, line| Body::Line(number.to_string(), line))?;
-                }
-                DocumentFormat::Csv => self.read_rows(input, false)?,
-                DocumentFormat::Tsv => self.read_rows(input, true)?,
-                DocumentFormat::Parquet => self.read_parquet(input)?,
-                DocumentFormat::Plain => self.push_file(input, Body::PlainFile),
-                DocumentFormat::Html => self.push_file(input, Body::HtmlFile),
+                read => read?,
             }
             if self.stopped {
                 break;
@@ -135,9 +122,44 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
+    fn read_input(
+        &mut self,
+        input: &Input,
+        ids_have_names: bool,
+        takes_features: bool,
+    ) -> Result<()> {
+        if let Some(fault) = &input.fault {
+            let source = io::Error::new(fault.kind(), fault.to_string());
+            return Err(Error::Io { doing: "read", path: input.path.clone(), source });
+        }
+        let format = self.options.format_of(input, takes_features);
+        let holds_features = format == DocumentFormat::Features;
+        if takes_features != holds_features {
+            return Err(Error::WrongContent { name: input.name.clone(), holds_features });
+        }
+        match format {
+            DocumentFormat::JsonLines => self.read_lines(input, |_, line| Body::JsonText(line)),
+            DocumentFormat::Features => self.read_lines(input, |_, line| Body::JsonFeatures(line)),
+            DocumentFormat::Lines if ids_have_names => {
+                let name = id_of(input)?;
+                let id = |number| format!("{name}:{number}");
+                self.read_lines(input, |number, line| Body::Line(id(number), line))
+            }
+            DocumentFormat::Lines => {
+                self.read_lines(input, |number, line| Body::Line(number.to_string(), line))
+            }
+            DocumentFormat::Csv => self.read_rows(input, false),
+            DocumentFormat::Tsv => self.read_rows(input, true),
+            DocumentFormat::Parquet => self.read_parquet(input),
+            DocumentFormat::Plain => self.push_file(input, Body::PlainFile),
+            DocumentFormat::Html => self.push_file(input, Body::HtmlFile),
+        }
+    }
+
     fn read_lines(&mut self, input: &Input, body: impl Fn(u64, Vec<u8>) -> Body) -> Result<()> {
         let reader = self.open(input)?;
-        let read = read_lines(reader, &mut |number: u64, line: Line| {
+        let len_max = self.options.len_max;
+        let read = read_lines(reader, len_max, &mut |number: u64, line: Line| {
             let body = match line {
                 Ok(line) if line.iter().all(u8::is_ascii_whitespace) => return true,
                 Ok(line) => body(number, line),
@@ -153,23 +175,22 @@ impl<'p> Reader<'p> {
         let options = self.options;
         let reader = self.open(input)?;
         let columns = Columns { is_tsv, id: &options.id_field, text: &options.text_field };
-        let read = read_rows(reader, columns, &mut |(line, row): Row| {
+        let read = read_rows(reader, columns, options.len_max, &mut |(line, row): Row| {
             self.push(Some(InputPlace::Line(line)), row_body(row))
         });
         self.report();
         read.map_err(|fault| match fault {
             TableFault::Io(fault) => unreadable(input, fault),
-            TableFault::Header(reason) => {
-                Error::BadInput { name: input.name.clone(), place: InputPlace::Line(1), reason }
-            }
+            TableFault::Header(reason) => Error::BadFile { name: input.name.clone(), reason },
         })
     }
 
     #[cfg(feature = "parquet")]
     fn read_parquet(&mut self, input: &Input) -> Result<()> {
-        let (id, text) = (&self.options.id_field, &self.options.text_field);
-        super::parquet::read(input, id, text, &mut |row, fields| {
-            self.push(Some(InputPlace::Line(row)), row_body(fields))
+        let options = self.options;
+        let columns = (options.id_field.as_str(), options.text_field.as_str());
+        super::parquet::read(input, columns, options.len_max, &mut |row, fields| {
+            self.push(Some(InputPlace::Row(row)), row_body(fields))
         })?;
         self.report_more(input.len.unwrap_or(0));
         Ok(())
@@ -181,10 +202,14 @@ impl<'p> Reader<'p> {
         Err(Error::UnknownFormat { name, format: "Parquet", feature: "parquet" })
     }
 
-    fn push_file(&mut self, input: &Input, body: impl Fn(String, PathBuf) -> Body) {
-        let id = if input.path == Path::new("-") { "-".into() } else { input.name.clone() };
-        self.push(None, body(id, input.path.clone()));
+    fn push_file(&mut self, input: &Input, body: impl Fn(String, PathBuf) -> Body) -> Result<()> {
+        // A compressed file may be longer than it looks.
+        let grows = if source::doing(&input.path) == "decompress" { 16 } else { 1 };
+        let len = (input.len.unwrap_or(0) * grows).min(self.options.len_max);
+        self.batch_len += usize::try_from(len).unwrap_or(usize::MAX).max(FILE_LEN);
+        self.push(None, body(id_of(input)?, input.path.clone()));
         self.report_more(input.len.unwrap_or(0));
+        Ok(())
     }
 
     /// Opens an input, recoded to UTF-8; its bytes are counted as they are read.
@@ -216,9 +241,11 @@ impl<'p> Reader<'p> {
         self.batch_len += match &body {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
             Body::Row(id, text) => id.len() + text.len(),
-            Body::PlainFile(..) | Body::HtmlFile(..) => FILE_LEN,
-            Body::Bad(_) => 0,
+            // Counted before.
+            Body::PlainFile(..) | Body::HtmlFile(..) => 0,
+            Body::Bad(_) | Body::BadFile(..) => 0,
         };
+        self.count += 1;
         let place = DocumentPlace { input: self.input, at };
         self.batch.push(RawDocument { place, body });
         if self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN {
@@ -244,14 +271,40 @@ fn row_body(row: Result<(String, String), String>) -> Body {
     }
 }
 
+/// Whether an error is of one file, so that others can be read.
+fn is_of_file(error: &Error) -> bool {
+    matches!(error, Error::Io { .. } | Error::BadFile { .. } | Error::BadInput { .. })
+}
+
+/// What the ids of the documents in a file are made of.
+fn id_of(input: &Input) -> Result<String> {
+    input.id.clone().ok_or_else(|| Error::BadFile {
+        name: format!("{:?}", input.path),
+        reason: "the name is not UTF-8, so it cannot be an id; rename the file".into(),
+    })
+}
+
+impl DocumentOptions {
+    fn format_of(&self, input: &Input, takes_features: bool) -> DocumentFormat {
+        self.format.unwrap_or_else(|| match DocumentFormat::of(&input.path) {
+            DocumentFormat::JsonLines if takes_features => DocumentFormat::Features,
+            format => format,
+        })
+    }
+
+    /// Whether the name of a file is the id of its document, or a part of the ids.
+    pub(super) fn takes_name(&self, input: &Input) -> bool {
+        let format = self.format_of(input, false);
+        matches!(format, DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines)
+    }
+}
+
 fn unreadable(input: &Input, fault: io::Error) -> Error {
     let undecodable = fault.get_ref().and_then(|inner| inner.downcast_ref());
     match undecodable {
-        Some(decode::Undecodable { offset, reason }) => Error::BadInput {
-            name: input.name.clone(),
-            place: InputPlace::Byte(*offset),
-            reason: reason.clone(),
-        },
+        Some(decode::Undecodable { offset, .. }) => {
+            Error::BadFile { name: input.name.clone(), reason: format!("byte {offset} is {fault}") }
+        }
         None => Error::Io {
             doing: source::doing(&input.path),
             path: input.name.clone().into(),

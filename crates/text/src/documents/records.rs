@@ -2,36 +2,38 @@
 
 use std::io::{self, BufRead, Read};
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder};
-
-/// The longest line. A longer one shows a file of another kind, and must not fill the memory.
-const LINE_LEN_MAX: usize = 1 << 30;
+use super::capped::TooLong;
+use super::delimited::{FieldReader, Fields};
 
 /// A line without its end, or the reason why it is bad.
 pub(super) type Line = Result<Vec<u8>, String>;
 
-/// Gives the lines with their numbers, from 1, to `take`, until it returns `false`.
+/// Gives the lines with their numbers, from 1, to `take`, until it returns `false`. A line of more
+/// than `len_max` bytes is bad, and is not held.
 pub(super) fn read_lines(
     mut reader: impl BufRead,
+    len_max: u64,
     take: &mut dyn FnMut(u64, Line) -> bool,
 ) -> io::Result<()> {
     for number in 1.. {
         let mut line = Vec::new();
-        let limit = LINE_LEN_MAX as u64 + 1;
+        // CR and LF are no part of it.
+        let limit = len_max.saturating_add(2);
         if reader.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        let line = if line.len() > LINE_LEN_MAX {
-            reader.skip_until(b'\n')?;
-            Err("line is longer than 1 GiB".to_string())
-        } else {
-            while line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
-                line.pop();
-            }
-            Ok(line)
-        };
+        let has_end = line.last() == Some(&b'\n');
+        while line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
+            line.pop();
+        }
+        let is_too_long = line.len() as u64 > len_max;
+        let line =
+            if is_too_long { Err(format!("a line is {}", TooLong { len_max })) } else { Ok(line) };
         if !take(number, line) {
             break;
+        }
+        if is_too_long && !has_end {
+            reader.skip_until(b'\n')?;
         }
     }
     Ok(())
@@ -55,49 +57,57 @@ pub(super) struct Columns<'a> {
     pub(super) text: &'a str,
 }
 
-/// Gives the rows of a table with a header to `take`, until it returns `false`.
+/// Gives the rows of a table with a header to `take`, until it returns `false`. A row of more than
+/// `len_max` bytes is bad, and is not held.
 pub(super) fn read_rows(
     reader: impl BufRead,
     columns: Columns<'_>,
+    len_max: u64,
     take: &mut dyn FnMut(Row) -> bool,
 ) -> Result<(), TableFault> {
-    let mut builder = ReaderBuilder::new();
-    builder.flexible(true).has_headers(true);
-    if columns.is_tsv {
-        builder.delimiter(b'\t').quoting(false);
-    }
-    let mut rows = builder.from_reader(reader);
-    let header = rows.byte_headers().map_err(table_fault)?.clone();
-    let column = |name: &str| {
-        header.iter().position(|field| field == name.as_bytes()).ok_or_else(|| {
-            let names: Vec<_> = header.iter().map(String::from_utf8_lossy).collect();
-            let names = names.join(", ");
-            TableFault::Header(format!("no column '{name}' among {names}"))
-        })
+    let mut rows = match columns.is_tsv {
+        true => FieldReader::tsv(reader, len_max),
+        false => FieldReader::csv(reader, len_max),
     };
-    let (id, text) = (column(columns.id)?, column(columns.text)?);
-    let mut record = ByteRecord::new();
-    while rows.read_byte_record(&mut record).map_err(table_fault)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let field = |place: usize| {
-            let count = record.len();
-            let bytes = record
-                .get(place)
-                .ok_or_else(|| format!("{count} fields, the header has {}", header.len()))?;
-            super::decode::utf8_line(bytes).map(str::to_string)
+    let mut fields = Fields::default();
+    let header = rows.next(&mut fields).map_err(TableFault::Io)?;
+    header.unwrap_or(Ok(())).map_err(TableFault::Header)?;
+    let names: Vec<_> = fields.iter().map(|field| String::from_utf8_lossy(field)).collect();
+    let names: Vec<&str> = names.iter().map(|name| name.as_ref()).collect();
+    let find = |name| column(&names, name).map_err(TableFault::Header);
+    let (id, text) = (find(columns.id)?, find(columns.text)?);
+    let expected = names.len();
+    let mut row = Fields::default();
+    while let Some(read) = rows.next(&mut row).map_err(TableFault::Io)? {
+        let field = |place: usize, name: &str| {
+            let bytes = row.get(place).unwrap_or_default();
+            super::decode::utf8_of(bytes, &format!("'{name}'")).map(str::to_string)
         };
-        let row = field(id).and_then(|id| Ok((id, field(text)?)));
-        if !take((line, row)) {
+        let read = read.and_then(|()| match row.count() {
+            count if count == expected => Ok((field(id, columns.id)?, field(text, columns.text)?)),
+            1 => Err(format!("1 field, expected {expected} as in the header")),
+            count => Err(format!("{count} fields, expected {expected} as in the header")),
+        });
+        if !take((row.line, read)) {
             break;
         }
     }
     Ok(())
 }
 
-fn table_fault(fault: csv::Error) -> TableFault {
-    match fault.into_kind() {
-        ErrorKind::Io(source) => TableFault::Io(source),
-        other => TableFault::Header(format!("{other:?}")),
+/// The place of the column `name`, which must be there once.
+pub(super) fn column(names: &[&str], name: &str) -> Result<usize, String> {
+    let mut places = (0..names.len()).filter(|&place| names[place] == name);
+    match (places.next(), places.next()) {
+        (Some(place), None) => Ok(place),
+        (Some(_), Some(_)) => Err(format!("two columns have the name '{name}'")),
+        (None, _) if names.is_empty() => Err(format!("no column '{name}': there is no header")),
+        (None, _) => {
+            let shown = super::listed(names);
+            Err(format!(
+                "no column '{name}' among {shown}; --id-field and --text-field name the columns"
+            ))
+        }
     }
 }
 
@@ -108,29 +118,56 @@ mod tests {
     const CSV: Columns<'static> = Columns { is_tsv: false, id: "id", text: "text" };
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
 
+    fn rows_of(table: &[u8], columns: Columns<'_>) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let done = read_rows(table, columns, 1000, &mut |row| {
+            rows.push(row);
+            true
+        });
+        assert!(done.is_ok());
+        rows
+    }
+
     #[test]
     fn rows_come_with_their_lines_and_faults() {
-        let mut rows = Vec::new();
-        let table = b"text,x,id\n\"a, \"\"b\"\"\nc\",,1\nshort\n\xff,,3\nd,,4\n";
-        let done = read_rows(&table[..], CSV, &mut |row| {
-            rows.push(row);
-            true
-        });
-        assert!(done.is_ok());
+        let table = b"text,x,id\n\"a, \"\"b\"\"\nc\",,1\nshort\n\xff,,3\nd,,4\n1,2,3,4\ne,f\n";
+        let rows = rows_of(table, CSV);
         assert_eq!(rows[0], (2, Ok(("1".into(), "a, \"b\"\nc".into()))));
-        assert_eq!(rows[1], (4, Err("1 fields, the header has 3".into())));
-        assert!(rows[2].1.as_ref().unwrap_err().contains("byte 0 is not UTF-8"));
+        assert_eq!(rows[1], (4, Err("1 field, expected 3 as in the header".into())));
+        assert_eq!(rows[2].0, 5);
+        assert!(rows[2].1.as_ref().unwrap_err().contains("byte 0 of 'text' is not UTF-8"));
         assert_eq!(rows[3], (6, Ok(("4".into(), "d".into()))));
-        rows.clear();
-        let done = read_rows(&b"id\ttext\n1\t\"quoted\n"[..], TSV, &mut |row| {
-            rows.push(row);
-            true
-        });
-        assert!(done.is_ok());
-        assert_eq!(rows, [(2, Ok(("1".into(), "\"quoted".into())))]);
-        match read_rows(&b"a,b\n1,2\n"[..], CSV, &mut |_| true) {
-            Err(TableFault::Header(reason)) => assert_eq!(reason, "no column 'id' among a, b"),
-            _ => panic!("a table without ids was read"),
+        assert_eq!(rows[4], (7, Err("4 fields, expected 3 as in the header".into())));
+        assert_eq!(rows[5], (8, Err("2 fields, expected 3 as in the header".into())));
+        let rows = rows_of(b"id\ttext\n1\t\"quoted\n2\ta\tb\n", TSV);
+        assert_eq!(rows[0], (2, Ok(("1".into(), "\"quoted".into()))));
+        assert_eq!(rows[1], (3, Err("3 fields, expected 2 as in the header".into())));
+    }
+
+    #[test]
+    fn a_header_without_the_columns_is_refused_with_those_that_it_has() {
+        for (table, part) in [
+            (&b"a,b\n1,2\n"[..], "no column 'id' among a, b; --id-field and --text-field"),
+            (b"id,text,text\n1,2,3\n", "two columns have the name 'text'"),
+            (b"", "no column 'id': there is no header"),
+            (b"id,\"text\n1,2\n", "opens in line 1 has no end"),
+        ] {
+            match read_rows(table, CSV, 1000, &mut |_| true) {
+                Err(TableFault::Header(reason)) => assert!(reason.contains(part), "{reason}"),
+                _ => panic!("read: {part}"),
+            }
         }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_bad_and_the_next_one_is_not() {
+        let input = [b"ab\r\n".as_slice(), &[b'x'; 11], b"\n", &[b'y'; 10], b"\r\nz"].concat();
+        let mut lines = Vec::new();
+        let take = &mut |number, line: Line| {
+            lines.push((number, line.map(|line| line.len()).map_err(|reason| reason.len() > 20)));
+            true
+        };
+        read_lines(&input[..], 10, take).unwrap();
+        assert_eq!(lines, [(1, Ok(2)), (2, Err(true)), (3, Ok(10)), (4, Ok(1))]);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use super::guard::guarded;
 use super::reading::{Body, DocumentPlace, RawDocument};
+use super::whole_file::NotText;
 use super::{DocumentOptions, decode, json, whole_file};
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
@@ -92,6 +94,30 @@ impl Task for CountTask {
     }
 }
 
+/// Keeps the text.
+#[derive(Default)]
+pub(super) struct TextTask(String);
+
+impl Task for TextTask {
+    type Output = String;
+
+    fn feed(&mut self, part: &str) {
+        self.0.push_str(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        std::mem::take(&mut self.0)
+    }
+
+    fn reset(&mut self) {
+        self.0.clear();
+    }
+
+    fn features(&mut self, _: &json::Features<'_>) -> Self::Output {
+        unreachable!("files of features are refused where texts are read")
+    }
+}
+
 /// The result for one document, or the reason why there is none.
 pub(super) struct Finished<T> {
     pub(super) place: DocumentPlace,
@@ -102,6 +128,8 @@ pub(super) struct Finished<T> {
 pub(super) enum Failure {
     /// The record is bad.
     Bad(String),
+    /// The rest of a file in a folder cannot be read; so many of its documents were.
+    File(Error, u64),
     /// Its file cannot be read.
     Unreadable(Error),
 }
@@ -127,11 +155,13 @@ pub(super) fn run<T: Task>(
             let read = plain_file(&path, options, task, &mut place);
             read.map(|output| (Id::Text(id.into()), output))
         }
-        Body::HtmlFile(id, path) => whole_file::bytes(&path)
+        Body::HtmlFile(id, path) => guarded(|| whole_file::page_text(&path, options))
+            .unwrap_or_else(|reason| Ok(Err(reason)))
             .map_err(Failure::Unreadable)
-            .and_then(|page| whole_file::main_text(&page, options.encoding).map_err(Failure::Bad))
+            .and_then(|text| text.map_err(Failure::Bad))
             .map(|text| (Id::Text(id.into()), task.whole(&text))),
         Body::Bad(reason) => Err(Failure::Bad(reason)),
+        Body::BadFile(error, count) => Err(Failure::File(error, count)),
     };
     Finished { place, outcome }
 }
@@ -142,16 +172,17 @@ fn plain_file<T: Task>(
     task: &mut T,
     place: &mut DocumentPlace,
 ) -> Result<T::Output, Failure> {
-    match whole_file::read_plain(path, options.encoding, &mut |part| task.feed(part)) {
-        Ok(Ok(())) => Ok(task.finish()),
-        Ok(Err(fault)) => {
-            task.reset();
+    let read = guarded(|| whole_file::read_plain(path, options, &mut |part| task.feed(part)));
+    let failure = match read {
+        Ok(Ok(Ok(()))) => return Ok(task.finish()),
+        Ok(Ok(Err(NotText::Undecodable(fault)))) => {
             place.at = Some(InputPlace::Byte(fault.offset));
-            Err(Failure::Bad(fault.to_string()))
+            Failure::Bad(fault.to_string())
         }
-        Err(error) => {
-            task.reset();
-            Err(Failure::Unreadable(error))
-        }
-    }
+        Ok(Ok(Err(NotText::TooLong(fault)))) => Failure::Bad(format!("it is {fault}")),
+        Ok(Err(error)) => Failure::Unreadable(error),
+        Err(panic) => Failure::Bad(panic),
+    };
+    task.reset();
+    Err(failure)
 }

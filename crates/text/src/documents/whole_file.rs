@@ -3,39 +3,58 @@
 use std::io::Read;
 use std::path::Path;
 
-use dom_smoothie::{Config, Readability};
+use dom_query::Document;
+use dom_smoothie::Readability;
 
+use super::capped::{Capped, TooLong, too_long};
 use super::decode::{TextEncoding, Undecodable, decode_stream};
+use super::{DocumentOptions, page_tree};
 use crate::error::Result;
 use fpstore_base::{IoError, source};
 
 /// A page names its encoding within this many bytes (HTML standard, 13.2.3.2).
 const PRESCAN_LEN: usize = 1024;
 
+/// Why a file is no text.
+pub(super) enum NotText {
+    Undecodable(Undecodable),
+    TooLong(TooLong),
+}
+
 /// Gives the text of a plain file to `take`, piece by piece.
 pub(super) fn read_plain(
     path: &Path,
-    encoding: TextEncoding,
+    options: &DocumentOptions,
     take: &mut dyn FnMut(&str),
-) -> Result<Result<(), Undecodable>> {
-    let reader = source::open(path)?;
-    let decoded = decode_stream(reader, encoding, take);
-    Ok(decoded.map_err(IoError::of(source::doing(path), path))?)
+) -> Result<Result<(), NotText>> {
+    let reader = Capped::new(source::open(path)?, options.len_max);
+    match decode_stream(reader, options.encoding, take) {
+        Ok(decoded) => Ok(decoded.map_err(NotText::Undecodable)),
+        Err(fault) => match too_long(&fault) {
+            Some(fault) => Ok(Err(NotText::TooLong(fault))),
+            None => Err(IoError::of(source::doing(path), path)(fault).into()),
+        },
+    }
 }
 
-/// All bytes of a file, decompressed.
-pub(super) fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut reader = source::open(path)?;
-    reader.read_to_end(&mut bytes).map_err(IoError::of(source::doing(path), path))?;
-    Ok(bytes)
+/// The main text of a file in HTML.
+pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result<String, String>> {
+    let mut page = Vec::new();
+    let mut reader = Capped::new(source::open(path)?, options.len_max);
+    match reader.read_to_end(&mut page) {
+        Ok(_) => Ok(main_text(&page, options.encoding, options.len_max)),
+        Err(fault) => match too_long(&fault) {
+            Some(fault) => Ok(Err(format!("it is {fault}"))),
+            None => Err(IoError::of(source::doing(path), path)(fault).into()),
+        },
+    }
 }
 
 /// The main text of a page in HTML, without menus and advertisements. If there is no main part, all
 /// text of the body.
 ///
 /// The result changes from one version of the extractor to the next, so it is no part of a recipe.
-pub(super) fn main_text(page: &[u8], encoding: TextEncoding) -> Result<String, String> {
+fn main_text(page: &[u8], encoding: TextEncoding, len_max: u64) -> Result<String, String> {
     let encoding = if encoding == TextEncoding::UTF_8 {
         // Pages that name no encoding are of all kinds.
         named_encoding(page).unwrap_or(TextEncoding::DETECT)
@@ -45,9 +64,9 @@ pub(super) fn main_text(page: &[u8], encoding: TextEncoding) -> Result<String, S
     let mut html = String::with_capacity(page.len());
     decode_stream(page, encoding, &mut |piece| html.push_str(piece))
         .map_err(|fault| fault.to_string())?
-        .map_err(|fault| fault.reason)?;
-    let config = Config { keep_classes: false, ..Config::default() };
-    let reader = Readability::new(html.as_str(), None, Some(config));
+        .map_err(|fault| format!("byte {} is {fault}", fault.offset))?;
+    let tree = page_tree::parse(&html, len_max)?;
+    let reader = Readability::with_document(tree, None, None);
     let article = reader.and_then(|mut reader| reader.parse());
     match article {
         Ok(article) if !article.text_content.trim().is_empty() => {
@@ -55,15 +74,15 @@ pub(super) fn main_text(page: &[u8], encoding: TextEncoding) -> Result<String, S
             let text = article.text_content.trim();
             Ok(if title.is_empty() { text.to_string() } else { format!("{title}\n{text}") })
         }
-        _ => Ok(all_text(&html)),
+        // The extractor has changed the tree.
+        _ => Ok(all_text(&page_tree::parse(&html, len_max)?)),
     }
 }
 
-fn all_text(html: &str) -> String {
-    let Ok(reader) = Readability::new(html, None, None) else { return String::new() };
-    reader.doc.select("script, style, noscript, template").remove();
-    let title = reader.doc.select("title").text();
-    let body = reader.doc.select("body").formatted_text();
+fn all_text(page: &Document) -> String {
+    page.select("script, style, noscript, template").remove();
+    let title = page.select("title").text();
+    let body = page.select("body").formatted_text();
     format!("{title}\n{body}")
 }
 
@@ -82,6 +101,10 @@ fn named_encoding(page: &[u8]) -> Option<TextEncoding> {
 mod tests {
     use super::*;
 
+    fn main_text(page: &[u8]) -> Result<String, String> {
+        super::main_text(page, TextEncoding::UTF_8, 1 << 20)
+    }
+
     #[test]
     fn the_main_text_comes_out_and_the_menu_does_not() {
         let paragraph =
@@ -91,11 +114,11 @@ mod tests {
              <nav><a href=a>Home</a> <a href=b>Contact</a></nav><article><p>{paragraph}</p>\
              <p>{paragraph}</p></article><footer>Imprint</footer></body></html>"
         );
-        let text = main_text(page.as_bytes(), TextEncoding::UTF_8).unwrap();
+        let text = main_text(page.as_bytes()).unwrap();
         assert!(text.contains("sentence of the article") && text.contains("On things"), "{text}");
         assert!(!text.contains("Contact") && !text.contains("var x"), "{text}");
         let short = "<title>T</title><p>Just <b>one</b> line<script>no</script>";
-        let text = main_text(short.as_bytes(), TextEncoding::UTF_8).unwrap();
+        let text = main_text(short.as_bytes()).unwrap();
         assert!(text.contains("Just one line") && !text.contains("no"), "{text}");
     }
 
@@ -109,9 +132,9 @@ mod tests {
             let page =
                 format!("<html><head>{meta}<title>{words}</title></head><body>{words}</body>");
             let bytes = encoding_rs::GBK.encode(&page).0.into_owned();
-            let text = main_text(&bytes, TextEncoding::UTF_8).unwrap();
+            let text = main_text(&bytes).unwrap();
             assert!(text.contains(words), "{text}");
         }
-        assert_eq!(main_text(b"", TextEncoding::UTF_8).unwrap().trim(), "");
+        assert_eq!(main_text(b"").unwrap().trim(), "");
     }
 }

@@ -202,6 +202,14 @@ impl TextRecipe {
     }
 }
 
+/// The codes of ISO 639-1. An unknown code is an error, because it is most likely a slip.
+const LANGUAGES: &str = "\
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy \
+    da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu \
+    hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb \
+    lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om \
+    or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv \
+    sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
 /// Languages of scripts that put no spaces between words.
 const DENSE_LANGUAGES: &[&str] = &[
     "bo", "cmn", "dz", "ja", "jpn", "khm", "km", "lao", "lo", "mya", "my", "tha", "th", "wuu",
@@ -266,13 +274,16 @@ impl TextRecipe {
     /// ```
     pub fn for_language(code: &str) -> Result<Self> {
         let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-        let is_code =
-            matches!(language.len(), 2 | 3) && language.bytes().all(|b| b.is_ascii_alphabetic());
+        let is_code = LANGUAGES.split_ascii_whitespace().any(|code| code == language);
         match language.as_str() {
             "auto" => TextRecipe::named("auto"),
             dense if DENSE_LANGUAGES.contains(&dense) => TextRecipe::named("zh"),
             _ if is_code => TextRecipe::named("en"),
-            _ => Err(unknown("language", code, "a code such as en or zh".into())),
+            _ => Err(unknown(
+                "language",
+                code,
+                "auto or a code of ISO 639-1, such as en or zh".into(),
+            )),
         }
     }
 }

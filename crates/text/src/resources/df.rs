@@ -165,46 +165,46 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
     let too_short = || format!("{} bytes, expected at least {least}", bytes.len());
     let (header, rest) = match bytes.split_first_chunk::<HEADER_LEN>() {
         Some((header, rest)) if rest.len() >= CRC_LEN => (header, rest),
-        _ => return Err(Damage { offset: bytes.len(), rule: 4, detail: too_short() }),
+        _ => return Err(Damage { offset: bytes.len(), rule: 3, detail: too_short() }),
     };
     let version = Le::read_u16(&header[VERSION_AT..]);
     check(version == VERSION, 2, VERSION_AT, || {
         format!("version {version}, this release reads {VERSION}")
     })?;
+    let crc_at = bytes.len() - CRC_LEN;
+    let crc = crc32fast::hash(&bytes[..crc_at]);
+    let stored = Le::read_u32(&bytes[crc_at..]);
+    check(stored == crc, 6, crc_at, || format!("checksum {crc:08x}, expected {stored:08x}"))?;
     let reserved = Le::read_u16(&header[RESERVED_AT..]);
-    check(reserved == 0, 3, RESERVED_AT, || format!("reserved {reserved:#x}, expected 0"))?;
+    check(reserved == 0, 7, RESERVED_AT, || format!("reserved {reserved:#x}, expected 0"))?;
     let text_len = Le::read_u32(&header[TEXT_LEN_AT..]);
     let document_count = Le::read_u64(&header[DOCUMENT_COUNT_AT..]);
     let entry_count = Le::read_u64(&header[ENTRY_COUNT_AT..]);
     let expected_len = entry_count
         .checked_mul(ENTRY_LEN as u64)
         .and_then(|len| len.checked_add(u64::from(text_len) + CRC_LEN as u64));
-    check(expected_len == Some(rest.len() as u64), 4, TEXT_LEN_AT, || {
+    check(expected_len == Some(rest.len() as u64), 3, TEXT_LEN_AT, || {
         format!(
             "{} bytes after the header, not those of {text_len} bytes of text and {entry_count} \
              entries",
             rest.len()
         )
     })?;
-    let crc_at = bytes.len() - CRC_LEN;
-    let crc = crc32fast::hash(&bytes[..crc_at]);
-    let stored = Le::read_u32(&bytes[crc_at..]);
-    check(stored == crc, 8, crc_at, || format!("checksum {crc:08x}, expected {stored:08x}"))?;
     // The length was checked, so the text and the entries are there.
     let entries_at = HEADER_LEN + text_len as usize;
     let text = str::from_utf8(&bytes[HEADER_LEN..entries_at]).map_err(|fault| Damage {
         offset: HEADER_LEN + fault.valid_up_to(),
-        rule: 5,
+        rule: 8,
         detail: "the recipe is not UTF-8".into(),
     })?;
     let (mut hashes, mut frequencies) = (Vec::new(), Vec::new());
     for (number, entry) in bytes[entries_at..crc_at].chunks_exact(ENTRY_LEN).enumerate() {
         let at = entries_at + number * ENTRY_LEN;
         let (hash, frequency) = (Le::read_u64(entry), Le::read_u32(&entry[8..]));
-        check(hashes.last().is_none_or(|&last| last < hash), 6, at, || {
+        check(hashes.last().is_none_or(|&last| last < hash), 4, at, || {
             format!("hash {hash:016x} of entry {number} is not above the one before")
         })?;
-        check(frequency > 0 && u64::from(frequency) <= document_count, 7, at + 8, || {
+        check(frequency > 0 && u64::from(frequency) <= document_count, 5, at + 8, || {
             format!("frequency {frequency} of entry {number}, expected 1 to {document_count}")
         })?;
         hashes.push(hash);

@@ -1,0 +1,340 @@
+//! Splitting tables of comma- or tab-separated values into records.
+//!
+//! Own code, because the readers that are to be had accept everything: a quote without an end
+//! swallows the rest of the file, and text after a closing quote, the sign that quotes are paired
+//! wrongly, goes into the field. Here both are faults of a record, and no record is held that is
+//! longer than the limit.
+
+use std::io::{self, BufRead};
+
+use memchr::{memchr, memchr_iter, memchr3};
+
+use super::capped::TooLong;
+
+/// The fields of a record, without quotes.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// The line in which the record starts, from 1.
+    pub(super) line: u64,
+}
+
+impl Fields {
+    pub(super) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(place)?;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.bytes.get(start..end)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.count()).filter_map(|place| self.get(place))
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+/// The place in a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Plain,
+    Quoted,
+    /// After a quote within quotes: it ends the field, or a second one stands for a quote.
+    AfterQuote,
+    /// In the rest of a line that is passed over.
+    Lost,
+}
+
+/// Reads records; see [`FieldReader::next`].
+pub(super) struct FieldReader<R> {
+    reader: R,
+    delimiter: u8,
+    has_quotes: bool,
+    len_max: u64,
+    state: State,
+    /// Whether the record that is under way is passed over.
+    is_lost: bool,
+    /// Whether the last byte was a CR, so that an LF belongs to it.
+    after_cr: bool,
+    line: u64,
+    quote_line: u64,
+}
+
+impl<R: BufRead> FieldReader<R> {
+    /// Values between commas, with quotes as in RFC 4180.
+    pub(super) fn csv(reader: R, len_max: u64) -> Self {
+        FieldReader {
+            reader,
+            delimiter: b',',
+            has_quotes: true,
+            len_max,
+            state: State::FieldStart,
+            is_lost: false,
+            after_cr: false,
+            line: 1,
+            quote_line: 0,
+        }
+    }
+
+    /// Values between tabs, in which a quote is a character as any other.
+    pub(super) fn tsv(reader: R, len_max: u64) -> Self {
+        FieldReader { delimiter: b'\t', has_quotes: false, ..FieldReader::csv(reader, len_max) }
+    }
+
+    /// The next record; `None` after the last one. Empty lines are no records. Or the reason why it
+    /// is bad; then the rest of it is passed over, and the next call goes on after it.
+    pub(super) fn next(&mut self, fields: &mut Fields) -> io::Result<Option<Result<(), String>>> {
+        fields.clear();
+        fields.line = self.line;
+        let mut raw_len = 0;
+        loop {
+            let bytes = self.reader.fill_buf()?;
+            let Some(&first) = bytes.first() else { return Ok(self.end(fields)) };
+            let is_empty = fields.bytes.is_empty() && fields.ends.is_empty();
+            let mut used = 1;
+            let mut ended = false;
+            let mut fault = None;
+            match self.state {
+                State::FieldStart
+                    if raw_len == 0
+                        && is_empty
+                        && !self.is_lost
+                        && matches!(first, b'\n' | b'\r') =>
+                {
+                    // The end of the line before, or an empty line.
+                    self.line += u64::from(!(first == b'\n' && self.after_cr));
+                    self.after_cr = first == b'\r';
+                    self.reader.consume(1);
+                    fields.line = self.line;
+                    continue;
+                }
+                State::FieldStart if self.has_quotes && first == b'"' => {
+                    self.state = State::Quoted;
+                    self.quote_line = self.line;
+                }
+                State::FieldStart | State::Plain => {
+                    let end = memchr3(self.delimiter, b'\n', b'\r', bytes);
+                    let text = &bytes[..end.unwrap_or(bytes.len())];
+                    fields.bytes.extend_from_slice(text);
+                    used = text.len();
+                    self.state = State::Plain;
+                    if let Some(end) = end {
+                        used += 1;
+                        fields.ends.push(fields.bytes.len());
+                        self.state = State::FieldStart;
+                        ended = bytes[end] != self.delimiter;
+                        self.after_cr = bytes[end] == b'\r';
+                    }
+                }
+                State::Quoted => {
+                    let end = memchr(b'"', bytes);
+                    let text = &bytes[..end.unwrap_or(bytes.len())];
+                    self.line += memchr_iter(b'\n', text).count() as u64;
+                    fields.bytes.extend_from_slice(text);
+                    used = text.len();
+                    if end.is_some() {
+                        used += 1;
+                        self.state = State::AfterQuote;
+                    }
+                }
+                State::AfterQuote if first == b'"' => {
+                    fields.bytes.push(first);
+                    self.state = State::Quoted;
+                }
+                State::AfterQuote if first == self.delimiter => {
+                    fields.ends.push(fields.bytes.len());
+                    self.state = State::FieldStart;
+                }
+                State::AfterQuote if matches!(first, b'\n' | b'\r') => {
+                    fields.ends.push(fields.bytes.len());
+                    self.state = State::FieldStart;
+                    ended = true;
+                    self.after_cr = first == b'\r';
+                }
+                State::AfterQuote => {
+                    used = 0;
+                    self.state = State::Lost;
+                    fault = Some(format!(
+                        "text after a closing quote in line {}; the quote opens in line {}",
+                        self.line, self.quote_line
+                    ));
+                }
+                State::Lost => {
+                    let end = memchr(b'\n', bytes);
+                    used = end.map_or(bytes.len(), |at| at + 1);
+                    ended = end.is_some();
+                    self.after_cr = false;
+                }
+            }
+            self.reader.consume(used);
+            raw_len += used as u64;
+            let was_lost = self.is_lost;
+            if ended {
+                self.line += 1;
+                self.state = State::FieldStart;
+                self.is_lost = false;
+            }
+            if was_lost {
+                fields.clear();
+                raw_len = 0;
+                fields.line = self.line;
+                continue;
+            }
+            if fault.is_none() && raw_len > self.len_max.saturating_add(2) {
+                fault = Some(self.too_long());
+            }
+            if let Some(reason) = fault {
+                self.is_lost = !ended;
+                fields.clear();
+                fields.bytes.shrink_to(1 << 16);
+                return Ok(Some(Err(reason)));
+            }
+            if ended {
+                return Ok(Some(Ok(())));
+            }
+        }
+    }
+
+    fn too_long(&self) -> String {
+        let limit = TooLong { len_max: self.len_max };
+        match self.state {
+            State::Quoted | State::AfterQuote => {
+                format!("a record is {limit}; a quote opens in line {}", self.quote_line)
+            }
+            _ => format!("a record is {limit}"),
+        }
+    }
+
+    /// The last record of a file without a line end, or a fault.
+    fn end(&mut self, fields: &mut Fields) -> Option<Result<(), String>> {
+        let state = std::mem::replace(&mut self.state, State::FieldStart);
+        let was_lost = std::mem::take(&mut self.is_lost);
+        match state {
+            State::Quoted => Some(Err(format!(
+                "the quote that opens in line {} has no end; everything to line {} is in it",
+                self.quote_line, self.line
+            ))),
+            _ if was_lost || state == State::Lost => None,
+            State::FieldStart if fields.ends.is_empty() => None,
+            _ => {
+                fields.ends.push(fields.bytes.len());
+                Some(Ok(()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    type Record = (u64, Result<Vec<Vec<u8>>, String>);
+
+    fn read(mut reader: FieldReader<impl BufRead>) -> Vec<Record> {
+        let (mut fields, mut records) = (Fields::default(), Vec::new());
+        while let Some(record) = reader.next(&mut fields).unwrap() {
+            let line = fields.line;
+            records.push((line, record.map(|()| fields.iter().map(<[u8]>::to_vec).collect())));
+        }
+        records
+    }
+
+    fn csv(text: &[u8]) -> Vec<Record> {
+        let whole = read(FieldReader::csv(text, 1000));
+        for capacity in [1, 2, 3, 7] {
+            let reader = BufReader::with_capacity(capacity, text);
+            assert_eq!(read(FieldReader::csv(reader, 1000)), whole, "{capacity}");
+        }
+        whole
+    }
+
+    fn good(line: u64, fields: &[&str]) -> Record {
+        (line, Ok(fields.iter().map(|field| field.as_bytes().to_vec()).collect()))
+    }
+
+    #[test]
+    fn quotes_line_ends_and_empty_lines_are_as_in_rfc_4180() {
+        assert_eq!(
+            csv(b"\r\na,b\r\n\n\"x,\"\"y\"\"\nz\",\r,\n\"\"\nlast,\"q\""),
+            [
+                good(2, &["a", "b"]),
+                good(4, &["x,\"y\"\nz", ""]),
+                good(6, &["", ""]),
+                good(7, &[""]),
+                good(8, &["last", "q"]),
+            ]
+        );
+        assert_eq!(csv(b""), []);
+        assert_eq!(csv(b"a\"b,c"), [good(1, &["a\"b", "c"])]);
+        let tsv = read(FieldReader::tsv(&b"\"a\tb,c\n"[..], 1000));
+        assert_eq!(tsv, [good(1, &["\"a", "b,c"])]);
+    }
+
+    #[test]
+    fn quotes_that_do_not_pair_are_named_with_the_line_where_they_open() {
+        let records = csv(b"id,text\n1,\"oops\n2,x\n3,y\n");
+        assert_eq!(records.len(), 2);
+        let (line, reason) = (records[1].0, records[1].1.as_ref().unwrap_err());
+        assert_eq!(line, 2);
+        assert!(reason.contains("opens in line 2 has no end; everything to line 5"), "{reason}");
+        // The next quote seems to close it; the record after that line is right again.
+        let records = csv(b"1,\"oops\n2,\"bar baz\"\n3,y\n");
+        let reason = records[0].1.as_ref().unwrap_err();
+        assert!(reason.contains("text after a closing quote in line 2"), "{reason}");
+        assert_eq!(records[1..], [good(3, &["3", "y"])]);
+    }
+
+    #[test]
+    fn a_record_that_is_too_long_is_passed_over_and_not_held() {
+        let long = [b"1,".as_slice(), &[b'x'; 5000], b"\n2,y\n"].concat();
+        let records = csv(&long);
+        assert!(records[0].1.as_ref().unwrap_err().contains("longer than the 1000 bytes"));
+        assert_eq!(records[1..], [good(2, &["2", "y"])]);
+        let quoted = [b"1,\"".as_slice(), &[b'\n'; 5000], b"\"\n2,y\n"].concat();
+        let records = csv(&quoted);
+        assert!(records[0].1.as_ref().unwrap_err().contains("a quote opens in line 1"));
+        assert_eq!(records[1..], [good(5002, &["2", "y"])]);
+        let mut reader = FieldReader::csv(BufReader::with_capacity(64, &long[..]), 1000);
+        let mut fields = Fields::default();
+        assert!(reader.next(&mut fields).unwrap().unwrap().is_err());
+        assert!(fields.bytes.capacity() <= 4096);
+    }
+
+    /// The records of the csv crate, which takes everything.
+    fn csv_of_others(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let mut builder = csv::ReaderBuilder::new();
+        let records = builder.flexible(true).has_headers(false).from_reader(text);
+        let records = records
+            .into_byte_records()
+            .map(|record| record.unwrap().iter().map(<[u8]>::to_vec).collect());
+        records.collect()
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config {
+            cases: 5000,
+            rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+            failure_persistence: None,
+            ..Default::default()
+        })]
+
+        #[test]
+        fn tables_without_faults_are_read_as_by_the_csv_crate(text in "[ab,\"\n\r]{0,24}") {
+            let records = csv(text.as_bytes());
+            if records.iter().all(|(_, record)| record.is_ok()) {
+                let fields: Vec<_> = records.into_iter().map(|(_, record)| record.unwrap()).collect();
+                proptest::prop_assert_eq!(fields, csv_of_others(text.as_bytes()));
+            }
+        }
+    }
+}
