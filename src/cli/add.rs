@@ -14,6 +14,7 @@ use super::monitor::Monitor;
 use super::output::{bytes, counted};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
+use super::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
 Add records to a store, as one new segment that appears completely or not at all. Readers are \
@@ -69,6 +70,8 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     follow: FollowArgs,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
@@ -102,6 +105,7 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         .label(&args.label)
         .ids(args.ids.into())
         .recipe(recipe)
+        .wait(args.wait.duration())
         .compact(!args.no_compact);
     if args.scheme.is_some() || args.k.is_some() || args.budget.is_some() {
         let scheme = args.scheme.as_deref().unwrap_or("auto");

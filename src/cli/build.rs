@@ -14,6 +14,7 @@ use super::output::{bytes, counted};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
 use super::scheme_help::scheme_help;
+use super::wait::WaitArgs;
 
 /// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;
@@ -73,6 +74,8 @@ pub(super) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
@@ -167,6 +170,7 @@ fn options(args: &BuildArgs, monitor: &Monitor) -> anyhow::Result<BuildOptions> 
         .scheme(scheme)
         .ids(args.ids.into())
         .replace(args.force)
+        .wait(args.wait.duration())
         .label(&args.label)
         .memory(args.resources.memory.map(|memory| memory.as_u64()))
         .threads(args.resources.threads.map(usize::from))

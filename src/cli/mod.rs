@@ -46,6 +46,7 @@ mod sink;
 mod stats;
 mod transfer;
 mod verify;
+mod wait;
 
 use std::io;
 use std::process::ExitCode;
@@ -202,7 +203,7 @@ fn hint(error: &Error, command: &dyn Run) -> Option<String> {
                 .into(),
         ),
         Error::Locked { .. } | Error::Compacting { .. } => {
-            Some("try again when it has finished".into())
+            Some("--wait waits until it has finished".into())
         }
         _ => None,
     }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::checksum::Digest;
-use crate::directory::{SegmentFile, StoreDirectory, UncommittedSegment, random_store_id};
+use crate::directory::{
+    Patience, SegmentFile, StoreDirectory, UncommittedSegment, random_store_id, reserve,
+};
 use crate::error::{Error, Result};
 use crate::format::deletions::Deletions;
 use crate::format::manifest;
@@ -210,7 +212,8 @@ pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Resu
         return Err(Error::StoreExists { path: to.into() });
     }
     let mut done = Exported { path: to.into(), ..Exported::default() };
-    let directory = StoreDirectory::stage(to, random_store_id()?)?;
+    let reservation = reserve(to, &Patience::default())?;
+    let directory = StoreDirectory::stage(to, random_store_id()?, reservation)?;
     let mut transaction = directory.begin()?;
     let mut segments = Vec::new();
     for open in &chosen {
