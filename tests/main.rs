@@ -28,4 +28,5 @@ mod refresh;
 mod resources;
 mod searcher;
 mod segments;
+mod shared_directory;
 mod stats;

@@ -10,7 +10,7 @@ use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
 use super::follow::{self, FollowArgs};
 use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
-use super::monitor::Monitor;
+use super::monitor::{INTERRUPTED, Monitor};
 use super::output::{bytes, counted};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
@@ -124,12 +124,21 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
     let committed = writer.commit()?;
-    // The records are durable from here on, even if merging fails.
-    let store = writer.finish().inspect_err(|_| {
-        monitor.finish();
-        let count = counted(committed.report.record_count, "record was", "records were");
-        message!("{count} added, but merging segments failed");
-    })?;
+    // The records are durable from here on. A failure would make scripts add them again.
+    let store = match writer.finish() {
+        Ok(store) => store,
+        Err(error) => {
+            monitor.finish();
+            let count = counted(committed.report.record_count, "record was", "records were");
+            message!(
+                "warning: {count} added, but merging segments failed: {:#}; 'fpstore compact' \
+                 merges them",
+                anyhow::Error::from(error)
+            );
+            monitor.check().inspect_err(|_| std::process::exit(INTERRUPTED.into()))?;
+            return Ok(ExitStatus::Done);
+        }
+    };
     monitor.finish();
     if !args.quiet {
         report(&store.info(), &committed.report);

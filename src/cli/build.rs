@@ -134,6 +134,13 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let read_len = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
     let (store, report) = builder.finish_and_report()?;
     monitor.finish();
+    for left in &report.left {
+        message!(
+            "{}: left there; it looks like that of a killed build, but holds other files or has \
+             another owner",
+            left.display()
+        );
+    }
     if !args.quiet {
         print_report(&store, &report, read_len);
     }

@@ -24,8 +24,9 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Creates and locks a directory beside `path`.
+    /// Creates and locks a directory beside `path`, and removes what dead processes left there.
     pub(super) fn create(path: &Path) -> Result<(Self, StoreLock)> {
+        remove_leftovers(path);
         let (directory, lock) = create_locked(parent_of(path), &prefix_for(path))?;
         Ok((Staging { directory: Some(directory), path: path.into() }, lock))
     }
