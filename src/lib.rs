@@ -92,6 +92,7 @@ pub mod input;
 #[cfg(feature = "write")]
 pub mod join;
 mod limits;
+mod plain_file;
 pub mod plan;
 mod profile;
 mod scheme;

@@ -129,7 +129,7 @@ fn an_existing_store_is_replaced_only_by_force_and_never_harmed() {
     desk.run(&["query", "0123456789abcdef"], 1);
     desk.run(&["verify"], 0);
     let after = names_in(&desk.path("store.fps"));
-    assert_eq!(after, ["LOCK", "MANIFEST", "PUBLISH", "segment-0000000000000002.fps"]);
+    assert_eq!(after, ["MANIFEST", "segment-0000000000000002.fps"]);
 }
 
 #[test]
@@ -282,15 +282,11 @@ fn verify_tells_sound_from_damaged() {
 fn segments_are_written_read_only_and_nothing_else_is_left() {
     let desk = desk();
     desk.run(&["build", "input.tsv"], 0);
-    assert_eq!(
-        names_in(&desk.path("store.fps")),
-        ["LOCK", "MANIFEST", "segment-0000000000000001.fps"]
-    );
+    assert_eq!(names_in(&desk.path("store.fps")), ["MANIFEST", "segment-0000000000000001.fps"]);
     let segment = desk.path("store.fps/segment-0000000000000001.fps");
     assert!(fs::metadata(segment).unwrap().permissions().readonly());
     // The next build removes the files of a killed one.
-    fs::create_dir(desk.path(".next.fps.tmp-abc")).unwrap();
-    desk.write(".next.fps.tmp-abc/LOCK", "");
+    desk.write(".next.fps.tmp-abcdef/LOCK", "");
     desk.run(&["build", "input.tsv", "-s", "next.fps"], 0);
     desk.assert_files(&["input.tsv", "next.fps", "store.fps"]);
 }

@@ -29,4 +29,5 @@ mod refresh;
 mod resources;
 mod searcher;
 mod segments;
+mod shared_directory;
 mod stats;

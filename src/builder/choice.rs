@@ -8,6 +8,9 @@ use crate::scheme::Scheme;
 use crate::sort::SortedValues;
 use fpstore_base::Fingerprint;
 
+/// Up to this many tables the space of a build is estimated without making a plan.
+const FEW_TABLES: u64 = 4;
+
 /// The tables that a store gets.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -66,8 +69,16 @@ impl SchemeChoice {
             SchemeChoice::Named { name, k } => {
                 scheme_by_name(name, *k, None).map_or(1, |scheme| scheme.masks().len() as u64)
             }
-            SchemeChoice::Auto { budget, .. } => {
-                (budget.bytes_for(fingerprint_count) / table_len.max(1) as f64).max(1.0) as u64
+            SchemeChoice::Auto { k, budget, costs } => {
+                let budget_len = budget.bytes_for(fingerprint_count);
+                let most = (budget_len / table_len.max(1) as f64).max(1.0) as u64;
+                if most <= FEW_TABLES {
+                    return most;
+                }
+                // A budget is a limit and no need: more tables than pay are not made.
+                let request = PlanRequest::new(fingerprint_count.max(1), *k);
+                let plan = request.budget(*budget).costs(*costs).choose();
+                plan.map_or(most, |plan| most.min(plan.scheme.masks().len() as u64))
             }
         }
     }

@@ -22,7 +22,7 @@ pub use report::BuildReport;
 pub(crate) use segment_build::SegmentBuild;
 pub(crate) use space::check as check_space_for;
 
-use crate::directory::{Destination, OpenMode};
+use crate::directory::{Destination, OpenMode, Patience};
 use crate::error::{Error, Result};
 use crate::format::manifest::fault_of_label;
 use crate::input::{InputEstimate, InputOptions, InputSummary};
@@ -78,12 +78,14 @@ impl Builder {
     ///
     /// * [`Error::StoreExists`] if there is a store and it may not be replaced.
     /// * [`Error::NotAStore`] if there are other files; these are never replaced.
-    /// * [`Error::Locked`] if another process is writing to the store.
+    /// * [`Error::Locked`] if another process is writing to the store, or making it, and does not
+    ///   end within [`BuildOptions::wait`].
     /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
     /// * [`Error::Io`] if the system refuses, or there is no such directory for temporary files.
     pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let mode = if options.replace { OpenMode::Replace } else { OpenMode::Create };
-        Builder::start(Destination::acquire(path.into(), mode)?, options)
+        let destination = Destination::acquire(path.into(), mode, options.patience())?;
+        Builder::start(destination, options)
     }
 
     /// A builder of one more segment of the store in the directory `path`, which answers as before
@@ -113,7 +115,7 @@ impl Builder {
     /// ```
     pub fn append(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let path = path.into();
-        let destination = Destination::acquire(path.clone(), OpenMode::Change)?;
+        let destination = Destination::acquire(path.clone(), OpenMode::Change, options.patience())?;
         if let Some(recipe) = Store::open(path)?.recipe()
             && recipe != options.recipe
         {
@@ -232,12 +234,17 @@ impl Builder {
         let mut build = records.sort(|_| Ok(options.scheme.clone()))?;
         loop {
             let (path, mode) = (destination.path().to_path_buf(), destination.mode());
+            let patience: Patience = destination.patience().clone();
+            let left = destination.left().to_vec();
             match publish(destination, &options, &mut build) {
                 // Another process made a store meanwhile, and it may be replaced.
                 Err(Error::StoreExists { .. }) if mode == OpenMode::Replace => {
-                    destination = Destination::acquire(path, mode)?;
+                    destination = Destination::acquire(path, mode, patience)?;
                 }
-                published => return Ok((published?, build.into_report())),
+                published => {
+                    let store = published?;
+                    return Ok((store, BuildReport { left, ..build.into_report() }));
+                }
             }
         }
     }

@@ -1,9 +1,11 @@
 //! The options of a build.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::budget::{memory_min, share_out};
 use crate::builder::SchemeChoice;
+use crate::directory::Patience;
 use crate::error::Result;
 use crate::format::manifest::StoreId;
 use crate::id_policy::IdPolicy;
@@ -31,6 +33,7 @@ pub struct BuildOptions {
     pub(crate) memory: Option<u64>,
     pub(crate) threads: Option<usize>,
     pub(crate) temp_dir: Option<PathBuf>,
+    pub(crate) wait: Duration,
     pub(crate) observer: Option<Observer>,
 }
 
@@ -48,6 +51,7 @@ impl Default for BuildOptions {
             memory: None,
             threads: None,
             temp_dir: None,
+            wait: Duration::ZERO,
             observer: None,
         }
     }
@@ -132,6 +136,15 @@ impl BuildOptions {
         self
     }
 
+    /// Sets how long to wait for another process that is writing to the store, or making it: not at
+    /// all by default, [`Duration::MAX`] for as long as it takes. Meanwhile the observer receives
+    /// [`Phase::Wait`](crate::Phase::Wait).
+    #[must_use]
+    pub fn wait(mut self, most: impl Into<Option<Duration>>) -> Self {
+        self.wait = most.into().unwrap_or_default();
+        self
+    }
+
     /// Sets the observer, which receives the progress and may end the build.
     #[must_use]
     pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
@@ -147,5 +160,10 @@ impl BuildOptions {
     /// The memory and threads that the build may use, with temporary files in `directory`.
     pub(super) fn resources(&self, directory: PathBuf) -> Result<Resources> {
         share_out(self.memory, self.threads, directory)
+    }
+
+    /// How long to wait for locks, and who is told.
+    pub(super) fn patience(&self) -> Patience {
+        Patience::new(self.wait, self.observer.clone())
     }
 }

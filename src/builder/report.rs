@@ -1,5 +1,6 @@
 //! The report of a build.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fpstore_base::watch::Phase;
@@ -16,6 +17,9 @@ pub struct BuildReport {
     pub temporary_len: u64,
     /// The phases and how long they took. Reading takes from the first record to the last.
     pub phases: Vec<(Phase, Duration)>,
+    /// Directories beside a new store that look like those of a build that died. They stay, because
+    /// their owner or their files do not prove it.
+    pub left: Vec<PathBuf>,
 }
 
 /// Measures phases that follow each other.

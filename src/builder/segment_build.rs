@@ -68,6 +68,7 @@ impl SegmentBuild {
             fingerprint_count: self.distinct.count,
             temporary_len: self.resources.folder.most_held(),
             phases: self.timer.phases,
+            left: Vec::new(),
         }
     }
 

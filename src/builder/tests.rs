@@ -176,7 +176,7 @@ fn an_observer_sees_every_phase_and_may_end_the_build() {
         let ended = build(&path, options, &records);
         assert!(matches!(ended, Err(Error::Interrupted)), "{phase:?}");
         assert!(only_segment(&path) == old);
-        assert_eq!(fs::read_dir(&path).unwrap().count(), 3);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 2);
     }
 }
 
@@ -222,8 +222,8 @@ impl Site {
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .collect();
-            names.retain(|name| name != "PUBLISH");
-            assert_eq!(names.len(), 3, "{names:?}");
+            names.sort();
+            assert_eq!(names.len(), 2, "{names:?}");
         }
         assert_eq!(fs::read_dir(self.folder.path()).unwrap().count(), 2);
         self.check();

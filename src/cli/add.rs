@@ -10,10 +10,11 @@ use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
 use super::follow::{self, FollowArgs};
 use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
-use super::monitor::Monitor;
+use super::monitor::{INTERRUPTED, Monitor};
 use super::output::{bytes, counted};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
+use super::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
 Add records to a store, as one new segment that appears completely or not at all. Readers are \
@@ -69,6 +70,8 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     follow: FollowArgs,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
@@ -102,6 +105,7 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         .label(&args.label)
         .ids(args.ids.into())
         .recipe(recipe)
+        .wait(args.wait.duration())
         .compact(!args.no_compact);
     if args.scheme.is_some() || args.k.is_some() || args.budget.is_some() {
         let scheme = args.scheme.as_deref().unwrap_or("auto");
@@ -120,12 +124,21 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
     let committed = writer.commit()?;
-    // The records are durable from here on, even if merging fails.
-    let store = writer.finish().inspect_err(|_| {
-        monitor.finish();
-        let count = counted(committed.report.record_count, "record was", "records were");
-        message!("{count} added, but merging segments failed");
-    })?;
+    // The records are durable from here on. A failure would make scripts add them again.
+    let store = match writer.finish() {
+        Ok(store) => store,
+        Err(error) => {
+            monitor.finish();
+            let count = counted(committed.report.record_count, "record was", "records were");
+            message!(
+                "warning: {count} added, but merging segments failed: {:#}; 'fpstore compact' \
+                 merges them",
+                anyhow::Error::from(error)
+            );
+            monitor.check().inspect_err(|_| std::process::exit(INTERRUPTED.into()))?;
+            return Ok(ExitStatus::Done);
+        }
+    };
     monitor.finish();
     if !args.quiet {
         report(&store.info(), &committed.report);

@@ -14,6 +14,7 @@ use super::output::{bytes, counted};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
 use super::scheme_help::scheme_help;
+use super::wait::WaitArgs;
 
 /// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;
@@ -74,6 +75,8 @@ pub(super) struct BuildArgs {
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
@@ -131,6 +134,13 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let read_len = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
     let (store, report) = builder.finish_and_report()?;
     monitor.finish();
+    for left in &report.left {
+        message!(
+            "{}: left there; it looks like that of a killed build, but holds other files or has \
+             another owner",
+            left.display()
+        );
+    }
     if !args.quiet {
         print_report(&store, &report, read_len);
     }
@@ -167,6 +177,7 @@ fn options(args: &BuildArgs, monitor: &Monitor) -> anyhow::Result<BuildOptions> 
         .scheme(scheme)
         .ids(args.ids.into())
         .replace(args.force)
+        .wait(args.wait.duration())
         .label(&args.label)
         .memory(args.resources.memory.map(|memory| memory.as_u64()))
         .threads(args.resources.threads.map(usize::from))

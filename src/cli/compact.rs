@@ -9,6 +9,7 @@ use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{bytes, counted, grouped};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
+use super::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
 Merge segments, and remove deleted records from them. Readers and a writer are not blocked: \
@@ -59,6 +60,8 @@ pub(super) struct CompactArgs {
     #[arg(long, value_name = "BYTES", requires = "scheme")]
     budget: Option<BudgetArg>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
@@ -87,7 +90,7 @@ impl Run for CompactArgs {
 fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let monitor = args.resources.monitor(args.quiet)?;
-    let mut options = WriterOptions::default().max_rate(args.max_rate);
+    let mut options = WriterOptions::default().max_rate(args.max_rate).wait(args.wait.duration());
     if let Some(scheme) = &args.scheme {
         let k = args.k.unwrap_or(store.tuned_k());
         options = options.scheme(scheme_choice(scheme, k, args.budget)?);

@@ -20,6 +20,7 @@ use super::monitor::Monitor;
 use super::output::{IdPrinter, counted};
 use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
+use super::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
 Find the new records that are near-duplicates of stored ones, and print the others in their \
@@ -89,6 +90,8 @@ pub(super) struct DedupArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
@@ -115,7 +118,7 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
         return dedup_stream::run(
             path,
             k,
-            args.label.as_str(),
+            WriterOptions::default().label(&args.label).wait(args.wait.duration()),
             &args.batch,
             &args.read,
             &args.resources,
@@ -132,7 +135,7 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     // The lock is taken before the store is read, so that no other process adds the same records.
     let mut writer = match &args.against {
         Some(path) if args.add => {
-            let options = WriterOptions::default().label(&args.label);
+            let options = WriterOptions::default().label(&args.label).wait(args.wait.duration());
             let options = args.resources.limit(options, &monitor);
             let writer = Writer::with_options(path, options)?;
             stored = Some(writer.store().clone());

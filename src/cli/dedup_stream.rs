@@ -28,7 +28,7 @@ struct StreamDedup {
 pub(super) fn run(
     path: &Path,
     k: u32,
-    label: &str,
+    options: WriterOptions,
     batch: &BatchArgs,
     read: &ReadArgs,
     resources: &ResourceArgs,
@@ -36,7 +36,6 @@ pub(super) fn run(
 ) -> anyhow::Result<ExitStatus> {
     inputs(&[])?;
     let monitor = resources.monitor(quiet)?;
-    let options = WriterOptions::default().label(label);
     let options = resources.limit(options, &monitor);
     let writer = Writer::with_options(path, options)?;
     let searcher = writer.store().searcher();

@@ -12,6 +12,7 @@ use super::command::{ExitStatus, Run, StoreArg};
 use super::inputs::{ReadArgs, check_stdin, report_skipped};
 use super::output::counted;
 use super::resources::ResourceArgs;
+use super::wait::WaitArgs;
 
 /// The longest line of a list of ids.
 const LINE_LEN_MAX: u64 = 1 << 17;
@@ -56,6 +57,8 @@ pub(super) struct DeleteArgs {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
@@ -97,7 +100,7 @@ fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
         bail!("'{}' is not an id: {}", fault.0.escape_debug(), fault.1);
     }
     let monitor = args.resources.monitor(args.quiet)?;
-    let options = WriterOptions::default();
+    let options = WriterOptions::default().wait(args.wait.duration());
     let options = args.resources.limit(options, &monitor);
     let mut writer = Writer::with_options(&args.store.store, options)?;
     let done = if by_id {

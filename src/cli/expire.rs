@@ -1,11 +1,12 @@
 //! `fpstore expire`: removes whole segments by their label.
 
 use clap::Args;
-use fpstore::Writer;
 use fpstore::writer::Expired;
+use fpstore::{Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{bytes, counted};
+use super::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
 Remove all segments whose label sorts before LABEL, byte by byte, so that labels such as 2026-09 \
@@ -31,6 +32,8 @@ pub(super) struct ExpireArgs {
     dry_run: bool,
     #[command(flatten)]
     store: StoreArg,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
@@ -46,7 +49,8 @@ fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     let expired = if args.dry_run {
         args.store.open()?.expiring_before(&args.before)
     } else {
-        Writer::open(&args.store.store)?.expire_before(&args.before)?
+        let options = WriterOptions::default().wait(args.wait.duration()).observer(announcer());
+        Writer::with_options(&args.store.store, options)?.expire_before(&args.before)?
     };
     if !args.quiet {
         report(&expired, args);

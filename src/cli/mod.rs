@@ -47,6 +47,7 @@ mod sink;
 mod stats;
 mod transfer;
 mod verify;
+mod wait;
 
 use std::io;
 use std::process::ExitCode;
@@ -204,7 +205,7 @@ fn hint(error: &Error, command: &dyn Run) -> Option<String> {
                 .into(),
         ),
         Error::Locked { .. } | Error::Compacting { .. } => {
-            Some("try again when it has finished".into())
+            Some("--wait waits until it has finished".into())
         }
         _ => None,
     }

@@ -11,6 +11,7 @@ use fpstore::{Observer, Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::output::counted;
+use super::wait::WaitNotice;
 
 /// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
 pub(super) const INTERRUPTED: u8 = 130;
@@ -65,7 +66,11 @@ impl Monitor {
         shown: impl Fn(Progress) -> Progress + Send + Sync + 'static,
     ) -> Observer {
         let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
+        let notice = WaitNotice::default();
         Observer::new(move |progress| {
+            if notice.is_due(&progress) {
+                bar.bar.suspend(WaitNotice::print);
+            }
             bar.show(shown(progress));
             if interrupted.load(Ordering::Relaxed) {
                 ControlFlow::Break(())
@@ -162,6 +167,7 @@ fn style(phase: Phase, has_total: bool) -> ProgressStyle {
         (Phase::Documents, false) => {
             "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
         }
+        (Phase::Wait, _) => "{msg:8} {spinner}  {elapsed}",
         (_, true) => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
         (_, false) => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
     };

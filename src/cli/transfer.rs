@@ -9,6 +9,7 @@ use fpstore::{Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{bytes, counted, stdout};
+use super::wait::{WaitArgs, announcer};
 
 const IMPORT_ABOUT: &str = "\
 Copy segments from elsewhere into the store: segment files, or stores, of which all segments are \
@@ -35,6 +36,8 @@ pub(super) struct ImportArgs {
     /// The label of the segments here [default: their label in their store]
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
@@ -75,7 +78,11 @@ impl Run for ImportArgs {
 }
 
 fn run_import(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
-    let options = WriterOptions::default().label(&args.label).compact(false);
+    let options = WriterOptions::default()
+        .label(&args.label)
+        .compact(false)
+        .wait(args.wait.duration())
+        .observer(announcer());
     let mut writer = Writer::with_options(&args.store.store, options)?;
     let done = writer.import(&args.sources)?;
     if !args.quiet {

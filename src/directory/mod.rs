@@ -5,15 +5,17 @@
 //! their files: dropping an uncommitted file, a transaction or a new directory removes it.
 //! Nothing here reads the contents of a segment or changes a file that a manifest names.
 
+mod abandoned;
 mod destination;
 mod lock;
+mod lock_file;
 mod staging;
 mod store_directory;
 mod transaction;
 mod uncommitted;
 
 pub(crate) use destination::{Destination, OpenMode};
-pub(crate) use lock::{StoreLock, lock_compaction};
+pub(crate) use lock::{Patience, lock_compaction, reserve};
 pub(crate) use store_directory::{StoreDirectory, random_store_id};
 pub(crate) use transaction::Transaction;
 pub(crate) use uncommitted::{SegmentFile, UncommittedSegment};

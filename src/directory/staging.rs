@@ -1,14 +1,13 @@
 //! A new store under a temporary name beside its final path.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::directory::lock::{StoreLock, WRITER_LOCK, lock_writer, try_lock};
+use crate::directory::abandoned::{remove_abandoned, remove_files};
+use crate::directory::lock::{Patience, StoreLock, lock_writer};
 use crate::directory::store_directory::TEMPORARY_PREFIX;
 use crate::disk;
 use crate::error::{Error, Result};
@@ -16,49 +15,65 @@ use crate::error::{Error, Result};
 /// The builder gives up after this many new directories that another process removed before they
 /// were locked.
 const CREATE_TRIES: u32 = 5;
-/// The age past which a temporary directory without a lock file is abandoned. A younger one may
-/// just have been created.
-const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
-
 /// A temporary directory that will move to `path`. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct Staging {
-    directory: TempDir,
+    /// `None` once it has moved.
+    directory: Option<TempDir>,
     path: PathBuf,
 }
 
 impl Staging {
-    /// Creates and locks a directory beside `path`, and removes those of dead builders of the same
-    /// store.
+    /// Creates and locks a directory beside `path`, and removes what dead processes left there.
     pub(super) fn create(path: &Path) -> Result<(Self, StoreLock)> {
-        let parent = parent_of(path);
-        let mut prefix = OsString::from(".");
-        prefix.push(path.file_name().unwrap_or_default());
-        prefix.push(TEMPORARY_PREFIX);
-        remove_abandoned(parent, &prefix);
-        let (directory, lock) = create_locked(parent, &prefix)?;
-        Ok((Staging { directory, path: path.into() }, lock))
+        remove_leftovers(path);
+        let (directory, lock) = create_locked(parent_of(path), &prefix_for(path))?;
+        Ok((Staging { directory: Some(directory), path: path.into() }, lock))
     }
 
-    /// The temporary path.
-    pub(super) fn path(&self) -> &Path {
-        self.directory.path()
-    }
-
-    /// Moves the directory to its final path and returns that path.
-    pub(super) fn move_into_place(self) -> Result<PathBuf> {
-        let Staging { directory, path } = self;
-        disk::rename_directory(directory.path(), &path).map_err(|source| match source.kind() {
-            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
-                Error::StoreExists { path: path.clone() }
-            }
-            _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
-        })?;
+    /// Moves the directory with its `lock` to its final path and returns that path.
+    pub(super) fn move_into_place(mut self, lock: &mut StoreLock) -> Result<PathBuf> {
+        let path = self.path.clone();
+        if let Some(directory) = &self.directory {
+            disk::rename_directory(directory.path(), &path).map_err(|source| {
+                match source.kind() {
+                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
+                        Error::StoreExists { path: path.clone() }
+                    }
+                    _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
+                }
+            })?;
+        }
         // Nothing is left under the temporary name.
-        let _ = directory.keep();
+        let _ = self.directory.take().map(TempDir::keep);
+        lock.moved_to(&path);
         disk::sync_directory(parent_of(&path))?;
         Ok(path)
     }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // The lock file is the last to go: who is killed here leaves what the next build can prove
+        // to be its own.
+        if let Some(directory) = &self.directory {
+            let _ = remove_files(directory.path());
+        }
+    }
+}
+
+/// The start of the names of new directories for the store at `path`.
+fn prefix_for(path: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(TEMPORARY_PREFIX);
+    prefix
+}
+
+/// Removes what dead builders of the store at `path` left beside it, and returns the directories
+/// that only look like it.
+pub(super) fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
+    remove_abandoned(parent_of(path), &prefix_for(path))
 }
 
 /// The directory that `path` is in.
@@ -76,46 +91,10 @@ fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TempDir, StoreLock)> 
     loop {
         tries += 1;
         let directory = disk::create_temporary_directory(parent, prefix)?;
-        match lock_writer(directory.path()) {
-            Ok(lock) if directory.path().join(WRITER_LOCK).exists() => {
-                return Ok((directory, lock));
-            }
+        match lock_writer(directory.path(), &Patience::default()) {
+            Ok(lock) => return Ok((directory, lock)),
             Err(error) if tries == CREATE_TRIES => return Err(error),
-            _ => {}
+            Err(_) => {}
         }
     }
-}
-
-/// Removes the temporary directories of dead builders: those that are not locked.
-fn remove_abandoned(parent: &Path, prefix: &OsStr) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
-    for name in names.filter(|name| starts_with(name, prefix)) {
-        let directory = parent.join(name);
-        match File::open(directory.join(WRITER_LOCK)) {
-            // The lock is held during the removal, so that no other process begins to use it.
-            Ok(file) => {
-                if let Some(_lock) = try_lock(file) {
-                    let _ = disk::remove_directory_tree(&directory);
-                }
-            }
-            Err(_) => {
-                // An empty one may just have been created; then its builder creates another.
-                let _ = disk::remove_empty_directory(&directory);
-                if is_old(&directory) {
-                    let _ = disk::remove_directory_tree(&directory);
-                }
-            }
-        }
-    }
-}
-
-fn starts_with(name: &OsStr, prefix: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes())
-}
-
-fn is_old(directory: &Path) -> bool {
-    let modified = fs::metadata(directory).and_then(|metadata| metadata.modified()).ok();
-    let age = modified.and_then(|at| at.elapsed().ok());
-    age.is_some_and(|age| age > UNLOCKED_GRACE)
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::directory::Transaction;
-use crate::directory::lock::{StoreLock, lock_compaction, lock_publication, try_lock_publication};
+use crate::directory::lock::{
+    COMPACTION_LOCK, Patience, StoreLock, lock_compaction, lock_publication, try_lock_publication,
+};
 use crate::directory::staging::Staging;
 use crate::directory::uncommitted::SegmentFile;
-use crate::disk::{names_in, remove_file};
+use crate::disk::{is_temporary_name, names_in, remove_file};
 use crate::error::{Error, Result};
 use crate::format::deletions;
 use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
@@ -18,9 +20,12 @@ use crate::store::Store;
 /// The names of unfinished files start with this.
 pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// How long a writer waits for the publication lock. A compactor holds it for an instant, unless
-/// its process was stopped in that instant.
-const PUBLICATION_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a writer waits for the publication lock at least. A compactor holds it for an instant,
+/// unless its process was stopped in that instant.
+const WRITER_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a compactor waits for it at least. A deletion holds it for a pass over the store, and a
+/// finished merge is worth the wait; but a stopped process may hold it for ever.
+const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The lock that this process holds: the writer lock, or the compaction lock beside a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +51,12 @@ pub(crate) struct StoreDirectory {
     owner: LockOwner,
     /// The id of the store that the next manifest begins; `None` continues the store that is there.
     new_store: Option<StoreId>,
-    _lock: StoreLock,
+    patience: Patience,
     /// A new directory that is not at its final path yet: no other process publishes in it.
     staging: Option<Staging>,
+    // The locks are dropped last.
+    lock: StoreLock,
+    _reservation: Option<StoreLock>,
 }
 
 impl StoreDirectory {
@@ -59,14 +67,15 @@ impl StoreDirectory {
         path: &Path,
         lock: StoreLock,
         new_store: Option<StoreId>,
+        patience: Patience,
     ) -> Result<Self> {
-        StoreDirectory::open(path, LockOwner::Writer, lock, new_store)
+        StoreDirectory::open(path, LockOwner::Writer, lock, new_store, patience)
     }
 
     /// The directory at `path`, of which `lock` is the compaction lock. Removes unfinished files of
     /// dead compactors.
-    pub(crate) fn for_compactor(path: &Path, lock: StoreLock) -> Result<Self> {
-        StoreDirectory::open(path, LockOwner::Compactor, lock, None)
+    pub(crate) fn for_compactor(path: &Path, lock: StoreLock, patience: Patience) -> Result<Self> {
+        StoreDirectory::open(path, LockOwner::Compactor, lock, None, patience)
     }
 
     fn open(
@@ -74,37 +83,51 @@ impl StoreDirectory {
         owner: LockOwner,
         lock: StoreLock,
         new_store: Option<StoreId>,
+        patience: Patience,
     ) -> Result<Self> {
         let names = names_in(path)?;
         let is_compactors =
-            |name: &String| name.starts_with(LockOwner::Compactor.temporary_prefix());
-        // Once a process can take a lock, or has it, every earlier holder has ended.
+            |name: &String| is_temporary_name(name, LockOwner::Compactor.temporary_prefix());
+        // Once a process can take a lock, or has it, every earlier holder has ended. The lock file of
+        // a dead compactor goes, too.
+        let is_of_compactor = |name: &String| name == COMPACTION_LOCK || is_compactors(name);
         let compaction = match owner {
-            LockOwner::Writer if names.iter().any(is_compactors) => lock_compaction(path).ok(),
+            LockOwner::Writer if names.iter().any(is_of_compactor) => {
+                lock_compaction(path, &Patience::default()).ok()
+            }
             _ => None,
         };
         let is_abandoned = |name: &&String| {
             if is_compactors(name) {
                 owner == LockOwner::Compactor || compaction.is_some()
             } else {
-                owner == LockOwner::Writer && name.starts_with(TEMPORARY_PREFIX)
+                owner == LockOwner::Writer && is_unfinished(name)
             }
         };
         for name in names.iter().filter(is_abandoned) {
             let _ = remove_file(&path.join(name));
         }
-        Ok(StoreDirectory { path: path.into(), owner, new_store, _lock: lock, staging: None })
+        let path = path.into();
+        let (staging, _reservation) = (None, None);
+        Ok(StoreDirectory { path, owner, new_store, patience, staging, lock, _reservation })
     }
 
-    /// A new directory beside `path`, which [`StoreDirectory::finish`] moves to `path`.
-    pub(crate) fn stage(path: &Path, store_id: StoreId) -> Result<Self> {
+    /// A new directory beside `path`, which [`StoreDirectory::finish`] moves to `path`. The caller
+    /// has reserved that path.
+    pub(crate) fn stage(
+        path: &Path,
+        store_id: StoreId,
+        reservation: Option<StoreLock>,
+    ) -> Result<Self> {
         let (staging, lock) = Staging::create(path)?;
         Ok(StoreDirectory {
-            path: staging.path().into(),
+            path: lock.directory().into(),
             owner: LockOwner::Writer,
             new_store: Some(store_id),
-            _lock: lock,
+            patience: Patience::default(),
             staging: Some(staging),
+            lock,
+            _reservation: reservation,
         })
     }
 
@@ -118,27 +141,21 @@ impl StoreDirectory {
     }
 
     /// Begins a transaction: no other process publishes until it ends. Segments are written before,
-    /// because it should not last long.
+    /// because it should not last long. Waits while another process publishes; the observer of the
+    /// directory may end the wait.
     pub(crate) fn begin(&self) -> Result<Transaction> {
-        self.begin_or(|| Ok(()))
-    }
-
-    /// As [`StoreDirectory::begin`]. While another process publishes, calls `while_waiting` now and
-    /// then; its error ends the wait.
-    pub(crate) fn begin_or(
-        &self,
-        mut while_waiting: impl FnMut() -> Result<()>,
-    ) -> Result<Transaction> {
+        let least = match self.owner {
+            LockOwner::Writer => WRITER_PATIENCE,
+            LockOwner::Compactor => COMPACTOR_PATIENCE,
+        };
         let lock = match self.staging {
-            None => Some(lock_publication(&self.path, |waited, process| match self.owner {
-                // A deletion may take a pass over the store, and a finished merge is worth the
-                // wait.
-                LockOwner::Compactor => while_waiting(),
-                LockOwner::Writer if waited < PUBLICATION_PATIENCE => while_waiting(),
-                LockOwner::Writer => Err(Error::Compacting { path: self.path.clone(), process }),
-            })?),
+            None => Some(lock_publication(&self.path, &self.patience.at_least(least))?),
             Some(_) => None,
         };
+        let lock = lock.transpose().map_err(|process| match self.owner {
+            LockOwner::Writer => Error::Compacting { path: self.path.clone(), process },
+            LockOwner::Compactor => Error::Locked { path: self.path.clone(), process },
+        })?;
         let names = names_in(&self.path)?;
         let mut manifest = self.manifest(&names)?;
         // Files of a dead writer, which no manifest names, have numbers, too.
@@ -167,7 +184,7 @@ impl StoreDirectory {
     /// orphaned files from an old one.
     pub(crate) fn finish(mut self) -> Result<Store> {
         match self.staging.take() {
-            Some(staging) => Store::open(staging.move_into_place()?),
+            Some(staging) => Store::open(staging.move_into_place(&mut self.lock)?),
             None => {
                 let store = Store::open(&self.path)?;
                 self.collect_garbage();
@@ -201,8 +218,15 @@ impl StoreDirectory {
     }
 }
 
+/// Whether a name is one of a file that a writer or compactor has not finished.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    [LockOwner::Writer, LockOwner::Compactor]
+        .iter()
+        .any(|owner| is_temporary_name(name, owner.temporary_prefix()))
+}
+
 /// The number in the name of a segment or deletion file.
-fn number_of(name: &str) -> Option<u64> {
+pub(super) fn number_of(name: &str) -> Option<u64> {
     segment_number(name).or_else(|| deletions::file_number(name))
 }
 

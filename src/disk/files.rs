@@ -10,17 +10,41 @@ use tempfile::{NamedTempFile, TempDir};
 use super::{FailPoint, fail_point};
 use crate::error::{Error, Result};
 
+/// The random letters and digits of a temporary name.
+const RANDOM_LEN: usize = 6;
+
 /// Creates a file in `directory` under a name that starts with `prefix`. Dropping it removes it.
+/// Whoever may read or write the directory may read or write the file.
 pub(crate) fn create_temporary(directory: &Path, prefix: &str) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    fail_point(directory, FailPoint::Create)
+    builder.rand_bytes(RANDOM_LEN);
+    let file = fail_point(directory, FailPoint::Create)
         .and_then(|()| with_usual_mode(builder.prefix(prefix), 0o666).tempfile_in(directory))
-        .map_err(without_path("create a file in", directory))
+        .map_err(without_path("create a file in", directory))?;
+    share_as(file.as_file(), directory);
+    Ok(file)
 }
+
+/// Gives a new file the rights of its directory: one writer with a strict file mode mask must not
+/// shut readers out of a store that they share.
+#[cfg(unix)]
+fn share_as(file: &File, directory: &Path) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let (Ok(own), Ok(of_directory)) = (file.metadata(), fs::metadata(directory)) else { return };
+    let rights = of_directory.mode() & 0o666 | 0o600;
+    if own.mode() & 0o777 != rights {
+        // A system without such rights leaves the file as it is.
+        let _ = file.set_permissions(fs::Permissions::from_mode(rights));
+    }
+}
+
+#[cfg(not(unix))]
+fn share_as(_: &File, _: &Path) {}
 
 /// Creates a directory in `parent` under a name that starts with `prefix`. Dropping it removes it.
 pub(crate) fn create_temporary_directory(parent: &Path, prefix: &OsStr) -> Result<TempDir> {
     let mut builder = tempfile::Builder::new();
+    builder.rand_bytes(RANDOM_LEN);
     fail_point(parent, FailPoint::Create)
         .and_then(|()| with_usual_mode(builder.prefix(prefix), 0o777).tempdir_in(parent))
         .map_err(without_path("create a directory in", parent))
@@ -105,17 +129,19 @@ pub(crate) fn remove_empty_directory(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
-    fail_point(path, FailPoint::Remove)?;
-    fs::remove_dir_all(path)
-}
-
 /// The names of all files in a directory.
 pub(crate) fn names_in(path: &Path) -> Result<Vec<String>> {
     let listed: io::Result<Vec<_>> =
         fs::read_dir(path).and_then(|entries| entries.map(|e| Ok(e?.file_name())).collect());
     let names = listed.map_err(Error::io("read directory", path))?;
     Ok(names.iter().map(|name| name.to_string_lossy().into_owned()).collect())
+}
+
+/// Whether a name is one of `create_temporary` or `create_temporary_directory` with this prefix.
+pub(crate) fn is_temporary_name(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix).is_some_and(|random| {
+        random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// An error without the path that the library of temporary files adds to it.
@@ -136,7 +162,7 @@ pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::
 }
 
 /// Temporary files are private by default. Those that get a final name should be as open as the
-/// file mode mask of the user lets new files be.
+/// file mode mask of the user lets new files be, and those in a store as open as the store.
 fn with_usual_mode<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
     mode: u32,

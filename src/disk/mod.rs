@@ -14,8 +14,8 @@ use std::io;
 use std::path::Path;
 
 pub(crate) use files::{
-    bare, create_temporary, create_temporary_directory, names_in, protect_and_sync,
-    remove_directory_tree, remove_empty_directory, remove_file, rename_directory, rename_over,
+    bare, create_temporary, create_temporary_directory, is_temporary_name, names_in,
+    protect_and_sync, remove_empty_directory, remove_file, rename_directory, rename_over,
     rename_to_free_name, sync_directory, sync_file, write_all,
 };
 pub(crate) use scratch::{ScratchFile, ScratchFolder, Spool};

@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use crate::checksum::PAGE_LEN;
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::SectionPlace;
+use crate::plain_file::{self, Refused};
 use crate::section::Section;
 use crate::segment::Segment;
 
@@ -144,15 +145,14 @@ impl Segment {
 /// touched again. A program that breaks the protocol gets an error or SIGBUS, see README.
 #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
 pub(crate) fn map(path: &Path) -> Result<Segment> {
-    // Opening a pipe or a device could wait for ever.
-    let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
-    if !metadata.is_file() {
-        let fault = Fault::rule(23, "it is not a plain file");
-        let (path, section) = (path.to_path_buf(), Section::Header);
-        return Err(Error::Corrupt { path, section, offset: 0, fault });
-    }
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let len = metadata.len();
+    let file = plain_file::open(path).map_err(|refused| match refused {
+        Refused::Kind(kind) => {
+            let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
+            Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
+        }
+        Refused::Io(source) => Error::Io { doing: "open", path: path.into(), source },
+    })?;
+    let len = file.metadata().map_err(Error::io("open", path))?.len();
     if len < PAGE_LEN as u64 {
         // Systems refuse to map an empty file with an error that does not name the cause.
         let fault = Fault::Truncated { needed: PAGE_LEN as u64, found: len };

@@ -7,12 +7,12 @@
 mod open_segment;
 mod segment_hit;
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault, Result};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
+use crate::plain_file::{self, Refused};
 use crate::section::Section;
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use segment_hit::SegmentHit;
@@ -149,15 +149,23 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
 /// The bytes of the manifest of the store in the directory `path`, not checked.
 pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
     let file_path = path.join(manifest::FILE_NAME);
-    let file = fs::File::open(&file_path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound if path.is_dir() => {
-            Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
-        }
-        io::ErrorKind::NotFound => Error::NoStore { path: path.into() },
-        io::ErrorKind::NotADirectory => {
-            Error::NotAStore { path: path.into(), found: "a file, not a directory" }
-        }
-        _ => Error::Io { doing: "open", path: file_path.clone(), source },
+    let file = plain_file::open(&file_path).map_err(|refused| match refused {
+        Refused::Kind(kind) => Error::Corrupt {
+            path: file_path.clone(),
+            section: Section::Manifest,
+            offset: 0,
+            fault: Fault::rule(22, format!("it is {kind}, not a plain file")),
+        },
+        Refused::Io(source) => match source.kind() {
+            io::ErrorKind::NotFound if path.is_dir() => {
+                Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
+            }
+            io::ErrorKind::NotFound => Error::NoStore { path: path.into() },
+            io::ErrorKind::NotADirectory => {
+                Error::NotAStore { path: path.into(), found: "a file, not a directory" }
+            }
+            _ => Error::Io { doing: "open", path: file_path.clone(), source },
+        },
     })?;
     let mut bytes = Vec::new();
     file.take(manifest::LEN_MAX + 1)

@@ -1,6 +1,5 @@
 //! A live segment: its file, its deletions, and its plans.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +7,10 @@ use std::sync::Arc;
 use crate::checksum::Digest;
 use crate::error::{Error, Fault, Result};
 use crate::format::deletions::{self, DeletionFault, Deletions};
+use crate::format::header::Header;
 use crate::format::id_records::Record;
 use crate::format::manifest::{self, SegmentEntry};
+use crate::plain_file::{self, Refused};
 use crate::plan::{PathPlan, PlanCache};
 use crate::section::{Rank, Section, TableIndex};
 use crate::segment::{Segment, map};
@@ -33,7 +34,7 @@ impl OpenSegment {
         let file_path = path.join(entry.file_name());
         let segment = map(&file_path).map_err(|error| missing(error, path, &file_path, 23))?;
         segment.check_entry(entry)?;
-        let deleted = read_deletions(path, entry)?.map(Arc::new);
+        let deleted = read_deletions(path, entry, segment.header())?.map(Arc::new);
         let (segment, plans) = (Arc::new(segment), Arc::new(PlanCache::new()));
         Ok(OpenSegment { entry: entry.clone(), segment, deleted, plans })
     }
@@ -42,7 +43,8 @@ impl OpenSegment {
     pub(crate) fn renewed(&self, path: &Path, entry: &SegmentEntry) -> Result<Self> {
         let mut renewed = self.clone();
         if entry.deletions != self.entry.deletions {
-            renewed.deleted = read_deletions(path, entry)?.map(Arc::new);
+            let header = self.segment.header();
+            renewed.deleted = read_deletions(path, entry, header)?.map(Arc::new);
         }
         renewed.entry = entry.clone();
         Ok(renewed)
@@ -195,28 +197,44 @@ fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {
 }
 
 /// Reads the deletions of a segment of the store at `path`.
-fn read_deletions(path: &Path, entry: &SegmentEntry) -> Result<Option<Deletions>> {
+fn read_deletions(path: &Path, entry: &SegmentEntry, header: &Header) -> Result<Option<Deletions>> {
     let Some(expected) = entry.deletions else { return Ok(None) };
     let file_path: PathBuf = path.join(deletions::file_name(expected.number));
-    let opened = File::open(&file_path).map_err(Error::io("open", &file_path));
-    let file = opened.map_err(|error| missing(error, path, &file_path, 25))?;
     let corrupt = |offset: u64, fault: Fault| Error::Corrupt {
         path: file_path.clone(),
         section: Section::Deletions,
         offset,
         fault,
     };
-    let len_max = deletions::len_max(expected.fingerprint_count, expected.id_count);
-    let mut bytes = Vec::new();
-    file.take(len_max.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(Error::io("read", &file_path))?;
-    if bytes.len() as u64 > len_max {
-        return Err(corrupt(
-            len_max,
-            Fault::rule(25, "longer than the deletions that the manifest states can be"),
-        ));
+    let file = plain_file::open(&file_path).map_err(|refused| match refused {
+        Refused::Kind(kind) => {
+            corrupt(0, Fault::rule(25, format!("it is {kind}, not a plain file")))
+        }
+        Refused::Io(source) => {
+            let error = Error::Io { doing: "open", path: file_path.clone(), source };
+            missing(error, path, &file_path, 25)
+        }
+    })?;
+    // Each deletion of the segment takes bytes, and there are no more of them than fingerprints and
+    // ids. A file that is longer, or was made longer, is refused unread.
+    let (fingerprint_count, id_count) = (expected.fingerprint_count, expected.id_count);
+    let most = (header.fingerprint_count, header.id_count);
+    if fingerprint_count > most.0 || id_count > most.1 {
+        let detail = format!(
+            "the manifest states {fingerprint_count} deleted fingerprints and {id_count} deleted \
+             ids of a segment with {} and {}",
+            most.0, most.1
+        );
+        return Err(corrupt(0, Fault::rule(25, detail)));
     }
+    let len_max = deletions::len_max(fingerprint_count, id_count);
+    let len = file.metadata().map_err(Error::io("read", &file_path))?.len();
+    if len > len_max {
+        let detail = format!("{len} bytes, {len_max} are the most for what the manifest states");
+        return Err(corrupt(len_max, Fault::rule(25, detail)));
+    }
+    let mut bytes = Vec::new();
+    file.take(len_max).read_to_end(&mut bytes).map_err(Error::io("read", &file_path))?;
     let read = Deletions::read(&bytes, entry.digest, entry.fingerprint_count);
     let deletions = read.map_err(|fault| match fault {
         DeletionFault::Fault { offset, fault } => corrupt(offset, fault),

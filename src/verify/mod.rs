@@ -88,7 +88,13 @@ pub(crate) fn faults_of(segment: &Segment) -> Vec<Error> {
 /// The report; `None` if a writer replaced segments before they could be opened.
 fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
     let mut report = VerifyReport::default();
-    let bytes = read_manifest_bytes(path)?;
+    let bytes = match read_manifest_bytes(path) {
+        Err(fault @ Error::Corrupt { .. }) => {
+            report.faults.push(fault);
+            return Ok(Some(report));
+        }
+        read => read?,
+    };
     let live = match parse_manifest(path, &bytes) {
         Err(fault @ Error::Corrupt { .. }) => {
             report.faults.push(fault);

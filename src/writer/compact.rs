@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::directory::lock_compaction;
+use crate::directory::{Patience, lock_compaction};
 use crate::error::{Error, Result};
 use crate::snapshot::OpenSegment;
 use crate::writer::Writer;
@@ -59,7 +59,8 @@ impl Writer {
     /// # Errors
     ///
     /// * [`Error::Corrupt`] if the store is damaged.
-    /// * [`Error::Compacting`] if a [`Compactor`](crate::writer::Compactor) is merging.
+    /// * [`Error::Compacting`] if a [`Compactor`](crate::writer::Compactor) is merging and does not
+    ///   end within [`WriterOptions::wait`](crate::WriterOptions::wait).
     /// * [`Error::NoSpace`] if a disk is too full for the next merge.
     /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work.
     ///
@@ -81,7 +82,7 @@ impl Writer {
     /// # Ok(()) }
     /// ```
     pub fn compact(&mut self, what: &Compaction) -> Result<Compacted> {
-        let _lock = lock_compaction(self.directory.path())?;
+        let _lock = lock_compaction(self.directory.path(), &self.options.patience())?;
         self.store.refresh()?;
         self.with_merger(|merger| compact(what, merger))
     }
@@ -122,7 +123,7 @@ impl Writer {
         &mut self,
         merge: impl FnOnce(&mut Merger<'_>, u64) -> Result<()>,
     ) -> Result<()> {
-        let _lock = match lock_compaction(self.directory.path()) {
+        let _lock = match lock_compaction(self.directory.path(), &Patience::default()) {
             Err(Error::Compacting { .. }) => return Ok(()),
             locked => locked?,
         };

@@ -1,10 +1,10 @@
 //! The compactor: merges segments beside the writer.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::budget::share_out;
-use crate::directory::{StoreDirectory, StoreLock, lock_compaction};
+use crate::directory::{StoreDirectory, lock_compaction};
 use crate::error::{Error, Result};
 use crate::sort::Resources;
 use crate::store::Store;
@@ -12,10 +12,8 @@ use crate::writer::compact::compact;
 use crate::writer::merge::Merger;
 use crate::writer::{Compacted, Compaction, WriterOptions};
 
-/// How long to wait for the compaction lock. Writers hold it now and then, and not for long.
+/// How long to wait for the compaction lock at least. Writers hold it now and then, and not for long.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 5 });
-/// The pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// A compactor of a store: it merges segments while a writer adds and deletes.
 ///
@@ -67,21 +65,16 @@ impl Compactor {
     /// # Errors
     ///
     /// * [`Error::Compacting`] if another process, or a writer or another compactor of this one,
-    ///   goes on merging segments of the store for some seconds.
+    ///   goes on merging segments of the store for some seconds, or for
+    ///   [`WriterOptions::wait`](crate::WriterOptions::wait) if that is longer.
     /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
     /// * Otherwise as [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let path = path.into();
         let store = Store::open(&path)?;
-        let since = Instant::now();
-        let lock: StoreLock = loop {
-            match lock_compaction(&path) {
-                Err(Error::Compacting { .. }) if since.elapsed() < PATIENCE => {}
-                locked => break locked?,
-            }
-            std::thread::sleep(PAUSE);
-        };
-        let directory = StoreDirectory::for_compactor(&path, lock)?;
+        let patience = options.patience();
+        let lock = lock_compaction(&path, &patience.at_least(PATIENCE))?;
+        let directory = StoreDirectory::for_compactor(&path, lock, patience)?;
         let scratch = options.temp_dir.clone().unwrap_or(path);
         std::fs::read_dir(&scratch).map_err(Error::io("put temporary files into", &scratch))?;
         let resources = share_out(options.memory, options.threads, scratch)?;

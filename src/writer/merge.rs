@@ -97,7 +97,7 @@ impl<'a> Merger<'a> {
             segment = Some(self.write(records, label)?);
         }
         self.done.written_len += segment.as_ref().map_or(0, |made| made.entry.file_len);
-        let made = match self.publish(parts, segment, &watch)? {
+        let made = match self.publish(parts, segment)? {
             Published::InPlace(made) => made,
             Published::Conflict => {
                 self.done.conflicted += 1;
@@ -130,9 +130,8 @@ impl<'a> Merger<'a> {
         &self,
         parts: &[OpenSegment],
         segment: Option<UncommittedSegment>,
-        watch: &Watch,
     ) -> Result<Published> {
-        let begin = || self.directory.begin_or(|| Ok(watch.report()?));
+        let begin = || self.directory.begin();
         for attempt in 0..=UNLOCKED_TRIES {
             let early = if attempt == UNLOCKED_TRIES { Some(begin()?) } else { None };
             self.store.refresh()?;

@@ -123,7 +123,8 @@ impl Writer {
     /// # Errors
     ///
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
-    /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it.
+    /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it and
+    ///   does not end within [`WriterOptions::wait`].
     /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
     /// * [`Error::InvalidOptions`] if the label cannot be one, or the memory is too little for the
     ///   threads.
@@ -133,7 +134,9 @@ impl Writer {
             return Err(Error::InvalidOptions { reason });
         }
         let path = path.into();
-        let directory = Destination::acquire(path.clone(), OpenMode::Change)?.open(None)?;
+        let patience = options.patience();
+        let directory =
+            Destination::acquire(path.clone(), OpenMode::Change, patience)?.open(None)?;
         let store = Store::open(&path)?;
         let recipe = match (store.recipe(), options.recipe.clone()) {
             (Some(store), Some(given)) if store != given => {

@@ -1,8 +1,10 @@
 //! The options of a writer or compactor.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::builder::SchemeChoice;
+use crate::directory::Patience;
 use crate::id_policy::IdPolicy;
 use fpstore_base::Recipe;
 use fpstore_base::watch::Observer;
@@ -26,6 +28,7 @@ pub struct WriterOptions {
     pub(crate) memory: Option<u64>,
     pub(crate) threads: Option<usize>,
     pub(crate) temp_dir: Option<PathBuf>,
+    pub(crate) wait: Duration,
     pub(crate) observer: Option<Observer>,
 }
 
@@ -43,6 +46,7 @@ impl Default for WriterOptions {
             memory: None,
             threads: None,
             temp_dir: None,
+            wait: Duration::ZERO,
             observer: None,
         }
     }
@@ -131,10 +135,24 @@ impl WriterOptions {
         self
     }
 
+    /// Sets how long to wait for another process that is writing to the store: not at all by
+    /// default, [`Duration::MAX`] for as long as it takes. The same holds for a compactor and
+    /// another one. Meanwhile the observer receives [`Phase::Wait`](crate::Phase::Wait).
+    #[must_use]
+    pub fn wait(mut self, most: impl Into<Option<Duration>>) -> Self {
+        self.wait = most.into().unwrap_or_default();
+        self
+    }
+
     /// Sets the observer, which receives the progress and may end the work.
     #[must_use]
     pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
         self.observer = observer.into();
         self
+    }
+
+    /// How long to wait for locks, and who is told.
+    pub(super) fn patience(&self) -> Patience {
+        Patience::new(self.wait, self.observer.clone())
     }
 }

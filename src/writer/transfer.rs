@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::checksum::Digest;
-use crate::directory::{SegmentFile, StoreDirectory, UncommittedSegment, random_store_id};
+use crate::directory::{
+    Patience, SegmentFile, StoreDirectory, UncommittedSegment, random_store_id, reserve,
+};
 use crate::error::{Error, Result};
 use crate::format::deletions::Deletions;
 use crate::format::manifest;
@@ -44,6 +46,8 @@ pub struct Exported {
 
 /// A segment to import, with its deletions.
 struct Arrival {
+    /// The position of the source that it is from.
+    source: usize,
     path: PathBuf,
     label: String,
     deletions: Option<Arc<Deletions>>,
@@ -62,7 +66,8 @@ impl Writer {
     ///
     /// * [`Error::RecipeMismatch`] if a segment has another recipe than the store.
     /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file,
-    ///   [`Error::InvalidOptions`] for one that the store has already.
+    ///   [`Error::InvalidOptions`] for one that the store has already, or that two sources have. A
+    ///   store that has one twice is taken as it is.
     /// * [`Error::Io`] if the system refuses.
     ///
     /// Then nothing is imported; only if the last rename or sync reported the error, everything may
@@ -77,8 +82,8 @@ impl Writer {
     /// ```
     pub fn import(&mut self, sources: &[PathBuf]) -> Result<Imported> {
         let mut arrivals = Vec::new();
-        for source in sources {
-            arrivals.extend(arrivals_of(source)?);
+        for (number, source) in sources.iter().enumerate() {
+            arrivals.extend(arrivals_of(source, number)?);
         }
         let mut copies: Vec<(UncommittedSegment, Option<Arc<Deletions>>)> = Vec::new();
         let mut done = Imported::default();
@@ -91,6 +96,8 @@ impl Writer {
             }
             recipe = Some(segment.recipe().clone());
             let earlier = arrivals.iter().zip(&copies).take(number);
+            // A store may hold the same twice, under two labels for example. It is one state.
+            let earlier = earlier.filter(|(of, _)| of.source != arrival.source);
             let earlier = earlier.map(|(of, (copy, _))| (of.path.as_path(), copy.entry.digest));
             self.check_new(&arrival.path, segment.header().digest, earlier)?;
             let own = &self.options.label;
@@ -117,8 +124,8 @@ impl Writer {
         Ok(done)
     }
 
-    /// Refuses a segment that the store has already, or that is among `earlier` arrivals: each id
-    /// would be there twice. Equal headers have equal contents, because they hold the digest of the
+    /// Refuses a segment that the store has already, or that is among the `earlier` arrivals of
+    /// other sources: each id would be there twice. Equal headers have equal contents, because they hold the digest of the
     /// contents.
     fn check_new<'a>(
         &self,
@@ -141,14 +148,15 @@ impl Writer {
 }
 
 /// The segment of a file, or those of a store.
-fn arrivals_of(source: &Path) -> Result<Vec<Arrival>> {
+fn arrivals_of(source: &Path, number: usize) -> Result<Vec<Arrival>> {
     if !source.is_dir() {
         let path = source.to_path_buf();
         let (label, deletions) = (String::new(), None);
-        return Ok(vec![Arrival { path, label, deletions, _held: None }]);
+        return Ok(vec![Arrival { source: number, path, label, deletions, _held: None }]);
     }
     let store = Store::open(source)?;
     let arrival = |open: &OpenSegment| Arrival {
+        source: number,
         path: open.segment.path().into(),
         label: open.entry.label.clone(),
         deletions: open.deleted.clone(),
@@ -210,7 +218,8 @@ pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Resu
         return Err(Error::StoreExists { path: to.into() });
     }
     let mut done = Exported { path: to.into(), ..Exported::default() };
-    let directory = StoreDirectory::stage(to, random_store_id()?)?;
+    let reservation = reserve(to, &Patience::default())?;
+    let directory = StoreDirectory::stage(to, random_store_id()?, reservation)?;
     let mut transaction = directory.begin()?;
     let mut segments = Vec::new();
     for open in &chosen {

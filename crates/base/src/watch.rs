@@ -45,6 +45,8 @@ pub enum Phase {
     Search,
     /// Making clusters of near fingerprints; fingerprints that are near others are counted.
     Cluster,
+    /// Waiting for another process that has a lock; seconds are counted.
+    Wait,
 }
 
 impl Phase {
@@ -60,6 +62,7 @@ impl Phase {
             Phase::Join => "join",
             Phase::Search => "search",
             Phase::Cluster => "cluster",
+            Phase::Wait => "wait",
         }
     }
 }
