@@ -6,11 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::TempDir;
-
 use crate::directory::lock::{StoreLock, WRITER_LOCK, lock_writer, try_lock};
 use crate::directory::store_directory::TEMPORARY_PREFIX;
-use crate::disk;
+use crate::disk::{self, TemporaryDirectory};
 use crate::error::{Error, Result};
 
 /// The builder gives up after this many new directories that another process removed before they
@@ -23,7 +21,7 @@ const UNLOCKED_GRACE: Duration = Duration::from_secs(3600);
 /// A temporary directory that will move to `path`. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct Staging {
-    directory: TempDir,
+    directory: TemporaryDirectory,
     path: PathBuf,
 }
 
@@ -48,14 +46,12 @@ impl Staging {
     /// Moves the directory to its final path and returns that path.
     pub(super) fn move_into_place(self) -> Result<PathBuf> {
         let Staging { directory, path } = self;
-        disk::rename_directory(directory.path(), &path).map_err(|source| match source.kind() {
+        directory.rename(&path).map_err(|source| match source.kind() {
             io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
                 Error::StoreExists { path: path.clone() }
             }
             _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
         })?;
-        // Nothing is left under the temporary name.
-        let _ = directory.keep();
         disk::sync_directory(parent_of(&path))?;
         Ok(path)
     }
@@ -71,11 +67,11 @@ pub(super) fn parent_of(path: &Path) -> &Path {
 
 /// Creates a temporary directory and takes its writer lock. Another builder may take the directory
 /// for abandoned in the instant before the lock, and remove it; then another one is created.
-fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TempDir, StoreLock)> {
+fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, StoreLock)> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let directory = disk::create_temporary_directory(parent, prefix)?;
+        let directory = TemporaryDirectory::create(parent, prefix)?;
         match lock_writer(directory.path()) {
             Ok(lock) if directory.path().join(WRITER_LOCK).exists() => {
                 return Ok((directory, lock));
