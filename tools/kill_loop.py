@@ -46,17 +46,19 @@ class Loop:
         self.folder = folder
         self.store = os.path.join(folder, "store.fps")
         self.batches = []
-        self.kills_wanted = options.kills
+        # Seconds that a round takes.
+        self.typical = 0.2
         self.count = dict.fromkeys(
             ["rounds", "kills", "commands", "refused", "reads", "verified", "undecided"], 0)
-        # A file that cannot be changed in the meantime is waited for where that is known.
+        # Commands that can wait for each other do.
         help = self.run(["add", "--help"])[1]
-        self.wait = ["--wait", "5s"] if "--wait" in help else []
+        self.wait = ["--wait=5"] if "--wait" in help else []
         self.run(["build", "-", "-s", self.store], input="ffffffffffffffff\tfirst\n", expect=0)
 
     def fail(self, text):
         print(f"round {self.count['rounds']}: {text}", file=sys.stderr)
-        print(f"the store is left in {self.folder}", file=sys.stderr)
+        names = sorted(os.listdir(self.store)) if os.path.isdir(self.store) else "no store"
+        print(f"{self.count}\nthe store is left in {self.folder}: {names}", file=sys.stderr)
         os._exit(1)
 
     def run(self, args, input="", expect=None):
@@ -169,18 +171,20 @@ class Loop:
                                      stdin=subprocess.DEVNULL)
             running.append((child, args, touched, after, out, err))
             self.count["commands"] += 1
-        # Most commands take some tens of milliseconds.
+        # The kills spread over the time that a round takes on this machine as busy as it is now.
         victims = rng.sample(running, rng.randint(1, len(running)))
-        for child, *_ in victims:
-            time.sleep(rng.random() ** 2 * 0.08)
-            if child.poll() is None:
-                child.send_signal(signal.SIGKILL)
+        started = time.monotonic()
+        for child, when in zip(victims, sorted(rng.random() for _ in victims)):
+            time.sleep(max(0, started + when * self.typical - time.monotonic()))
+            if child[0].poll() is None:
+                child[0].send_signal(signal.SIGKILL)
         ended = []
         for child, args, touched, after, out, err in running:
             status = child.wait()
             out.seek(0), err.seek(0)
             ended.append((status, args, touched, after, out.read(), err.read()))
             out.close(), err.close()
+        self.typical += 0.1 * (time.monotonic() - started - self.typical)
         for status, args, _, _, out, _ in ended:
             if status == 0 and args[0] == "dump":
                 # What a reader sees was the state at some time of this round.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fpstore::input::{InputFormat, InputOptions, InputSummary, read_records};
-use fpstore::{Error, Radix};
+use fpstore::{Error, IdRef, Radix};
 
 use crate::site::file;
 
@@ -47,7 +47,9 @@ pub fn lines(bytes: &[u8]) {
     let Some((&first, bytes)) = bytes.split_first() else { return };
     let radix = if first & 1 == 0 { Radix::Hex } else { Radix::Decimal };
     let options = InputOptions::default().radix(radix);
-    let records = check(&file("records.txt", bytes), options);
+    let mut records = check(&file("records.txt", bytes), options);
+    // A store refuses these ids when the record is pushed.
+    records.retain(|(_, id)| id.as_ref().is_none_or(|id| IdRef::fault_of_text(id).is_none()));
     let written: String = records
         .iter()
         .map(|(value, id)| {

@@ -23,6 +23,8 @@ pub fn recipe(bytes: &[u8]) {
 /// Weights and stop words: the order of the lines does not change the id.
 pub fn weights(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    // A last line that ends in CR alone is another line once it is not the last one.
+    let text = text.trim_end_matches('\r');
     let backwards: Vec<&str> = text.lines().rev().collect();
     let backwards = backwards.join("\n");
     let words = StopWords::from_list(text);
@@ -50,9 +52,11 @@ pub fn df(bytes: &[u8]) {
     table.write_to(&mut written).unwrap();
     assert_eq!(written, bytes);
     let mut recipe = TextRecipe::default();
+    let is_empty = table.document_count() == 0;
     let resources = TextResources::default().df_table(table);
     resources.name_in(&mut recipe);
     if let Ok(mut hasher) = SimHasher::with_resources(&recipe, resources) {
-        assert!(hasher.fingerprint("one two three four five six").is_some());
+        // In no documents all features weigh nothing.
+        assert!(hasher.fingerprint("one two three four five six").is_some() || is_empty);
     }
 }
