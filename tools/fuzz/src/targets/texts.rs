@@ -23,8 +23,9 @@ pub fn recipe(bytes: &[u8]) {
 /// Weights and stop words: the order of the lines does not change the id.
 pub fn weights(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // A last line that ends in CR alone is another line once it is not the last one.
-    let text = text.trim_end_matches('\r');
+    // In another place a CR can be part of the end of a line, and a byte order mark of a line.
+    let text = text.replace(['\r', '\u{feff}'], "");
+    let text = text.as_str();
     let backwards: Vec<&str> = text.lines().rev().collect();
     let backwards = backwards.join("\n");
     let words = StopWords::from_list(text);
