@@ -85,6 +85,9 @@ mod disk;
 pub mod doctor;
 mod error;
 mod format;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(feature = "write")]
 mod id_policy;
 #[cfg(feature = "write")]

@@ -123,3 +123,56 @@ fn no_module_imports_one_above_it() {
     }
     assert!(wrong.is_empty(), "imports that point up:\n{}", wrong.join("\n"));
 }
+
+/// The words by which code changes files.
+const CHANGES_OF_FILES: [&str; 22] = [
+    "fs::write(",
+    "fs::rename(",
+    "fs::remove_",
+    "fs::create_dir",
+    "fs::copy(",
+    "fs::hard_link(",
+    "fs::set_permissions(",
+    "File::create",
+    ".write(true)",
+    ".append(true)",
+    ".create(true)",
+    ".create_new(true)",
+    "DirBuilder",
+    "fs::symlink(",
+    ".set_len(",
+    ".set_permissions(",
+    ".sync_all(",
+    ".sync_data(",
+    ".set_modified(",
+    "tempfile::",
+    "NamedTempFile",
+    "TempDir",
+];
+
+/// What goes past `disk` is neither made to fail nor replayed by the tests of fail points and of
+/// losses of power.
+#[test]
+fn only_disk_changes_files() {
+    let source = root().join("src");
+    let mut wrong = Vec::new();
+    for path in sources(&source) {
+        let below = path.strip_prefix(&source).unwrap();
+        let is_test = below.iter().any(|part| part == "tests" || part == "tests.rs");
+        // The program writes its output. A lock file holds nothing that a store needs, and a store
+        // for calibration is thrown away.
+        let free = ["disk", "cli", "directory/lock.rs", "directory/lock_file.rs", "calibrate.rs"];
+        if is_test || free.iter().any(|path| below.starts_with(path)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.split("mod tests {").next().unwrap();
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let begins = |at: usize| !line[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+            if CHANGES_OF_FILES.iter().any(|word| line.match_indices(word).any(|of| begins(of.0))) {
+                wrong.push(format!("{}: {}", below.display(), line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "changes of files outside disk:\n{}", wrong.join("\n"));
+}

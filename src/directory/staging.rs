@@ -4,12 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use crate::directory::abandoned::{remove_abandoned, remove_files};
 use crate::directory::lock::{Patience, StoreLock, lock_writer};
 use crate::directory::store_directory::TEMPORARY_PREFIX;
-use crate::disk;
+use crate::disk::{self, TemporaryDirectory};
 use crate::error::{Error, Result};
 
 /// The builder gives up after this many new directories that another process removed before they
@@ -19,7 +17,7 @@ const CREATE_TRIES: u32 = 5;
 #[derive(Debug)]
 pub(super) struct Staging {
     /// `None` once it has moved.
-    directory: Option<TempDir>,
+    directory: Option<TemporaryDirectory>,
     path: PathBuf,
 }
 
@@ -34,18 +32,14 @@ impl Staging {
     /// Moves the directory with its `lock` to its final path and returns that path.
     pub(super) fn move_into_place(mut self, lock: &mut StoreLock) -> Result<PathBuf> {
         let path = self.path.clone();
-        if let Some(directory) = &self.directory {
-            disk::rename_directory(directory.path(), &path).map_err(|source| {
-                match source.kind() {
-                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
-                        Error::StoreExists { path: path.clone() }
-                    }
-                    _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
+        if let Some(directory) = self.directory.take() {
+            directory.rename(&path).map_err(|source| match source.kind() {
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
+                    Error::StoreExists { path: path.clone() }
                 }
+                _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
             })?;
         }
-        // Nothing is left under the temporary name.
-        let _ = self.directory.take().map(TempDir::keep);
         lock.moved_to(&path);
         disk::sync_directory(parent_of(&path))?;
         Ok(path)
@@ -86,11 +80,11 @@ pub(super) fn parent_of(path: &Path) -> &Path {
 
 /// Creates a temporary directory and takes its writer lock. Another builder may take the directory
 /// for abandoned in the instant before the lock, and remove it; then another one is created.
-fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TempDir, StoreLock)> {
+fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, StoreLock)> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let directory = disk::create_temporary_directory(parent, prefix)?;
+        let directory = TemporaryDirectory::create(parent, prefix)?;
         match lock_writer(directory.path(), &Patience::default()) {
             Ok(lock) => return Ok((directory, lock)),
             Err(error) if tries == CREATE_TRIES => return Err(error),

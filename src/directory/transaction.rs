@@ -1,14 +1,13 @@
 //! A transaction: new files get their final names, and a new manifest replaces the old one.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use crate::checksum::Digest;
 use crate::directory::lock::StoreLock;
 use crate::directory::store_directory::LockOwner;
 use crate::directory::uncommitted::UncommittedSegment;
-use crate::disk::{self, protect_and_sync, remove_file, sync_directory, sync_file};
+use crate::disk::{TemporaryFile, remove_file, sync_directory};
 use crate::error::{Error, Result};
 use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::{
@@ -76,10 +75,9 @@ impl Transaction {
         deletions: &Deletions,
     ) -> Result<DeletionEntry> {
         let bytes = deletions.encode(of.digest);
-        let mut file = disk::create_temporary(&self.directory, self.owner.temporary_prefix())?;
-        disk::write_all(&mut file, &bytes, &self.directory)
-            .map_err(Error::io("write a file in", &self.directory))?;
-        protect_and_sync(file.as_file(), &self.directory)?;
+        let mut file = TemporaryFile::create(&self.directory, self.owner.temporary_prefix())?;
+        file.write_all(&bytes).map_err(Error::io("write a file in", &self.directory))?;
+        file.protect_and_sync()?;
         let number = self.next_number()?;
         self.add(file, &deletions::file_name(number))?;
         Ok(DeletionEntry {
@@ -101,9 +99,9 @@ impl Transaction {
         Ok(number)
     }
 
-    fn add(&mut self, file: NamedTempFile, name: &str) -> Result<()> {
+    fn add(&mut self, file: TemporaryFile, name: &str) -> Result<()> {
         let path = self.directory.join(name);
-        disk::rename_to_free_name(file, &path).map_err(Error::io("move the new file to", &path))?;
+        file.rename_to_free_name(&path).map_err(Error::io("move the new file to", &path))?;
         self.added.push(path);
         Ok(())
     }
@@ -127,15 +125,14 @@ impl Transaction {
     /// Puts a manifest in the place of the old one, if there is one, in one step.
     fn replace_manifest(&mut self, manifest: &Manifest) -> Result<()> {
         let path = self.directory.join(manifest::FILE_NAME);
-        let mut temporary = disk::create_temporary(&self.directory, self.owner.temporary_prefix())?;
-        disk::write_all(&mut temporary, &manifest.encode(), &path)
-            .map_err(Error::io("write", &path))?;
-        sync_file(temporary.as_file(), &path)?;
+        let mut temporary = TemporaryFile::create(&self.directory, self.owner.temporary_prefix())?;
+        temporary.write_all(&manifest.encode()).map_err(Error::io("write", &path))?;
+        temporary.sync(&path)?;
         // The names of new files must be durable before a manifest that uses them.
         sync_directory(&self.directory)?;
         // A rename that reports an error may have taken place. From here on the added files may be
         // live: the next garbage collection reads the manifest and decides.
         self.added.clear();
-        disk::rename_over(temporary, &path).map_err(Error::io("replace", &path))
+        temporary.rename_over(&path).map_err(Error::io("replace", &path))
     }
 }

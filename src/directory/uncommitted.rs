@@ -3,9 +3,7 @@
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
-use crate::disk::{self, FailPoint, bare, fail_point, protect_and_sync};
+use crate::disk::TemporaryFile;
 use crate::error::Result;
 use crate::format::manifest::SegmentEntry;
 use crate::segment::map;
@@ -14,7 +12,7 @@ use fpstore_base::watch::Throttle;
 /// A segment file being written, under a temporary name. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct SegmentFile {
-    file: NamedTempFile,
+    file: TemporaryFile,
     directory: PathBuf,
     throttle: Option<Throttle>,
 }
@@ -22,7 +20,7 @@ pub(crate) struct SegmentFile {
 impl SegmentFile {
     /// Creates a file in `directory` under a name that starts with `prefix`.
     pub(super) fn create(directory: &Path, prefix: &str) -> Result<Self> {
-        let file = disk::create_temporary(directory, prefix)?;
+        let file = TemporaryFile::create(directory, prefix)?;
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
@@ -43,7 +41,7 @@ impl SegmentFile {
 
     /// Makes the written file read-only and durable, and checks that a reader can open it.
     pub(crate) fn finish(self, label: &str) -> Result<UncommittedSegment> {
-        protect_and_sync(self.file.as_file(), &self.directory)?;
+        self.file.protect_and_sync()?;
         let entry = map(self.file.path())?.entry(0, label);
         Ok(UncommittedSegment { file: self.file, entry })
     }
@@ -51,8 +49,7 @@ impl SegmentFile {
 
 impl Write for SegmentFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        fail_point(&self.directory, FailPoint::Write)?;
-        let written = self.file.write(bytes).map_err(bare)?;
+        let written = self.file.write(bytes)?;
         if let Some(throttle) = &self.throttle {
             throttle.spend(written as u64);
         }
@@ -73,7 +70,7 @@ impl Seek for SegmentFile {
 /// A whole and durable segment file under a temporary name. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct UncommittedSegment {
-    pub(super) file: NamedTempFile,
+    pub(super) file: TemporaryFile,
     /// The entry that a manifest will have, with number 0.
     pub(crate) entry: SegmentEntry,
 }

@@ -2,23 +2,31 @@
 //! remove.
 //!
 //! Sorting, the builder and the directory of a store call it. Each operation passes a fail point
-//! first, so that tests can make every one of them fail or end the process there. No module that
-//! writes calls `std::fs` past it, or a failure goes untested.
+//! first, so that tests can make every one of them fail or end the process there. Each change of
+//! files with names is noted after it, so that tests can replay what a loss of power leaves. No
+//! module that writes calls `std::fs` past it, or a failure goes untested; a test sees to it.
 
+mod change;
 #[cfg(test)]
 pub(crate) mod fail_points;
 mod files;
+#[cfg(test)]
+pub(crate) mod power_loss;
 mod scratch;
+mod temporary;
 
 use std::io;
 use std::path::Path;
 
+pub(crate) use change::Change;
+use change::note;
+#[cfg(test)]
+pub(crate) use change::recorder;
 pub(crate) use files::{
-    bare, create_temporary, create_temporary_directory, is_temporary_name, names_in,
-    protect_and_sync, remove_empty_directory, remove_file, rename_directory, rename_over,
-    rename_to_free_name, sync_directory, sync_file, write_all,
+    bare, is_temporary_name, names_in, remove_empty_directory, remove_file, sync_directory,
 };
 pub(crate) use scratch::{ScratchFile, ScratchFolder, Spool};
+pub(crate) use temporary::{TemporaryDirectory, TemporaryFile};
 
 /// An operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

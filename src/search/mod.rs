@@ -16,4 +16,6 @@ mod table_query;
 
 pub use answer::{Answer, Hit, Ids, Match, Outcome, SearchStats};
 pub(crate) use batch::{BatchSearcher, BatchTable};
+#[cfg(fuzzing)]
+pub(crate) use kernel::check::check_bytes as check_kernels;
 pub use searcher::{Limits, Searcher};

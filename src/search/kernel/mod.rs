@@ -67,6 +67,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(any(test, fuzzing))]
+pub(super) mod check;
 mod chunk;
 mod heads;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]

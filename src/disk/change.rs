@@ -1,0 +1,76 @@
+//! Changes of the file system, one value each: what tests record and replay.
+
+use std::path::{Path, PathBuf};
+
+/// A change that the system reported as done.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "only tests record changes"))]
+pub(crate) enum Change {
+    CreateFile(PathBuf),
+    CreateDirectory(PathBuf),
+    /// `bytes` before the offset `end` of a file.
+    Write {
+        path: PathBuf,
+        end: u64,
+        bytes: Vec<u8>,
+    },
+    /// The bytes of a file are durable.
+    Sync(PathBuf),
+    /// The names in a directory are durable.
+    SyncDirectory(PathBuf),
+    Rename {
+        from: PathBuf,
+        to: PathBuf,
+    },
+    /// A file, or a directory with all that is in it.
+    Remove(PathBuf),
+    /// A caller was told that its work is done.
+    #[cfg(test)]
+    Acknowledge,
+}
+
+/// Follows each change at `path`. Does nothing outside tests; a test can record the changes.
+#[inline]
+pub(super) fn note(path: &Path, change: impl FnOnce() -> Change) {
+    #[cfg(test)]
+    recorder::note(path, change);
+    #[cfg(not(test))]
+    let _ = (path, change);
+}
+
+/// Records changes below a directory.
+#[cfg(test)]
+pub(crate) mod recorder {
+    use std::collections::BTreeMap;
+    use std::sync::{Mutex, PoisonError};
+
+    use super::{Change, Path, PathBuf};
+
+    /// By the directory below which changes are recorded, so that parallel tests do not disturb
+    /// each other.
+    static RECORDS: Mutex<BTreeMap<PathBuf, Vec<Change>>> = Mutex::new(BTreeMap::new());
+
+    /// Records the changes below `folder` from now on.
+    pub(crate) fn start(folder: &Path) {
+        RECORDS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), Vec::new());
+    }
+
+    /// Ends the recording below `folder` and returns the changes.
+    pub(crate) fn stop(folder: &Path) -> Vec<Change> {
+        let mut records = RECORDS.lock().unwrap_or_else(PoisonError::into_inner);
+        records.remove(folder).unwrap_or_default()
+    }
+
+    /// Records that a caller was told that its work in `folder` is done.
+    pub(crate) fn acknowledge(folder: &Path) {
+        note(folder, || Change::Acknowledge);
+    }
+
+    pub(super) fn note(path: &Path, change: impl FnOnce() -> Change) {
+        let mut records = RECORDS.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorded = records.iter_mut().find(|(folder, _)| path.starts_with(folder));
+        if let Some((_, changes)) = recorded {
+            changes.push(change());
+        }
+    }
+}

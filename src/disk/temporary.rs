@@ -1,0 +1,201 @@
+//! Files and directories under temporary names, which get their final names once they are whole.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempDir};
+
+use super::files::{remove_directory_tree, remove_file, renaming, sync, without_path};
+use super::{Change, FailPoint, bare, fail_point, note};
+use crate::error::{Error, Result};
+
+/// The random letters and digits of a temporary name.
+pub(super) const RANDOM_LEN: usize = 6;
+
+/// A file under a temporary name. Dropping it removes it, unless it got another name.
+#[derive(Debug)]
+pub(crate) struct TemporaryFile {
+    file: File,
+    /// Absent once it has its final name.
+    name: Option<tempfile::TempPath>,
+    path: PathBuf,
+    directory: PathBuf,
+}
+
+impl TemporaryFile {
+    /// Creates a file in `directory` under a name that starts with `prefix`. Whoever may read or
+    /// write the directory may read or write the file.
+    pub(crate) fn create(directory: &Path, prefix: &str) -> Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
+        let created = fail_point(directory, FailPoint::Create)
+            .and_then(|()| with_usual_mode(&mut builder, 0o666).tempfile_in(directory))
+            .map(NamedTempFile::into_parts);
+        let (file, name) = created.map_err(without_path("create a file in", directory))?;
+        share_as(&file, directory);
+        let path = name.to_path_buf();
+        note(&path, || Change::CreateFile(path.clone()));
+        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+    }
+
+    /// The temporary name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the finished file read-only and durable.
+    pub(crate) fn protect_and_sync(&self) -> Result<()> {
+        let protect = || {
+            fail_point(&self.directory, FailPoint::Protect)?;
+            let mut permissions = self.file.metadata()?.permissions();
+            permissions.set_readonly(true);
+            self.file.set_permissions(permissions)
+        };
+        protect().map_err(Error::io("protect a file in", &self.directory))?;
+        self.sync(&self.directory)
+    }
+
+    /// Makes the bytes durable; `shown` is the path in messages.
+    pub(crate) fn sync(&self, shown: &Path) -> Result<()> {
+        sync(&self.file, FailPoint::Sync, shown, || Change::Sync(self.path.clone()))
+    }
+
+    /// Moves the file to `path`, at which nothing may be. After an error it may be there.
+    pub(crate) fn rename_to_free_name(self, path: &Path) -> io::Result<()> {
+        self.rename(path, |name| name.persist_noclobber(path))
+    }
+
+    /// Moves the file to `path`, in place of the file that is there, in one step. After an error
+    /// either of them may be there.
+    pub(crate) fn rename_over(self, path: &Path) -> io::Result<()> {
+        self.rename(path, |name| name.persist(path))
+    }
+
+    fn rename(
+        mut self,
+        to: &Path,
+        rename: impl FnOnce(tempfile::TempPath) -> Result<(), tempfile::PathPersistError>,
+    ) -> io::Result<()> {
+        renaming(&self.path, to, || match self.name.take().map(rename) {
+            Some(Err(failed)) => {
+                self.name = Some(failed.path);
+                Err(failed.error)
+            }
+            Some(Ok(())) | None => Ok(()),
+        })
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if self.name.is_some() {
+            // What stays is removed by the next writer.
+            let _ = remove_file(&self.path);
+        }
+    }
+}
+
+impl Write for TemporaryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        fail_point(&self.directory, FailPoint::Write)?;
+        let written = self.file.write(bytes).map_err(bare)?;
+        let end = || (&self.file).stream_position();
+        note(&self.path, || Change::Write {
+            path: self.path.clone(),
+            end: end().unwrap_or(u64::MAX),
+            bytes: bytes.get(..written).unwrap_or_default().into(),
+        });
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for TemporaryFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// A directory under a temporary name. Dropping it removes it with all that is in it, unless it was
+/// renamed.
+#[derive(Debug)]
+pub(crate) struct TemporaryDirectory {
+    path: PathBuf,
+    is_renamed: bool,
+}
+
+impl TemporaryDirectory {
+    /// Creates a directory in `parent` under a name that starts with `prefix`.
+    pub(crate) fn create(parent: &Path, prefix: &OsStr) -> Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN);
+        let path = fail_point(parent, FailPoint::Create)
+            .and_then(|()| with_usual_mode(&mut builder, 0o777).tempdir_in(parent))
+            .map(TempDir::keep)
+            .map_err(without_path("create a directory in", parent))?;
+        note(&path, || Change::CreateDirectory(path.clone()));
+        Ok(TemporaryDirectory { path, is_renamed: false })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves the directory to `path`. After an error it may be there.
+    pub(crate) fn rename(mut self, path: &Path) -> io::Result<()> {
+        renaming(&self.path, path, || {
+            std::fs::rename(&self.path, path)?;
+            self.is_renamed = true;
+            Ok(())
+        })
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            // What stays is removed by the next builder.
+            let _ = remove_directory_tree(&self.path);
+        }
+    }
+}
+
+/// Gives a new file the rights of its directory: one writer with a strict file mode mask must not
+/// shut readers out of a store that they share.
+#[cfg(unix)]
+fn share_as(file: &File, directory: &Path) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let metadata = (file.metadata(), std::fs::metadata(directory));
+    let (Ok(own), Ok(of_directory)) = metadata else { return };
+    let rights = of_directory.mode() & 0o666 | 0o600;
+    if own.mode() & 0o777 != rights {
+        // A system without such rights leaves the file as it is.
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(rights));
+    }
+}
+
+#[cfg(not(unix))]
+fn share_as(_: &File, _: &Path) {}
+
+/// Temporary files are private by default. Those that get a final name should be as open as the
+/// file mode mask of the user lets new files be, and those in a store as open as the store.
+fn with_usual_mode<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+    mode: u32,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(mode))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = mode;
+        builder
+    }
+}

@@ -1,0 +1,36 @@
+//! Entrances for the fuzz targets in tools/fuzz, to what users cannot call. Only built with
+//! `--cfg fuzzing`.
+#![allow(missing_docs, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use crate::checksum::Digest;
+use crate::format::deletions::{self, Deletions};
+use crate::format::manifest::Manifest;
+
+/// Compares the kernels of this processor with a walk gap by gap.
+pub fn kernels(bytes: &[u8]) {
+    crate::search::check_kernels(bytes);
+}
+
+/// Reads a manifest. One that can be read is written the same. Returns whether it can.
+pub fn manifest(bytes: &[u8]) -> bool {
+    let read = Manifest::read(bytes);
+    if let Ok(manifest) = &read {
+        assert_eq!(manifest.encode(), bytes);
+    }
+    read.is_ok()
+}
+
+/// Reads a deletion file of the first segment with deletions of a manifest. One that can be read is
+/// written the same. Returns the manifest that names it, and its name.
+pub fn deletions(bytes: &[u8], manifest: &[u8]) -> Option<(Vec<u8>, String)> {
+    let mut manifest = Manifest::read(manifest).unwrap();
+    let entry = manifest.segments.iter_mut().find(|entry| entry.deletions.is_some())?;
+    let read = Deletions::read(bytes, entry.digest, entry.fingerprint_count).ok()?;
+    assert_eq!(read.encode(entry.digest), bytes);
+    let of = entry.deletions.as_mut()?;
+    of.digest = Digest::of(bytes);
+    of.fingerprint_count = read.fingerprint_count();
+    of.id_count = read.id_count();
+    let name = deletions::file_name(of.number);
+    Some((manifest.encode(), name))
+}

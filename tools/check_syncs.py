@@ -1,0 +1,145 @@
+"""Watches the system calls of the program, and checks that it syncs what it publishes.
+
+The tests of the library replay what a loss of power leaves of the changes that the library
+recorded. This is the other half: that the system was really asked for each of them. Takes the path
+of the program; needs strace.
+
+    python3 tools/check_syncs.py target/debug/fpstore
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+CALLS = "write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fdatasync," \
+    "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat"
+LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
+RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)")
+TEMPORARY = re.compile(r"/\.[^/]*tmp-[^/]*$")
+
+
+def calls(trace):
+    """The calls that succeeded, as name and paths, in the order in which they ended."""
+    begun = {}
+    for line in trace:
+        line = line.rstrip("\n")
+        if line.endswith("<unfinished ...>"):
+            begun[line.split()[0]] = line.removesuffix("<unfinished ...>").rstrip()
+            continue
+        if resumed := RESUMED.match(line):
+            line = begun.pop(resumed[1]) + resumed[2]
+        call = LINE.match(line)
+        if not call or int(call[4]) < 0:
+            continue
+        name, arguments = call[2], call[3]
+        if name in ("rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat"):
+            yield name.removesuffix("2").removesuffix("at"), re.findall(r'"([^"]*)"', arguments)
+        else:
+            yield name, re.findall(r"^\d+<([^>]*)>", arguments)
+
+
+class Checker:
+    def __init__(self, folder):
+        self.folder = folder
+        self.unsynced_files = set()
+        # For each directory the names in it that a loss of power may take back.
+        self.unsynced_names = {}
+        self.faults = []
+        self.count = {"sync": 0, "rename": 0}
+
+    def changed(self, path):
+        self.unsynced_names.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
+
+    def take(self, name, paths):
+        paths = [os.path.normpath(os.path.join(self.folder, path)) for path in paths]
+        paths = [path for path in paths if path.startswith(self.folder + "/") or path == self.folder]
+        if not paths:
+            return
+        path = paths[0]
+        if name in ("fsync", "fdatasync"):
+            self.count["sync"] += 1
+            self.unsynced_files.discard(path)
+            self.unsynced_names.pop(path, None)
+        elif name == "rename":
+            self.rename(path, paths[1])
+        elif name == "unlink":
+            self.unlink(path)
+        elif name != "mkdir" and re.search(r"/(MANIFEST|\.tmp-[^/]*|(segment|deletion)-[^/]*)$", path):
+            self.unsynced_files.add(path)
+
+    def rename(self, path, to):
+        self.count["rename"] += 1
+        if path in self.unsynced_files:
+            self.faults.append(f"{path} got the name {to} before its bytes were synced")
+        inner = self.unsynced_names.pop(path, None)
+        if inner:
+            self.faults.append(f"{path} got the name {to} before {sorted(inner)} in it were synced")
+        if os.path.basename(to) == "MANIFEST":
+            others = self.unsynced_names.get(os.path.dirname(to), set()) - {"MANIFEST"}
+            # In a new directory the rename of the directory publishes.
+            if others and not TEMPORARY.search(os.path.dirname(to)):
+                self.faults.append(f"the manifest was replaced before {sorted(others)} were synced")
+        self.changed(to)
+
+    def unlink(self, path):
+        if re.search(r"/(segment|deletion)-[^/]*$", path):
+            if "MANIFEST" in self.unsynced_names.get(os.path.dirname(path), set()):
+                self.faults.append(f"{path} was removed before the manifest without it was synced")
+
+    def end(self):
+        for directory, names in self.unsynced_names.items():
+            self.faults.append(f"{sorted(names)} in {directory} were never synced")
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        folder = os.path.realpath(folder)
+
+        def write(name, values):
+            with open(os.path.join(folder, name), "w") as file:
+                file.writelines(f"{value * 0x9e3779b97f4a7c15 % 2**64:016x}\t{value}\n"
+                                for value in values)
+
+        write("first.tsv", range(1000))
+        write("second.tsv", range(900, 2000))
+        write("third.tsv", range(5000, 5100))
+        with open(os.path.join(folder, "ids.txt"), "w") as file:
+            file.writelines(f"{number}\n" for number in range(300))
+        commands = [
+            "build first.tsv -s store.fps --label 2026-09",
+            "add second.tsv -s store.fps --label 2026-10 --no-compact",
+            "delete --ids ids.txt -s store.fps",
+            "build third.tsv -s other.fps",
+            "import other.fps -s store.fps",
+            "compact --all -s store.fps",
+            "expire --before 2026-10 -s store.fps",
+            "export --output shipped.fps -s store.fps",
+            "build third.tsv -s store.fps --force",
+        ]
+        faults = 0
+        for command in commands:
+            trace = os.path.join(folder, "trace")
+            strace = ["strace", "-f", "-y", "-s", "4096", "-e", "trace=" + CALLS, "-o", trace]
+            done = subprocess.run(strace + [program] + command.split(), cwd=folder,
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"fpstore {command}: {done.stderr}")
+            checker = Checker(folder)
+            with open(trace) as lines:
+                for name, paths in calls(lines):
+                    checker.take(name, paths)
+            checker.end()
+            print(f"{command}: {checker.count['rename']} renames, {checker.count['sync']} syncs")
+            if checker.count["rename"] == 0 or checker.count["sync"] < 3:
+                checker.faults.append("it published nothing")
+            for fault in checker.faults:
+                print(f"fpstore {command}: {fault}", file=sys.stderr)
+            faults += len(checker.faults)
+        if faults:
+            sys.exit(1)
+
+
+main()

@@ -1,0 +1,108 @@
+//! Documents in files of every format.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use fpstore_text::{
+    Admission, DocumentFormat, DocumentOptions, DocumentSummary, SimHasher, TextRecipe,
+    hash_documents,
+};
+use serde_json::Value;
+
+use crate::site::file;
+
+type Documents = Vec<(String, Option<u64>)>;
+
+/// The documents of a file, and the summary or the error.
+fn read(
+    bytes: &[u8],
+    format: DocumentFormat,
+    skip_bad: bool,
+) -> (Documents, Result<DocumentSummary, String>) {
+    let recipe = match format {
+        DocumentFormat::Features => TextRecipe::of_given_features(),
+        _ => TextRecipe::default(),
+    };
+    let path = file("documents", bytes);
+    let options = DocumentOptions::default().format(format).skip_bad(skip_bad).threads(1);
+    let hasher = SimHasher::new(&recipe).unwrap();
+    let mut documents = Documents::new();
+    let done = hash_documents(&[path], &hasher, &options, |document| {
+        documents.push((document.id.to_string(), document.fingerprint.map(|of| of.value())));
+        Ok::<Admission, fpstore_text::Error>(Admission::Taken)
+    });
+    (documents, done.map_err(|error| error.to_string()))
+}
+
+/// Reads a file with and without skipping, and checks that both agree.
+fn check(bytes: &[u8], format: DocumentFormat) -> Documents {
+    let (first, strict) = read(bytes, format, false);
+    let (all, skipping) = read(bytes, format, true);
+    match (strict, skipping) {
+        (Ok(_), Ok(skipping)) => {
+            assert_eq!(skipping.skipped_count, 0);
+            assert_eq!(first, all);
+        }
+        (Err(error), Ok(skipping)) => {
+            assert!(skipping.skipped_count > 0, "{error}");
+            assert!(all.starts_with(&first));
+        }
+        (Ok(_), Err(error)) => panic!("refused only with bad records skipped: {error}"),
+        (Err(_), Err(_)) => {}
+    }
+    all
+}
+
+/// JSON Lines: another parser reads the same ids and texts.
+pub fn json(bytes: &[u8]) {
+    let documents = check(bytes, DocumentFormat::JsonLines);
+    let mut hasher = SimHasher::new(&TextRecipe::default()).unwrap();
+    let mut expected = Vec::new();
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let Ok(Value::Object(object)) = serde_json::from_slice(line) else { continue };
+        if let Some(Value::String(text)) = object.get("text") {
+            expected.push(hasher.fingerprint(text).map(|of| of.value()));
+        }
+    }
+    // Some lines are bad for other reasons, so the found ones are some of the expected ones.
+    let mut expected = expected.into_iter();
+    for (id, fingerprint) in documents {
+        assert!(expected.any(|other| other == fingerprint), "document {id}");
+    }
+}
+
+pub fn features(bytes: &[u8]) {
+    check(bytes, DocumentFormat::Features);
+}
+
+pub fn csv(bytes: &[u8]) {
+    check(bytes, DocumentFormat::Csv);
+}
+
+/// Without quoting, each row is a line, and its fields lie between tabs.
+pub fn tsv(bytes: &[u8]) {
+    check(bytes, DocumentFormat::Tsv);
+}
+
+pub fn html(bytes: &[u8]) {
+    let all = check(bytes, DocumentFormat::Html);
+    assert!(all.len() <= 1);
+}
+
+pub fn plain(bytes: &[u8]) {
+    check(bytes, DocumentFormat::Plain);
+    check(bytes, DocumentFormat::Lines);
+}
+
+/// The parser of Parquet is known to panic; the library has to catch that.
+pub fn parquet(bytes: &[u8]) {
+    static QUIET: Once = Once::new();
+    // The hook of the fuzzer ends the process even where a panic is caught.
+    QUIET.call_once(|| panic::set_hook(Box::new(|_| {})));
+    let done = panic::catch_unwind(AssertUnwindSafe(|| check(bytes, DocumentFormat::Parquet)));
+    if let Err(reason) = done {
+        let text = reason.downcast_ref::<String>().map(String::as_str);
+        eprintln!("panic: {}", text.or(reason.downcast_ref().copied()).unwrap_or("?"));
+        std::process::abort();
+    }
+}

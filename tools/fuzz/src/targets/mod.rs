@@ -1,0 +1,46 @@
+//! The targets: each reads one kind of bytes, and says what must hold of any.
+
+mod documents;
+mod records;
+mod stores;
+mod texts;
+
+use crate::sign;
+
+pub struct Target {
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    /// Changes an input where it hurts.
+    pub mutate: Option<fn(&mut [u8], u32) -> usize>,
+    /// Makes the checksums of a changed input right.
+    pub sign: fn(&mut [u8]),
+}
+
+impl Target {
+    const fn new(name: &'static str, run: fn(&[u8])) -> Self {
+        Target { name, run, mutate: None, sign: sign::nothing }
+    }
+}
+
+pub const TARGETS: &[Target] = &[
+    Target {
+        mutate: Some(stores::mutate_segment),
+        sign: sign::segment,
+        ..Target::new("segment", stores::segment)
+    },
+    Target { sign: sign::crc_at_end, ..Target::new("manifest", stores::manifest) },
+    Target { sign: sign::crc_at_end, ..Target::new("deletions", stores::deletions) },
+    Target::new("kernels", fpstore::fuzzing::kernels),
+    Target::new("records", records::lines),
+    Target::new("binary", records::binary),
+    Target::new("recipe", texts::recipe),
+    Target::new("weights", texts::weights),
+    Target { sign: sign::crc_at_end, ..Target::new("df", texts::df) },
+    Target::new("json", documents::json),
+    Target::new("features", documents::features),
+    Target::new("csv", documents::csv),
+    Target::new("tsv", documents::tsv),
+    Target::new("html", documents::html),
+    Target::new("plain", documents::plain),
+    Target::new("parquet", documents::parquet),
+];

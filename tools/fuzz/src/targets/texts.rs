@@ -1,0 +1,63 @@
+//! Recipes, and the lists and tables that they name.
+
+use fpstore_text::{
+    DfTable, GivenWeights, Recipe, SimHasher, StopWords, TextRecipe, TextResources,
+};
+
+use crate::sign;
+
+/// A recipe that is read is written the same, and makes fingerprints.
+pub fn recipe(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = TextRecipe::named(text);
+    let _ = TextRecipe::for_language(text);
+    let Some(given) = Recipe::from_text(text) else { return };
+    let Ok(recipe) = TextRecipe::from_recipe(&given) else { return };
+    assert_eq!(recipe.to_recipe(), given);
+    if let Ok(mut hasher) = SimHasher::new(&recipe) {
+        let once = hasher.fingerprint("Two fish, 2 fish: \u{9c7c}\u{1f41f}");
+        assert_eq!(once, hasher.fingerprint("Two fish, 2 fish: \u{9c7c}\u{1f41f}"));
+    }
+}
+
+/// Weights and stop words: the order of the lines does not change the id.
+pub fn weights(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    // In another place a CR can be part of the end of a line, and a byte order mark of a line.
+    let text = text.replace(['\r', '\u{feff}'], "");
+    let text = text.as_str();
+    let backwards: Vec<&str> = text.lines().rev().collect();
+    let backwards = backwards.join("\n");
+    let words = StopWords::from_list(text);
+    assert_eq!(words.id(), StopWords::from_list(&backwards).id());
+    let weights = GivenWeights::from_list(text, "weights");
+    let again = GivenWeights::from_list(&backwards, "weights");
+    assert_eq!(weights.is_ok(), again.is_ok());
+    let Ok(weights) = weights else { return };
+    assert_eq!(weights.id(), again.unwrap().id());
+    let mut recipe = TextRecipe::default();
+    let resources = TextResources::default().weights(weights).stop_words(words);
+    resources.name_in(&mut recipe);
+    if let Ok(mut hasher) = SimHasher::with_resources(&recipe, resources) {
+        let start: String = text.chars().take(500).collect();
+        assert_eq!(hasher.fingerprint(&start), hasher.fingerprint(&start));
+    }
+}
+
+/// A table of document frequencies that is read is written the same.
+pub fn df(bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    sign::crc_at_end(&mut bytes);
+    let Ok(table) = DfTable::from_bytes(&bytes, "df") else { return };
+    let mut written = Vec::new();
+    table.write_to(&mut written).unwrap();
+    assert_eq!(written, bytes);
+    let mut recipe = TextRecipe::default();
+    let is_empty = table.document_count() == 0;
+    let resources = TextResources::default().df_table(table);
+    resources.name_in(&mut recipe);
+    if let Ok(mut hasher) = SimHasher::with_resources(&recipe, resources) {
+        // In no documents all features weigh nothing.
+        assert!(hasher.fingerprint("one two three four five six").is_some() || is_empty);
+    }
+}
