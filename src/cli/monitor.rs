@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use fpstore::{Observer, Phase, Progress};
+use fpstore_base::waiting::end_waits_on;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use signal_hook::flag;
 
 use super::output::counted;
 
@@ -32,14 +35,8 @@ impl Monitor {
     /// Starts to handle signals, and to show progress if it is to be shown.
     pub(super) fn start(shown: bool) -> anyhow::Result<Self> {
         let interrupted = Arc::<AtomicBool>::default();
-        let signalled = interrupted.clone();
-        // After the first signal the command ends in order; a second one ends it at once.
-        ctrlc::set_handler(move || {
-            if signalled.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED.into());
-            }
-        })
-        .context("cannot listen to signals")?;
+        listen(&interrupted).context("cannot listen to signals")?;
+        end_waits_on(interrupted.clone());
         Ok(Monitor { interrupted, bar: Arc::new(Bar::new(shown)) })
     }
 
@@ -114,6 +111,29 @@ impl Drop for Monitor {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Sets the flag at the first signal that asks the program to end, so that the command ends in
+/// order; a second one ends the program at once.
+fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    use signal_hook::consts;
+    #[cfg(unix)]
+    let signals = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
+    #[cfg(not(unix))]
+    let signals = [consts::SIGINT, consts::SIGTERM];
+    for signal in signals {
+        let flag = interrupted.clone();
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag)?;
+        flag::register(signal, interrupted.clone())?;
+    }
+    Ok(())
+}
+
+/// Makes a write past the limit on the length of files an error, as on a full disk, where the
+/// system would end the process.
+pub(super) fn survive_file_limits() {
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// A progress bar that restarts with each phase.

@@ -88,14 +88,12 @@ impl Run for StatsArgs {
 }
 
 fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
-    if let Some(path) = &args.html {
-        html::check(path, args.force)?;
-    }
+    let page = args.html.as_deref().map(|path| html::open(path, args.force)).transpose()?;
     let statistics =
         if args.input.is_empty() { profile(&args.store.open()?)? } else { collect(args)? };
-    if let Some(path) = &args.html {
+    if let (Some(page), Some(path)) = (page, &args.html) {
         let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
-        html::write(path, args.force, &statistics, &title(args), budget)?;
+        html::write(page, &statistics, &title(args), budget)?;
         message!("wrote {}", path.display());
     }
     let mut out = stdout();

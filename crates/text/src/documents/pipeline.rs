@@ -222,6 +222,8 @@ impl DocumentSummary {
         let name = inputs.get(place.input).map_or("input", |input| input.name.as_str());
         let reason = match failure {
             Failure::Bad(reason) => reason,
+            // A wait for the file was ended: it is not a bad one.
+            Failure::Unreadable(Error::Interrupted) => return Err(Error::Interrupted),
             Failure::Unreadable(error) if !options.skip_bad => return Err(error),
             Failure::Unreadable(Error::Io { doing, source, .. }) => {
                 format!("cannot {doing} it: {source}")

@@ -9,9 +9,9 @@ use super::inputs::Input;
 use super::records::{Columns, Line, Row, TableFault, read_lines, read_rows};
 use super::{DocumentFormat, DocumentOptions, decode};
 use crate::error::{Error, Result};
-use fpstore_base::InputPlace;
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
+use fpstore_base::{InputPlace, IoError};
 
 /// A batch is full when it holds this many documents or bytes.
 const BATCH_COUNT: usize = 256;
@@ -252,10 +252,9 @@ fn unreadable(input: &Input, fault: io::Error) -> Error {
             place: InputPlace::Byte(*offset),
             reason: reason.clone(),
         },
-        None => Error::Io {
-            doing: source::doing(&input.path),
-            path: input.name.clone().into(),
-            source: fault,
-        },
+        None => {
+            let (doing, path) = (source::doing(&input.path), input.name.clone().into());
+            IoError { doing, path, source: fault }.into()
+        }
     }
 }
