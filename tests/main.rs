@@ -9,6 +9,7 @@ mod build;
 mod cli;
 mod cli_join;
 mod cli_life;
+mod cli_options;
 mod cli_output;
 mod cli_signal;
 mod cli_stream;

@@ -1,7 +1,7 @@
 //! What all commands share: how they are run, their exit status, and the store that they take.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fpstore::Store;
@@ -56,6 +56,26 @@ pub(super) struct StoreArg {
 impl StoreArg {
     pub(super) fn open(&self) -> anyhow::Result<Store> {
         Ok(Store::open(&self.store)?)
+    }
+}
+
+/// The store that a command reads: the only thing that its arguments can name.
+#[derive(Args, Debug)]
+pub(super) struct StorePlace {
+    /// The directory of the store, as with -s
+    #[arg(value_name = "STORE", conflicts_with = "store")]
+    place: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl StorePlace {
+    pub(super) fn path(&self) -> &Path {
+        self.place.as_ref().unwrap_or(&self.store.store)
+    }
+
+    pub(super) fn open(&self) -> anyhow::Result<Store> {
+        Ok(Store::open(self.path())?)
     }
 }
 

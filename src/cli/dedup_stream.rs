@@ -56,6 +56,7 @@ pub(super) fn run(
     let rest = rest.and_then(|()| Ok(stream_dedup.out.flush()?));
     monitor.finish();
     let StreamDedup { turns, count, added, .. } = stream_dedup;
+    let is_changed = added > 0;
     let added = format!(
         "{}: {} new and added",
         counted(count, "record", "records"),
@@ -66,7 +67,9 @@ pub(super) fn run(
         return Ok(status);
     }
     let summary = stream.finish().inspect_err(|_| message!("{added} before this"))?;
-    turns.finish()?;
+    if is_changed {
+        turns.finish(monitor)?;
+    }
     if !quiet {
         message!("{added}");
     }

@@ -42,10 +42,6 @@ pub(super) struct DfArgs {
     /// Leave out features that occur in fewer documents
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     min_df: u32,
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    recipe: RecipeArgs,
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
@@ -58,6 +54,10 @@ pub(super) struct DfArgs {
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
 }
 
 impl Run for DfArgs {

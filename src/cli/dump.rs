@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::bail;
 use clap::Args;
 
-use super::command::{ExitStatus, Run, StoreArg};
+use super::command::{ExitStatus, Run, StorePlace};
 use super::output::IdPrinter;
 use super::sink::OutputArgs;
 
@@ -27,7 +27,7 @@ Examples:
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct DumpArgs {
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     /// The separator of fingerprint and id: tab, comma, colon or space
     #[arg(long, value_name = "C", default_value = "tab", value_parser = separator)]
     separator: char,

@@ -66,16 +66,16 @@ pub(super) struct EvaluateArgs {
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    recipe: RecipeArgs,
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
 }
 
 #[derive(Serialize)]
@@ -124,6 +124,12 @@ fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let points = curve.points();
     let best = best(&points).context("a curve has points")?;
     let area = area(&points);
+    if !args.quiet && best.k == K_MAX {
+        message!(
+            "the best k is the greatest that was tried: the recipe may need a still larger one, \
+             or does not suit these documents"
+        );
+    }
     let mut out = stdout();
     match args.format {
         ReportFormat::Text => {

@@ -73,7 +73,9 @@ pub(super) fn add(
         return Ok(status);
     }
     let summary = stream.finish().inspect_err(|_| message!("{added} before this"))?;
-    turns.finish()?;
+    if durable > 0 {
+        turns.finish(monitor)?;
+    }
     report_skipped(Path::new("-"), &summary);
     if !quiet {
         message!("{}", counted(durable, "record added", "records added"));

@@ -82,7 +82,8 @@ const LONG_VERSION: &str =
     version,
     long_version = LONG_VERSION,
     after_help = AFTER_HELP,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    args_override_self = true
 )]
 struct Cli {
     #[command(subcommand)]

@@ -139,6 +139,7 @@ pub(super) fn survive_file_limits() {
 /// A progress bar that restarts with each phase.
 struct Bar {
     bar: ProgressBar,
+    width: u16,
     phase: Mutex<Option<Phase>>,
 }
 
@@ -149,8 +150,13 @@ impl Bar {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style(Phase::Read, false));
-        Bar { bar, phase: Mutex::new(None) }
+        let width = columns().unwrap_or(WIDTH_MIN);
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(
+            Phase::Read,
+            false,
+            width,
+        ));
+        Bar { bar, width, phase: Mutex::new(None) }
     }
 
     fn show(&self, progress: Progress) {
@@ -162,7 +168,7 @@ impl Bar {
         if *phase != Some(progress.phase) {
             *phase = Some(progress.phase);
             self.bar.reset();
-            self.bar.set_style(style(progress.phase, progress.total.is_some()));
+            self.bar.set_style(style(progress.phase, progress.total.is_some(), self.width));
             self.bar.set_message(progress.phase.name());
             match progress.total {
                 Some(total) => self.bar.set_length(total),
@@ -174,8 +180,25 @@ impl Bar {
     }
 }
 
-fn style(phase: Phase, has_total: bool) -> ProgressStyle {
+/// The columns of the terminal at standard error.
+fn columns() -> Option<u16> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+        Some(size.ws_col).filter(|&columns| columns > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The columns that the longest line of progress needs.
+const WIDTH_MIN: u16 = 80;
+
+fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
     let template = match (phase, has_total) {
+        // A line that wraps is not removed completely.
+        (_, true) if width < WIDTH_MIN => "{msg:8} {percent:>3} %",
+        (_, false) if width < WIDTH_MIN => "{msg:8} {spinner}",
         (Phase::Documents, true) => {
             "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
         }

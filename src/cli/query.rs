@@ -74,6 +74,11 @@ pub(super) struct QueryArgs {
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print only errors
+    #[arg(short, long)]
+    quiet: bool,
     /// Search for a text, by the recipe of the store; may be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Documents")]
     text: Vec<String>,
@@ -84,11 +89,6 @@ pub(super) struct QueryArgs {
     documents: QueryDocumentArgs,
     #[command(flatten)]
     files: QueryFileArgs,
-    #[command(flatten)]
-    output: OutputArgs,
-    /// Print only errors
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 impl Run for QueryArgs {

@@ -86,8 +86,9 @@ impl Turns {
         }
     }
 
-    /// The end of the stream.
-    pub(super) fn finish(self) -> Result<(), Error> {
+    /// The end of a stream that has written: merges what is due.
+    pub(super) fn finish(mut self, monitor: &Monitor) -> Result<(), Error> {
+        self.writer(monitor)?;
         self.writer.map_or(Ok(()), |writer| writer.finish().map(drop))
     }
 }
