@@ -99,6 +99,7 @@ impl RecordBuffer {
             return Err(Error::TooLarge { reason });
         }
         timer.end(Phase::Sort);
+        watch.next(Phase::Plan, None).report()?;
         let scheme = scheme(distinct.count)?.for_values(&distinct)?;
         timer.end(Phase::Plan);
         Ok(SegmentBuild { resources, record_count, records, distinct, scheme, watch, timer })

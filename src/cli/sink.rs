@@ -40,6 +40,7 @@ pub(super) struct Sink {
     out: BufWriter<Named>,
     /// The bytes written so far.
     len: u64,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "asked by Parquet alone"))]
     is_stdout: bool,
     is_terminal: bool,
     /// The file and its name, if there is to be one.
@@ -109,6 +110,7 @@ impl Sink {
     }
 
     /// Whether this is the standard output.
+    #[cfg(feature = "parquet")]
     pub(super) fn is_stdout(&self) -> bool {
         self.is_stdout
     }
