@@ -279,6 +279,9 @@ impl From<ParseFingerprintError> for Error {
 impl From<IoError> for Error {
     fn from(error: IoError) -> Self {
         let IoError { doing, path, source } = error;
+        if Interrupted::is_in(&source) {
+            return Error::Interrupted;
+        }
         Error::Io { doing, path, source }
     }
 }

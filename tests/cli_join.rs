@@ -154,7 +154,10 @@ fn new_records_are_compared_with_stored_ones() {
     let args = ["dedup", "--against", "store.fps", "new.tsv"];
     let (out, err) = desk.run(&[&args[..], &["--matches", "m.tsv"]].concat(), 0);
     assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n");
-    assert_eq!(err, "fpstore: 4 new records: 3 records kept, 1 record dropped\n");
+    assert_eq!(
+        err,
+        "fpstore: 3 matches\nfpstore: 4 new records: 3 records kept, 1 record dropped\n"
+    );
     assert_eq!(
         desk.read("m.tsv"),
         "\

@@ -45,7 +45,7 @@ fn records_come_and_go() {
     );
     let out = desk.ok(&["query", "ff", "-k", "8", "-s", "pages.fps"], "");
     assert_eq!(out.lines().filter(|line| line.ends_with("\ta")).count(), 0);
-    let (_, err) = desk.run_on(&delete, "a\n", 1);
+    let (_, err) = desk.run_on(&delete, "a\n", 0);
     assert!(err.starts_with("fpstore: 0 ids found; 1 was not found\n"), "{err}");
     desk.run(&["delete", "--fingerprint", "ff00", "-s", "pages.fps", "-q"], 0);
     assert_eq!(dump(&desk), "00000000000000ff\tb\n00000000000000ff\td\n");
@@ -82,7 +82,7 @@ fn labels_expire() {
         desk.ok(&["query", "1", "-k", "0", "-s", "pages.fps"], ""),
         "0000000000000001\t0000000000000001\t0\t2026-11\n"
     );
-    let (_, err) = desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 1);
+    let (_, err) = desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 0);
     assert_eq!(err, "fpstore: no segment has a label before '2026-11'\n");
 }
 
@@ -142,7 +142,7 @@ fn a_stream_is_acknowledged_batch_by_batch() {
     let counts: Vec<&str> = out.lines().map(|line| line.split('\t').next().unwrap()).collect();
     assert_eq!(counts, ["2", "4", "5"]);
     assert_eq!(err, "fpstore: 5 records added\n");
-    // A slow stream is committed after --batch-seconds; other writers are refused meanwhile.
+    // A slow stream is committed after --batch-seconds.
     let slow = ["add", "--follow", "--batch-seconds", "0.01", "-s", "pages.fps"];
     let mut child = desk.command(&slow).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -153,9 +153,8 @@ fn a_stream_is_acknowledged_batch_by_batch() {
         assert!(line.starts_with(&format!("{number}\t")), "{line}");
         assert!(dump(&desk).contains(&format!("slow {number}\n")));
     }
-    let (_, err) = desk.run(&["delete", "--id", "a", "-s", "pages.fps"], 2);
-    let expected = format!("fpstore: process {} is writing to pages.fps\n", child.id());
-    assert!(err.starts_with(&expected), "{err}");
+    // Between two batches others have their turn.
+    desk.run(&["delete", "--id", "a", "-s", "pages.fps"], 0);
     drop(input);
     assert!(child.wait().unwrap().success());
 }

@@ -98,8 +98,10 @@ impl RecordBuffer {
             let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
             return Err(Error::TooLarge { reason });
         }
-        let scheme = scheme(distinct.count)?.for_values(&distinct)?;
         timer.end(Phase::Sort);
+        watch.next(Phase::Plan, None).report()?;
+        let scheme = scheme(distinct.count)?.for_values(&distinct)?;
+        timer.end(Phase::Plan);
         Ok(SegmentBuild { resources, record_count, records, distinct, scheme, watch, timer })
     }
 }

@@ -166,7 +166,10 @@ fn an_observer_sees_every_phase_and_may_end_the_build() {
     build(&path, halves().observer(observer), &records).unwrap();
     let mut phases = seen.lock().unwrap().clone();
     phases.dedup();
-    assert_eq!(phases, [Phase::Read, Phase::Sort, Phase::Tables, Phase::Ids, Phase::Publish]);
+    assert_eq!(
+        phases,
+        [Phase::Read, Phase::Sort, Phase::Plan, Phase::Tables, Phase::Ids, Phase::Publish]
+    );
     let old = only_segment(&path);
     for phase in phases {
         let observer = Observer::new(move |progress| {

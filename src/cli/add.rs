@@ -14,6 +14,7 @@ use super::monitor::{INTERRUPTED, Monitor};
 use super::output::{bytes, counted};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
+use super::turns::Turns;
 use super::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
@@ -30,7 +31,9 @@ unless --no-compact is given; see 'fpstore compact'.
 
 --follow reads lines from standard input until it ends. It commits --batch-count records at a \
 time, or what came within --batch-seconds, and prints for each commit the number of records that \
-are durable and the generation of the store.";
+are durable and the generation of the store. It writes to the store only while it commits, so that \
+other commands can delete, expire or add meanwhile; while they do, it waits. If nobody reads its \
+output any more it adds what has come, says so, and ends with status 2.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -85,6 +88,10 @@ impl Run for AddArgs {
         run(self)
     }
 
+    fn takes_recipe(&self) -> bool {
+        true
+    }
+
     fn can_skip_bad(&self) -> bool {
         true
     }
@@ -94,7 +101,10 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let documents = args.documents.prepare_for(&store, &args.read, args.resources.memory)?;
     if args.follow.is_on() && documents.as_ref().is_some_and(Documents::are_given) {
-        bail!("--follow takes fingerprints; pipe texts through 'fpstore simhash' first");
+        bail!(
+            "--follow takes fingerprints: for a stream of documents, call 'add --docs' for each \
+             batch of files, or pipe them through 'fpstore simhash -' and give --recipe"
+        );
     }
     let k = args.k.unwrap_or(store.tuned_k());
     drop(store);
@@ -111,11 +121,12 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         let scheme = args.scheme.as_deref().unwrap_or("auto");
         options = options.scheme(scheme_choice(scheme, k, args.budget)?);
     }
-    let options = args.resources.limit(options, &monitor);
-    let mut writer = Writer::with_options(&args.store.store, options)?;
+    let options = args.resources.limit(options, &monitor)?;
     if args.follow.is_on() {
-        return follow::add(&args.follow, &args.files, writer, &args.read, &monitor, args.quiet);
+        let turns = Turns::new(&args.store.store, options);
+        return follow::add(&args.follow, &args.files, turns, &args.read, &monitor, args.quiet);
     }
+    let mut writer = Writer::with_options(&args.store.store, options)?;
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
             .push_all(&files, &monitor, |fingerprint, id| writer.push(fingerprint, id))

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
 use fpstore::doctor::{Collector, Severity};
 use fpstore::{BuildOptions, BuildReport, Builder, Fingerprint, Scheme, Store};
@@ -19,6 +20,9 @@ use super::wait::WaitArgs;
 /// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;
 
+/// From this many fingerprints on, the bits for each are reported.
+const BITS_SHOWN_MIN: u64 = 10_000;
+
 const LONG_ABOUT: &str = "\
 Make a store from fingerprints and ids.
 
@@ -28,7 +32,11 @@ start with # are ignored. Files that end in .gz or .zst are decompressed; - is s
 
 The store gets its name only when it is complete. Records that do not fit into --memory are \
 sorted in temporary files, which need about three times the bytes of one table and twice the \
-bytes of the ids. The store does not depend on the memory or on the number of threads.";
+bytes of the ids. The store does not depend on the memory or on the number of threads.
+
+An empty input makes an empty store, to which 'add' can add. It does not replace a store that \
+holds records, and an input in which every record is bad makes none, unless --allow-empty is \
+given.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,6 +82,9 @@ pub(super) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
+    /// Make an empty store even if all records are bad, or in place of a store that is not empty
+    #[arg(long)]
+    allow_empty: bool,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -127,11 +138,14 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
                     }
                     documents::report(&summary);
                 });
-                None
+                Read { len: None, useless: summary.skipped_count + summary.empty_count }
             }),
-        None => read_fingerprints(args, &files, &mut builder, &monitor, show).map(Some),
+        None => read_fingerprints(args, &files, &mut builder, &monitor, show),
     };
-    let read_len = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+    let read = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+    if builder.record_count() == 0 && !args.allow_empty {
+        refuse_empty(args, read.useless)?;
+    }
     let (store, report) = builder.finish_and_report()?;
     monitor.finish();
     for left in &report.left {
@@ -142,7 +156,7 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         );
     }
     if !args.quiet {
-        print_report(&store, &report, read_len);
+        print_report(&store, &report, read.len);
     }
     if let Some(doctor) = doctor {
         warn(&store, doctor)?;
@@ -150,25 +164,60 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Reads files of fingerprints and returns the number of bytes read.
+/// What was read besides the records.
+#[derive(Default)]
+struct Read {
+    /// Bytes of fingerprint files.
+    len: Option<u64>,
+    /// Records that were bad, and documents without fingerprint.
+    useless: u64,
+}
+
+/// An empty store is right for an empty input, to add records to later. It is wrong if there were
+/// records, and it must not take the place of other people's work because a program further up
+/// the pipe failed.
+fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
+    let path = args.store.store.display();
+    if useless > 0 {
+        let count = counted(useless, "record", "records");
+        bail!(
+            "none of {count} has a usable fingerprint, so {path} is not written; --allow-empty \
+             makes an empty store"
+        );
+    }
+    let holds_any = || match Store::open(&args.store.store) {
+        Ok(store) => store.info().fingerprint_count() > 0,
+        Err(error) => !matches!(error, fpstore::Error::NoStore { .. }),
+    };
+    if args.force && holds_any() {
+        bail!(
+            "the input is empty, so {path} stays as it is; --allow-empty replaces it by an empty \
+             store"
+        );
+    }
+    Ok(())
+}
+
+/// Reads files of fingerprints.
 fn read_fingerprints(
     args: &BuildArgs,
     files: &[PathBuf],
     builder: &mut Builder,
     monitor: &Monitor,
     mut show: impl FnMut(Fingerprint),
-) -> anyhow::Result<u64> {
+) -> anyhow::Result<Read> {
     let input = args.read.options();
     if let Some(expected) = estimate(files, &input)? {
         builder.expect(&expected, !args.resources.skip_space_check)?;
     }
-    let mut read_len = 0;
+    let (mut len, mut useless) = (0, 0);
     for file in files {
         let summary = builder.read_and_inspect(file, &input, &mut show)?;
-        read_len += summary.byte_len;
+        len += summary.byte_len;
+        useless += summary.skipped_count;
         monitor.suspend(|| report_skipped(file, &summary));
     }
-    Ok(read_len)
+    Ok(Read { len: Some(len), useless })
 }
 
 fn options(args: &BuildArgs, monitor: &Monitor) -> anyhow::Result<BuildOptions> {
@@ -180,7 +229,7 @@ fn options(args: &BuildArgs, monitor: &Monitor) -> anyhow::Result<BuildOptions> 
         .wait(args.wait.duration())
         .label(&args.label)
         .memory(args.resources.memory.map(|memory| memory.as_u64()))
-        .threads(args.resources.threads.map(usize::from))
+        .threads(args.resources.threads()?)
         .temp_dir(args.resources.temp_dir.clone())
         .observer(monitor.observer()))
 }
@@ -230,11 +279,17 @@ fn print_report(store: &Store, report: &BuildReport, read_len: Option<u64>) {
         .iter()
         .map(|(phase, time)| format!("{} {:.2}", phase.name(), time.as_secs_f64()))
         .collect();
+    // Of few fingerprints the fixed parts of a file are most, and the number says nothing.
+    let bits = match tables.iter().sum::<f64>() / tables.len() as f64 {
+        bits if distinct >= BITS_SHOWN_MIN => {
+            format!(", {bits:.1} bits for each fingerprint and table")
+        }
+        _ => String::new(),
+    };
     message!(
-        "  {}{}, {:.1} bits for each fingerprint and table",
+        "  {}{}{bits}",
         counted(report.record_count - distinct, "duplicate", "duplicates"),
         read_len.map_or(String::new(), |len| format!(", {} read", bytes(len))),
-        tables.iter().sum::<f64>() / tables.len() as f64,
     );
     let memory = peak_memory().map_or(String::new(), |len| format!(", {} of memory", bytes(len)));
     let temporary = match report.temporary_len {

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use fpstore::join::{Cluster, ClusterMethod, Clusters, Fate, KeepRule, clusters};
 use serde::Serialize;
@@ -55,9 +56,9 @@ Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 er
 pub(super) struct ClusterArgs {
     #[command(flatten)]
     input: JoinInputArgs,
-    /// The distance in bits, inclusive
-    #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
-    k: u32,
+    /// The distance in bits, inclusive [default: the one the store was built for, 3 for files]
+    #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
+    k: Option<u32>,
     /// The definition of a cluster
     #[arg(long, value_enum, default_value = "components")]
     method: MethodArg,
@@ -122,6 +123,9 @@ impl Run for ClusterArgs {
 }
 
 fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
+    if args.keep.is_some() && args.format != ClusterFormat::Tsv {
+        bail!("--keep prints lines that 'build' reads; leave out --format");
+    }
     let mut out = args.output.open()?;
     let previous = args.stable.as_deref().map(Previous::read).transpose()?;
     let monitor = args.resources.monitor(args.quiet)?;
@@ -129,7 +133,8 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
         || matches!(args.method, MethodArg::Leader) && args.input.has_files();
     let ids = if by_position { Ids::WithPositions } else { Ids::AsTheyAre };
     let opened = args.input.open(&args.resources, &monitor, ids)?;
-    let options = args.resources.join_options(args.k, &monitor);
+    let k = args.k.unwrap_or(opened.default_k);
+    let options = args.resources.join_options(k, &monitor)?;
     let method = match args.method {
         MethodArg::Components => ClusterMethod::Components,
         MethodArg::Star => ClusterMethod::Star,
@@ -156,27 +161,31 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
         }
         return Ok(ExitStatus::Done);
     }
-    #[cfg(feature = "parquet")]
-    let mut table = match args.format {
-        ClusterFormat::Parquet => Some(ClusterTable::new(&out)?),
-        _ => None,
-    };
     let (mut count, mut documents) = (0, 0);
-    found.for_each(|cluster| {
+    let mut take = |cluster: &Cluster| {
         count += 1;
         documents += cluster.size;
-        match args.format {
-            ClusterFormat::Tsv => printer.write_tsv(&mut out, cluster),
-            ClusterFormat::Json => printer.write_json(&mut out, cluster),
-            #[cfg(feature = "parquet")]
-            ClusterFormat::Parquet => match &mut table {
-                Some(table) => table.push(cluster, |id| own_id(id, ids).map(String::from)),
-                None => Ok(()),
-            },
+        monitor.check()
+    };
+    match args.format {
+        ClusterFormat::Tsv => found.for_each(|cluster| -> anyhow::Result<()> {
+            take(cluster)?;
+            printer.write_tsv(&mut out, cluster)
+        })?,
+        ClusterFormat::Json => found.for_each(|cluster| -> anyhow::Result<()> {
+            take(cluster)?;
+            printer.write_json(&mut out, cluster)
+        })?,
+        #[cfg(feature = "parquet")]
+        ClusterFormat::Parquet => {
+            let mut table = ClusterTable::new(&mut out)?;
+            found.for_each(|cluster| -> anyhow::Result<()> {
+                take(cluster)?;
+                table.push(cluster, |id| own_id(id, ids).map(String::from))
+            })?;
+            table.finish()?;
         }
-    })?;
-    #[cfg(feature = "parquet")]
-    table.map_or(Ok(()), ClusterTable::finish)?;
+    }
     monitor.finish();
     out.finish()?;
     if !args.quiet {
@@ -184,7 +193,7 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
             "{} of {} within {}",
             counted(count, "cluster", "clusters"),
             counted(documents, "document", "documents"),
-            counted(args.k.into(), "bit", "bits")
+            counted(k.into(), "bit", "bits")
         );
     }
     Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })

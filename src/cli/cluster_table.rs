@@ -1,6 +1,5 @@
 //! Clusters as a Parquet file, with one row for each document.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -27,8 +26,8 @@ message clusters {
 const GROUP_COUNT: usize = 1 << 17;
 
 /// A file that is being written; only [`ClusterTable::finish`] makes it valid.
-pub(super) struct ClusterTable {
-    writer: SerializedFileWriter<File>,
+pub(super) struct ClusterTable<'a> {
+    writer: SerializedFileWriter<&'a mut Sink>,
     rows: Rows,
 }
 
@@ -46,16 +45,16 @@ struct Rows {
     id_levels: Vec<i16>,
 }
 
-impl ClusterTable {
-    pub(super) fn new(out: &Sink) -> anyhow::Result<Self> {
-        let Some(file) = out.as_file() else {
+impl<'a> ClusterTable<'a> {
+    pub(super) fn new(out: &'a mut Sink) -> anyhow::Result<Self> {
+        if out.is_stdout() {
             bail!("a Parquet file cannot go to standard output; name one with -o");
-        };
+        }
         let schema = Arc::new(parse_message_type(SCHEMA)?);
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
-        let writer = SerializedFileWriter::new(file.try_clone()?, schema, Arc::new(properties))?;
+        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
         Ok(ClusterTable { writer, rows: Rows::default() })
     }
 
@@ -111,7 +110,7 @@ impl ClusterTable {
 }
 
 fn write_column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, &mut Sink>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> anyhow::Result<()> {

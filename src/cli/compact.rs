@@ -96,7 +96,7 @@ fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
         options = options.scheme(scheme_choice(scheme, k, args.budget)?);
     }
     drop(store);
-    let options = args.resources.limit(options, &monitor);
+    let options = args.resources.limit(options, &monitor)?;
     let mut compactor = Compactor::with_options(&args.store.store, options)?;
     let compaction = match (args.all, args.one) {
         (true, _) => Compaction::All,

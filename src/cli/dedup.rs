@@ -1,25 +1,25 @@
 //! `fpstore dedup`: finds the new records that are not near-duplicates.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
-use fpstore::input::read_records;
 use fpstore::join::{Dedup, DocumentPair, Fate, dedup};
-use fpstore::{Recipe, Store, Writer, WriterOptions};
-use tempfile::TempPath;
+use fpstore::{Error, IdRef, Recipe, Store, Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run};
 use super::dedup_stream;
-use super::follow::BatchArgs;
-use super::inputs::{ReadArgs, check_stdin};
-use super::join_input::{Ids, split_position, temporary_store};
+use super::inputs::ReadArgs;
+use super::join_input::split_position;
 use super::monitor::Monitor;
-use super::output::{IdPrinter, counted};
+use super::new_records::NewRecords;
+use super::output::{IdPrinter, counted, grouped};
+use super::recipe_args::recipe_named;
 use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
+use super::stream::BatchArgs;
+use super::turns::Turns;
 use super::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
@@ -32,7 +32,11 @@ order, as lines that 'build' reads. Stored records are never dropped.
 --matches FILE receives the reasons: new fingerprint, other fingerprint, distance, new id, other \
 id, and 'stored' or 'new' for the other record. A new record has one line for each stored \
 document that it is near, and a record dropped by --within has one line for the record that is \
-kept instead. Lines are sorted by the new fingerprint, with stored ones first.
+kept instead. Lines are sorted by the new fingerprint, with stored ones first. Many copies of one \
+document make very many lines, so they are counted first, and more than --max-matches are refused.
+
+The new fingerprints must be made by the recipe of the store: give --recipe as for 'build', unless \
+the store holds ready-made fingerprints.
 
 --add adds the kept records to the store, all of them after the output is written, or none. With \
 --add and - as NEW, each record of standard input is answered at once, and later records are \
@@ -40,7 +44,9 @@ also compared with earlier ones. The answer is 'new', fingerprint and id for a r
 added; or 'near', fingerprint, id, stored fingerprint, distance and first stored id for one that \
 is not. Records are committed --batch-count at a time or every --batch-seconds; after a crash up \
 to that many may be answered 'new' again. With --batch-count 1 each record is durable before it \
-is answered.
+is answered. Other commands can write to the store between two batches; while they do, the stream \
+waits, and then compares with their records, too. If nobody reads the answers any more, the records \
+that were answered are added, and the status is 2.
 
 Needs 24 bytes of memory for each new fingerprint besides the join.";
 
@@ -80,9 +86,16 @@ pub(super) struct DedupArgs {
     /// The distance in bits, inclusive [default: the one the store was built for, else 3]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
+    /// How the new fingerprints were made, as for 'build': auto, en, zh, 1e0ng, or a file with a
+    /// recipe as 'info' prints it [default: ready-made]
+    #[arg(long, value_name = "RECIPE", requires = "against")]
+    recipe: Option<String>,
     /// Write to FILE what each dropped record is near to
     #[arg(long, value_name = "FILE")]
     matches: Option<PathBuf>,
+    /// Fail, and write nothing, if --matches would have more than N lines
+    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
+    max_matches: u64,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
@@ -102,59 +115,52 @@ impl Run for DedupArgs {
     fn run(&self) -> anyhow::Result<ExitStatus> {
         run(self)
     }
+
+    fn takes_recipe(&self) -> bool {
+        true
+    }
 }
 
 fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let mut stored = args.against.as_deref().map(Store::open).transpose()?;
     let k = args.k.unwrap_or_else(|| stored.as_ref().map_or(3, Store::tuned_k));
+    let recipe = args.recipe.as_deref().map_or(Ok(Recipe::external()), recipe_named)?;
+    check_recipe(stored.as_ref(), &recipe)?;
     let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
-    if let (true, Some(path)) = (is_stream, &args.against) {
-        if args.files.len() > 1 || args.matches.is_some() || args.output.output.is_some() {
-            bail!(
-                "--add with - reads only standard input and prints the answers; leave out files, \
-                 -o and --matches"
-            );
-        }
-        return dedup_stream::run(
-            path,
-            k,
-            WriterOptions::default().label(&args.label).wait(args.wait.duration()),
-            &args.batch,
-            &args.read,
-            &args.resources,
-            args.quiet,
+    if is_stream && (args.files.len() > 1 || args.matches.is_some() || args.output.output.is_some())
+    {
+        bail!(
+            "--add with - reads only standard input and prints the answers; leave out files, -o \
+             and --matches"
         );
     }
-    let mut out = args.output.open()?;
+    let monitor = args.resources.monitor(args.quiet)?;
+    let options = WriterOptions::default().label(&args.label).recipe(recipe.clone());
+    let options = options.wait(args.wait.duration());
+    let options = args.resources.limit(options, &monitor)?;
+    if let (true, Some(path)) = (is_stream, &args.against) {
+        drop(stored);
+        let turns = Turns::new(path, options);
+        return dedup_stream::run(turns, k, &args.batch, &args.read, &monitor, args.quiet);
+    }
     if args.matches.is_some() && args.matches == args.output.output {
         bail!("--matches and --output name the same file");
     }
-    let matches = args.matches.as_deref().map(|path| Sink::file(path, args.output.force));
-    let mut matches = matches.transpose()?;
-    let monitor = args.resources.monitor(args.quiet)?;
+    let mut out = args.output.open()?;
+    let matches = args.matches.as_deref().map(|path| Sink::open(path, args.output.force));
+    let matches = matches.transpose()?;
     // The lock is taken before the store is read, so that no other process adds the same records.
     let mut writer = match &args.against {
         Some(path) if args.add => {
-            let options = WriterOptions::default().label(&args.label).wait(args.wait.duration());
-            let options = args.resources.limit(options, &monitor);
             let writer = Writer::with_options(path, options)?;
             stored = Some(writer.store().clone());
             Some(writer)
         }
         _ => None,
     };
-    let inputs = Inputs::copy_pipes(&args.files, &args.resources)?;
-    let recipe = stored.as_ref().and_then(Store::recipe);
-    let recipe = recipe.unwrap_or_else(Recipe::external);
-    let opened = temporary_store(
-        &inputs.files,
-        &args.read,
-        recipe,
-        &args.resources,
-        &monitor,
-        Ids::WithPositions,
-    )?;
-    let options = args.resources.join_options(k, &monitor);
+    let mut records = NewRecords::new(&args.files, &args.read, &args.resources)?;
+    let opened = records.make_store(recipe, &monitor)?;
+    let options = args.resources.join_options(k, &monitor)?;
     let done = dedup(&opened.store, stored.as_ref(), args.within, &options)?;
 
     let mut kept = Positions::default();
@@ -169,13 +175,15 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
         }
         Ok(())
     })?;
-    if let Some(matches) = &mut matches {
-        write_matches(&done, matches)?;
-    }
-    write_kept(args, &inputs.files, &kept, &mut out, writer.as_mut(), &monitor)?;
-    out.finish()?;
-    if let Some(matches) = matches {
+    if let Some(mut matches) = matches {
+        check_matches(&done, args, &monitor)?;
+        write_matches(&done, &mut matches, &monitor)?;
+        write_kept(&mut records, &kept, &mut out, writer.as_mut(), &monitor)?;
+        out.finish()?;
         matches.finish()?;
+    } else {
+        write_kept(&mut records, &kept, &mut out, writer.as_mut(), &monitor)?;
+        out.finish()?;
     }
     drop((done, opened, stored));
     if let Some(mut writer) = writer {
@@ -195,54 +203,65 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Reads the files again and writes the kept records.
+/// Refuses fingerprints of another recipe before any work is done.
+fn check_recipe(stored: Option<&Store>, given: &Recipe) -> Result<(), Error> {
+    match stored.and_then(Store::recipe) {
+        Some(store) if store != *given => {
+            Err(Error::RecipeMismatch { store, given: given.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the kept records in their order, and gives them to the writer.
 fn write_kept(
-    args: &DedupArgs,
-    files: &[PathBuf],
+    records: &mut NewRecords<'_>,
     kept: &Positions,
     out: &mut Sink,
     mut writer: Option<&mut Writer>,
     monitor: &Monitor,
 ) -> anyhow::Result<()> {
     let printer = IdPrinter::new(out.is_terminal());
-    let mut position = 0;
-    for file in files {
-        let mut failed = None;
-        let read = read_records(file, &args.read.options(), |record| {
-            let is_kept = kept.contains(position);
-            position += 1;
-            if !is_kept {
-                return monitor.check();
-            }
-            if let Some(writer) = &mut writer {
-                match record.id {
-                    Some(id) => writer.push(record.fingerprint, id)?,
-                    None => writer.push_bare(record.fingerprint)?,
-                }
-            }
-            let written = match record.id {
-                Some(id) => {
-                    let id = id.to_string();
-                    writeln!(out, "{}\t{}", record.fingerprint, printer.show(&id))
-                }
-                None => writeln!(out, "{}", record.fingerprint),
-            };
-            written.map_err(|error| {
-                failed = Some(error);
-                fpstore::Error::Interrupted
-            })
-        });
-        if let Some(error) = failed {
-            return Err(error.into());
+    records.read_again(|position, fingerprint, id: Option<IdRef<'_>>| {
+        monitor.check()?;
+        if !kept.contains(position) {
+            return Ok(());
         }
-        read?;
+        if let Some(writer) = &mut writer {
+            match id {
+                Some(id) => writer.push(fingerprint, id)?,
+                None => writer.push_bare(fingerprint)?,
+            }
+        }
+        match id {
+            Some(id) => writeln!(out, "{fingerprint}\t{}", printer.show(&id.to_string()))?,
+            None => writeln!(out, "{fingerprint}")?,
+        }
+        Ok(())
+    })
+}
+
+/// Counts the lines of --matches, and refuses too many.
+fn check_matches(done: &Dedup, args: &DedupArgs, monitor: &Monitor) -> anyhow::Result<()> {
+    let count = done.match_count(|| monitor.check())?;
+    if count > args.max_matches {
+        bail!(
+            "--matches would have {}, more than --max-matches allows ({}); nothing was written: \
+             lower -k, leave out --matches, or raise --max-matches",
+            counted(count, "line", "lines"),
+            grouped(args.max_matches),
+        );
+    }
+    if !args.quiet {
+        monitor.suspend(|| message!("{}", counted(count, "match", "matches")));
     }
     Ok(())
 }
 
-fn write_matches(done: &Dedup, out: &mut Sink) -> anyhow::Result<()> {
+fn write_matches(done: &Dedup, out: &mut Sink, monitor: &Monitor) -> anyhow::Result<()> {
     let printer = IdPrinter::new(out.is_terminal());
     let mut line = |row: &DocumentPair<'_>, second: &str, side: &str| -> anyhow::Result<()> {
+        monitor.check()?;
         let first = row.first_id.map(|id| id.to_string()).unwrap_or_default();
         let first = split_position(&first).1.unwrap_or_default();
         let (one, other, distance) = (row.pair.first, row.pair.second, row.pair.distance());
@@ -274,40 +293,5 @@ impl Positions {
 
     fn contains(&self, position: u64) -> bool {
         self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
-    }
-}
-
-/// Files that can be read twice: standard input and other pipes are copied to temporary files.
-struct Inputs {
-    files: Vec<PathBuf>,
-    _held: Vec<TempPath>,
-}
-
-impl Inputs {
-    fn copy_pipes(files: &[PathBuf], resources: &ResourceArgs) -> anyhow::Result<Self> {
-        let mut inputs = Inputs { files: Vec::new(), _held: Vec::new() };
-        let parent = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-        for file in files {
-            let is_stdin = file == Path::new("-");
-            if !is_stdin && (!file.exists() || file.is_file() || file.is_dir()) {
-                inputs.files.push(file.clone());
-                continue;
-            }
-            check_stdin(file)?;
-            let held = tempfile::NamedTempFile::new_in(&parent)
-                .with_context(|| format!("cannot create a file in {}", parent.display()))?;
-            let mut to = held.as_file();
-            let copied = if is_stdin {
-                io::copy(&mut io::stdin().lock(), &mut to)
-            } else {
-                File::open(file).and_then(|mut from| io::copy(&mut from, &mut to))
-            };
-            copied
-                .with_context(|| format!("cannot copy {} to a temporary file", file.display()))?;
-            let held = held.into_temp_path();
-            inputs.files.push(held.to_path_buf());
-            inputs._held.push(held);
-        }
-        Ok(inputs)
     }
 }

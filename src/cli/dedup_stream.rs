@@ -1,102 +1,128 @@
 //! `fpstore dedup --add -`: answers the records of a stream, and adds the new ones.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
-use fpstore::{Answer, Fingerprint, Limits, Searcher, Writer, WriterOptions};
+use anyhow::{Context, bail};
+use fpstore::{Answer, Fingerprint, Limits, Searcher};
 
 use super::command::ExitStatus;
-use super::follow::{BatchArgs, CommitSchedule, Item, Received, Stream, commit, push};
 use super::inputs::{ReadArgs, inputs, report_skipped};
-use super::monitor::{INTERRUPTED, Monitor};
-use super::output::{IdPrinter, counted, stdout};
-use super::resources::ResourceArgs;
+use super::monitor::Monitor;
+use super::output::{IdPrinter, Stdout, counted, stdout};
+use super::stream::{BatchArgs, CommitSchedule, Item, Received, Stream, conclude, push};
+use super::turns::Turns;
 
 /// The state of a stream that is being answered.
 struct StreamDedup {
     k: u32,
-    writer: Writer,
-    searcher: Searcher,
+    turns: Turns,
+    /// Searches the store as it is in this turn.
+    searcher: Option<Searcher>,
     /// New records that are not committed yet.
     waiting: Vec<Item>,
     printer: IdPrinter,
-    out: BufWriter<StdoutLock<'static>>,
-    new_count: u64,
+    out: Stdout,
+    added: u64,
     count: u64,
 }
 
 pub(super) fn run(
-    path: &Path,
+    turns: Turns,
     k: u32,
-    options: WriterOptions,
     batch: &BatchArgs,
     read: &ReadArgs,
-    resources: &ResourceArgs,
+    monitor: &Monitor,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     inputs(&[])?;
-    let monitor = resources.monitor(quiet)?;
-    let options = resources.limit(options, &monitor);
-    let writer = Writer::with_options(path, options)?;
-    let searcher = writer.store().searcher();
     let mut stream_dedup = StreamDedup {
         k,
-        writer,
-        searcher,
+        turns,
+        searcher: None,
         waiting: Vec::new(),
         printer: IdPrinter::for_stdout(),
         out: stdout(),
-        new_count: 0,
+        added: 0,
         count: 0,
     };
     let stream = Stream::start(read);
-    let mut batch = CommitSchedule::new(batch);
-    let ended = loop {
-        let received = stream.next(batch.time_left());
-        let is_end = matches!(received, Received::End);
-        if let Received::Item(item) = received {
-            stream_dedup.answer(item)?;
-        }
-        let interrupted = monitor.check();
-        let is_last = is_end || interrupted.is_err();
-        if batch.is_due(stream_dedup.waiting.len() as u64)
-            || (is_last && !stream_dedup.waiting.is_empty())
-        {
-            stream_dedup.commit(is_last, &monitor)?;
-        }
-        // This flush comes after the commit: with --batch-count 1 a record is durable before its
-        // answer is printed.
-        stream_dedup.out.flush()?;
-        if is_last {
-            break interrupted;
-        }
-    };
-    let (count, new_count) = (stream_dedup.count, stream_dedup.new_count);
+    let served = stream_dedup.serve(&stream, &mut CommitSchedule::new(batch), monitor);
+    // Whatever ended the stream, the records that were answered 'new' are added.
+    monitor.forget_signal();
+    let rest = stream_dedup.commit();
+    // Answers follow the commit.
+    let rest = rest.and_then(|()| Ok(stream_dedup.out.flush()?));
     monitor.finish();
+    let StreamDedup { turns, count, added, .. } = stream_dedup;
+    let is_changed = added > 0;
+    let added = format!(
+        "{}: {} new and added",
+        counted(count, "record", "records"),
+        counted(added, "was", "were"),
+    );
+    let status = conclude(served, rest, &added)?;
+    if status != ExitStatus::Done {
+        return Ok(status);
+    }
+    let summary = stream.finish().inspect_err(|_| message!("{added} before this"))?;
+    if is_changed {
+        turns.finish(monitor)?;
+    }
     if !quiet {
-        message!(
-            "{}: {} new and added",
-            counted(count, "record", "records"),
-            counted(new_count, "was", "were"),
-        );
+        message!("{added}");
     }
-    if ended.is_err() {
-        std::process::exit(INTERRUPTED.into());
-    }
-    let summary = stream.finish()?;
-    drop(stream_dedup.searcher);
-    stream_dedup.writer.finish()?;
     report_skipped(Path::new("-"), &summary);
     Ok(ExitStatus::Done)
 }
 
 impl StreamDedup {
+    /// Answers records until the input or the user ends the stream.
+    fn serve(
+        &mut self,
+        stream: &Stream,
+        schedule: &mut CommitSchedule,
+        monitor: &Monitor,
+    ) -> anyhow::Result<()> {
+        loop {
+            // A turn does not wait for input unless records wait for their commit.
+            let is_idle_turn = self.turns.is_held() && self.waiting.is_empty();
+            let wait = if is_idle_turn { Duration::ZERO } else { schedule.time_left() };
+            let received = stream.next(wait);
+            monitor.check()?;
+            let is_pause = matches!(received, Received::Nothing);
+            match received {
+                Received::Item(item) => self.answer(item, monitor)?,
+                Received::Nothing => self.turns.rest(),
+                Received::End => return Ok(()),
+            }
+            if schedule.is_due(self.waiting.len() as u64) {
+                self.commit()?;
+            }
+            // This flush comes after the commit: with --batch-count 1 a record is durable before
+            // its answer is printed.
+            self.out.flush()?;
+            if self.turns.is_held() && self.waiting.is_empty() && (is_pause || self.turns.is_long())
+            {
+                self.turns.end();
+            }
+        }
+    }
+
     /// Prints the answer for one record, and adds the record if it is new.
-    fn answer(&mut self, item: Item) -> anyhow::Result<()> {
+    fn answer(&mut self, item: Item, monitor: &Monitor) -> anyhow::Result<()> {
         self.count += 1;
+        let is_new_turn = !self.turns.is_held();
+        let writer = self.turns.writer(monitor)?;
+        if is_new_turn {
+            // Others may have added records meanwhile; from here to the commit nobody can.
+            self.searcher = Some(writer.store().searcher());
+        }
+        let Some(searcher) = &mut self.searcher else { bail!("there is no store to search") };
         let (needle, k) = (item.fingerprint, self.k);
         let limits = Limits::default().max_matches(1);
-        let stored = self.searcher.search_with(needle, k, &limits)?;
+        let stored = searcher.search_with(needle, k, &limits)?;
         let nearest = stored.hits().next().map(|hit| hit.distance());
         let waiting = self.waiting.iter().map(|item| item.fingerprint.distance(needle));
         let waiting = waiting.zip(&self.waiting).min_by_key(|(distance, _)| *distance);
@@ -118,21 +144,29 @@ impl StreamDedup {
                 write_near(&mut self.out, &self.printer, &item, &nearest)?;
             }
             (None, None) => {
-                push(&mut self.writer, &item)?;
+                push(writer, &item)?;
                 let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
                 writeln!(self.out, "new\t{needle}\t{}", self.printer.show(&id))?;
-                self.new_count += 1;
                 self.waiting.push(item);
             }
         }
         Ok(())
     }
 
-    fn commit(&mut self, is_last: bool, monitor: &Monitor) -> anyhow::Result<()> {
-        commit(&mut self.writer, is_last, monitor)?;
+    /// Adds the records that were answered 'new'.
+    fn commit(&mut self) -> anyhow::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let committed = self.turns.commit().with_context(|| {
+            let count = counted(self.waiting.len() as u64, "record", "records");
+            format!("{count} answered 'new' could not be added")
+        })?;
+        self.added += committed.report.record_count;
         self.waiting.clear();
-        let store = self.writer.store().clone();
-        self.searcher.follow(&store);
+        if let (Some(searcher), Some(store)) = (&mut self.searcher, self.turns.store()) {
+            searcher.follow(store);
+        }
         Ok(())
     }
 }

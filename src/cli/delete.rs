@@ -30,7 +30,7 @@ Examples:
   fpstore delete --ids gone.txt -s pages.fps
   fpstore delete --fingerprint ffffffffffffffff --fingerprint 0000000000000000
 
-Exit status: 0 if anything was deleted, 1 if nothing was found, 2 error.";
+Exit status: 0 done, also if nothing was found; 2 error.";
 
 /// Delete ids, or fingerprints with all their ids
 #[derive(Args, Debug)]
@@ -101,7 +101,7 @@ fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     }
     let monitor = args.resources.monitor(args.quiet)?;
     let options = WriterOptions::default().wait(args.wait.duration());
-    let options = args.resources.limit(options, &monitor);
+    let options = args.resources.limit(options, &monitor)?;
     let mut writer = Writer::with_options(&args.store.store, options)?;
     let done = if by_id {
         writer.delete_ids(ids.iter().map(|id| IdRef::Text(id)))?
@@ -123,7 +123,7 @@ fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
             counted(done.ids, "id", "ids"),
         );
     }
-    Ok(if done.found > 0 { ExitStatus::Done } else { ExitStatus::Negative })
+    Ok(ExitStatus::Done)
 }
 
 /// Reads the ids of a file, one on each line; blank lines are ignored.

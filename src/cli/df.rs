@@ -1,6 +1,5 @@
 //! `fpstore df`: makes a table of document frequencies.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -13,6 +12,7 @@ use super::inputs::inputs;
 use super::monitor::Monitor;
 use super::output::{bytes, counted};
 use super::recipe_args::RecipeArgs;
+use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
 Count in how many documents each feature occurs, and write the table to a file. With '--df FILE' \
@@ -42,19 +42,22 @@ pub(super) struct DfArgs {
     /// Leave out features that occur in fewer documents
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     min_df: u32,
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    recipe: RecipeArgs,
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
     /// Replace an existing file
     #[arg(short, long)]
     force: bool,
+    /// Write a table even if there is no document
+    #[arg(long)]
+    allow_empty: bool,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
 }
 
 impl Run for DfArgs {
@@ -72,10 +75,7 @@ fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     if hasher.recipe().factor != Factor::None {
         bail!("--df and --weights have no meaning here: a table of frequencies has no weights");
     }
-    let path = &args.output;
-    if path.exists() && !args.force {
-        bail!("{} exists; --force replaces it", path.display());
-    }
+    let mut out = Sink::open(&args.output, args.force)?;
     let monitor = Monitor::on_documents(args.quiet, false)?;
     let options = args.reading.options(args.skip_bad, None)?.observer(monitor.observer());
     let files = inputs(&args.files)?;
@@ -83,27 +83,17 @@ fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     let summary = count_document_frequencies(&files, &hasher, &options, &mut builder)?;
     monitor.finish();
     let table = builder.finish(args.min_df);
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => std::path::Path::new("."),
-    };
-    let write = || -> std::io::Result<u64> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        let mut out = std::io::BufWriter::new(file.as_file_mut());
-        table.write_to(&mut out)?;
-        out.flush()?;
-        drop(out);
-        let len = file.as_file().metadata()?.len();
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|fault| fault.error)?;
-        Ok(len)
-    };
-    let len = write().with_context(|| format!("cannot write {}", path.display()))?;
+    let path = args.output.display();
+    if table.document_count() == 0 && !args.allow_empty {
+        bail!("no document was read, so {path} is not written; --allow-empty writes it");
+    }
+    table.write_to(&mut out).with_context(|| format!("cannot write {path}"))?;
+    let len = out.len();
+    out.finish()?;
     if !args.quiet {
         report(&summary);
         message!(
-            "{}: {}, {}, {}",
-            path.display(),
+            "{path}: {}, {}, {}",
             counted(table.document_count(), "document", "documents"),
             counted(table.entry_count(), "feature", "features"),
             bytes(len)

@@ -5,14 +5,17 @@ use std::io::Write;
 use anyhow::bail;
 use clap::Args;
 
-use super::command::{ExitStatus, Run, StoreArg};
-use super::output::{IdPrinter, stdout};
+use super::command::{ExitStatus, Run, StorePlace};
+use super::output::IdPrinter;
+use super::sink::OutputArgs;
 
 const LONG_ABOUT: &str = "\
 Print every fingerprint and id, in fingerprint order.
 
-Each line is one that 'build' reads. The store made from them is the same if 'build' is given \
-the same -k and --scheme, and --ids text if all ids are texts of digits.";
+Each line is one that 'build' reads. Lines do not say how the fingerprints were made, nor the \
+label of their segment: give 'build' the recipe of the store with --recipe (a name, or a file with \
+the recipe that 'info' prints), a label with --label, the same -k and --scheme, and --ids text if \
+all ids are texts of digits. 'export' copies a store as it is.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,10 +27,12 @@ Examples:
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct DumpArgs {
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     /// The separator of fingerprint and id: tab, comma, colon or space
     #[arg(long, value_name = "C", default_value = "tab", value_parser = separator)]
     separator: char,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// One of the separators that `build` understands.
@@ -49,8 +54,8 @@ impl Run for DumpArgs {
 
 fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
-    let printer = IdPrinter::for_stdout();
-    let mut out = stdout();
+    let mut out = args.output.open()?;
+    let printer = IdPrinter::new(out.is_terminal());
     store.for_each(|entry| -> anyhow::Result<()> {
         let fingerprint = entry.fingerprint();
         let mut bare = true;
@@ -72,6 +77,6 @@ fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
         }
         Ok(())
     })?;
-    out.flush()?;
+    out.finish()?;
     Ok(ExitStatus::Done)
 }

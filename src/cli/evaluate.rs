@@ -19,6 +19,7 @@ use super::monitor::Monitor;
 use super::output::{ReportFormat, counted, stdout};
 use super::plot;
 use super::recipe_args::RecipeArgs;
+use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
 Measure how well a recipe tells duplicates from other documents, on labelled pairs of your own.
@@ -65,16 +66,16 @@ pub(super) struct EvaluateArgs {
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    recipe: RecipeArgs,
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
 }
 
 #[derive(Serialize)]
@@ -99,9 +100,7 @@ impl Run for EvaluateArgs {
 fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
     let options = args.reading.options(args.skip_bad, None)?;
-    if let Some(path) = args.svg.as_ref().filter(|path| path.exists() && !args.force) {
-        bail!("{} exists; --force replaces it", path.display());
-    }
+    let picture = args.svg.as_deref().map(|path| Sink::open(path, args.force)).transpose()?;
     let labels = Labels::read(&args.pairs)?;
     let mut ids: HashMap<String, u32> = HashMap::new();
     let mut fingerprints: Vec<Option<Fingerprint>> = Vec::new();
@@ -129,6 +128,12 @@ fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let points = curve.points();
     let best = best(&points).context("a curve has points")?;
     let area = area(&points);
+    if !args.quiet && best.k == K_MAX {
+        message!(
+            "the best k is the greatest that was tried: the recipe may need a still larger one, \
+             or does not suit these documents"
+        );
+    }
     let mut out = stdout();
     match args.format {
         ReportFormat::Text => {
@@ -151,11 +156,11 @@ fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         }
     }
     out.flush()?;
-    if let Some(path) = &args.svg {
+    if let Some(mut picture) = picture {
         let duplicates = counted(curve.duplicate_count, "pair", "pairs");
         let title = format!("{duplicates} of duplicates: best F1 {:.3} at k = {}", best.f1, best.k);
-        let svg = plot::svg(&points, &title);
-        std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+        picture.write_all(plot::svg(&points, &title).as_bytes())?;
+        picture.finish()?;
     }
     Ok(ExitStatus::Done)
 }

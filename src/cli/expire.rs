@@ -55,7 +55,7 @@ fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     if !args.quiet {
         report(&expired, args);
     }
-    Ok(if expired.segments.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
+    Ok(ExitStatus::Done)
 }
 
 fn report(expired: &Expired, args: &ExpireArgs) {

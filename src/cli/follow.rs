@@ -1,27 +1,21 @@
-//! Streams of records that are committed in batches, for `fpstore add --follow` and
-//! `fpstore dedup --add -`.
+//! `fpstore add --follow`: adds a stream of records in batches.
 
 use std::io::Write;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
-use fpstore::input::{InputSummary, read_records};
-use fpstore::{Error, Fingerprint, Id, Writer};
 
 use super::command::ExitStatus;
 use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
-use super::output::{counted, stdout};
+use super::output::{Stdout, counted, stdout};
+use super::stream::{BatchArgs, CommitSchedule, Item, Received, Stream, conclude, push};
+use super::turns::Turns;
 
-/// The number of records that may wait between the reader and the writer.
-const WAITING_MAX: usize = 1 << 12;
-/// How long to wait for a record before checking for a signal.
-const WAIT_MAX: Duration = Duration::from_millis(100);
+/// With more records than these a batch goes to the writer before it is complete, because they
+/// would fill the memory.
+const BUFFERED_MAX: usize = 1 << 16;
 
 /// Whether to follow standard input, and when to commit.
 #[derive(Args, Debug)]
@@ -33,127 +27,28 @@ pub(super) struct FollowArgs {
     pub(super) batch: BatchArgs,
 }
 
-/// The size of batches.
-#[derive(Args, Debug)]
-pub(super) struct BatchArgs {
-    /// For streams: commit after N records
-    #[arg(long, value_name = "N", default_value = "1000", hide_short_help = true)]
-    batch_count: NonZeroU64,
-    /// For streams: commit after S seconds, even fewer records
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds, hide_short_help = true)]
-    batch_seconds: f64,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=1e6).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds from 0 to 1000000".into()),
-    }
-}
-
 impl FollowArgs {
     pub(super) fn is_on(&self) -> bool {
         self.follow
     }
 }
 
-/// A record of a stream.
-pub(super) struct Item {
-    pub(super) fingerprint: Fingerprint,
-    pub(super) id: Option<Id>,
-}
-
-/// The records of standard input, read by a thread of its own.
-pub(super) struct Stream {
-    items: Receiver<Item>,
-    reader: JoinHandle<Result<InputSummary, Error>>,
-}
-
-/// The result of waiting for a record.
-pub(super) enum Received {
-    Item(Item),
-    Nothing,
-    End,
-}
-
-impl Stream {
-    pub(super) fn start(read: &ReadArgs) -> Self {
-        let (sender, items) = sync_channel(WAITING_MAX);
-        let options = read.options();
-        let reader = std::thread::spawn(move || {
-            read_records(Path::new("-"), &options, |record| {
-                let id = record.id.map(|id| id.to_id());
-                let item = Item { fingerprint: record.fingerprint, id };
-                sender.send(item).map_err(|_| Error::Interrupted)
-            })
-        });
-        Stream { items, reader }
-    }
-
-    pub(super) fn next(&self, wait: Duration) -> Received {
-        match self.items.recv_timeout(wait.min(WAIT_MAX)) {
-            Ok(item) => Received::Item(item),
-            Err(RecvTimeoutError::Timeout) => Received::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Received::End,
-        }
-    }
-
-    /// Returns how reading ended.
-    pub(super) fn finish(self) -> anyhow::Result<InputSummary> {
-        let read = self
-            .reader
-            .join()
-            .map_err(|_| anyhow!("the thread that reads standard input has panicked"))?;
-        Ok(read?)
-    }
-}
-
-/// Decides when to commit.
-pub(super) struct CommitSchedule {
-    count_max: u64,
-    wait: Duration,
-    since: Option<Instant>,
-}
-
-impl CommitSchedule {
-    pub(super) fn new(args: &BatchArgs) -> Self {
-        let wait = Duration::from_secs_f64(args.batch_seconds);
-        CommitSchedule { count_max: args.batch_count.get(), wait, since: None }
-    }
-
-    /// How long to wait for the next record.
-    pub(super) fn time_left(&self) -> Duration {
-        self.since.map_or(WAIT_MAX, |since| self.wait.saturating_sub(since.elapsed()))
-    }
-
-    /// Whether to commit now, with `pending` records that wait for it.
-    pub(super) fn is_due(&mut self, pending: u64) -> bool {
-        if pending == 0 {
-            self.since = None;
-            return false;
-        }
-        let since = *self.since.get_or_insert_with(Instant::now);
-        let due = pending >= self.count_max || since.elapsed() >= self.wait;
-        if due {
-            self.since = None;
-        }
-        due
-    }
-}
-
-/// Adds a record to the writer.
-pub(super) fn push(writer: &mut Writer, item: &Item) -> Result<(), Error> {
-    match &item.id {
-        Some(id) => writer.push(item.fingerprint, id.as_ref()),
-        None => writer.push_bare(item.fingerprint),
-    }
+/// The records of a stream on their way into a store.
+struct Following {
+    turns: Turns,
+    /// Records that the writer does not have yet.
+    buffered: Vec<Item>,
+    /// Records that the writer has and that are not committed.
+    pushed: u64,
+    durable: u64,
+    out: Stdout,
 }
 
 /// `fpstore add --follow`.
 pub(super) fn add(
     args: &FollowArgs,
     files: &[PathBuf],
-    mut writer: Writer,
+    turns: Turns,
     read: &ReadArgs,
     monitor: &Monitor,
     quiet: bool,
@@ -163,50 +58,76 @@ pub(super) fn add(
     }
     inputs(&[])?;
     let stream = Stream::start(read);
-    let mut batch = CommitSchedule::new(&args.batch);
-    let mut durable = 0;
-    let mut out = stdout();
-    let ended = loop {
-        let received = stream.next(batch.time_left());
-        if let Received::Item(item) = &received {
-            push(&mut writer, item)?;
-        }
-        let interrupted = monitor.check();
-        let is_last = matches!(received, Received::End) || interrupted.is_err();
-        if batch.is_due(writer.pending_count()) || (is_last && writer.pending_count() > 0) {
-            let committed = commit(&mut writer, is_last, monitor)?;
-            durable += committed.report.record_count;
-            // A program that reads this line may forget the records.
-            writeln!(out, "{durable}\t{}", committed.generation)?;
-            out.flush()?;
-        }
-        if is_last {
-            break interrupted;
-        }
-    };
-    if ended.is_err() {
-        monitor.finish();
-        message!("interrupted; {} added", counted(durable, "record was", "records were"));
-        std::process::exit(super::monitor::INTERRUPTED.into());
-    }
-    let summary = stream.finish()?;
-    writer.finish()?;
+    let mut following =
+        Following { turns, buffered: Vec::new(), pushed: 0, durable: 0, out: stdout() };
+    let mut schedule = CommitSchedule::new(&args.batch);
+    let followed = following.follow(&stream, &mut schedule, monitor);
+    // Whatever ended the stream, the records that came are added.
+    monitor.forget_signal();
+    let rest = following.commit(monitor);
+    let Following { turns, durable, .. } = following;
     monitor.finish();
+    let added = counted(durable, "record was added", "records were added");
+    let status = conclude(followed, rest, &added)?;
+    if status != ExitStatus::Done {
+        return Ok(status);
+    }
+    let summary = stream.finish().inspect_err(|_| message!("{added} before this"))?;
+    if durable > 0 {
+        turns.finish(monitor)?;
+    }
     report_skipped(Path::new("-"), &summary);
     if !quiet {
-        message!("{} added", counted(durable, "record", "records"));
+        message!("{}", counted(durable, "record added", "records added"));
     }
     Ok(ExitStatus::Done)
 }
 
-/// Commits a batch. The last batch is committed even after a signal.
-pub(super) fn commit(
-    writer: &mut Writer,
-    is_last: bool,
-    monitor: &Monitor,
-) -> anyhow::Result<fpstore::writer::Committed> {
-    if is_last {
-        monitor.forget_signal();
+impl Following {
+    /// Takes records until the input or the user ends the stream.
+    fn follow(
+        &mut self,
+        stream: &Stream,
+        schedule: &mut CommitSchedule,
+        monitor: &Monitor,
+    ) -> anyhow::Result<()> {
+        loop {
+            let received = stream.next(schedule.time_left());
+            monitor.check()?;
+            match received {
+                Received::Item(item) => self.buffered.push(item),
+                Received::Nothing => self.turns.rest(),
+                Received::End => return Ok(()),
+            }
+            if schedule.is_due(self.buffered.len() as u64 + self.pushed) {
+                self.commit(monitor)?;
+            } else if self.buffered.len() >= BUFFERED_MAX {
+                self.push_all(monitor)?;
+            }
+        }
     }
-    Ok(writer.commit()?)
+
+    fn push_all(&mut self, monitor: &Monitor) -> anyhow::Result<()> {
+        let writer = self.turns.writer(monitor)?;
+        for item in self.buffered.drain(..) {
+            push(writer, &item)?;
+            self.pushed += 1;
+        }
+        Ok(())
+    }
+
+    /// Commits all records that came, and says so.
+    fn commit(&mut self, monitor: &Monitor) -> anyhow::Result<()> {
+        if self.buffered.is_empty() && self.pushed == 0 {
+            return Ok(());
+        }
+        self.push_all(monitor)?;
+        let committed = self.turns.commit()?;
+        self.pushed = 0;
+        self.durable += committed.report.record_count;
+        self.turns.end();
+        // A program that reads this line may forget the records.
+        writeln!(self.out, "{}\t{}", self.durable, committed.generation)?;
+        Ok(self.out.flush()?)
+    }
 }

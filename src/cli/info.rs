@@ -6,7 +6,7 @@ use clap::Args;
 use fpstore::info::{SegmentInfo, StoreInfo};
 use serde::Serialize;
 
-use super::command::{ExitStatus, Run, StoreArg};
+use super::command::{ExitStatus, Run, StorePlace};
 use super::output::{ReportFormat, bytes, grouped, stdout};
 
 const AFTER_HELP: &str = "\
@@ -21,7 +21,7 @@ Examples:
 )]
 pub(super) struct InfoArgs {
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,

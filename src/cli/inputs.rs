@@ -7,6 +7,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use fpstore::input::{InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input};
 use fpstore::{IdPolicy, Radix};
+use fpstore_base::source::name_of;
 
 use super::output::counted;
 
@@ -134,11 +135,12 @@ pub(super) fn estimate(
 
 /// Prints the bad records that were skipped in a file.
 pub(super) fn report_skipped(file: &Path, summary: &InputSummary) {
+    let name = name_of(file);
     for bad in &summary.skipped {
-        message!("{}: {}: {}", file.display(), bad.place, bad.reason);
+        message!("{name}: {}: {}", bad.place, bad.reason);
     }
     if summary.skipped_count > 0 {
         let count = counted(summary.skipped_count, "bad record", "bad records");
-        message!("{}: {count} skipped", file.display());
+        message!("{name}: {count} skipped");
     }
 }

@@ -1,16 +1,20 @@
 //! The input of a join: a store, or files that become a temporary store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::input::read_records;
-use fpstore::{BuildOptions, Builder, IdPolicy, IdRef, Recipe, Scheme, Store};
-use tempfile::TempDir;
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe, Scheme, Store};
 
+use super::command::default_store;
 use super::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use super::leftovers::ScratchDir;
 use super::monitor::Monitor;
 use super::resources::ResourceArgs;
+
+/// The distance for records that are in no store.
+const DEFAULT_K: u32 = 3;
 
 /// A store, or files of fingerprints and ids.
 #[derive(Args, Debug)]
@@ -18,8 +22,9 @@ pub(super) struct JoinInputArgs {
     /// A store, or files as 'build' reads them, or - [default: the store of -s]
     #[arg(value_name = "STORE|FILE")]
     inputs: Vec<PathBuf>,
-    /// The directory of the store
-    #[arg(short, long, value_name = "DIR", env = "FPSTORE", default_value = "store.fps")]
+    /// The directory of the store [default: $FPSTORE, else store.fps]
+    #[arg(short, long, value_name = "DIR", default_value_os_t = default_store(),
+        hide_default_value = true, conflicts_with = "inputs")]
     store: PathBuf,
     #[command(flatten)]
     read: ReadArgs,
@@ -28,8 +33,17 @@ pub(super) struct JoinInputArgs {
 /// An open store.
 pub(super) struct Opened {
     pub(super) store: Store,
+    /// The distance, unless the user names one.
+    pub(super) default_k: u32,
     /// The folder of a temporary store, which is removed with this value.
-    _folder: Option<TempDir>,
+    _folder: Option<ScratchDir>,
+}
+
+impl Opened {
+    fn stored(path: &Path) -> anyhow::Result<Self> {
+        let store = Store::open(path)?;
+        Ok(Opened { default_k: store.tuned_k(), store, _folder: None })
+    }
 }
 
 impl JoinInputArgs {
@@ -48,13 +62,15 @@ impl JoinInputArgs {
             bail!("a store does not keep the order of its records; name files, or another rule");
         }
         match self.inputs.as_slice() {
-            [] => Ok(Opened { store: Store::open(&self.store)?, _folder: None }),
-            [one] if one.is_dir() => Ok(Opened { store: Store::open(one)?, _folder: None }),
+            [] => Opened::stored(&self.store),
+            [one] if one.is_dir() => Opened::stored(one),
             files => {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
-                temporary_store(files, &self.read, Recipe::external(), resources, monitor, ids)
+                let recipe = Recipe::external();
+                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+                temporary_store(files, &self.read, recipe, resources, monitor, ids, each)
             }
         }
     }
@@ -86,7 +102,12 @@ pub(super) fn split_position(id: &str) -> (u64, Option<&str>) {
     (u64::from_str_radix(position, 16).unwrap_or_default(), own.strip_prefix('\t'))
 }
 
-/// Builds a store of one table with all records of the files.
+/// Is called with each record: the number of its file, the fingerprint, and the id in the file.
+pub(super) type EachRecord<'a> =
+    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
+
+/// Builds a store of one table with all records of the files. `each` is called if the records get
+/// positions.
 pub(super) fn temporary_store(
     files: &[PathBuf],
     read: &ReadArgs,
@@ -94,14 +115,13 @@ pub(super) fn temporary_store(
     resources: &ResourceArgs,
     monitor: &Monitor,
     ids: Ids,
+    each: &mut EachRecord<'_>,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
     let parent = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let folder = tempfile::Builder::new()
-        .prefix("fpstore-")
-        .tempdir_in(&parent)
+    let folder = ScratchDir::create(&parent)
         .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
-    let scheme = Scheme::named("1", 3)?;
+    let scheme = Scheme::named("1", DEFAULT_K)?;
     let policy = match ids {
         Ids::AsTheyAre => IdPolicy::Auto,
         Ids::WithPositions => IdPolicy::Text,
@@ -111,7 +131,7 @@ pub(super) fn temporary_store(
         .ids(policy)
         .recipe(recipe)
         .memory(resources.memory.map(|memory| memory.as_u64()))
-        .threads(resources.threads.map(usize::from))
+        .threads(resources.threads()?)
         .temp_dir(parent);
     let path = folder.path().join("input.fps");
     let mut builder = Builder::with_options(&path, options.observer(monitor.observer()))?;
@@ -120,12 +140,13 @@ pub(super) fn temporary_store(
         builder.expect(&expected, !resources.skip_space_check)?;
     }
     let mut position = 0;
-    for file in &files {
+    for (number, file) in files.iter().enumerate() {
         let read = match ids {
             Ids::AsTheyAre => builder.read(file, &input),
             Ids::WithPositions => read_records(file, &input, |record| {
                 let id = with_position(position, record.id);
                 position += 1;
+                each(number, record.fingerprint, record.id)?;
                 builder.push(record.fingerprint, &id)
             }),
         };
@@ -138,5 +159,5 @@ pub(super) fn temporary_store(
     let folder = if cfg!(unix) { folder.close().map(|()| None) } else { Ok(Some(folder)) };
     let folder =
         folder.with_context(|| format!("cannot remove temporary files in {}", path.display()))?;
-    Ok(Opened { store, _folder: folder })
+    Ok(Opened { store, default_k: DEFAULT_K, _folder: folder })
 }

@@ -29,7 +29,10 @@ mod follow;
 mod info;
 mod inputs;
 mod join_input;
+mod leftovers;
 mod monitor;
+mod new_file;
+mod new_records;
 mod pairs;
 mod plan;
 mod plot;
@@ -45,7 +48,9 @@ mod scheme_help;
 mod simhash;
 mod sink;
 mod stats;
+mod stream;
 mod transfer;
+mod turns;
 mod verify;
 mod wait;
 
@@ -53,7 +58,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use fpstore::Error;
+use fpstore::{Error, Recipe};
+use fpstore_base::Interrupted;
 
 use command::{ExitStatus, Run};
 
@@ -64,8 +70,8 @@ Examples:
   fpstore add more.tsv                add records; 'delete', 'expire' and 'compact' remove them
   fpstore info                        show what the store holds and how large it is
 
-Exit status: 0 found or done; 1 nothing found (query, pairs, cluster, delete, expire) or damaged
-(verify); 2 error; 130 interrupted.";
+Exit status: 0 found or done; 1 nothing found (query, pairs, cluster) or damaged (verify); 2 error;
+130 ended by a signal: an interrupt, SIGTERM or SIGHUP.";
 
 /// What a bug report should contain.
 const LONG_VERSION: &str =
@@ -78,7 +84,8 @@ const LONG_VERSION: &str =
     version,
     long_version = LONG_VERSION,
     after_help = AFTER_HELP,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    args_override_self = true
 )]
 struct Cli {
     #[command(subcommand)]
@@ -140,14 +147,20 @@ impl Command {
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 
+const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
+                           --recipe with its name, or with a file that holds what 'info' prints \
+                           of it";
+
 /// Parses the arguments, runs the command and reports errors. The exit status is that of the
 /// command, 2 after an error, 130 after a signal.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
+    monitor::survive_file_limits();
     let command = cli.command.as_run();
     match command.run() {
         Ok(ExitStatus::Done) => ExitCode::SUCCESS,
         Ok(ExitStatus::Negative) => ExitCode::from(1),
+        Ok(ExitStatus::Interrupted) => ExitCode::from(monitor::INTERRUPTED),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if is_interrupted(&error) => {
             message!("interrupted; {}", command.after_interruption());
@@ -166,7 +179,9 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn is_interrupted(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(Error::Interrupted))
+    let is_ended_wait = |cause: &io::Error| Interrupted::is_in(cause);
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_ended_wait))
+        || matches!(error.downcast_ref(), Some(Error::Interrupted))
         || matches!(error.downcast_ref(), Some(fpstore_text::Error::Interrupted))
 }
 
@@ -204,6 +219,9 @@ fn hint(error: &Error, command: &dyn Run) -> Option<String> {
             "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
                 .into(),
         ),
+        Error::RecipeMismatch { given, .. } if *given == Recipe::external() => {
+            command.takes_recipe().then(|| RECIPE_HINT.into())
+        }
         Error::Locked { .. } | Error::Compacting { .. } => {
             Some("--wait waits until it has finished".into())
         }

@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use fpstore::{Observer, Phase, Progress};
+use fpstore_base::waiting::end_waits_on;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use signal_hook::flag;
 
 use super::output::counted;
 use super::wait::WaitNotice;
@@ -33,14 +36,8 @@ impl Monitor {
     /// Starts to handle signals, and to show progress if it is to be shown.
     pub(super) fn start(shown: bool) -> anyhow::Result<Self> {
         let interrupted = Arc::<AtomicBool>::default();
-        let signalled = interrupted.clone();
-        // After the first signal the command ends in order; a second one ends it at once.
-        ctrlc::set_handler(move || {
-            if signalled.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED.into());
-            }
-        })
-        .context("cannot listen to signals")?;
+        listen(&interrupted).context("cannot listen to signals")?;
+        end_waits_on(interrupted.clone());
         Ok(Monitor { interrupted, bar: Arc::new(Bar::new(shown)) })
     }
 
@@ -121,9 +118,33 @@ impl Drop for Monitor {
     }
 }
 
+/// Sets the flag at the first signal that asks the program to end, so that the command ends in
+/// order; a second one ends the program at once.
+fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    use signal_hook::consts;
+    #[cfg(unix)]
+    let signals = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
+    #[cfg(not(unix))]
+    let signals = [consts::SIGINT, consts::SIGTERM];
+    for signal in signals {
+        let flag = interrupted.clone();
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag)?;
+        flag::register(signal, interrupted.clone())?;
+    }
+    Ok(())
+}
+
+/// Makes a write past the limit on the length of files an error, as on a full disk, where the
+/// system would end the process.
+pub(super) fn survive_file_limits() {
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 /// A progress bar that restarts with each phase.
 struct Bar {
     bar: ProgressBar,
+    width: u16,
     phase: Mutex<Option<Phase>>,
 }
 
@@ -134,8 +155,13 @@ impl Bar {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(style(Phase::Read, false));
-        Bar { bar, phase: Mutex::new(None) }
+        let width = columns().unwrap_or(WIDTH_MIN);
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(
+            Phase::Read,
+            false,
+            width,
+        ));
+        Bar { bar, width, phase: Mutex::new(None) }
     }
 
     fn show(&self, progress: Progress) {
@@ -147,7 +173,7 @@ impl Bar {
         if *phase != Some(progress.phase) {
             *phase = Some(progress.phase);
             self.bar.reset();
-            self.bar.set_style(style(progress.phase, progress.total.is_some()));
+            self.bar.set_style(style(progress.phase, progress.total.is_some(), self.width));
             self.bar.set_message(progress.phase.name());
             match progress.total {
                 Some(total) => self.bar.set_length(total),
@@ -159,8 +185,25 @@ impl Bar {
     }
 }
 
-fn style(phase: Phase, has_total: bool) -> ProgressStyle {
+/// The columns of the terminal at standard error.
+fn columns() -> Option<u16> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+        Some(size.ws_col).filter(|&columns| columns > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The columns that the longest line of progress needs.
+const WIDTH_MIN: u16 = 80;
+
+fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
     let template = match (phase, has_total) {
+        // A line that wraps is not removed completely.
+        (_, true) if width < WIDTH_MIN => "{msg:8} {percent:>3} %",
+        (_, false) if width < WIDTH_MIN => "{msg:8} {spinner}",
         (Phase::Documents, true) => {
             "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
         }

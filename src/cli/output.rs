@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::ValueEnum;
+use fpstore_base::Interrupted;
 pub(crate) use fpstore_plot::numbers::{bytes, grouped};
 
 /// The output format of answers.
@@ -44,9 +45,73 @@ pub(crate) fn print_message(message: fmt::Arguments<'_>) {
     let _ = writeln!(stderr, "{line}");
 }
 
+/// A destination of bytes that names itself in errors.
+pub(crate) struct Named {
+    name: String,
+    to: Box<dyn Write + Send>,
+}
+
+impl Named {
+    pub(crate) fn new(name: String, to: Box<dyn Write + Send>) -> Self {
+        Named { name, to }
+    }
+
+    fn name_error(&self, source: io::Error) -> io::Error {
+        if Interrupted::is_in(&source) {
+            return source;
+        }
+        io::Error::new(source.kind(), CannotWrite { name: self.name.clone(), source })
+    }
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).map_err(|error| self.name_error(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush().map_err(|error| self.name_error(error))
+    }
+}
+
+#[derive(Debug)]
+struct CannotWrite {
+    name: String,
+    source: io::Error,
+}
+
+impl fmt::Display for CannotWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}", self.name)
+    }
+}
+
+impl std::error::Error for CannotWrite {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
 /// Standard output, buffered.
-pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+pub(crate) type Stdout = BufWriter<Named>;
+
+/// Standard output, of which a write that waits for its reader ends with a signal.
+pub(crate) fn stdout() -> Stdout {
+    let name = "standard output".to_string();
+    BufWriter::with_capacity(1 << 16, Named::new(name, raw_stdout()))
+}
+
+fn raw_stdout() -> Box<dyn Write + Send> {
+    #[cfg(unix)]
+    {
+        use fpstore_base::waiting::WaitingFile;
+        use std::os::fd::AsFd;
+        let copy = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+        if let Ok(file) = copy.and_then(WaitingFile::of) {
+            return Box::new(file);
+        }
+    }
+    Box::new(io::stdout())
 }
 
 /// Prints ids, and escapes their control characters on a terminal, which would obey them: ids come
@@ -79,14 +144,23 @@ impl IdPrinter {
     }
 }
 
-/// The text with its control characters escaped.
+/// The text with the characters escaped that a terminal obeys, or that change the order in which
+/// it shows others.
 fn without_controls(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
+    if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let escape = |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.into() };
     let escaped = text.chars().map(escape);
     Cow::Owned(escaped.collect())
+}
+
+/// Control characters, the ends of lines and paragraphs, and the marks of writing direction, which
+/// can make one name look like another.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
 /// A count with its noun, singular or plural.
@@ -102,6 +176,7 @@ mod tests {
     fn control_characters_do_not_reach_a_terminal() {
         let terminal = IdPrinter { escape: true };
         assert_eq!(terminal.show("a\u{1b}[31mb\tc"), "a\\u{1b}[31mb\\tc");
+        assert_eq!(terminal.show("a\u{202e}fdp.exe\u{2069}"), "a\\u{202e}fdp.exe\\u{2069}");
         assert_eq!(terminal.show("\u{4e2d}\u{6587}"), "\u{4e2d}\u{6587}");
         assert_eq!(IdPrinter { escape: false }.show("a\tb"), "a\tb");
     }

@@ -39,9 +39,9 @@ Exit status: 0 if there is any pair, 1 if there is none, 2 error.";
 pub(super) struct PairsArgs {
     #[command(flatten)]
     input: JoinInputArgs,
-    /// The distance in bits, inclusive
-    #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
-    k: u32,
+    /// The distance in bits, inclusive [default: the one the store was built for, 3 for files]
+    #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
+    k: Option<u32>,
     /// Leave out pairs of documents that share a fingerprint
     #[arg(long)]
     distinct: bool,
@@ -70,11 +70,12 @@ fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     let mut out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet)?;
     let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre)?;
-    let options = args.resources.join_options(args.k, &monitor).max_pairs(args.max_pairs);
+    let k = args.k.unwrap_or(opened.default_k);
+    let options = args.resources.join_options(k, &monitor)?.max_pairs(args.max_pairs);
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;
     monitor.finish();
     if !args.quiet {
-        let distance = counted(args.k.into(), "bit", "bits");
+        let distance = counted(k.into(), "bit", "bits");
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
     let printer = IdPrinter::new(out.is_terminal());

@@ -1,19 +1,20 @@
 //! `fpstore query`: finds the fingerprints within k bits of the given ones, with their ids.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::QueryDocumentArgs;
-use super::inputs::check_stdin;
-use super::output::{IdPrinter, RowFormat, counted, grouped, stdout};
+use super::inputs::{check_stdin, report_skipped};
+use super::output::{IdPrinter, RowFormat, counted, grouped};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
 use super::rows::{write_json, write_tsv};
+use super::sink::{OutputArgs, Sink};
 use clap::Args;
-use fpstore::input::{InputOptions, read_records};
+use fpstore::input::read_records;
 use fpstore::plan::{CostEstimate, Plan};
-use fpstore::{Fingerprint, Limits, Radix, Searcher, Store};
+use fpstore::{Fingerprint, Limits, Searcher, Store};
 
 const LONG_ABOUT: &str = "\
 Find every stored fingerprint within k bits of the given ones, with ids.
@@ -27,6 +28,10 @@ strings. A match without ids has one line with an empty id.
 
 A store of documents knows its recipe, so a query may be a text or a file. The files that the \
 recipe needs (--df, --stop-words, --weights) must be given again.
+
+- answers each line of standard input at once. A program that asks through pipes should take \
+--format json, which has exactly one line for each query, also where there is no match; TSV has \
+none. Records that others add meanwhile are found with --refresh.
 
 --from FILE answers all records of a file, in their order and much faster than one by one. The \
 id of a record comes first, as another column or another field.
@@ -63,9 +68,17 @@ pub(super) struct QueryArgs {
     /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
+    /// With -: answer from the newest state of the store; otherwise from that at the beginning
+    #[arg(long)]
+    refresh: bool,
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Print only errors
+    #[arg(short, long)]
+    quiet: bool,
     /// Search for a text, by the recipe of the store; may be repeated
     #[arg(long, value_name = "TEXT", help_heading = "Documents")]
     text: Vec<String>,
@@ -104,17 +117,19 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         None => Limits::default(),
     };
     if !args.files.from.is_empty() {
-        let options = QueryOptions { k, limits, format: args.format };
-        return query_files::run(&args.files, &store, &options);
+        let options = QueryOptions { k, limits, format: args.format, quiet: args.quiet };
+        return query_files::run(&args.files, &store, args.output.open()?, &options);
     }
+    let out = args.output.open()?;
     let mut session = Session {
         searcher: store.searcher(),
         k,
         limits,
         format: args.format,
         expected: None,
-        printer: IdPrinter::for_stdout(),
-        out: stdout(),
+        printer: IdPrinter::new(out.is_terminal()),
+        out,
+        quiet: args.quiet,
         line: Vec::new(),
         found: false,
     };
@@ -124,22 +139,11 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     for needle in needles {
         match needle {
             Some(needle) => session.search(needle)?,
-            None => search_standard_input(&mut session, radix)?,
+            None => session.search_standard_input(&store, args)?,
         }
     }
-    session.out.flush()?;
+    session.out.finish()?;
     Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
-}
-
-fn search_standard_input(session: &mut Session<'_>, radix: Radix) -> anyhow::Result<()> {
-    check_stdin(Path::new("-"))?;
-    let options = InputOptions::default().radix(radix);
-    read_records(Path::new("-"), &options, |record| {
-        session.search(record.fingerprint)?;
-        // A program that writes line by line waits for each answer, so none may stay in the buffer.
-        Ok::<(), anyhow::Error>(session.out.flush()?)
-    })?;
-    Ok(())
 }
 
 /// The expected cost of a query, summed over all segments.
@@ -150,7 +154,7 @@ struct Expected {
 }
 
 /// Searches one query after another and prints the answers.
-struct Session<'a> {
+struct Session {
     searcher: Searcher,
     k: u32,
     limits: Limits,
@@ -158,13 +162,31 @@ struct Session<'a> {
     /// The expected cost of a query, if answers are to be explained.
     expected: Option<Expected>,
     printer: IdPrinter,
-    out: io::BufWriter<io::StdoutLock<'a>>,
+    out: Sink,
     /// The rows of one answer, which are printed together.
     line: Vec<u8>,
     found: bool,
+    quiet: bool,
 }
 
-impl Session<'_> {
+impl Session {
+    /// Answers each line of standard input as it comes.
+    fn search_standard_input(&mut self, store: &Store, args: &QueryArgs) -> anyhow::Result<()> {
+        let file = Path::new("-");
+        check_stdin(file)?;
+        let read = read_records(file, &args.files.read.options(), |record| -> anyhow::Result<()> {
+            if args.refresh && store.refresh()? {
+                self.searcher.follow(store);
+            }
+            self.search(record.fingerprint)?;
+            // A program that writes line by line waits for each answer, so none may stay in the
+            // buffer.
+            Ok(self.out.flush()?)
+        });
+        report_skipped(file, &read?);
+        Ok(())
+    }
+
     fn search(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
         let start = Instant::now();
         let answer = self.searcher.search_with(needle, self.k, &self.limits)?;
@@ -177,7 +199,7 @@ impl Session<'_> {
         self.found |= !answer.is_empty();
         let outcome = answer.outcome();
         self.out.write_all(&self.line)?;
-        if outcome.cut && self.format == RowFormat::Tsv {
+        if outcome.cut && self.format == RowFormat::Tsv && !self.quiet {
             let kept = counted(answer.len() as u64, "match", "matches");
             message!("{needle}: cut to the nearest {kept} by --limit");
         }

@@ -12,9 +12,10 @@ use fpstore::{Fingerprint, Limits, Store};
 use super::command::ExitStatus;
 use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
-use super::output::{IdPrinter, RowFormat, counted, stdout};
+use super::output::{IdPrinter, RowFormat, counted};
 use super::resources::ResourceArgs;
 use super::rows::{write_json, write_tsv};
+use super::sink::Sink;
 
 /// The number of queries in a batch.
 const BATCH_COUNT: usize = 1 << 20;
@@ -39,25 +40,27 @@ pub(super) struct QueryOptions {
     pub(super) k: u32,
     pub(super) limits: Limits,
     pub(super) format: RowFormat,
+    pub(super) quiet: bool,
 }
 
 pub(super) fn run(
     args: &QueryFileArgs,
     store: &Store,
+    out: Sink,
     options: &QueryOptions,
 ) -> anyhow::Result<ExitStatus> {
-    let monitor = args.resources.monitor(false)?;
+    let monitor = args.resources.monitor(options.quiet)?;
     let mut batch = QueryBatch {
         store,
         options,
-        join: args.resources.join_options(options.k, &monitor),
+        join: args.resources.join_options(options.k, &monitor)?,
         monitor: &monitor,
         answered: 0,
         queries: Vec::new(),
         ids: String::new(),
         id_ends: Vec::new(),
-        printer: IdPrinter::for_stdout(),
-        out: stdout(),
+        printer: IdPrinter::new(out.is_terminal()),
+        out,
         line: Vec::new(),
         found: false,
         cut: 0,
@@ -70,9 +73,9 @@ pub(super) fn run(
         report_skipped(&file, &summary);
     }
     batch.answer()?;
-    batch.out.flush()?;
+    batch.out.finish()?;
     monitor.finish();
-    if batch.cut > 0 && options.format == RowFormat::Tsv {
+    if batch.cut > 0 && options.format == RowFormat::Tsv && !options.quiet {
         message!("{} cut by --limit", counted(batch.cut, "answer was", "answers were"));
     }
     Ok(if batch.found { ExitStatus::Done } else { ExitStatus::Negative })
@@ -90,7 +93,7 @@ struct QueryBatch<'a> {
     /// The end of the id of each query in `ids`; an empty id means none.
     id_ends: Vec<usize>,
     printer: IdPrinter,
-    out: std::io::BufWriter<std::io::StdoutLock<'a>>,
+    out: Sink,
     line: Vec<u8>,
     found: bool,
     cut: u64,

@@ -1,15 +1,19 @@
 //! The options of long commands: memory, threads, temporary files, progress.
 
 use std::io::{self, IsTerminal};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use fpstore::WriterOptions;
 use fpstore::join::JoinOptions;
 
+use super::command::variable;
 use super::monitor::Monitor;
+
+const THREADS_MAX: usize = 1024;
+const THREADS_VARIABLE: &str = "FPSTORE_THREADS";
 
 /// The resources that a long command may use.
 #[derive(Args, Debug)]
@@ -17,9 +21,9 @@ pub(super) struct ResourceArgs {
     /// Memory to use, such as 512MiB or 4GB [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE")]
     pub(super) memory: Option<ByteSize>,
-    /// Number of threads [default: one for each core]
-    #[arg(long, value_name = "N", env = "FPSTORE_THREADS")]
-    pub(super) threads: Option<NonZeroUsize>,
+    /// Number of threads [default: $FPSTORE_THREADS, else one for each core]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    threads: Option<usize>,
     /// Directory for temporary files [default: beside or in the store that is written, else the
     /// system's]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -39,7 +43,26 @@ enum ProgressArg {
     Never,
 }
 
+/// A number of threads. More than these are of no use, and the system may refuse them.
+fn thread_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=THREADS_MAX) => Ok(count),
+        _ => Err(format!("expected a number of threads from 1 to {THREADS_MAX}")),
+    }
+}
+
 impl ResourceArgs {
+    /// The number of threads, if the user or the environment names one.
+    pub(super) fn threads(&self) -> anyhow::Result<Option<usize>> {
+        match (self.threads, variable(THREADS_VARIABLE)) {
+            (None, Some(text)) => {
+                let count = thread_count(&text.to_string_lossy());
+                Ok(Some(count.map_err(|reason| anyhow!("{THREADS_VARIABLE}: {reason}"))?))
+            }
+            (threads, _) => Ok(threads),
+        }
+    }
+
     /// Starts to show progress, as `--progress` says, and to handle signals.
     pub(super) fn monitor(&self, quiet: bool) -> anyhow::Result<Monitor> {
         Monitor::start(match self.progress {
@@ -50,22 +73,26 @@ impl ResourceArgs {
     }
 
     /// Limits a writer to these resources; `monitor` shows its progress and may interrupt it.
-    pub(super) fn limit(&self, options: WriterOptions, monitor: &Monitor) -> WriterOptions {
-        options
+    pub(super) fn limit(
+        &self,
+        options: WriterOptions,
+        monitor: &Monitor,
+    ) -> anyhow::Result<WriterOptions> {
+        Ok(options
             .memory(self.memory.map(|memory| memory.as_u64()))
-            .threads(self.threads.map(usize::from))
+            .threads(self.threads()?)
             .temp_dir(self.temp_dir.clone())
             .skip_space_check(self.skip_space_check)
-            .observer(monitor.observer())
+            .observer(monitor.observer()))
     }
 
     /// A join within `k` bits that is limited to these resources; `monitor` shows its progress and
     /// may interrupt it.
-    pub(super) fn join_options(&self, k: u32, monitor: &Monitor) -> JoinOptions {
-        JoinOptions::new(k)
+    pub(super) fn join_options(&self, k: u32, monitor: &Monitor) -> anyhow::Result<JoinOptions> {
+        Ok(JoinOptions::new(k)
             .memory(self.memory.map(|memory| memory.as_u64()))
-            .threads(self.threads.map(usize::from))
+            .threads(self.threads()?)
             .temp_dir(self.temp_dir.clone())
-            .observer(monitor.observer())
+            .observer(monitor.observer()))
     }
 }

@@ -1,13 +1,19 @@
-//! The destination of results: standard output, or a file that appears only when it is complete.
+//! The destination of results: standard output, a device or pipe, or a file that appears only when
+//! it is complete. All files that the program writes for a user go through here.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use tempfile::NamedTempFile;
+use fpstore_base::waiting::WaitingFile;
 
-use super::output::stdout;
+use super::new_file::NewFile;
+use super::output::{Named, Stdout, stdout};
+
+/// The most links that lead to a file, as on Linux.
+const LINKS_MAX: usize = 40;
 
 /// The destination of the results.
 #[derive(Args, Debug)]
@@ -23,89 +29,152 @@ pub(super) struct OutputArgs {
 impl OutputArgs {
     pub(super) fn open(&self) -> anyhow::Result<Sink> {
         match &self.output {
-            Some(path) if path != Path::new("-") => Sink::file(path, self.force),
-            _ => Ok(Sink::Stdout(stdout())),
+            Some(path) => Sink::open(path, self.force),
+            None => Ok(Sink::stdout()),
         }
     }
 }
 
 /// The open destination; a file gets its name by [`Sink::finish`].
-pub(super) enum Sink {
-    Stdout(BufWriter<StdoutLock<'static>>),
-    File { file: BufWriter<NamedTempFile>, path: PathBuf, replace: bool },
+pub(super) struct Sink {
+    out: BufWriter<Named>,
+    /// The bytes written so far.
+    len: u64,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "asked by Parquet alone"))]
+    is_stdout: bool,
+    is_terminal: bool,
+    /// The file and its name, if there is to be one.
+    file: Option<(NewFile, String)>,
 }
 
 impl Sink {
-    /// A file that is written under a temporary name beside `path`.
-    pub(super) fn file(path: &Path, replace: bool) -> anyhow::Result<Self> {
-        if path.is_dir() {
-            bail!("cannot write {}: it is a directory", path.display());
-        }
-        if !replace && path.exists() {
-            bail!("{} exists; --force replaces it once the new one is complete", path.display());
-        }
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".fpstore-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = builder
-            .tempfile_in(folder)
-            .map_err(|failed| failed.raw_os_error().map_or(failed, io::Error::from_raw_os_error))
-            .with_context(|| format!("cannot create a file in {}", folder.display()))?;
-        Ok(Sink::File { file: BufWriter::with_capacity(1 << 16, file), path: path.into(), replace })
+    /// Standard output.
+    pub(super) fn stdout() -> Self {
+        Sink::of(stdout(), io::stdout().is_terminal(), true)
     }
 
-    /// The file, if it is one.
-    #[cfg(feature = "parquet")]
-    pub(super) fn as_file(&self) -> Option<&std::fs::File> {
-        match self {
-            Sink::Stdout(_) => None,
-            Sink::File { file, .. } => Some(file.get_ref().as_file()),
+    fn of(out: Stdout, is_terminal: bool, is_stdout: bool) -> Self {
+        Sink { out, len: 0, is_stdout, is_terminal, file: None }
+    }
+
+    /// The destination that `path` names: `-` is standard output; devices and pipes are written
+    /// to; a file is new, or with `replace` it takes the place of the old one, at the end of the
+    /// links that lead there.
+    pub(super) fn open(path: &Path, replace: bool) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let cannot = || format!("cannot write {name}");
+        match name.as_str() {
+            "-" => return Ok(Sink::stdout()),
+            #[cfg(unix)]
+            "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => return Ok(Sink::stdout()),
+            #[cfg(unix)]
+            "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => {
+                use std::os::fd::AsFd;
+                let file = io::stderr().as_fd().try_clone_to_owned().map(File::from);
+                return Sink::device(file.and_then(WaitingFile::of).with_context(cannot)?, name);
+            }
+            _ => {}
         }
+        let found = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(cannot),
+        };
+        match &found {
+            None => {}
+            Some(metadata) if metadata.is_dir() => bail!("cannot write {name}: it is a directory"),
+            // Already open, so nothing is replaced.
+            Some(_) if path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") => {
+                return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
+            }
+            Some(metadata) if metadata.is_file() && replace => {}
+            Some(metadata) if metadata.is_file() => {
+                bail!("{name} exists; --force replaces it once the new one is complete")
+            }
+            Some(metadata) if takes_bytes(metadata) => {
+                return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
+            }
+            Some(_) => bail!("cannot write {name}: it is a socket or a disk; name a file"),
+        }
+        let file = end_of_links(path).and_then(|path| NewFile::create(path, found));
+        let file = file.with_context(|| format!("cannot create {name}"))?;
+        let to = file.file().and_then(WaitingFile::of).with_context(cannot)?;
+        let mut sink = Sink::of(buffered(Named::new(name.clone(), Box::new(to))), false, false);
+        sink.file = Some((file, name));
+        Ok(sink)
+    }
+
+    fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
+        let is_terminal = device.file().is_terminal();
+        Ok(Sink::of(buffered(Named::new(name, Box::new(device))), is_terminal, false))
+    }
+
+    /// Whether this is the standard output.
+    #[cfg(feature = "parquet")]
+    pub(super) fn is_stdout(&self) -> bool {
+        self.is_stdout
     }
 
     /// Whether results go to a terminal, so that control characters must be escaped.
     pub(super) fn is_terminal(&self) -> bool {
-        matches!(self, Sink::Stdout(_)) && io::stdout().is_terminal()
+        self.is_terminal
+    }
+
+    /// The number of bytes written so far.
+    pub(super) fn len(&self) -> u64 {
+        self.len
     }
 
     /// Writes what is buffered, and gives a file its name.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
-        match self {
-            Sink::Stdout(mut out) => Ok(out.flush()?),
-            Sink::File { file, path, replace } => {
-                let cannot = || format!("cannot write {}", path.display());
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error);
-                let file = file.with_context(cannot)?;
-                file.as_file().sync_all().with_context(cannot)?;
-                let named =
-                    if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
-                named.map_err(|failed| failed.error).with_context(cannot)?;
-                Ok(())
-            }
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        self.out.flush()?;
+        match self.file {
+            Some((file, name)) => file.publish().with_context(|| format!("cannot write {name}")),
+            None => Ok(()),
         }
     }
 }
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Sink::Stdout(out) => out.write(bytes),
-            Sink::File { file, .. } => file.write(bytes),
-        }
+        let len = self.out.write(bytes)?;
+        self.len += len as u64;
+        Ok(len)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Sink::Stdout(out) => out.flush(),
-            Sink::File { file, .. } => file.flush(),
+        self.out.flush()
+    }
+}
+
+fn buffered(out: Named) -> BufWriter<Named> {
+    BufWriter::with_capacity(1 << 16, out)
+}
+
+/// Whether bytes can be written to something that is neither a file nor a directory: to terminals,
+/// the null device and named pipes, not to sockets and disks.
+fn takes_bytes(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_fifo()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
+/// The path to which the links at `path` lead; what it names need not exist.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
         }
     }
+    Err(io::Error::other("too many links"))
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::command::{ExitStatus, Run, StoreArg};
+use super::command::{ExitStatus, Run, StorePlace};
 use super::output::counted;
 
 const LONG_ABOUT: &str = "\
@@ -22,7 +22,7 @@ Examples:
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct VerifyArgs {
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     /// The number of stored, flipped and random fingerprints to query and compare with a scan
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
@@ -39,11 +39,11 @@ impl Run for VerifyArgs {
 }
 
 fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
-    let report = fpstore::verify(&args.store.store, args.sample)?;
+    let report = fpstore::verify(args.store.path(), args.sample)?;
     for fault in &report.faults {
         message!("{fault}");
     }
-    let store = args.store.store.display();
+    let store = args.store.path().display();
     if !report.is_sound() {
         let count = counted(report.faults.len() as u64, "fault", "faults");
         message!("{store} is damaged: {count}; build it again or restore a copy");

@@ -7,7 +7,7 @@ use super::chunk::ChunkReader;
 use super::format::{ChunkPlace, RecordConsumer};
 use super::{InputOptions, InputSummary, Record, SkippedRecord};
 use crate::error::{Error, InputPlace, Result};
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, IoError};
 
 /// The largest number of bad records that a summary shows.
 pub(super) const SHOWN_MAX: usize = 10;
@@ -151,7 +151,7 @@ impl SummaryBuilder {
     }
 
     pub(super) fn unreadable(&self, source: std::io::Error) -> Error {
-        Error::Io { doing: self.doing, path: self.name.clone().into(), source }
+        IoError { doing: self.doing, path: self.name.clone().into(), source }.into()
     }
 }
 

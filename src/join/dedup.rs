@@ -197,6 +197,38 @@ impl Dedup {
         })
     }
 
+    /// The number of calls that [`Dedup::for_each_stored_match`] and
+    /// [`Dedup::for_each_new_match`] will make together. Calls `tick` now and then; its error ends
+    /// the counting.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dedup::for_each_document`].
+    pub fn match_count<E: From<Error>>(
+        &self,
+        mut tick: impl FnMut() -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut count = 0_u64;
+        if let Some(stored) = &self.stored {
+            let mut new_documents = IdLookup::new(&self.new);
+            let mut stored_documents = IdLookup::new(stored);
+            self.matches.for_each(|pair| -> Result<(), E> {
+                tick()?;
+                new_documents.look_up(pair.first)?;
+                stored_documents.look_up(pair.second)?;
+                let of = |ids: &[fpstore_base::Id]| ids.len().max(1) as u64;
+                let both = of(&new_documents.ids).saturating_mul(of(&stored_documents.ids));
+                count = count.saturating_add(both);
+                Ok(())
+            })?;
+        }
+        self.for_each_new_match(|_| {
+            count = count.saturating_add(1);
+            tick()
+        })?;
+        Ok(count)
+    }
+
     /// Calls `each` with each new document that is dropped because of another new one, which comes
     /// second: by ascending smallest fingerprint of their component, then by the kept document,
     /// then by distance from it.

@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use super::blocking::Blocking;
 use super::finder::{
@@ -277,15 +278,18 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let Some((last, others)) = items.split_last() else { return Ok(Vec::new()) };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let work = &work;
-        let running: Vec<_> = others.iter().map(|item| scope.spawn(move || work(item))).collect();
-        let own = work(last);
+        let start = |item| thread::Builder::new().spawn_scoped(scope, move || work(item));
+        let running: Vec<_> = others.iter().map_while(|item| start(item).ok()).collect();
+        // The system may refuse some of very many threads.
+        let refused = &others[running.len()..];
+        let own: Result<Vec<R>> = refused.iter().chain([last]).map(work).collect();
         let mut done = Vec::with_capacity(items.len());
         for thread in running {
             done.push(thread.join().expect("joining does not panic")?);
         }
-        done.push(own?);
+        done.extend(own?);
         Ok(done)
     })
 }

@@ -86,7 +86,10 @@ fn sort_parts<T: Entry>(entries: &mut [T], ends: &[usize], threads: usize) {
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(work);
+            // The system may refuse some of very many threads; the others do the work.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

@@ -16,6 +16,8 @@ mod recipe;
 #[cfg(feature = "work")]
 pub mod source;
 #[cfg(feature = "work")]
+pub mod waiting;
+#[cfg(feature = "work")]
 pub mod watch;
 
 pub use error::{InputPlace, Interrupted, IoError};

@@ -15,6 +15,7 @@
 //! ```
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -96,7 +97,9 @@ impl Parallel {
         R: Send + 'scope,
         W: FnMut(T) -> R,
     {
-        self.start(produce, make_worker, |job| drop(scope.spawn(job)))
+        self.start(produce, make_worker, |job| {
+            thread::Builder::new().spawn_scoped(scope, job).map(drop)
+        })
     }
 
     /// Starts the work on detached threads.
@@ -113,14 +116,14 @@ impl Parallel {
         R: Send + 'static,
         W: FnMut(T) -> R,
     {
-        self.start(produce, make_worker, |job| drop(thread::spawn(job)))
+        self.start(produce, make_worker, |job| thread::Builder::new().spawn(job).map(drop))
     }
 
     fn start<'a, T, R, W>(
         self,
         produce: impl FnOnce(&mut Feed<T, R>) + Send + 'a,
         make_worker: impl Fn() -> W + Send + Sync + 'a,
-        spawn: impl Fn(Box<dyn FnOnce() + Send + 'a>),
+        spawn: impl Fn(Box<dyn FnOnce() + Send + 'a>) -> io::Result<()>,
     ) -> Results<R>
     where
         T: Send + 'a,
@@ -132,13 +135,8 @@ impl Parallel {
         let (order, results) = channel();
         let jobs = Arc::new(Mutex::new(jobs));
         let make_worker = Arc::new(make_worker);
-        for _ in 0..self.threads {
-            let (gate, jobs) = (gate.clone(), jobs.clone());
-            let make_worker = make_worker.clone();
-            spawn(Box::new(move || work_on(&gate, &jobs, &*make_worker)));
-        }
         let mut feed = Feed { gate: gate.clone(), work, order };
-        spawn(Box::new(move || {
+        let produced = spawn(Box::new(move || {
             let produced = catch_unwind(AssertUnwindSafe(|| produce(&mut feed)));
             if let Err(panic) = produced {
                 let (slot, result) = sync_channel(1);
@@ -146,6 +144,17 @@ impl Parallel {
                 let _ = feed.order.send((result, 0));
             }
         }));
+        produced.expect("the system lets a process have two threads");
+        for number in 0..self.threads {
+            let (gate, jobs) = (gate.clone(), jobs.clone());
+            let make_worker = make_worker.clone();
+            let started = spawn(Box::new(move || work_on(&gate, &jobs, &*make_worker)));
+            // The system may refuse some of very many threads; the others do the work.
+            if started.is_err() && number > 0 {
+                break;
+            }
+            started.expect("the system lets a process have three threads");
+        }
         Results { gate, results, pending: None, held: None }
     }
 }

@@ -3,13 +3,13 @@
 //! The end of the name decides the compression, and for texts the first bytes do too. Every reader
 //! of inputs opens them here, so that all take the same files and name them alike in errors.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IoError;
+use crate::waiting::{self, WaitingFile};
 
 /// Bytes that a buffered input takes at a time.
 pub const BUFFER_LEN: usize = 1 << 18;
@@ -53,11 +53,11 @@ impl Source {
             }
         };
         if path == Path::new("-") {
-            let reader = text(Box::new(io::stdin()));
+            let reader = text(waiting::stdin());
             return Ok(Source { reader, name, doing, file_len: None, taken });
         }
-        let file = File::open(path).map_err(IoError::of("open", path))?;
-        let metadata = file.metadata().map_err(IoError::of("inspect", path))?;
+        let file = WaitingFile::open(path).map_err(IoError::of("open", path))?;
+        let metadata = file.file().metadata().map_err(IoError::of("inspect", path))?;
         if metadata.is_dir() {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(IoError { doing: "read", path: path.into(), source });
@@ -142,7 +142,7 @@ pub fn doing(path: &Path) -> &'static str {
 
 /// A file that counts the bytes read from it.
 struct Counted {
-    file: File,
+    file: WaitingFile,
     taken: Arc<AtomicU64>,
 }
 

@@ -31,6 +31,8 @@ pub enum Phase {
     Read,
     /// Sorting records and finding the distinct fingerprints; records are counted.
     Sort,
+    /// Choosing the scheme.
+    Plan,
     /// Sorting and encoding the tables; fingerprints are counted, once when sorted for a table and
     /// once when encoded.
     Tables,
@@ -56,6 +58,7 @@ impl Phase {
             Phase::Documents => "docs",
             Phase::Read => "read",
             Phase::Sort => "sort",
+            Phase::Plan => "plan",
             Phase::Tables => "tables",
             Phase::Ids => "ids",
             Phase::Publish => "publish",

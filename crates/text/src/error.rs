@@ -189,6 +189,9 @@ impl std::error::Error for Error {
 impl From<IoError> for Error {
     fn from(error: IoError) -> Self {
         let IoError { doing, path, source } = error;
+        if Interrupted::is_in(&source) {
+            return Error::Interrupted;
+        }
         Error::Io { doing, path, source }
     }
 }

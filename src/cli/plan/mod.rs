@@ -8,6 +8,7 @@ mod check;
 mod report;
 mod svg;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -22,6 +23,7 @@ use super::costs;
 use super::inputs::RadixArg;
 use super::output::ReportFormat;
 use super::scheme_arg::BudgetArg;
+use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
 Show the schemes for a number of fingerprints, the space and time of each, and which to choose.
@@ -76,6 +78,9 @@ pub(super) struct PlanArgs {
     /// Draw bytes a fingerprint against microseconds
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Replace an existing picture
+    #[arg(short, long, requires = "svg")]
+    force: bool,
     /// Measure the costs of steps on this machine, and keep them
     #[arg(long)]
     calibrate: bool,
@@ -121,11 +126,12 @@ fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
     if args.calibrate && args.n.is_none() && args.sample.is_none() {
         return Ok(ExitStatus::Done);
     }
+    let picture = args.svg.as_deref().map(|path| Sink::open(path, args.force)).transpose()?;
     let (request, sample_count) = request_of(args, costs)?;
     let plan = request.plan()?;
-    if let Some(path) = &args.svg {
-        std::fs::write(path, svg::draw(&request, &plan))
-            .with_context(|| format!("cannot draw {}", path.display()))?;
+    if let Some(mut picture) = picture {
+        picture.write_all(svg::draw(&request, &plan).as_bytes())?;
+        picture.finish()?;
     }
     let basis = report::Basis { sample_count, calibrated: costs != UnitCosts::SHIPPED };
     report::print(&request, basis, &plan, args.all, args.format)?;

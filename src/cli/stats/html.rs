@@ -1,58 +1,34 @@
 //! `fpstore stats --html`: the page, whole under its name or not at all.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use fpstore::Scheme;
 use fpstore::doctor::{PageOptions, Statistics, page};
 use fpstore::plan::{Budget, SchemeEstimate, SchemePlan};
-use tempfile::NamedTempFile;
 
 use super::super::costs;
+use super::super::sink::Sink;
 
-/// Checks before any work is done that the page can be written.
-pub(super) fn check(path: &Path, force: bool) -> anyhow::Result<()> {
+/// Opens the page before any work is done.
+pub(super) fn open(path: &Path, force: bool) -> anyhow::Result<Sink> {
     if path == Path::new("-") {
         bail!("the page goes to a file, and the report to standard output: give --html a name");
     }
-    if path.is_dir() {
-        bail!("cannot write the page to {}: it is a directory", path.display());
-    }
-    if !force && path.symlink_metadata().is_ok() {
-        bail!("{} exists; --force replaces it", path.display());
-    }
-    Ok(())
+    Sink::open(path, force)
 }
 
 pub(super) fn write(
-    path: &Path,
-    force: bool,
+    mut out: Sink,
     statistics: &Statistics,
     title: &str,
     budget: Budget,
 ) -> anyhow::Result<()> {
     let (plan, now) = schemes(statistics, budget)?;
     let options = PageOptions::new(title).plan(plan.as_ref()).now(now.as_ref());
-    let html = page(statistics, &options);
-    let failed = || format!("cannot write the page to {}", path.display());
-    let mut file = temporary_beside(path).with_context(failed)?;
-    file.write_all(html.as_bytes()).with_context(failed)?;
-    let done = if force { file.persist(path) } else { file.persist_noclobber(path) };
-    done.map_err(|error| error.error).with_context(failed)?;
-    Ok(())
-}
-
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file; the umask removes permissions.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.prefix(".fpstore-").tempfile_in(parent.unwrap_or(Path::new(".")))
+    out.write_all(page(statistics, &options).as_bytes())?;
+    out.finish()
 }
 
 /// The plan for these fingerprints, and the estimate of the tables as they are.

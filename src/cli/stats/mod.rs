@@ -14,7 +14,7 @@ use fpstore::doctor::{Collector, Statistics, profile};
 use fpstore::input::{InputOptions, read_records};
 use fpstore::plan::Budget;
 
-use super::command::{ExitStatus, Run, StoreArg};
+use super::command::{ExitStatus, Run, StorePlace};
 use super::inputs::{InputFormatArg, RadixArg, inputs, report_skipped};
 use super::output::{IdPrinter, ReportFormat, stdout};
 use super::scheme_arg::{BudgetArg, scheme_choice};
@@ -43,9 +43,9 @@ Examples:
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct StatsArgs {
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     /// Look at the records of these files instead of a store; - is standard input
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "place")]
     input: Vec<PathBuf>,
     /// The distance that queries will mostly ask for [default: 3]
     #[arg(short, requires = "input", value_parser = clap::value_parser!(u32).range(0..=64))]
@@ -88,14 +88,12 @@ impl Run for StatsArgs {
 }
 
 fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
-    if let Some(path) = &args.html {
-        html::check(path, args.force)?;
-    }
+    let page = args.html.as_deref().map(|path| html::open(path, args.force)).transpose()?;
     let statistics =
         if args.input.is_empty() { profile(&args.store.open()?)? } else { collect(args)? };
-    if let Some(path) = &args.html {
+    if let (Some(page), Some(path)) = (page, &args.html) {
         let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
-        html::write(path, args.force, &statistics, &title(args), budget)?;
+        html::write(page, &statistics, &title(args), budget)?;
         message!("wrote {}", path.display());
     }
     let mut out = stdout();
@@ -118,7 +116,7 @@ fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
 /// The name of the store or input.
 fn source(args: &StatsArgs) -> String {
     match args.input.as_slice() {
-        [] => args.store.store.display().to_string(),
+        [] => args.store.path().display().to_string(),
         [first, rest @ ..] => {
             let first = match first.to_str() {
                 Some("-") => "standard input".into(),
@@ -131,7 +129,7 @@ fn source(args: &StatsArgs) -> String {
 
 /// The same for a page that other people see: without its folders.
 fn title(args: &StatsArgs) -> String {
-    let path = args.input.first().unwrap_or(&args.store.store);
+    let path = args.input.first().map_or(args.store.path(), PathBuf::as_path);
     match (path.to_str(), path.file_name(), args.input.len()) {
         (Some("-"), ..) | (_, None, _) | (_, _, 2..) => source(args),
         (_, Some(name), _) => name.to_string_lossy().into_owned(),

@@ -259,6 +259,10 @@ impl DocumentSummary {
         let input = inputs.get(place.input);
         let name = input.map_or("input", |input| input.name.as_str());
         let reason = match failure {
+            // A wait for the file was ended: it is not a bad one.
+            Failure::File(Error::Interrupted, _) | Failure::Unreadable(Error::Interrupted) => {
+                return Err(Error::Interrupted);
+            }
             Failure::File(error, count) => {
                 self.skip_file(&error, count);
                 return Ok(());

@@ -10,9 +10,9 @@ use super::inputs::Input;
 use super::records::{Columns, Line, Row, TableFault, read_lines, read_rows};
 use super::{DocumentFormat, DocumentOptions, decode};
 use crate::error::{Error, Result};
-use fpstore_base::InputPlace;
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
+use fpstore_base::{InputPlace, IoError};
 
 /// A batch is full when it holds this many documents or bytes.
 const BATCH_COUNT: usize = 256;
@@ -305,10 +305,9 @@ fn unreadable(input: &Input, fault: io::Error) -> Error {
         Some(decode::Undecodable { offset, .. }) => {
             Error::BadFile { name: input.name.clone(), reason: format!("byte {offset} is {fault}") }
         }
-        None => Error::Io {
-            doing: source::doing(&input.path),
-            path: input.name.clone().into(),
-            source: fault,
-        },
+        None => {
+            let (doing, path) = (source::doing(&input.path), input.name.clone().into());
+            IoError { doing, path, source: fault }.into()
+        }
     }
 }

@@ -1,0 +1,186 @@
+//! Reading and writing that a signal can end.
+//!
+//! A read from a pipe waits as long as its writer says nothing, a write to a pipe as long as its
+//! reader takes nothing, and opening a named pipe waits for the other end. The system restarts
+//! these calls after a signal, so a program that handles signals would not end. A program names a
+//! flag with [`end_waits_on`], which its signal handler sets; from then on every wait here ends
+//! within [`PATIENCE`] of the flag, with an error in which [`Interrupted::is_in`].
+//!
+//! Without a flag, as in a program that only uses the library, and on systems without `poll`,
+//! reads and writes are those of the system. Regular files never wait.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::Interrupted;
+
+/// The longest time between two looks at the flag.
+pub const PATIENCE: Duration = Duration::from_millis(100);
+/// A pipe that is ready for writing takes this many bytes at once (POSIX: at least 512; 4096 on
+/// Linux).
+#[cfg(unix)]
+const PIPE_LEN: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
+
+static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Ends all waits of this process, from now on, while `flag` is set. Only the first call counts.
+pub fn end_waits_on(flag: Arc<AtomicBool>) {
+    let _ = FLAG.set(flag);
+}
+
+fn check() -> io::Result<()> {
+    match FLAG.get() {
+        Some(flag) if flag.load(Ordering::Relaxed) => Err(io::Error::other(Interrupted)),
+        _ => Ok(()),
+    }
+}
+
+/// A file, pipe, terminal or socket, of which every wait ends with the flag.
+#[derive(Debug)]
+pub struct WaitingFile {
+    file: File,
+    /// Whether it is no regular file.
+    can_wait: bool,
+}
+
+impl WaitingFile {
+    /// Opens the file at `path` for reading. A named pipe is open at once; its first read waits
+    /// for a writer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`File::open`].
+    pub fn open(path: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        if FLAG.get().is_some() && is_pipe(path) {
+            let file = without_waiting().read(true).open(path)?;
+            return Ok(WaitingFile { file, can_wait: true });
+        }
+        WaitingFile::of(File::open(path)?)
+    }
+
+    /// Opens the device or named pipe at `path` for writing, at its end. Waits for the reader of a
+    /// pipe.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`File::open`], and an interruption.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        if FLAG.get().is_some() && is_pipe(path) {
+            loop {
+                check()?;
+                match without_waiting().append(true).open(path) {
+                    Ok(file) => return Ok(WaitingFile { file, can_wait: true }),
+                    // There is no reader yet.
+                    Err(refused) if refused.raw_os_error() == Some(NO_READER) => {
+                        std::thread::sleep(PATIENCE / 10);
+                    }
+                    Err(refused) => return Err(refused),
+                }
+            }
+        }
+        WaitingFile::of(File::options().append(true).open(path)?)
+    }
+
+    /// An open file.
+    ///
+    /// # Errors
+    ///
+    /// If the system cannot say what kind of file it is.
+    pub fn of(file: File) -> io::Result<Self> {
+        let can_wait = !file.metadata()?.is_file();
+        Ok(WaitingFile { file, can_wait })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Standard input.
+pub fn stdin() -> Box<dyn Read + Send> {
+    // Without its buffer: bytes in there would not be waited for. Nothing else reads standard
+    // input in a program that names a flag.
+    #[cfg(unix)]
+    if FLAG.get().is_some() {
+        use std::os::fd::AsFd;
+        let copy = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        if let Ok(file) = copy.and_then(WaitingFile::of) {
+            return Box::new(file);
+        }
+    }
+    Box::new(io::stdin())
+}
+
+impl Read for WaitingFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        while self.can_wait && FLAG.get().is_some() {
+            wait(&self.file, rustix::event::PollFlags::IN)?;
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+        }
+        self.file.read(buffer)
+    }
+}
+
+impl Write for WaitingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        while self.can_wait && FLAG.get().is_some() {
+            wait(&self.file, rustix::event::PollFlags::OUT)?;
+            match self.file.write(&bytes[..bytes.len().min(PIPE_LEN)]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return written,
+            }
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What opening a pipe for writing, without waiting, answers if nobody reads it: ENXIO.
+#[cfg(unix)]
+const NO_READER: i32 = rustix::io::Errno::NXIO.raw_os_error();
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(unix)]
+fn without_waiting() -> std::fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = File::options();
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    options
+}
+
+/// Waits until a file is ready, or fails with an interruption.
+#[cfg(unix)]
+fn wait(file: &File, events: rustix::event::PollFlags) -> io::Result<()> {
+    use rustix::event::{PollFd, Timespec, poll};
+
+    let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(PATIENCE.subsec_nanos()) };
+    loop {
+        check()?;
+        match poll(&mut [PollFd::new(file, events)], Some(&patience)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            // Ready, or at its end, or broken, of which the next call tells.
+            Ok(_) => return Ok(()),
+            Err(refused) => return Err(refused.into()),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Options do what they say, or are refused.
+
+use std::fs;
+
+use crate::common::program::Desk;
+
+const ARTICLE: &str = "{\"id\":\"a\",\"text\":\"a quick brown fox jumps over the lazy dog\"}\n";
+
+fn desk() -> Desk {
+    let desk = Desk::with("pages.tsv", "00ff\ta\n00fe\tb\nff00000000000000\tc\n");
+    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    desk.write("docs.jsonl", ARTICLE);
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "-q"], "");
+    desk
+}
+
+/// The bytes of all files of a store.
+fn content(desk: &Desk, store: &str) -> Vec<(String, Vec<u8>)> {
+    let names = crate::common::names_of(&desk.path(store));
+    names
+        .into_iter()
+        .map(|name| {
+            let bytes = fs::read(desk.path(store).join(&name)).unwrap();
+            (name, bytes)
+        })
+        .collect()
+}
+
+#[test]
+fn a_full_store_is_not_replaced_by_an_empty_one() {
+    let desk = desk();
+    let before = content(&desk, "pages.fps");
+    let empty = "{\"id\":\"a\",\"text\":\"\"}\n";
+    for (args, input, expected) in [
+        (&["-"][..], "", "the input is empty"),
+        (&["-"], "# nothing\n\n", "the input is empty"),
+        (&["-", "--skip-bad"], "nonsense\nzz\n", "none of 2 records"),
+        (&["-", "--docs"], "", "the input is empty"),
+        (&["-", "--docs"], empty, "none of 1 record"),
+        (&["-", "--docs", "--skip-bad"], "nonsense\n", "none of 1 record"),
+    ] {
+        let build = [&["build", "-s", "pages.fps", "-f"], args].concat();
+        let (_, err) = desk.run_on(&build, input, 2);
+        assert!(err.contains(expected) && err.contains("--allow-empty"), "{args:?}: {err}");
+        assert_eq!(content(&desk, "pages.fps"), before, "{args:?}");
+        // Bad records alone make no store, and an empty input makes an empty one.
+        let (_, err) = desk.run_on(&[&["build", "-s", "new.fps"], args].concat(), input, {
+            if expected == "the input is empty" { 0 } else { 2 }
+        });
+        assert_eq!(desk.path("new.fps").exists(), err.contains("so the store is empty"));
+        let _ = fs::remove_dir_all(desk.path("new.fps"));
+    }
+    desk.run_on(&["build", "-", "-s", "new.fps"], "", 0);
+    desk.run_on(&["build", "-", "-s", "new.fps", "-f"], "", 0);
+    let (_, err) = desk.run_on(&["build", "-", "-s", "pages.fps", "-f", "--allow-empty"], "", 0);
+    assert!(err.contains("so the store is empty"), "{err}");
+    desk.write("good.df", "precious");
+    let (_, err) = desk.run_on(&["df", "-", "-o", "good.df", "-f"], "", 2);
+    assert!(err.contains("no document was read"), "{err}");
+    assert_eq!(desk.read("good.df"), "precious");
+}
+
+#[test]
+fn matches_are_counted_before_they_are_written() {
+    let desk = desk();
+    let equal: String = (0..300).map(|id| format!("abcdef\t{id}\n")).collect();
+    desk.write("equal.tsv", &equal);
+    desk.ok(&["build", "equal.tsv", "-s", "equal.fps", "-q"], "");
+    let dedup = ["dedup", "--against", "equal.fps", "equal.tsv", "--within", "--matches", "m.tsv"];
+    let limit = |most| [&dedup[..], &["--max-matches", most, "-o", "kept.tsv"]].concat();
+    let (_, err) = desk.run(&limit("89999"), 2);
+    assert!(err.contains("90 000 lines") && err.contains("--max-matches"), "{err}");
+    assert!(!desk.path("m.tsv").exists() && !desk.path("kept.tsv").exists());
+    desk.run(&limit("90000"), 0);
+    assert_eq!(desk.read("m.tsv").lines().count(), 90_000);
+    // Those dropped because of new ones count, too.
+    let alone = ["dedup", "equal.tsv", "--within", "--matches", "n.tsv", "--max-matches"];
+    desk.run(&[&alone[..], &["298"]].concat(), 2);
+    desk.run(&[&alone[..], &["299"]].concat(), 0);
+    assert_eq!(desk.read("n.tsv").lines().count(), 299);
+}
+
+#[test]
+fn fingerprints_of_another_recipe_are_not_compared() {
+    let desk = desk();
+    let fingerprints = desk.ok(&["simhash", "docs.jsonl", "-q"], "");
+    desk.write("new.tsv", &fingerprints);
+    let before = content(&desk, "docs.fps");
+    for args in [
+        &["--against", "docs.fps", "new.tsv"][..],
+        &["--against", "docs.fps", "--add", "new.tsv"],
+        &["--against", "docs.fps", "--add", "-"],
+        &["--against", "docs.fps", "--add", "-", "--recipe", "1e0ng"],
+        &["--against", "pages.fps", "new.tsv", "--recipe", "auto"],
+        &["--against", "pages.fps", "--add", "-", "--recipe", "auto"],
+    ] {
+        let (out, err) = desk.run_on(&[&["dedup"], args].concat(), &fingerprints, 2);
+        assert!(err.contains("recipes differ") && out.is_empty(), "{args:?}: {err}");
+        let is_external = !args.contains(&"--recipe");
+        assert_eq!(err.contains("say so: --recipe"), is_external, "{args:?}: {err}");
+    }
+    assert_eq!(content(&desk, "docs.fps"), before);
+    for files in [&["new.tsv"][..], &["--add", "new.tsv"], &["--add", "-"]] {
+        let args = [&["dedup", "--recipe", "auto", "--against", "docs.fps"], files].concat();
+        let (out, _) = desk.run_on(&args, &fingerprints, 0);
+        assert_eq!(
+            out.lines().filter(|line| line.starts_with("near")).count(),
+            out.lines().count()
+        );
+    }
+}
+
+#[test]
+fn the_distance_is_that_of_the_store() {
+    let desk = desk();
+    desk.write("far.tsv", "00ff\ta\n0000\tb\n");
+    desk.ok(&["build", "far.tsv", "-k", "8", "-s", "far.fps", "-q"], "");
+    for command in ["pairs", "cluster"] {
+        let (_, err) = desk.run(&[command, "far.fps"], 0);
+        assert!(err.contains("within 8 bits"), "{err}");
+        desk.run(&[command, "-s", "far.fps"], 0);
+        desk.run(&[command, "-s", "far.fps", "-k", "7"], 1);
+        let (_, err) = desk.run(&[command, "far.tsv"], 1);
+        assert!(err.contains("within 3 bits"), "{err}");
+        // One of the two would be ignored.
+        let both = desk.output(&[command, "far.tsv", "-s", "far.fps"], "");
+        assert_eq!(both.status.code(), Some(2));
+        // The environment names a default, which gives way.
+        let mut with_default = desk.command(&[command, "far.tsv", "-k", "8"]);
+        assert!(with_default.env("FPSTORE", "missing.fps").output().unwrap().status.success());
+    }
+}
+
+#[test]
+fn any_number_of_threads_works_or_is_refused() {
+    let desk = desk();
+    for threads in ["0", "1025", "100000", "99999999999999999999", "many", "-1"] {
+        let threads = format!("--threads={threads}");
+        let output = desk.output(&["pairs", "pages.tsv", &threads], "");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains("a number of threads from 1 to 1024"), "{err}");
+    }
+    for args in [
+        &["pairs", "pages.tsv"][..],
+        &["cluster", "pages.tsv"],
+        &["dedup", "--within", "pages.tsv"],
+        &["build", "pages.tsv", "-s", "new.fps"],
+        &["add", "pages.tsv", "-s", "new.fps"],
+        &["query", "--from", "pages.tsv", "-s", "pages.fps"],
+    ] {
+        desk.run(&[args, &["--threads", "1024"]].concat(), 0);
+    }
+}
+
+#[test]
+fn empty_variables_count_as_none() {
+    let desk = desk();
+    desk.ok(&["build", "pages.tsv", "-q"], "");
+    for args in [&["info"][..], &["pairs"], &["query", "ff", "--format", "json"], &["dump"]] {
+        let mut command = desk.command(args);
+        let output = command.env("FPSTORE", "").env("FPSTORE_THREADS", "").output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+    let mut command = desk.command(&["pairs"]);
+    let output = command.env("FPSTORE_THREADS", "some").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("FPSTORE_THREADS: expected a number of threads"), "{err}");
+}
+
+#[test]
+fn options_are_not_ignored() {
+    let desk = desk();
+    let query = ["query", "-", "-s", "pages.fps"];
+    let (out, err) = desk.run_on(&[&query[..], &["--skip-bad"]].concat(), "zz\nff\n", 0);
+    assert!(out.starts_with("00000000000000ff\t"), "{out}");
+    assert!(err.contains("standard input: 1 bad record skipped"), "{err}");
+    let binary = [&query[..], &["--input-format", "u64le", "-k", "0"]].concat();
+    let output = desk.output(&binary, 0xff_u64.to_le_bytes());
+    assert_eq!(output.stdout, b"00000000000000ff\t00000000000000ff\t0\ta\n");
+    let keep = ["cluster", "pages.tsv", "--keep", "representative", "--format", "json"];
+    let (_, err) = desk.run(&keep, 2);
+    assert!(err.contains("leave out --format"), "{err}");
+    // A store can be named in either way, and an option given twice counts once.
+    for command in ["info", "dump", "verify", "stats"] {
+        assert_eq!(
+            desk.ok(&[command, "pages.fps"], ""),
+            desk.ok(&[command, "-s", "missing.fps", "-s", "pages.fps"], "")
+        );
+        let both = desk.output(&[command, "pages.fps", "-s", "docs.fps"], "");
+        assert_eq!(both.status.code(), Some(2));
+    }
+    desk.ok(&["build", "pages.tsv", "-q", "-q", "-f", "-f", "-s", "pages.fps"], "");
+    let (out, _) = desk.run(&["query", "ff", "-s", "pages.fps", "--limit", "1", "-q"], 0);
+    assert_eq!(out, "00000000000000ff\t00000000000000ff\t0\ta\n");
+}
