@@ -62,7 +62,7 @@ impl Vector for Portable {
             let two_before = one_before & ((word << 16 | before >> 48) & HIGH) >> 7;
             before = word;
             let second = (word & LOW) << 7 & !(two_before * 0xff);
-            word & SEVEN & !(one_before * 0xff) | second & one_before * 0xff
+            (word & SEVEN & !(one_before * 0xff)) | (second & (one_before * 0xff))
         })
     }
 
@@ -102,9 +102,9 @@ impl Vector for Portable {
         let mut sum = 0;
         for (part, word) in (0..).zip(self.load(bytes)) {
             // Each byte gets the eight bits of the mask among which its own is.
-            let own = LOW * (selected >> (8 * part) & 0xff) & 0x8040_2010_0804_0201;
-            let is_selected = (((own & SEVEN) + SEVEN | own) & HIGH) >> 7;
-            let values = word & SEVEN & is_selected * 0xff;
+            let own = (LOW * (selected >> (8 * part) & 0xff)) & 0x8040_2010_0804_0201;
+            let is_selected = ((((own & SEVEN) + SEVEN) | own) & HIGH) >> 7;
+            let values = word & SEVEN & (is_selected * 0xff);
             let pairs = (values & 0x00ff_00ff_00ff_00ff) + (values >> 8 & 0x00ff_00ff_00ff_00ff);
             sum += pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48;
         }
