@@ -1,4 +1,5 @@
-//! Opening a store whose files are in the page cache: the same for few and many fingerprints.
+//! Opening a store whose files are in the page cache: mapped, which takes the same time for few and
+//! many fingerprints, and read into memory; and queries of both.
 #![deny(unsafe_code)]
 
 mod data;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion};
 use data::{Spread, count_name, query_mix};
-use fpstore::{Builder, Fingerprint, Store};
+use fpstore::{Access, Builder, Fingerprint, OpenOptions, Store, Warm};
 
 const K: u32 = 3;
 const COUNTS: [usize; 2] = [10_000, 10_000_000];
@@ -27,6 +28,7 @@ fn main() {
         let path = folder.path().join("bench.fps");
         let queries = make(&path, *count);
         time_open(&mut criterion, &path, *count, &queries);
+        time_access(&mut criterion, &path, *count, &queries);
     }
     criterion.final_summary();
 }
@@ -66,5 +68,30 @@ fn time_open(criterion: &mut Criterion, path: &Path, count: usize, queries: &[u6
     group.bench_function("refresh-unchanged", |bencher| {
         bencher.iter(|| store.refresh().expect("the store is whole"));
     });
+    group.finish();
+}
+
+/// Both accesses in turn: opening, and queries of a warm store.
+fn time_access(criterion: &mut Criterion, path: &Path, count: usize, queries: &[u64]) {
+    let mut group = criterion.benchmark_group(format!("access/k{K}/{}", count_name(count)));
+    for (name, access) in [("map", Access::Map), ("memory", Access::Memory)] {
+        let open = || {
+            Store::with_options(path, OpenOptions::default().access(access))
+                .expect("the store was just made")
+        };
+        group.bench_function(format!("{name}/open"), |bencher| {
+            bencher.iter_batched(|| (), |()| open(), BatchSize::PerIteration);
+        });
+        let store = open();
+        store.warm(Warm::All).expect("the store is whole");
+        let mut searcher = store.searcher();
+        let mut needles = queries.iter().copied().cycle();
+        group.bench_function(format!("{name}/query"), |bencher| {
+            bencher.iter(|| {
+                let needle = Fingerprint::new(needles.next().expect("a cycle has no end"));
+                searcher.search(needle, K).expect("the store is whole").len()
+            });
+        });
+    }
     group.finish();
 }

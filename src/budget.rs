@@ -6,8 +6,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use sysinfo::{MemoryRefreshKind, RefreshKind, System};
-
+use crate::access::usable_memory;
 use crate::disk::ScratchFolder;
 use crate::error::{Error, Result};
 use crate::sort::{MEMORY_MIN, Resources};
@@ -50,16 +49,4 @@ pub(crate) fn share_out(
 
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB as f64
-}
-
-/// Bytes of memory of the machine, or of the control group that limits this process.
-fn usable_memory() -> u64 {
-    let memory = MemoryRefreshKind::nothing().with_ram();
-    match System::new_with_specifics(RefreshKind::nothing().with_memory(memory)) {
-        Ok(system) => {
-            let group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
-            system.total_memory().min(group)
-        }
-        Err(_) => 0,
-    }
 }

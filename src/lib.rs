@@ -68,6 +68,7 @@
 // One feature makes stores; the reader alone does not call all of the code that both share.
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
+mod access;
 mod bits;
 #[cfg(feature = "write")]
 mod budget;
@@ -111,6 +112,7 @@ mod verify;
 #[cfg(feature = "write")]
 pub mod writer;
 
+pub use access::Access;
 #[cfg(feature = "write")]
 pub use builder::{BuildOptions, BuildReport, Builder, SchemeChoice};
 #[cfg(feature = "write")]
@@ -129,7 +131,7 @@ pub use fpstore_base::{Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Ra
 pub use scheme::Scheme;
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
 pub use section::{Section, TableIndex};
-pub use store::{Store, Warm};
+pub use store::{OpenOptions, Store, Warm};
 pub use verify::{VerifyReport, verify};
 #[cfg(feature = "write")]
 pub use writer::{Writer, WriterOptions};

@@ -3,6 +3,7 @@
 
 mod common;
 
+mod access;
 mod append;
 mod architecture;
 mod build;

@@ -116,7 +116,7 @@ impl Builder {
     pub fn append(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let path = path.into();
         let destination = Destination::acquire(path.clone(), OpenMode::Change, options.patience())?;
-        if let Some(recipe) = Store::open(path)?.recipe()
+        if let Some(recipe) = Store::map(&path)?.recipe()
             && recipe != options.recipe
         {
             let (store, given) = (recipe, options.recipe);

@@ -185,7 +185,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
              makes an empty store"
         );
     }
-    let holds_any = || match Store::open(&args.store.store) {
+    let holds_any = || match args.store.open() {
         Ok(store) => store.info().fingerprint_count() > 0,
         Err(error) => !matches!(error, fpstore::Error::NoStore { .. }),
     };

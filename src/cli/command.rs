@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use fpstore::Store;
+use clap::{Args, ValueEnum};
+use fpstore::{Access, OpenOptions, Store};
 
 /// The exit status of a command that could do its work; see [`super::run`] for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +54,55 @@ pub(super) struct StoreArg {
 }
 
 impl StoreArg {
-    pub(super) fn open(&self) -> anyhow::Result<Store> {
-        Ok(Store::open(&self.store)?)
+    /// For a command that reads it once or in part.
+    pub(super) fn open(&self) -> fpstore::Result<Store> {
+        open(&self.store, Access::Map)
     }
+}
+
+/// How a command that searches gets the bytes of a store.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct AccessArgs {
+    /// How to read the store: from a memory map; all of it into memory first, which no change to the
+    /// files can hurt; or auto: into memory on a network file system, if it takes at most a quarter
+    /// of the memory [default: map]
+    #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
+    access: Option<AccessArg>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AccessArg {
+    Map,
+    Memory,
+    Auto,
+}
+
+impl AccessArgs {
+    /// Whether the user chose.
+    pub(super) fn is_given(&self) -> bool {
+        self.access.is_some()
+    }
+
+    pub(super) fn open(&self, path: &Path) -> anyhow::Result<Store> {
+        Ok(open(
+            path,
+            match self.access {
+                // A command that is killed loses nothing, and most read a small part of the store.
+                None | Some(AccessArg::Map) => Access::Map,
+                Some(AccessArg::Memory) => Access::Memory,
+                Some(AccessArg::Auto) => Access::Auto,
+            },
+        )?)
+    }
+}
+
+/// Opens a store that is read once or in part.
+pub(super) fn open_map(path: &Path) -> fpstore::Result<Store> {
+    open(path, Access::Map)
+}
+
+fn open(path: &Path, access: Access) -> fpstore::Result<Store> {
+    Store::with_options(path, OpenOptions::default().access(access))
 }
 
 /// The store that a command reads: the only thing that its arguments can name.
@@ -74,8 +120,9 @@ impl StorePlace {
         self.place.as_ref().unwrap_or(&self.store.store)
     }
 
-    pub(super) fn open(&self) -> anyhow::Result<Store> {
-        Ok(Store::open(self.path())?)
+    /// For a command that reads it once or in part.
+    pub(super) fn open(&self) -> fpstore::Result<Store> {
+        open(self.path(), Access::Map)
     }
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use fpstore::join::{Dedup, DocumentPair, Fate, dedup};
 use fpstore::{Error, IdRef, Recipe, Store, Writer, WriterOptions};
 
-use super::command::{ExitStatus, Run};
+use super::command::{ExitStatus, Run, open_map};
 use super::dedup_stream;
 use super::inputs::ReadArgs;
 use super::join_input::split_position;
@@ -122,7 +122,7 @@ impl Run for DedupArgs {
 }
 
 fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
-    let mut stored = args.against.as_deref().map(Store::open).transpose()?;
+    let mut stored = args.against.as_deref().map(open_map).transpose()?;
     let k = args.k.unwrap_or_else(|| stored.as_ref().map_or(3, Store::tuned_k));
     let recipe = args.recipe.as_deref().map_or(Ok(Recipe::external()), recipe_named)?;
     check_recipe(stored.as_ref(), &recipe)?;

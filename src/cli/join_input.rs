@@ -7,7 +7,7 @@ use clap::Args;
 use fpstore::input::read_records;
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe, Scheme, Store};
 
-use super::command::default_store;
+use super::command::{AccessArgs, default_store};
 use super::inputs::{ReadArgs, estimate, inputs, report_skipped};
 use super::leftovers::ScratchDir;
 use super::monitor::Monitor;
@@ -27,6 +27,8 @@ pub(super) struct JoinInputArgs {
         hide_default_value = true, conflicts_with = "inputs")]
     store: PathBuf,
     #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
@@ -40,8 +42,8 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    fn stored(path: &Path) -> anyhow::Result<Self> {
-        let store = Store::open(path)?;
+    fn stored(path: &Path, access: AccessArgs) -> anyhow::Result<Self> {
+        let store = access.open(path)?;
         Ok(Opened { default_k: store.tuned_k(), store, _folder: None })
     }
 }
@@ -61,9 +63,12 @@ impl JoinInputArgs {
         if ids == Ids::WithPositions && !self.has_files() {
             bail!("a store does not keep the order of its records; name files, or another rule");
         }
+        if self.access.is_given() && self.has_files() {
+            bail!("--access says how to read a store, and these are files; leave it out");
+        }
         match self.inputs.as_slice() {
-            [] => Opened::stored(&self.store),
-            [one] if one.is_dir() => Opened::stored(one),
+            [] => Opened::stored(&self.store, self.access),
+            [one] if one.is_dir() => Opened::stored(one, self.access),
             files => {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());

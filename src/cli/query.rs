@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use super::command::{ExitStatus, Run, StoreArg};
+use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
 use super::documents::QueryDocumentArgs;
 use super::inputs::{check_stdin, report_skipped};
 use super::output::{IdPrinter, RowFormat, counted, grouped};
@@ -59,6 +59,8 @@ pub(super) struct QueryArgs {
     needles: Vec<String>,
     #[command(flatten)]
     store: StoreArg,
+    #[command(flatten)]
+    access: AccessArgs,
     /// The distance in bits, inclusive [default: the one the store was built for]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
@@ -109,7 +111,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
             text => Fingerprint::parse(text, radix).map(Some),
         })
         .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
-    let store = args.store.open()?;
+    let store = args.access.open(&args.store.store)?;
     needles.extend(args.documents.fingerprints(&store, &args.text, &args.file)?.map(Some));
     let k = args.k.unwrap_or(store.tuned_k());
     let limits = match args.limit {

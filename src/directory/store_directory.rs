@@ -184,9 +184,9 @@ impl StoreDirectory {
     /// orphaned files from an old one.
     pub(crate) fn finish(mut self) -> Result<Store> {
         match self.staging.take() {
-            Some(staging) => Store::open(staging.move_into_place(&mut self.lock)?),
+            Some(staging) => Store::map(&staging.move_into_place(&mut self.lock)?),
             None => {
-                let store = Store::open(&self.path)?;
+                let store = Store::map(&self.path)?;
                 self.collect_garbage();
                 Ok(store)
             }

@@ -26,7 +26,7 @@ mod values;
 pub(crate) mod write;
 
 pub(crate) use index::IndexReader;
-pub(crate) use map::map;
+pub(crate) use map::{map, open};
 use pages::CheckedPages;
 pub(crate) use read::Segment;
 use table::Table;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::access::Access;
 use crate::bits::prefetch::prefetch;
 use crate::bytes::{slice_at, u32_at};
 use crate::checksum::{PAGE_LEN, PageIdentity};
@@ -13,7 +14,7 @@ use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::format::header::{self, Header, HeaderFault};
 use crate::format::manifest::SegmentEntry;
 use crate::section::{Section, TableIndex};
-use crate::segment::map::MappedFile;
+use crate::segment::map::SegmentBytes;
 use crate::segment::{CheckedPages, Table};
 use fpstore_base::Recipe;
 
@@ -23,10 +24,10 @@ const FROM_DISK: Duration = Duration::from_micros(20);
 /// Fast touches in a row after which readahead stops.
 const COLD_FOR: u32 = 512;
 
-/// An open segment; [`map`](super::map) makes one of a file.
+/// An open segment; [`open`](super::open) makes one of a file.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    data: MappedFile,
+    data: SegmentBytes,
     path: PathBuf,
     header: Header,
     recipe: Recipe,
@@ -41,7 +42,7 @@ impl Segment {
     /// Checks the header and the recipe of the segment in `data`; `path` is for messages.
     ///
     /// Costs the same for any number of fingerprints.
-    pub(super) fn from_bytes(data: MappedFile, path: &Path) -> Result<Self> {
+    pub(super) fn from_bytes(data: SegmentBytes, path: &Path) -> Result<Self> {
         let header = header::read(data.bytes()).map_err(|(offset, fault)| match fault {
             HeaderFault::Version(found) => Error::UnsupportedVersion {
                 path: path.into(),
@@ -98,7 +99,12 @@ impl Segment {
         &self.tables
     }
 
-    pub(super) fn data(&self) -> &MappedFile {
+    /// How the bytes came into memory.
+    pub(crate) fn access(&self) -> Access {
+        if self.data.is_read() { Access::Memory } else { Access::Map }
+    }
+
+    pub(super) fn data(&self) -> &SegmentBytes {
         &self.data
     }
 

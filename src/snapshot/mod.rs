@@ -10,6 +10,7 @@ mod segment_hit;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::access::Access;
 use crate::error::{Error, Fault, Result};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
 use crate::plain_file::{self, Refused};
@@ -24,6 +25,8 @@ const OPEN_TRIES: u32 = 100;
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     path: PathBuf,
+    /// How the user wants this state and later ones to be read.
+    access: Access,
     store_id: StoreId,
     generation: u64,
     /// The manifest as it was read: a later one differs.
@@ -32,8 +35,8 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        Snapshot::open_after(path, None, read_manifest_bytes(path)?)
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self> {
+        Snapshot::open_after(path, access, None, read_manifest_bytes(path)?)
     }
 
     /// The state of the store now, or `None` if it is this one. Files with the same number and
@@ -43,16 +46,21 @@ impl Snapshot {
         if bytes == *self.manifest {
             return Ok(None);
         }
-        Snapshot::open_after(&self.path, Some(self), bytes).map(Some)
+        Snapshot::open_after(&self.path, self.access, Some(self), bytes).map(Some)
     }
 
     /// Opens the segments of a manifest. If a writer publishes another manifest and removes files
     /// meanwhile, opens those of the new one.
-    fn open_after(path: &Path, before: Option<&Snapshot>, mut bytes: Vec<u8>) -> Result<Self> {
+    fn open_after(
+        path: &Path,
+        access: Access,
+        before: Option<&Snapshot>,
+        mut bytes: Vec<u8>,
+    ) -> Result<Self> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let opened = Snapshot::open_segments(path, before, &bytes);
+            let opened = Snapshot::open_segments(path, access, before, &bytes);
             let newer = match &opened {
                 Err(Error::Corrupt { .. }) if tries < OPEN_TRIES => read_manifest_bytes(path)?,
                 _ => return opened,
@@ -64,8 +72,15 @@ impl Snapshot {
         }
     }
 
-    fn open_segments(path: &Path, before: Option<&Snapshot>, bytes: &[u8]) -> Result<Self> {
+    fn open_segments(
+        path: &Path,
+        access: Access,
+        before: Option<&Snapshot>,
+        bytes: &[u8],
+    ) -> Result<Self> {
         let manifest = parse_manifest(path, bytes)?;
+        let len = manifest.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
+        let settled = access.settle(path, len)?;
         // Another store at the same path has numbers of its own.
         let before = before.filter(|before| before.store_id == manifest.store_id);
         let known = before.map_or([].as_slice(), |before| before.segments());
@@ -79,25 +94,27 @@ impl Snapshot {
             };
             let open = match known.iter().find(same) {
                 Some(open) => open.renewed(path, entry)?,
-                None => OpenSegment::open(path, entry)?,
+                None => OpenSegment::open(path, entry, settled)?,
             };
             if let Some(first) = segments.first() {
                 open.segment.check_recipe(first.segment.recipe())?;
             }
             segments.push(open);
         }
-        Ok(Snapshot::new(path, &manifest, bytes, segments))
+        Ok(Snapshot::new(path, access, &manifest, bytes, segments))
     }
 
     /// These segments as the store at `path`.
     pub(crate) fn new(
         path: &Path,
+        access: Access,
         manifest: &Manifest,
         bytes: &[u8],
         segments: Vec<OpenSegment>,
     ) -> Self {
         Snapshot {
             path: path.into(),
+            access,
             store_id: manifest.store_id,
             generation: manifest.generation,
             manifest: bytes.into(),

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::checksum::Digest;
 use crate::error::{Error, Fault, Result};
 use crate::format::deletions::{self, DeletionFault, Deletions};
@@ -13,7 +14,7 @@ use crate::format::manifest::{self, SegmentEntry};
 use crate::plain_file::{self, Refused};
 use crate::plan::{PathPlan, PlanCache};
 use crate::section::{Rank, Section, TableIndex};
-use crate::segment::{Segment, map};
+use crate::segment::{self, Segment};
 use crate::snapshot::SegmentHit;
 use fpstore_base::IdRef;
 
@@ -29,10 +30,11 @@ pub(crate) struct OpenSegment {
 
 impl OpenSegment {
     /// Opens a segment of the store at `path` and its deletions, as an entry of the manifest names
-    /// them.
-    pub(crate) fn open(path: &Path, entry: &SegmentEntry) -> Result<Self> {
+    /// them, by the access that was settled on.
+    pub(crate) fn open(path: &Path, entry: &SegmentEntry, access: Access) -> Result<Self> {
         let file_path = path.join(entry.file_name());
-        let segment = map(&file_path).map_err(|error| missing(error, path, &file_path, 23))?;
+        let segment = segment::open(&file_path, access, entry.file_len)
+            .map_err(|error| missing(error, path, &file_path, 23))?;
         segment.check_entry(entry)?;
         let deleted = read_deletions(path, entry, segment.header())?.map(Arc::new);
         let (segment, plans) = (Arc::new(segment), Arc::new(PlanCache::new()));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use crate::access::Access;
 use crate::checksum::PAGE_LEN;
 use crate::section::{Section, TableIndex};
 use crate::snapshot::{OpenSegment, Snapshot};
@@ -74,6 +75,8 @@ pub struct SegmentInfo {
     pub label: String,
     /// Bytes of the file.
     pub file_len: u64,
+    /// How its bytes come into memory: `Map` or `Memory`.
+    pub access: Access,
     /// Distinct fingerprints in the file, deleted ones included.
     pub fingerprint_count: u64,
     /// Ids in the file, deleted ones included.
@@ -156,6 +159,7 @@ impl SegmentInfo {
             number: open.entry.number,
             label: open.entry.label.clone(),
             file_len: header.file_len,
+            access: open.segment.access(),
             fingerprint_count: header.fingerprint_count,
             id_count: header.id_count,
             deleted_fingerprints: open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()),

@@ -1,22 +1,25 @@
 //! The store, open for reading: a handle on one snapshot of its live segments.
 //!
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
-//! `verify` take their snapshot from it. `info` reports counts and lengths, `for_each` visits all
+//! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and lengths, `for_each` visits all
 //! records in order, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
 //! Nothing here writes.
 
 mod for_each;
 mod info;
+mod options;
 #[cfg(feature = "write")]
 mod sample;
 mod warm;
 
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
+pub use options::OpenOptions;
 pub use warm::Warm;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::access::Access;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::search::{Match, Searcher};
@@ -29,22 +32,33 @@ use fpstore_base::Recipe;
 /// It shows the state of the store when it was opened, or at the last [`Store::refresh`]; its
 /// clones show the same state. Searchers and answers keep the state with which they began.
 /// Segments are mapped, not read: opening costs the same for a thousand and for a billion
-/// fingerprints, and processes that open the same store share its memory.
+/// fingerprints, and processes that open the same store share its memory. On a network file system
+/// they are read into memory instead if they fit; [`Access`](crate::Access) says when, and
+/// [`Store::with_options`] chooses.
 ///
 /// # Soundness
 ///
 /// A memory map is sound only while no program shortens or rewrites the mapped file. The protocol
 /// of the store guarantees that: a segment is written once, under a name never used again, is made
-/// read-only, and is only removed whole. A program that shortens a segment file while it is open
-/// can end this process with SIGBUS. Changed bytes are found by checksums when they are read for
-/// the first time.
+/// read-only, and is only removed whole. A program that shortens a segment file while it is mapped
+/// can end this process with SIGBUS; [`Access::Memory`](crate::Access) cannot be hurt. Changed
+/// bytes are found by checksums when they are read for the first time.
 #[derive(Clone, Debug)]
 pub struct Store {
     current: Arc<RwLock<Arc<Snapshot>>>,
 }
 
 impl Store {
-    /// Opens the store in the directory `path`.
+    /// Opens the store in the directory `path`, with [`Access::Auto`](crate::Access).
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::with_options`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Store::with_options(path, OpenOptions::default())
+    }
+
+    /// Opens the store in the directory `path` with the given options.
     ///
     /// Writes nothing, so the directory may be read-only, and waits for no lock. On systems with
     /// file locks it holds a shared lock on each segment file, up to 256 in a process, so that a
@@ -59,8 +73,15 @@ impl Store {
     ///   segment cannot be used.
     /// * [`Error::RecipeMismatch`] if two segments have different recipes.
     /// * [`Error::Io`] if a file cannot be read.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Store::of(Snapshot::open(path.as_ref())?))
+    /// * [`Error::InvalidOptions`] if the segments are to be read and take more than the memory of
+    ///   the machine or of the control group.
+    pub fn with_options(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
+        Ok(Store::of(Snapshot::open(path.as_ref(), options.access)?))
+    }
+
+    /// Opens a store from memory maps, for work whose memory is limited and that ends.
+    pub(crate) fn map(path: &Path) -> Result<Self> {
+        Ok(Store::of(Snapshot::open(path, Access::Map)?))
     }
 
     pub(crate) fn of(snapshot: Snapshot) -> Self {

@@ -11,6 +11,7 @@ mod segment;
 
 use std::path::Path;
 
+use crate::access::Access;
 use crate::error::{Error, Result};
 use crate::segment::Segment;
 use crate::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
@@ -106,7 +107,7 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
     let mut opened: Vec<OpenSegment> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
-        match OpenSegment::open(path, entry) {
+        match OpenSegment::open(path, entry, Access::Map) {
             Ok(open) => opened.push(open),
             Err(refused @ Error::Io { .. }) => return Err(refused),
             Err(fault) => report.faults.push(fault),
@@ -128,7 +129,7 @@ fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
         }
     }
     if report.is_sound() && sample_count > 0 {
-        let store = Store::of(Snapshot::new(path, &live, &bytes, opened));
+        let store = Store::of(Snapshot::new(path, Access::Map, &live, &bytes, opened));
         if let Err(fault) = sample::verify(&store, sample_count, &mut report) {
             report.faults.push(fault);
         }

@@ -71,7 +71,7 @@ impl Compactor {
     /// * Otherwise as [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let path = path.into();
-        let store = Store::open(&path)?;
+        let store = Store::map(&path)?;
         let patience = options.patience();
         let lock = lock_compaction(&path, &patience.at_least(PATIENCE))?;
         let directory = StoreDirectory::for_compactor(&path, lock, patience)?;

@@ -137,7 +137,7 @@ impl Writer {
         let patience = options.patience();
         let directory =
             Destination::acquire(path.clone(), OpenMode::Change, patience)?.open(None)?;
-        let store = Store::open(&path)?;
+        let store = Store::map(&path)?;
         let recipe = match (store.recipe(), options.recipe.clone()) {
             (Some(store), Some(given)) if store != given => {
                 return Err(Error::RecipeMismatch { store, given });

@@ -154,7 +154,7 @@ fn arrivals_of(source: &Path, number: usize) -> Result<Vec<Arrival>> {
         let (label, deletions) = (String::new(), None);
         return Ok(vec![Arrival { source: number, path, label, deletions, _held: None }]);
     }
-    let store = Store::open(source)?;
+    let store = Store::map(source)?;
     let arrival = |open: &OpenSegment| Arrival {
         source: number,
         path: open.segment.path().into(),

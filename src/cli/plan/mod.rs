@@ -14,11 +14,10 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::Store;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::plan::{Budget, PlanRequest, Sample, UnitCosts};
 
-use super::command::{ExitStatus, Run};
+use super::command::{ExitStatus, Run, open_map};
 use super::costs;
 use super::inputs::RadixArg;
 use super::output::ReportFormat;
@@ -119,7 +118,7 @@ fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
     }
     let costs = costs::of_this_machine();
     if let Some(path) = &args.check {
-        let store = Store::open(path)?;
+        let store = open_map(path)?;
         check::run(&store, args.k.unwrap_or(store.tuned_k()), costs, args.format)?;
         return Ok(ExitStatus::Done);
     }

@@ -1,0 +1,29 @@
+//! How a store is opened.
+
+use crate::access::Access;
+
+/// The options of [`Store::with_options`](crate::Store::with_options).
+///
+/// # Examples
+///
+/// ```no_run
+/// use fpstore::{Access, OpenOptions, Store};
+///
+/// // For a server whose store lies on a disk of the network.
+/// let options = OpenOptions::default().access(Access::Memory);
+/// let store = Store::with_options("/mnt/share/pages.fps", options)?;
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    pub(crate) access: Access,
+}
+
+impl OpenOptions {
+    /// Sets how the segments come into memory, now and at each [refresh](crate::Store::refresh).
+    #[must_use]
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+}
