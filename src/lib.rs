@@ -125,14 +125,13 @@ pub mod info {
 
 pub use error::{Error, Fault, InputPlace, Result};
 pub use format::FORMAT_VERSIONS;
-#[cfg(feature = "write")]
 pub use fpstore_base::watch::{Observer, Phase, Progress};
 pub use fpstore_base::{Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe};
 pub use scheme::Scheme;
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
 pub use section::{Section, TableIndex};
 pub use store::{OpenOptions, Store, Warm};
-pub use verify::{VerifyReport, verify};
+pub use verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 #[cfg(feature = "write")]
 pub use writer::{Writer, WriterOptions};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Random, Record, clustered, skewed, store_of, uniform};
+use crate::common::{Random, Record, clustered, samples, skewed, store_of, uniform};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Id, Match, Recipe, Scheme, Store, verify,
 };
@@ -42,7 +42,7 @@ fn a_store_that_grew_answers_as_one_built_at_once() {
         let store = add(&path, &records[1001..], BuildOptions::default().scheme(scheme));
         assert_eq!(store.info().segments.len(), 4);
         assert_eq!(store.info().generation, 4);
-        assert!(verify(&path, 20).unwrap().is_sound());
+        assert!(verify(&path, &samples(20)).unwrap().is_sound());
         let mut random = Random::new(94 + seed as u64);
         for round in 0..300 {
             let stored = records[random.below(3000) as usize].0;

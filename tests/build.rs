@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::common::program::program;
 #[cfg(unix)]
 use crate::common::program::{signal, text};
-use crate::common::{Random, Record, clustered, skewed, store_of, uniform};
+use crate::common::{Random, Record, clustered, samples, skewed, store_of, uniform};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -88,7 +88,7 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     let mut builder = Builder::with_options(&path, BuildOptions::default().replace(true)).unwrap();
     builder.push_bare(Fingerprint::new(9)).unwrap();
     builder.finish().unwrap();
-    assert!(verify(&path, 10).unwrap().is_sound());
+    assert!(verify(&path, &samples(10)).unwrap().is_sound());
     // A number that was used is never used again.
     assert!(path.join("segment-0000000000000002.fps").exists());
 }
@@ -123,7 +123,7 @@ fn readers_beside_a_writer_never_see_half_a_store() {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
                     if reader == 0 {
-                        let report = verify(path, 3).unwrap();
+                        let report = verify(path, &samples(3)).unwrap();
                         assert!(report.is_sound(), "{:?}", report.faults);
                         continue;
                     }
@@ -211,7 +211,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
             if folder.join(store).exists() {
                 let count = Store::open(folder.join(store)).unwrap().info().fingerprint_count();
                 assert!(count == 1 || count == LINE_COUNT, "{store} has {count}");
-                assert!(verify(folder.join(store), 0).unwrap().is_sound());
+                assert!(verify(folder.join(store), &samples(0)).unwrap().is_sound());
             }
         }
         let _ = fs::remove_dir_all(folder.join("new.fps"));

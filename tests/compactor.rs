@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Random, names_of};
+use crate::common::{Random, names_of, samples};
 use fpstore::writer::{Compacted, Compaction, Compactor};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Observer, Scheme, Store, Writer,
@@ -171,7 +171,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
         } else {
             assert_eq!(records_of(&store), before, "{case}");
         }
-        assert!(verify(&path, 3).unwrap().is_sound(), "{case}");
+        assert!(verify(&path, &samples(3)).unwrap().is_sound(), "{case}");
         drop(store);
         drop(Writer::open(&path).unwrap());
         let live = Store::open(&path).unwrap().info();
@@ -240,7 +240,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     assert_eq!(store.query(Fingerprint::new(4), 0).unwrap()[0].ids, [Id::U64(4)]);
     assert!(store.query(Fingerprint::new(0), 0).unwrap().is_empty());
     assert!(store.query(Fingerprint::new(3), 0).unwrap().is_empty());
-    assert!(verify(&path, 20).unwrap().is_sound());
+    assert!(verify(&path, &samples(20)).unwrap().is_sound());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::common::{Random, TempStore, digest, skewed, store_of, uniform};
+use crate::common::{Random, TempStore, digest, samples, skewed, store_of, uniform};
 use fpstore::{Error, Fingerprint, Match, Scheme, Store, verify};
 use tempfile::TempDir;
 
@@ -43,7 +43,10 @@ impl Patient {
         let answers: Vec<Vec<Match>> =
             questions.iter().map(|&(needle, k)| store.query(needle, k).unwrap()).collect();
         assert!(answers.iter().any(|answer| !answer.is_empty()), "the intact store answers");
-        assert!(verify(folder.path(), 20).unwrap().is_sound(), "the intact store is sound");
+        assert!(
+            verify(folder.path(), &samples(20)).unwrap().is_sound(),
+            "the intact store is sound"
+        );
         Patient { folder, questions, answers }
     }
 
@@ -67,7 +70,7 @@ impl Patient {
 
     /// Fails unless `verify` reports a fault.
     fn check_reported(&self, case: &str) {
-        match verify(self.folder.path(), 0) {
+        match verify(self.folder.path(), &samples(0)) {
             Ok(report) => {
                 assert!(!report.is_sound(), "{case}: not reported");
                 report.faults.iter().for_each(|fault| assert_typed(fault, case));
@@ -271,7 +274,7 @@ fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
                     assert_typed(&error, &case);
                 }
             }
-            let report = verify(patient.folder.path(), 3);
+            let report = verify(patient.folder.path(), &samples(3));
             if let Err(error) = report {
                 assert_typed(&error, &case);
             }
@@ -299,7 +302,7 @@ fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     let dumped = store.for_each(|_| Ok::<(), Error>(()));
     assert!(matches!(dumped, Err(Error::Corrupt { .. })), "{dumped:?}");
     assert!(store.query(Fingerprint::new(0), 64).is_err());
-    assert!(!verify(patient.folder.path(), 0).unwrap().is_sound());
+    assert!(!verify(patient.folder.path(), &samples(0)).unwrap().is_sound());
 }
 
 /// A page and its checksum changed together pass every check but that of the digest.
@@ -316,7 +319,7 @@ fn a_page_changed_with_its_checksum_is_reported() {
     assert_ne!(bytes, intact);
     fs::write(patient.file(SEGMENT), &bytes).unwrap();
     assert!(Store::open(patient.folder.path()).is_ok());
-    let report = verify(patient.folder.path(), 0).unwrap();
+    let report = verify(patient.folder.path(), &samples(0)).unwrap();
     let [Error::Corrupt { fault, .. }] = &report.faults[..] else {
         panic!("{:?}", report.faults);
     };
@@ -329,7 +332,7 @@ fn a_segment_of_another_store_is_refused() {
     let temp = |seed| store_of(&uniform(500, seed), Scheme::named("2", 3).unwrap());
     let (own, other) = (temp(1), temp(2));
     let path = |of: &TempStore| of.folder.path().join("store.fps");
-    assert!(verify(path(&own), 20).unwrap().is_sound());
+    assert!(verify(path(&own), &samples(20)).unwrap().is_sound());
     let file = path(&own).join(SEGMENT);
     fs::remove_file(&file).unwrap();
     fs::copy(path(&other).join(SEGMENT), &file).unwrap();
@@ -338,7 +341,7 @@ fn a_segment_of_another_store_is_refused() {
         matches!(error, Error::Corrupt { fault: fpstore::Fault::Rule { rule: 23, .. }, .. })
     };
     assert!(is_rule_23(&refused), "{refused}");
-    let report = verify(path(&own), 0).unwrap();
+    let report = verify(path(&own), &samples(0)).unwrap();
     assert!(report.faults.iter().any(is_rule_23), "{:?}", report.faults);
 }
 

@@ -1,5 +1,6 @@
 //! The current writer writes the golden stores byte for byte, and the current reader reads them.
 
+use crate::common::samples;
 use fpstore::{Fingerprint, Store, verify};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,7 @@ fn the_golden_stores_are_sound_and_answer() {
         ("lived.fps", 4, 4),
     ] {
         let path = golden().join(store);
-        let report = verify(&path, 50).unwrap();
+        let report = verify(&path, &samples(50)).unwrap();
         assert!(report.is_sound(), "{store}: {:?}", report.faults);
         let info = Store::open(&path).unwrap().info();
         assert_eq!((info.fingerprint_count(), info.id_count()), (fingerprints, ids), "{store}");

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::Random;
 use crate::common::program::test_process;
+use crate::common::{Random, samples};
 use fpstore::join::{JoinOptions, search_many};
 use fpstore::writer::{Compaction, Compactor, export};
 use fpstore::{
@@ -422,7 +422,7 @@ fn live(seed: u64) {
         };
         check(&store, &life.model, &mut life.random, &case);
         if step % 100 == 99 {
-            let report = verify(&life.path, 3).unwrap();
+            let report = verify(&life.path, &samples(3)).unwrap();
             assert!(report.is_sound(), "{case}: {:?}", report.faults);
         }
     }

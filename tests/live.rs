@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::program::{program, test_process};
-use crate::common::{Random, names_of};
+use crate::common::{Random, names_of, samples};
 use fpstore::writer::{Compaction, Compactor};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Scheme, Searcher, Store, Writer, WriterOptions,
@@ -160,7 +160,7 @@ fn readers_in_other_processes_never_notice() {
             println!("{}", text.lines().find(|line| line.contains("states")).unwrap_or_default());
         }
     }
-    assert!(verify(&path, 50).unwrap().is_sound());
+    assert!(verify(&path, &samples(50)).unwrap().is_sound());
     drop(Writer::open(&path).unwrap());
     let live = Store::open(&path).unwrap().info();
     let deletions = live.segments.iter().filter(|of| of.deleted_fingerprints > 0).count();
@@ -297,7 +297,7 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
         }
         assert!(found == kept, "round {round}: not the first {new} that were sent");
         if round % 20 == 0 {
-            assert!(verify(&path, 10).unwrap().is_sound());
+            assert!(verify(&path, &samples(10)).unwrap().is_sound());
         }
     }
     assert!(added > 0, "no command lived long enough to add anything");
@@ -305,5 +305,5 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
     let live = Store::open(&path).unwrap().info();
     let deletions = live.segments.iter().filter(|of| of.deleted_fingerprints > 0).count();
     assert_eq!(names_of(&path).len(), 1 + live.segments.len() + deletions);
-    assert!(verify(&path, 50).unwrap().is_sound());
+    assert!(verify(&path, &samples(50)).unwrap().is_sound());
 }

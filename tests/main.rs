@@ -31,6 +31,7 @@ mod plan;
 mod planner;
 mod real_data;
 mod refresh;
+mod repair;
 mod resources;
 mod searcher;
 mod segments;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Record, TempStore, assert_exact, clustered, needles, scan, store_of};
+use crate::common::{Record, TempStore, assert_exact, clustered, needles, samples, scan, store_of};
 use fpstore::doctor::{Collector, profile};
 use fpstore::{Error, Fingerprint, Scheme, Store, verify};
 
@@ -55,7 +55,7 @@ fn a_match_in_several_segments_is_one_match_with_all_ids() {
         let needles = needles(&records, 60, k, 52);
         assert_exact(&joined.store, &records, &needles, k, "three segments");
     }
-    let report = verify(joined.folder.path().join("store.fps"), 60).unwrap();
+    let report = verify(joined.folder.path().join("store.fps"), &samples(60)).unwrap();
     assert!(report.is_sound(), "{:?}", report.faults);
     assert_eq!((report.segment_count, report.sample_count), (3, 60));
 }
@@ -90,7 +90,7 @@ fn a_store_without_segments_finds_nothing() {
     assert_eq!(empty.store.query(Fingerprint::new(0), 64).unwrap(), []);
     assert_eq!(empty.store.info().fingerprint_count(), 0);
     assert_eq!(empty.store.recipe(), None);
-    assert!(verify(empty.folder.path().join("store.fps"), 5).unwrap().is_sound());
+    assert!(verify(empty.folder.path().join("store.fps"), &samples(5)).unwrap().is_sound());
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn a_segment_that_is_missing_or_another_one_is_refused() {
     fs::remove_file(&second).unwrap();
     let error = Store::open(&path).unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
-    assert_eq!(verify(&path, 0).unwrap().faults.len(), 1);
+    assert_eq!(verify(&path, &samples(0)).unwrap().faults.len(), 1);
     fs::copy(path.join(SEGMENT), &second).unwrap();
     assert!(matches!(Store::open(&path), Err(Error::Corrupt { .. })));
-    assert_eq!(verify(&path, 0).unwrap().faults.len(), 1);
+    assert_eq!(verify(&path, &samples(0)).unwrap().faults.len(), 1);
 }
 
 #[test]

@@ -111,7 +111,11 @@ fn memory_and_threads_do_not_change_a_byte() {
                     Some(first) => assert!(*first == bytes, "{ids:?}, {memory} bytes"),
                     None => {
                         assert!(all_records(&store) == expected(&records), "{ids:?}");
-                        assert!(crate::verify(&path, 20).unwrap().is_sound());
+                        assert!(
+                            crate::verify(&path, &crate::VerifyOptions::default().samples(20))
+                                .unwrap()
+                                .is_sound()
+                        );
                         first = Some(bytes);
                     }
                 }
@@ -213,7 +217,11 @@ impl Site {
             let found = all_records(&Store::open(&path).unwrap());
             let is_old = name == "old.fps" && found == expected(&OLD);
             assert!(is_old || found == expected(&self.new), "{name}");
-            assert!(crate::verify(&path, 5).unwrap().is_sound());
+            assert!(
+                crate::verify(&path, &crate::VerifyOptions::default().samples(5))
+                    .unwrap()
+                    .is_sound()
+            );
         }
     }
 

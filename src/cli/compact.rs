@@ -1,13 +1,12 @@
 //! `fpstore compact`: merges segments and removes deleted records.
 
-use bytesize::ByteSize;
 use clap::Args;
 use fpstore::WriterOptions;
 use fpstore::writer::{Compaction, Compactor};
 
 use super::command::{ExitStatus, Run, StoreArg};
 use super::output::{bytes, counted, grouped};
-use super::resources::ResourceArgs;
+use super::resources::{ResourceArgs, rate};
 use super::scheme_arg::{BudgetArg, scheme_choice};
 use super::wait::WaitArgs;
 
@@ -66,15 +65,6 @@ pub(super) struct CompactArgs {
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
-}
-
-/// Bytes for each second, such as `20MB/s` or `20MB`.
-fn rate(text: &str) -> Result<u64, String> {
-    let size: ByteSize = text.strip_suffix("/s").unwrap_or(text).parse()?;
-    match size.as_u64() {
-        0 => Err("expected a rate above 0".into()),
-        rate => Ok(rate),
-    }
 }
 
 impl Run for CompactArgs {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 use clap::ValueEnum;
 use fpstore_base::Interrupted;
@@ -166,6 +167,17 @@ fn is_unsafe(c: char) -> bool {
 /// A count with its noun, singular or plural.
 pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
+}
+
+/// A path as a shell takes it.
+pub(super) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

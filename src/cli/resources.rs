@@ -31,6 +31,13 @@ pub(super) struct ResourceArgs {
     /// Start even if the disk seems too small
     #[arg(long, hide_short_help = true)]
     pub(super) skip_space_check: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+/// Whether progress is shown.
+#[derive(Args, Debug)]
+pub(super) struct ProgressArgs {
     /// When to show progress on standard error; auto: if it is a terminal
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
     progress: ProgressArg,
@@ -51,6 +58,26 @@ fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Bytes for each second, such as `20MB/s` or `20MB`.
+pub(super) fn rate(text: &str) -> Result<u64, String> {
+    let size: ByteSize = text.strip_suffix("/s").unwrap_or(text).parse()?;
+    match size.as_u64() {
+        0 => Err("expected a rate above 0".into()),
+        rate => Ok(rate),
+    }
+}
+
+impl ProgressArgs {
+    /// Starts to show progress, as `--progress` says, and to handle signals.
+    pub(super) fn monitor(&self, quiet: bool) -> anyhow::Result<Monitor> {
+        Monitor::start(match self.progress {
+            ProgressArg::Auto => io::stderr().is_terminal() && !quiet,
+            ProgressArg::Always => true,
+            ProgressArg::Never => false,
+        })
+    }
+}
+
 impl ResourceArgs {
     /// The number of threads, if the user or the environment names one.
     pub(super) fn threads(&self) -> anyhow::Result<Option<usize>> {
@@ -63,13 +90,9 @@ impl ResourceArgs {
         }
     }
 
-    /// Starts to show progress, as `--progress` says, and to handle signals.
+    /// As [`ProgressArgs::monitor`].
     pub(super) fn monitor(&self, quiet: bool) -> anyhow::Result<Monitor> {
-        Monitor::start(match self.progress {
-            ProgressArg::Auto => io::stderr().is_terminal() && !quiet,
-            ProgressArg::Always => true,
-            ProgressArg::Never => false,
-        })
+        self.progress.monitor(quiet)
     }
 
     /// Limits a writer to these resources; `monitor` shows its progress and may interrupt it.

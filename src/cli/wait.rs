@@ -17,6 +17,11 @@ pub(super) struct WaitArgs {
 }
 
 impl WaitArgs {
+    /// Whether the user asked for it.
+    pub(super) fn is_given(&self) -> bool {
+        self.wait.is_some()
+    }
+
     /// How long to wait.
     pub(super) fn duration(&self) -> Duration {
         self.wait.unwrap_or_default()

@@ -106,25 +106,43 @@ impl Transaction {
         Ok(())
     }
 
+    /// Writes the manifest that makes `segments` the live segments beside the present one, which
+    /// stays, and returns its path.
+    pub(crate) fn set_aside(mut self, segments: Vec<SegmentEntry>) -> Result<PathBuf> {
+        let manifest = self.next_manifest(segments)?;
+        self.replace(manifest::REPAIRED_NAME, &manifest)?;
+        sync_directory(&self.directory)?;
+        Ok(self.directory.join(manifest::REPAIRED_NAME))
+    }
+
     /// Makes `segments` the live segments in one step and returns the generation.
     ///
     /// After an error the store is as before, or, if the rename of the manifest or a later sync
     /// reported the error, perhaps as after.
     pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
+        let manifest = self.next_manifest(segments)?;
+        // It would undo this change.
+        let repaired = self.directory.join(manifest::REPAIRED_NAME);
+        if repaired.exists() {
+            remove_file(&repaired).map_err(Error::io("remove", &repaired))?;
+        }
+        self.replace(manifest::FILE_NAME, &manifest)?;
+        sync_directory(&self.directory)?;
+        Ok(manifest.generation)
+    }
+
+    fn next_manifest(&self, segments: Vec<SegmentEntry>) -> Result<Manifest> {
         if segments.len() > SEGMENT_COUNT_MAX {
             let reason = format!("{} segments, a store has 65 536 at most", segments.len());
             return Err(Error::TooLarge { reason });
         }
         let Manifest { store_id, generation, next_number, .. } = self.manifest;
-        let manifest = Manifest { store_id, generation: generation + 1, next_number, segments };
-        self.replace_manifest(&manifest)?;
-        sync_directory(&self.directory)?;
-        Ok(manifest.generation)
+        Ok(Manifest { store_id, generation: generation + 1, next_number, segments })
     }
 
-    /// Puts a manifest in the place of the old one, if there is one, in one step.
-    fn replace_manifest(&mut self, manifest: &Manifest) -> Result<()> {
-        let path = self.directory.join(manifest::FILE_NAME);
+    /// Puts a manifest under a name, in the place of the old one, if there is one, in one step.
+    fn replace(&mut self, name: &str, manifest: &Manifest) -> Result<()> {
+        let path = self.directory.join(name);
         let mut temporary = TemporaryFile::create(&self.directory, self.owner.temporary_prefix())?;
         temporary.write_all(&manifest.encode()).map_err(Error::io("write", &path))?;
         temporary.sync(&path)?;

@@ -11,6 +11,8 @@ use crate::error::Fault;
 
 /// The file name of the manifest in the directory of the store.
 pub(crate) const FILE_NAME: &str = "MANIFEST";
+/// The name of one that a repair proposes.
+pub(crate) const REPAIRED_NAME: &str = "MANIFEST.repaired";
 /// The first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPM\r\n\x1a\n";
 const VERSION: u16 = 2;

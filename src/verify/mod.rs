@@ -1,21 +1,29 @@
 //! Verifying a store: every rule of the format, every checksum, and sample queries.
 //!
-//! Called by users and by the program; the writer calls `faults_of` for imported segments. Each
-//! file verifies one part: a segment, its prefix indexes, its deletions, its answers. Faults are
-//! collected in the report, so that one fault does not hide the others. Nothing is repaired.
+//! Called by users and by the program; the writer calls `faults_of` for imported segments and
+//! repairs by the report. Each file verifies one part: a segment, its prefix indexes, its deletions,
+//! its answers. Faults are collected in the report, so that one fault does not hide the others.
+//! Nothing is written.
 
 mod deletions;
 mod index;
+mod options;
+mod pace;
 mod sample;
 mod segment;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+pub use options::VerifyOptions;
 
 use crate::access::Access;
 use crate::error::{Error, Result};
+use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::plain_file::{self, Refused};
 use crate::segment::Segment;
 use crate::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
 use crate::store::Store;
+use pace::Pace;
 
 /// The number of attempts to verify while a writer replaces segments.
 const TRIES: u32 = 5;
@@ -25,6 +33,8 @@ const TRIES: u32 = 5;
 #[non_exhaustive]
 #[must_use = "damage is reported here, not as an error"]
 pub struct VerifyReport {
+    /// The directory of the store.
+    pub path: PathBuf,
     /// Segments verified.
     pub segment_count: u64,
     /// Pages whose checksums were compared.
@@ -35,6 +45,12 @@ pub struct VerifyReport {
     pub sample_count: u64,
     /// All faults, in the order in which they were found. Empty for a sound store.
     pub faults: Vec<Error>,
+    /// The segments with faults, oldest first. Empty if the manifest itself is damaged.
+    pub damaged: Vec<DamagedSegment>,
+    /// The manifest that was verified, if it is sound.
+    pub(crate) manifest: Option<Manifest>,
+    /// Its bytes.
+    pub(crate) manifest_bytes: Vec<u8>,
 }
 
 impl VerifyReport {
@@ -44,95 +60,183 @@ impl VerifyReport {
     }
 }
 
+/// A segment with faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedSegment {
+    /// The file of the segment.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: u64,
+    /// Its label; empty without one.
+    pub label: String,
+    /// Its fingerprints, deleted ones included, as the manifest states them.
+    pub fingerprint_count: u64,
+    /// The counts of deleted fingerprints and of deleted ids, as the manifest states them, if only
+    /// the deletions are damaged and the segment itself is sound.
+    pub deletions_only: Option<(u64, u64)>,
+}
+
+impl DamagedSegment {
+    fn of(path: &Path, entry: &SegmentEntry, only_deletions: bool) -> Self {
+        let deletions = entry.deletions.filter(|_| only_deletions);
+        DamagedSegment {
+            path: path.join(entry.file_name()),
+            number: entry.number,
+            label: entry.label.clone(),
+            fingerprint_count: entry.fingerprint_count,
+            deletions_only: deletions.map(|of| (of.fingerprint_count, of.id_count)),
+        }
+    }
+}
+
 /// Checks the store in the directory `path` against every rule of format-spec.md: checksums,
 /// tables, that all tables of a segment hold the same set, ids, padding.
 ///
-/// If there is no fault, it then runs `sample_count` queries for the tuned distance and compares
-/// the answers with a scan. The queries are stored fingerprints, stored ones with flipped bits,
-/// and random ones.
+/// If there is no fault, it then runs [`VerifyOptions::samples`] queries for the tuned distance and
+/// compares the answers with a scan. The queries are stored fingerprints, stored ones with flipped
+/// bits, and random ones.
 ///
-/// Takes one pass over every table, and a scan that compares every fingerprint with every sample.
+/// Each file is first read from front to back, so that a disk that does not give a page is a fault
+/// of its segment. Then it takes one pass over every page and every table, and a scan that compares
+/// every fingerprint with every sample.
 ///
 /// # Errors
 ///
 /// Everything that prevents verification: [`Error::NoStore`], [`Error::NotAStore`], a manifest of
-/// another version ([`Error::UnsupportedVersion`]), [`Error::Io`]. Damage is not an error; it is in
-/// the report. So is a segment of an unknown version, because a damaged segment looks like that.
+/// another version ([`Error::UnsupportedVersion`]), [`Error::Io`] if a file cannot be opened,
+/// [`Error::Interrupted`] if the observer ends the work. Damage is not an error; it is in the report.
+/// So is a segment of an unknown version, because a damaged segment looks like that.
 ///
 /// # Examples
 ///
 /// ```no_run
-/// let report = fpstore::verify("pages.fps", 100)?;
+/// let report = fpstore::verify("pages.fps", &fpstore::VerifyOptions::default())?;
 /// for fault in &report.faults {
 ///     eprintln!("{fault}");
 /// }
 /// # Ok::<(), fpstore::Error>(())
 /// ```
-pub fn verify(path: impl AsRef<Path>, sample_count: u64) -> Result<VerifyReport> {
+pub fn verify(path: impl AsRef<Path>, options: &VerifyOptions) -> Result<VerifyReport> {
     let path = path.as_ref();
     for _ in 1..TRIES {
-        if let Some(report) = try_verify(path, sample_count)? {
+        if let Some(report) = try_verify(path, options)? {
             return Ok(report);
         }
     }
-    try_verify(path, sample_count)?
-        .ok_or_else(|| Error::Locked { path: path.into(), process: None })
+    try_verify(path, options)?.ok_or_else(|| Error::Locked { path: path.into(), process: None })
 }
 
 /// All faults of one segment.
 pub(crate) fn faults_of(segment: &Segment) -> Vec<Error> {
     let mut report = VerifyReport::default();
-    segment::verify(segment, &mut report);
+    let ended = Pace::new(&VerifyOptions::default(), 0)
+        .and_then(|pace| segment::verify(segment, &mut report, &pace));
+    report.faults.extend(ended.err());
     report.faults
 }
 
 /// The report; `None` if a writer replaced segments before they could be opened.
-fn try_verify(path: &Path, sample_count: u64) -> Result<Option<VerifyReport>> {
-    let mut report = VerifyReport::default();
-    let bytes = match read_manifest_bytes(path) {
+fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyReport>> {
+    let mut report = VerifyReport { path: path.into(), ..VerifyReport::default() };
+    let parsed = read_manifest_bytes(path).and_then(|bytes| {
+        report.manifest_bytes = bytes;
+        parse_manifest(path, &report.manifest_bytes)
+    });
+    let live = match parsed {
         Err(fault @ Error::Corrupt { .. }) => {
             report.faults.push(fault);
             return Ok(Some(report));
         }
-        read => read?,
+        parsed => parsed?,
     };
-    let live = match parse_manifest(path, &bytes) {
-        Err(fault @ Error::Corrupt { .. }) => {
-            report.faults.push(fault);
-            return Ok(Some(report));
-        }
-        read => read?,
-    };
+    let len = live.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
+    let pace = Pace::new(options, len)?;
     // All segments are opened first: an open segment stays readable when a writer removes it.
     let mut opened: Vec<OpenSegment> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
-        match OpenSegment::open(path, entry, Access::Map) {
-            Ok(open) => opened.push(open),
-            Err(refused @ Error::Io { .. }) => return Err(refused),
-            Err(fault) => report.faults.push(fault),
-        }
+        opened.extend(open(path, entry, &mut report, &pace)?);
     }
-    if !report.is_sound() && read_manifest_bytes(path).is_ok_and(|now| now != bytes) {
+    if !report.is_sound() && read_manifest_bytes(path).is_ok_and(|now| now != report.manifest_bytes)
+    {
         return Ok(None);
     }
-    for open in &opened {
+    let mut sound: Vec<OpenSegment> = Vec::new();
+    for open in opened {
         let before = report.faults.len();
-        segment::verify(&open.segment, &mut report);
-        if report.faults.len() == before {
-            report.faults.extend(deletions::verify(open).err());
+        segment::verify(&open.segment, &mut report, &pace)?;
+        if let Some(first) = sound.first() {
+            report.faults.extend(open.segment.check_recipe(first.segment.recipe()).err());
         }
-    }
-    for pair in opened.windows(2) {
-        if let [one, next] = pair {
-            report.faults.extend(next.segment.check_recipe(one.segment.recipe()).err());
+        if report.faults.len() > before {
+            report.damaged.push(DamagedSegment::of(path, &open.entry, false));
+            continue;
         }
-    }
-    if report.is_sound() && sample_count > 0 {
-        let store = Store::of(Snapshot::new(path, Access::Map, &live, &bytes, opened));
-        if let Err(fault) = sample::verify(&store, sample_count, &mut report) {
+        if let Err(fault) = deletions::verify(&open) {
             report.faults.push(fault);
+            report.damaged.push(DamagedSegment::of(path, &open.entry, true));
+        }
+        sound.push(open);
+    }
+    // Of a segment that could not be opened with its deletions, either may be damaged.
+    report.damaged.sort_by_key(|damaged| damaged.number);
+    report.damaged.dedup_by(|later, first| {
+        let same = later.number == first.number;
+        if same && later.deletions_only.is_none() {
+            first.deletions_only = None;
+        }
+        same
+    });
+    if report.is_sound() && options.samples > 0 {
+        let bytes = &report.manifest_bytes;
+        let store = Store::of(Snapshot::new(path, Access::Map, &live, bytes, sound));
+        match sample::verify(&store, options.samples, &mut report, &pace) {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            checked => report.faults.extend(checked.err()),
         }
     }
+    report.manifest = Some(live);
     Ok(Some(report))
+}
+
+/// Opens a segment, if the disk gives it and it can be; adds the faults to the report. A segment
+/// whose deletions are damaged is opened without them.
+fn open(
+    path: &Path,
+    entry: &SegmentEntry,
+    report: &mut VerifyReport,
+    pace: &Pace,
+) -> Result<Option<OpenSegment>> {
+    let file_path = path.join(entry.file_name());
+    let read = match plain_file::open(&file_path) {
+        Ok(file) => segment::readable(file, &file_path, pace),
+        Err(Refused::Io(_) | Refused::Kind(_)) => Ok(()),
+    };
+    let opened = match read {
+        Ok(()) => OpenSegment::open(path, entry, Access::Map),
+        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        // Of a file that cannot be read, only the fault is known.
+        Err(fault) => {
+            report.faults.push(fault);
+            report.damaged.push(DamagedSegment::of(path, entry, false));
+            return Ok(None);
+        }
+    };
+    let fault = match opened {
+        Ok(open) => return Ok(Some(open)),
+        Err(refused @ Error::Io { .. }) => return Err(refused),
+        Err(fault) => fault,
+    };
+    report.faults.push(fault);
+    let bare = SegmentEntry { deletions: None, ..entry.clone() };
+    let opened = match entry.deletions {
+        Some(_) => OpenSegment::open(path, &bare, Access::Map).ok(),
+        None => None,
+    };
+    report.damaged.push(DamagedSegment::of(path, entry, opened.is_some()));
+    Ok(opened.map(|mut open| {
+        open.entry = entry.clone();
+        open
+    }))
 }

@@ -12,6 +12,7 @@ use crate::search::Hit;
 use crate::section::Section;
 use crate::store::Store;
 use crate::verify::VerifyReport;
+use crate::verify::pace::Pace;
 use fpstore_base::Fingerprint;
 
 /// The most ids of a match that are compared; one fingerprint may have millions.
@@ -20,7 +21,7 @@ const IDS_COMPARED_MAX: usize = 16;
 const SEED: u64 = 20_261_121;
 
 /// Needles that one scan of the store compares.
-const NEEDLES_PER_PASS: usize = 256;
+pub(super) const NEEDLES_PER_PASS: usize = 256;
 
 /// The digest of an answer. Its length does not depend on the number of matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,11 +34,16 @@ struct Digest {
 }
 
 /// Runs `sample_count` queries. Adds a fault for each answer that differs from the scan's.
-pub(super) fn verify(store: &Store, sample_count: u64, report: &mut VerifyReport) -> Result<()> {
+pub(super) fn verify(
+    store: &Store,
+    sample_count: u64,
+    report: &mut VerifyReport,
+    pace: &Pace,
+) -> Result<()> {
     let needles = needles(store, sample_count)?;
     let mut searcher = store.searcher();
     for needles in needles.chunks(NEEDLES_PER_PASS) {
-        for (&needle, expected) in needles.iter().zip(scan(store, needles)?) {
+        for (&needle, expected) in needles.iter().zip(scan(store, needles, pace)?) {
             report.sample_count += 1;
             let mut found = Digest::default();
             for hit in searcher.search(needle, store.tuned_k())?.hits() {
@@ -120,8 +126,10 @@ fn stored_samples(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
 
 /// The matches of each needle within the tuned distance, found by comparing with every stored
 /// fingerprint.
-fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Digest>> {
+fn scan(store: &Store, needles: &[Fingerprint], pace: &Pace) -> Result<Vec<Digest>> {
     let k = store.tuned_k();
+    let snapshot = store.snapshot();
+    let mut pass = pace.scan(snapshot.segments());
     let mut digests = vec![Digest::default(); needles.len()];
     store.for_each(|entry| {
         for (needle, digest) in needles.iter().zip(&mut digests) {
@@ -129,7 +137,7 @@ fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Digest>> {
                 digest.add(&entry)?;
             }
         }
-        Ok::<(), Error>(())
+        pass.step()
     })?;
     Ok(digests)
 }
@@ -137,7 +145,7 @@ fn scan(store: &Store, needles: &[Fingerprint]) -> Result<Vec<Digest>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Builder, Scheme};
+    use crate::{Builder, Scheme, VerifyOptions};
 
     #[test]
     fn samples_are_stored_near_and_random_ones_and_always_the_same() {
@@ -150,7 +158,8 @@ mod tests {
         let store = builder.finish().unwrap();
         let samples = needles(&store, 60).unwrap();
         assert_eq!(samples, needles(&store, 60).unwrap());
-        let found = scan(&store, &samples).unwrap();
+        let pace = Pace::new(&VerifyOptions::default(), 0).unwrap();
+        let found = scan(&store, &samples, &pace).unwrap();
         for (number, digest) in found.iter().enumerate() {
             if number % 3 == 0 {
                 assert_eq!((digest.match_count, digest.id_count), (1, 1), "sample {number}");
@@ -159,7 +168,7 @@ mod tests {
         assert!(found.iter().skip(1).step_by(3).any(|digest| digest.match_count == 1));
         assert!(found.iter().skip(1).step_by(3).any(|digest| digest.match_count == 0));
         let mut report = VerifyReport::default();
-        verify(&store, 60, &mut report).unwrap();
+        verify(&store, 60, &mut report, &pace).unwrap();
         assert_eq!((report.sample_count, report.faults.len()), (60, 0));
     }
 
@@ -172,7 +181,8 @@ mod tests {
                 builder.push(Fingerprint::new(value), id).unwrap();
             }
             let store = builder.finish().unwrap();
-            scan(&store, &[Fingerprint::new(0)]).unwrap()[0]
+            let pace = Pace::new(&VerifyOptions::default(), 0).unwrap();
+            scan(&store, &[Fingerprint::new(0)], &pace).unwrap()[0]
         };
         let one = digest(&[(1, 10), (2, 20)]);
         assert_eq!((one.match_count, one.id_count), (2, 2));

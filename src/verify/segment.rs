@@ -1,4 +1,7 @@
-//! Verifying one segment: pages, padding, tables, ids.
+//! Verifying one segment: whether the disk gives its bytes, pages, padding, tables, ids.
+
+use std::io::{self, Read};
+use std::path::Path;
 
 use crate::checksum::{Digest, PAGE_LEN, SetSum};
 use crate::error::{Error, Fault, Result};
@@ -6,51 +9,95 @@ use crate::format::directory::SectionPlace;
 use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record, id_len_for};
 use crate::section::Section;
 use crate::segment::{Segment, TableReader};
+use crate::verify::pace::Pace;
 use crate::verify::{VerifyReport, index};
 use fpstore_base::IdRef;
 
-/// Adds all faults of a segment to the report.
-pub(super) fn verify(segment: &Segment, report: &mut VerifyReport) {
-    segment.tables().for_each(TableReader::advise_sequential);
-    verify_sections(segment, report);
-    segment.tables().for_each(TableReader::advise_random);
+/// Bytes of a file that are read in one step.
+const CHUNK_LEN: usize = 1 << 16;
+
+/// Whether the disk gives all bytes of a file. A page that it does not give would end the process
+/// with SIGBUS when it is first used in a memory map; here it is an error.
+pub(super) fn readable(mut file: impl Read, path: &Path, pace: &Pace) -> Result<()> {
+    let mut chunk = vec![0; CHUNK_LEN];
+    let mut offset = 0_u64;
+    loop {
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(len) => {
+                offset += len as u64;
+                pace.spend(len as u64)?;
+            }
+            Err(failed) if failed.kind() == io::ErrorKind::Interrupted => {}
+            Err(failed) => {
+                let source = io::Error::new(failed.kind(), format!("at byte {offset}: {failed}"));
+                return Err(Error::Io { doing: "read", path: path.into(), source });
+            }
+        }
+    }
 }
 
-fn verify_sections(segment: &Segment, report: &mut VerifyReport) {
+/// Adds all faults of a segment to the report.
+///
+/// # Errors
+///
+/// [`Error::Interrupted`] alone.
+pub(super) fn verify(segment: &Segment, report: &mut VerifyReport, pace: &Pace) -> Result<()> {
+    segment.tables().for_each(TableReader::advise_sequential);
+    let verified = verify_sections(segment, report, pace);
+    segment.tables().for_each(TableReader::advise_random);
+    verified
+}
+
+fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) -> Result<()> {
     let before = report.faults.len();
     for place in &segment.header().places {
-        pages(segment, place, report);
+        pages(segment, place, report, pace)?;
         report.faults.extend(padding(segment, place).err());
     }
     if report.faults.len() > before {
         // Damaged pages would only cause more faults of other kinds.
-        return;
+        return Ok(());
     }
     if let Err(fault) = contents(segment) {
         report.faults.push(fault);
-        return;
+        return Ok(());
     }
-    let mut note = |checked: Result<()>| report.faults.extend(checked.err());
+    let mut note = |checked: Result<()>| match checked {
+        Err(Error::Interrupted) => Err(Error::Interrupted),
+        checked => {
+            report.faults.extend(checked.err());
+            Ok(())
+        }
+    };
     for table in segment.tables() {
-        note(index::verify(table, segment.header().fingerprint_count));
-        note(tail_padding(segment, table));
-        note(same_set(segment, table));
+        note(index::verify(table, segment.header().fingerprint_count))?;
+        note(tail_padding(segment, table))?;
+        note(same_set(segment, table, pace))?;
     }
-    note(ids(segment));
+    note(ids(segment, pace))?;
     report.value_count += segment.header().fingerprint_count * segment.tables().len() as u64;
+    Ok(())
 }
 
 /// Compares all pages of a section with their checksums.
-fn pages(segment: &Segment, place: &SectionPlace, report: &mut VerifyReport) {
+fn pages(
+    segment: &Segment,
+    place: &SectionPlace,
+    report: &mut VerifyReport,
+    pace: &Pace,
+) -> Result<()> {
     // Checksums are not covered by checksums: a wrong one makes its page fail.
     if place.section == Section::Checksums {
-        return;
+        return Ok(());
     }
     let start = place.offset as usize / PAGE_LEN;
     for page in start..start + (place.len as usize).div_ceil(PAGE_LEN) {
         report.page_count += 1;
         report.faults.extend(segment.check_page(place, page).err());
+        pace.spend(PAGE_LEN as u64)?;
     }
+    Ok(())
 }
 
 /// The checksums of the pages are those that the header names by their digest.
@@ -99,11 +146,14 @@ fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
 }
 
 /// The values ascend strictly, and are the same set in every table.
-fn same_set(segment: &Segment, table: TableReader<'_>) -> Result<()> {
+fn same_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let mut sum = SetSum::default();
+    let len = table.heads.len + table.tails.len;
+    let mut pass = pace.pass(segment.header().fingerprint_count, len);
     for step in table.values() {
         let (_, value) = step?;
         sum.add(table.permutation.invert(value));
+        pass.step()?;
     }
     if sum == segment.header().set_sum {
         return Ok(());
@@ -114,7 +164,7 @@ fn same_set(segment: &Segment, table: TableReader<'_>) -> Result<()> {
 
 /// Id groups and records follow each other without gaps, and they hold the number of ids that the
 /// header gives, each in its valid form.
-fn ids(segment: &Segment) -> Result<()> {
+fn ids(segment: &Segment, pace: &Pace) -> Result<()> {
     let Some((groups, records)) = segment.id_places() else { return Ok(()) };
     let header = segment.header();
     let broken = |place: &SectionPlace, offset: u64, detail: &str| -> Error {
@@ -128,6 +178,7 @@ fn ids(segment: &Segment) -> Result<()> {
             return Err(broken(groups, entry, "group does not start where the last one ends"));
         }
         expected_start = end;
+        pace.spend(GROUP_ENTRY_LEN + end - start)?;
         let mut bytes = segment.bytes(records, start, end - start)?;
         let located = |fault| segment.corrupt(records, start, fault);
         let in_group = GROUP_LEN.min(header.fingerprint_count - group * GROUP_LEN);
@@ -153,4 +204,34 @@ fn ids(segment: &Segment) -> Result<()> {
         return Err(broken(records, 0, "ids would fit in fewer bytes"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::VerifyOptions;
+
+    /// A disk whose second chunk cannot be read.
+    struct BadSector(usize);
+
+    impl Read for BadSector {
+        fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => Ok(chunk.len()),
+                2 => Err(io::ErrorKind::Interrupted.into()),
+                _ => Err(io::Error::other("Input/output error")),
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_that_the_disk_does_not_give_is_an_error_with_its_place() {
+        let pace = Pace::new(&VerifyOptions::default(), 0).unwrap();
+        let refused = readable(BadSector(0), Path::new("segment-1.fps"), &pace).unwrap_err();
+        let source = std::error::Error::source(&refused).unwrap().to_string();
+        assert_eq!(refused.to_string(), "cannot read segment-1.fps");
+        assert_eq!(source, "at byte 65536: Input/output error");
+        readable(&[7; 1000][..], Path::new("segment-1.fps"), &pace).unwrap();
+    }
 }

@@ -12,6 +12,7 @@ mod expire;
 mod merge;
 mod options;
 mod rebase;
+mod repair;
 mod scheme;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use compactor::Compactor;
 pub use delete::Deleted;
 pub use expire::Expired;
 pub use options::WriterOptions;
+pub use repair::{Repair, repair};
 pub use transfer::{Exported, Imported, export};
 
 use crate::budget::share_out;

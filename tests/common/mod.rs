@@ -3,7 +3,7 @@
 pub mod program;
 mod random;
 
-use fpstore::{BuildOptions, Builder, Fingerprint, Id, Match, Scheme, Store};
+use fpstore::{BuildOptions, Builder, Fingerprint, Id, Match, Scheme, Store, VerifyOptions};
 use tempfile::TempDir;
 
 pub use random::Random;
@@ -59,6 +59,11 @@ pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
         _ => random.next() & 0x00ff_00ff_00ff_00ff,
     };
     (0..count).map(|id| (value(&mut random), number(id % 7))).collect()
+}
+
+/// To verify a store with so many sample queries.
+pub fn samples(count: u64) -> VerifyOptions {
+    VerifyOptions::default().samples(count)
 }
 
 /// A store that removes itself.

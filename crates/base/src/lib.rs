@@ -1,5 +1,6 @@
-//! Types that all packages of fpstore share: the fingerprint, the id and the recipe. The feature
-//! `work` adds opening inputs, spreading work over threads, and progress of long work.
+//! Types that all packages of fpstore share: the fingerprint, the id, the recipe, and the progress of
+//! long work. The feature
+//! `work` adds opening inputs and spreading work over threads.
 //!
 //! The packages above this one, for stores and for texts, do not depend on each other. Tables,
 //! segments and tokens do not occur here. Users import these types from the packages above.
@@ -17,7 +18,6 @@ mod recipe;
 pub mod source;
 #[cfg(feature = "work")]
 pub mod waiting;
-#[cfg(feature = "work")]
 pub mod watch;
 
 pub use error::{InputPlace, Interrupted, IoError};

@@ -49,6 +49,8 @@ pub enum Phase {
     Cluster,
     /// Waiting for another process that has a lock; seconds are counted.
     Wait,
+    /// Verifying a store; the bytes that are read are counted, those read again, too.
+    Verify,
 }
 
 impl Phase {
@@ -66,6 +68,7 @@ impl Phase {
             Phase::Search => "search",
             Phase::Cluster => "cluster",
             Phase::Wait => "wait",
+            Phase::Verify => "verify",
         }
     }
 }

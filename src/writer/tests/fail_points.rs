@@ -89,7 +89,12 @@ fn assert_shipped(folder: &Path, states: &[Records], case: &str) {
     let shipped = folder.join("shipped.fps");
     if shipped.exists() {
         assert!(all_records(&shipped) == states[0], "{case}");
-        assert!(crate::verify(&shipped, 2).unwrap().is_sound(), "{case}");
+        assert!(
+            crate::verify(&shipped, &crate::VerifyOptions::default().samples(2))
+                .unwrap()
+                .is_sound(),
+            "{case}"
+        );
         fs::remove_dir_all(&shipped).unwrap();
     }
     export(&Store::open(folder.join("other.fps")).unwrap(), &shipped, None).unwrap();

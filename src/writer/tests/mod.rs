@@ -124,7 +124,7 @@ fn assert_whole(path: &Path, states: &[Records], done: bool, case: &str) {
     } else {
         assert!(states.contains(&found), "{case}: neither before nor after");
     }
-    let report = crate::verify(path, 2).unwrap();
+    let report = crate::verify(path, &crate::VerifyOptions::default().samples(2)).unwrap();
     assert!(report.is_sound(), "{case}: {:?}", report.faults);
     assert_clean(path, case);
     assert!(all_records(path) == found, "{case}: the next writer changed it");

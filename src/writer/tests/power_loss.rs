@@ -121,7 +121,8 @@ fn read(folder: &Path) -> Result<[Option<Records>; 2], String> {
             Err(Error::NoStore { .. }) => return Ok(None),
             Err(error) => return Err(format!("{name} does not open: {error}")),
         };
-        let report = crate::verify(&path, 1).map_err(|error| error.to_string())?;
+        let report = crate::verify(&path, &crate::VerifyOptions::default().samples(1))
+            .map_err(|error| error.to_string())?;
         if !report.is_sound() {
             return Err(format!("{name}: {:?}", report.faults));
         }

@@ -30,7 +30,7 @@ fn assert_typed(error: &Error) {
 /// Opens a store and reads all of it. If `verify` finds nothing wrong with it, all answers are
 /// those of a linear scan.
 pub fn check_store(path: &Path) {
-    let report = match verify(path, 2) {
+    let report = match verify(path, &fpstore::VerifyOptions::default().samples(2)) {
         Ok(report) => report,
         Err(error) => return assert_typed(&error),
     };
