@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::common::{Random, TempStore, digest, samples, skewed, store_of, uniform};
-use fpstore::{Error, Fingerprint, Match, Scheme, Store, verify};
+use fpstore::{Error, Fingerprint, Match, Scheme, Store, Writer, verify};
 use tempfile::TempDir;
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -373,4 +373,32 @@ fn masks_made_to_be_hard_do_not_hold_up_a_query() {
     for k in [3, 8, 20] {
         crate::common::assert_exact(&temp.store, &records, &[1, 2], k, "hard masks");
     }
+}
+
+/// A segment that states fewer ids than it holds is answered and dumped; deleting more than it
+/// states would make a manifest that no reader takes.
+#[test]
+fn deleting_from_a_segment_that_understates_its_ids_changes_nothing() {
+    let patient = Patient::of_any(&golden("worked.fps"));
+    let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    bytes[32..40].copy_from_slice(&1_u64.to_le_bytes());
+    sign(&mut bytes);
+    fit_manifest(&mut manifest, &bytes);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+    let store = Store::open(patient.folder.path()).unwrap();
+    let mut fingerprints = Vec::new();
+    store
+        .for_each(|entry| -> Result<(), Error> {
+            fingerprints.push(entry.fingerprint());
+            Ok(())
+        })
+        .unwrap();
+    let mut writer = Writer::open(patient.folder.path()).unwrap();
+    let refused = writer.delete_fingerprints(&fingerprints).unwrap_err();
+    assert!(refused.to_string().contains("ids to delete, the header states 1"), "{refused}");
+    drop(writer);
+    assert_eq!(fs::read(patient.file("MANIFEST")).unwrap(), manifest);
+    Store::open(patient.folder.path()).unwrap();
 }

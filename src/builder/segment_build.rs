@@ -98,10 +98,13 @@ impl SegmentBuild {
                 continue;
             }
             prepared = std::thread::scope(|scope| {
-                let preparing = scope.spawn(prepare);
-                let encoded = encode(writer, mask, values, watch);
-                let prepared = preparing.join().expect("sorting does not panic");
-                encoded.and(prepared)
+                // The system may refuse a thread; then this one does both.
+                let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare).ok();
+                encode(writer, mask, values, watch)?;
+                match preparing {
+                    Some(preparing) => preparing.join().expect("sorting does not panic"),
+                    None => prepare(),
+                }
             })?;
         }
         Ok(())

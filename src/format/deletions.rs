@@ -248,7 +248,7 @@ impl<'a> DeletionSet<'a> {
     /// Deletes a live fingerprint that has `ids` live ids.
     pub(crate) fn delete(&mut self, rank: Rank, ids: u64) {
         self.fingerprints.insert(rank.0);
-        self.id_count += ids;
+        self.id_count = self.id_count.saturating_add(ids);
     }
 
     /// Deletes one id of a fingerprint that keeps at least one other.
@@ -274,7 +274,7 @@ impl<'a> DeletionSet<'a> {
                 before.ids.iter().copied().filter(is_single),
                 self.ids.iter().copied().filter(is_single),
             ),
-            id_count: before.id_count + self.id_count,
+            id_count: before.id_count.saturating_add(self.id_count),
         })
     }
 }

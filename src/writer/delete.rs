@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::bits::permutation::Permuted;
 use crate::error::{Error, Fault, Result};
-use crate::format::deletions::DeletionSet;
+use crate::format::deletions::{DeletionSet, Deletions};
 use crate::section::Rank;
 use crate::snapshot::OpenSegment;
 use crate::writer::Writer;
@@ -194,6 +194,7 @@ impl Writer {
         for (open, set) in open.iter().zip(sets) {
             let mut entry = open.entry.clone();
             if let Some(deletions) = set.finish() {
+                check_counts(open, &deletions)?;
                 let before = open.entry.deletions;
                 done.fingerprints += deletions.fingerprint_count()
                     - before.map_or(0, |before| before.fingerprint_count);
@@ -210,6 +211,18 @@ impl Writer {
         }
         Ok(done)
     }
+}
+
+/// No more is deleted than the segment has. A hostile segment states fewer ids than its records
+/// hold, and a manifest with more deletions would be refused by every reader.
+fn check_counts(open: &OpenSegment, deletions: &Deletions) -> Result<()> {
+    let header = open.segment.header();
+    let (fingerprints, ids) = (deletions.fingerprint_count(), deletions.id_count());
+    if fingerprints <= header.fingerprint_count && ids <= header.id_count {
+        return Ok(());
+    }
+    let detail = format!("{ids} ids to delete, the header states {}", header.id_count);
+    Err(id_fault(open, Fault::rule(18, detail)))
 }
 
 /// Deletes the wanted ids of a segment in one pass over it. Calls `emptied` with each fingerprint
