@@ -16,10 +16,12 @@ pub(crate) struct IndexReader<'a> {
     reader: TableReader<'a>,
     entries: &'a [[u8; ENTRY_LEN as usize]],
     heads: &'a [u8],
-    /// The page of the first entry; sections start with a page.
+    /// The pages on which the entries and the heads begin.
     first_page: u64,
+    first_page_of_heads: u64,
     value_count: u64,
     checked: &'a CheckedPages,
+    /// Whether all pages of the index and of the heads are verified.
     is_verified: bool,
 }
 
@@ -33,6 +35,7 @@ impl<'a> TableReader<'a> {
             entries: segment.section(&table.entries).as_chunks().0,
             heads: segment.section(&table.heads),
             first_page: table.entries.offset / PAGE_LEN as u64,
+            first_page_of_heads: table.heads.offset / PAGE_LEN as u64,
             value_count: segment.header().fingerprint_count,
             checked: segment.checked(),
             is_verified: table.is_verified(),
@@ -55,38 +58,13 @@ impl IndexReader<'_> {
         let number = block.0 / BLOCKS_PER_ENTRY;
         let page = self.first_page + number / ENTRIES_PER_PAGE;
         // Nearly all entries are compact, in order, and on a verified page.
-        if self.checked.contains(page as usize)
+        if (self.is_verified || self.checked.contains(page as usize))
             && let Some(entry) = self.entries.get(number as usize)
             && let Some(span) = prefix_index::look_up_compact(entry, block, self.value_count)
         {
             return Ok(span);
         }
         self.reader.span_checked(block)
-    }
-
-    /// Calls `take` with the span of each block and returns whether all spans are right. If not, a
-    /// page is not verified or an entry has an overflow entry, and the caller must use
-    /// [`IndexReader::span`].
-    #[inline(always)]
-    pub(crate) fn spans_verified(
-        &self,
-        blocks: impl Iterator<Item = BlockIndex>,
-        mut take: impl FnMut(BlockSpan),
-    ) -> bool {
-        if !self.is_verified {
-            return false;
-        }
-        let mut invalid = 0;
-        for block in blocks {
-            let Some(entry) = self.entries.get((block.0 / BLOCKS_PER_ENTRY) as usize) else {
-                return false;
-            };
-            let (span, overflow) = prefix_index::look_up_verified(entry, block);
-            invalid |= overflow;
-            self.prefetch_heads(&span);
-            take(span);
-        }
-        invalid >= 0
     }
 
     /// Prefetches the first and the last cache line of the heads of a block; nearly all have one or
@@ -97,15 +75,15 @@ impl IndexReader<'_> {
         prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
     }
 
-    /// Whether the heads of a block lie on one or two pages that are verified.
+    /// Whether the heads of a block lie on verified pages; it may be so where this says no.
     #[inline(always)]
     pub(crate) fn has_verified_heads(&self, span: &BlockSpan) -> bool {
-        let start = self.reader.heads.offset.wrapping_add(span.heads_start);
-        let (page, within) = (start / PAGE_LEN as u64, start % PAGE_LEN as u64);
-        let end = within + span.heads_len();
+        let page_of = |at: u64| (self.first_page_of_heads + at / PAGE_LEN as u64) as usize;
+        let last = span.heads_end.saturating_sub(1);
         span.heads_end <= self.heads.len() as u64
-            && self.checked.contains(page as usize)
-            && (end <= PAGE_LEN as u64
-                || (end <= 2 * PAGE_LEN as u64 && self.checked.contains(page as usize + 1)))
+            && (self.is_verified
+                || (span.heads_len() <= PAGE_LEN as u64
+                    && self.checked.contains(page_of(span.heads_start))
+                    && self.checked.contains(page_of(last))))
     }
 }

@@ -283,7 +283,7 @@ impl Segment {
         if self.checked.insert(page)
             && let Some(table) = place.section.table().and_then(|at| self.tables.get(at.0 as usize))
         {
-            table.note_verified(place.section, bytes, self.header.fingerprint_count);
+            table.note_verified(place.section);
         }
         Ok(())
     }

@@ -25,8 +25,7 @@ pub(crate) struct Table {
     pub(crate) overflow_entries: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
-    /// Pages of index entries and heads that are not yet verified, or have index entries that are
-    /// not valid.
+    /// Pages of index entries and heads that are not yet verified.
     unverified: AtomicU64,
 }
 
@@ -36,8 +35,7 @@ impl Table {
         descriptor: TableDescriptor,
         place: impl Fn(Section) -> Result<SectionPlace>,
     ) -> Result<Self> {
-        let entries = place(Section::PrefixIndex(index))?;
-        let heads = place(Section::Heads(index))?;
+        let (entries, heads) = (place(Section::PrefixIndex(index))?, place(Section::Heads(index))?);
         let pages = |place: &SectionPlace| place.len.div_ceil(PAGE_LEN as u64);
         Ok(Table {
             index,
@@ -52,20 +50,13 @@ impl Table {
     }
 
     /// Counts one more page of a section as verified.
-    pub(super) fn note_verified(&self, section: Section, page: &[u8], value_count: u64) {
-        let is_valid = match section {
-            Section::Heads(_) => true,
-            Section::PrefixIndex(_) => {
-                let (entries, heads_len) = (page.as_chunks().0, self.heads.len);
-                entries.iter().all(|entry| prefix_index::is_valid(entry, value_count, heads_len))
-            }
-            _ => false,
-        };
-        self.unverified.fetch_sub(u64::from(is_valid), Ordering::Relaxed);
+    pub(super) fn note_verified(&self, section: Section) {
+        if matches!(section, Section::PrefixIndex(_) | Section::Heads(_)) {
+            self.unverified.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
-    /// Whether all pages of index entries and heads are verified and all index entries are
-    /// [`prefix_index::is_valid`].
+    /// Whether all pages of index entries and heads are verified.
     #[inline]
     pub(super) fn is_verified(&self) -> bool {
         // As with the bit of a page, there is nothing to order.

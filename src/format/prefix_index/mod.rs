@@ -43,10 +43,6 @@ const OVERFLOW: u64 = 1 << 63;
 const DIFFERENCE_BITS: u32 = 12;
 /// The largest difference that an index entry can hold.
 pub(crate) const DIFFERENCE_MAX: u64 = (1 << DIFFERENCE_BITS) - 1;
-/// A bit above each of two differences, one in each half of a word.
-const GUARDS: u64 = 1 << DIFFERENCE_BITS | 1 << (32 + DIFFERENCE_BITS);
-/// Ranks below this leave the three highest bytes of their base zero.
-const RANKS_IN_FIVE_BYTES: u64 = 1 << 40;
 
 /// The bytes of the index section.
 pub(crate) fn section_len(block_bits: u32) -> u64 {
@@ -193,40 +189,22 @@ fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(
     Some((start, end_at(slot)?))
 }
 
-/// Looks `block` up in an index entry of a table of `value_count` values. `None` if [`look_up`]
-/// must decide: the entry has an overflow entry, is out of order, or goes beyond the values or
-/// 2^40.
+/// Looks `block` up in an index entry of a table of `value_count` values, at most 2^40, without
+/// a branch. `None` if [`look_up`] must decide: the entry has an overflow entry, is out of order, or
+/// goes beyond the values.
 #[inline(always)]
 pub(crate) fn look_up_compact(
     entry: &[u8; ENTRY_LEN as usize],
     block: BlockIndex,
     value_count: u64,
 ) -> Option<BlockSpan> {
-    let (span, heads_base) = look_up_verified(entry, block);
-    // Each difference is negative if it is invalid.
-    let invalid = heads_base
-        | span.rank_start.cast_signed()
-        | span.rank_end.wrapping_sub(span.rank_start).cast_signed()
-        | span.heads_end.wrapping_sub(span.heads_start).cast_signed()
-        | value_count.min(RANKS_IN_FIVE_BYTES).wrapping_sub(span.rank_end).cast_signed();
-    (invalid >= 0).then_some(span)
-}
-
-/// Looks `block` up in an index entry that [`is_valid`]. The second number is negative if the entry
-/// has an overflow entry; then the span is meaningless. No branch, so that callers can look up many
-/// blocks and test once.
-#[inline(always)]
-pub(crate) fn look_up_verified(
-    entry: &[u8; ENTRY_LEN as usize],
-    block: BlockIndex,
-) -> (BlockSpan, i64) {
     // All loads are within the entry.
     let word = |at: usize| u64_at(entry, at).unwrap_or(u64::MAX);
     let (heads_base, rank_base) = (word(0), word(8));
     let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
     // The upper three bytes of one load are the end of the block, the three before them the end of
     // the block before; for the first block these are the highest bytes of the base of ranks, which
-    // are zero.
+    // are zero below 2^40, and a base of 2^40 is then out of order.
     let ends = word(11 + 3 * slot);
     let (start, end) = (End::unpack(ends >> 16), End::unpack(ends >> 40));
     let span = BlockSpan {
@@ -235,29 +213,13 @@ pub(crate) fn look_up_verified(
         rank_start: rank_base.wrapping_add(start.ranks),
         rank_end: rank_base.wrapping_add(end.ranks),
     };
-    (span, heads_base.cast_signed())
-}
-
-/// Whether [`look_up_verified`] may be used for the blocks of an index entry: it has an overflow
-/// entry, or its ends ascend and stay within `value_count` values and `heads_len` bytes.
-pub(crate) fn is_valid(entry: &[u8; ENTRY_LEN as usize], value_count: u64, heads_len: u64) -> bool {
-    let word = |at: usize| u64_at(entry, at).unwrap_or(u64::MAX);
-    let (heads_base, rank_base) = (word(0), word(8));
-    if heads_base & OVERFLOW != 0 {
-        return true;
-    }
-    let (mut before, mut in_order) = (0, true);
-    for slot in 0..BLOCKS_PER_ENTRY as usize {
-        let end = End::unpack(u64::from(u32_at(entry, 15 + 3 * slot).unwrap_or(0) >> 8));
-        // Both differences ascend if neither borrows from its guard.
-        let both = end.ranks | end.bytes << 32;
-        in_order &= ((both | GUARDS) - before) & GUARDS == GUARDS;
-        before = both;
-    }
-    let within = |base: u64, end: u64, most: u64| base <= most && end <= most - base;
-    in_order
-        && within(rank_base, before & DIFFERENCE_MAX, value_count.min(RANKS_IN_FIVE_BYTES - 1))
-        && within(heads_base, before >> 32, heads_len)
+    // Each of these is negative if it is invalid.
+    let invalid = heads_base.cast_signed()
+        | span.rank_start.cast_signed()
+        | span.rank_end.wrapping_sub(span.rank_start).cast_signed()
+        | span.heads_end.wrapping_sub(span.heads_start).cast_signed()
+        | value_count.wrapping_sub(span.rank_end).cast_signed();
+    (invalid >= 0).then_some(span)
 }
 
 #[cfg(test)]
@@ -275,22 +237,12 @@ mod tests {
             writer.push(heads_end, rank_end, &mut entries);
         }
         let overflow = writer.finish(&mut entries);
-        for entry in entries.as_chunks().0 {
-            assert!(is_valid(entry, rank_end, heads_end));
-            let last = look_up_verified(entry, BlockIndex(BLOCKS_PER_ENTRY - 1));
-            let (span, is_compact) = (last.0, last.1 >= 0);
-            let ends_ranks = is_compact && span.rank_end == rank_end && rank_end > 0;
-            assert!(!ends_ranks || !is_valid(entry, rank_end - 1, heads_end));
-            let ends_heads = is_compact && span.heads_end == heads_end && heads_end > 0;
-            assert!(!ends_heads || !is_valid(entry, rank_end, heads_end - 1));
-        }
         (0..blocks.len() as u64)
             .map(BlockIndex)
             .map(|block| match look_up(&entries[entry_offset(block) as usize..], block).unwrap() {
                 Lookup::Span(span) => {
                     let entry = entries[entry_offset(block) as usize..].first_chunk().unwrap();
                     assert_eq!(look_up_compact(entry, block, rank_end), Some(span));
-                    assert_eq!(look_up_verified(entry, block).0, span);
                     span
                 }
                 Lookup::Overflow { offset, entry } => {
@@ -326,13 +278,6 @@ mod tests {
             if small {
                 entry[4..8].fill(0);
                 entry[12..16].fill(0);
-            }
-            let known: &[u8; 64] = entry.first_chunk().unwrap();
-            if is_valid(known, 1 << 39, 1 << 40) {
-                for block in (0..BLOCKS_PER_ENTRY).map(BlockIndex) {
-                    let (span, overflow) = look_up_verified(known, block);
-                    prop_assert!(overflow < 0 || look_up(&entry, block) == Ok(Lookup::Span(span)));
-                }
             }
             let quick = look_up_compact(entry.first_chunk().unwrap(), BlockIndex(block), 1 << 39);
             prop_assert!(quick.is_none_or(|span| look_up(&entry, BlockIndex(block)) == Ok(Lookup::Span(span))));

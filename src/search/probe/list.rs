@@ -97,13 +97,8 @@ impl<C: Collector> ProbePass<'_, C> {
             let index = self.context.query(of_query.query).1.index_reader();
             let (probes, blocks) = (&probes[start..of_query.end], &mut blocks[found..]);
             start = of_query.end;
-            let count = match look_up_verified(&index, probes, blocks) {
-                Some(count) => {
-                    of_query.is_verified = true;
-                    count
-                }
-                None => look_up_checked(&index, probes, blocks, &mut of_query.is_verified)?,
-            };
+            let count;
+            (count, of_query.is_verified) = look_up(&index, probes, blocks)?;
             found += count;
             of_query.end = found;
         }
@@ -135,42 +130,23 @@ impl<C: Collector> ProbePass<'_, C> {
 }
 
 /// Writes the blocks of `probes` that have values to the start of `blocks` and returns their
-/// number; `None` if the table is not verified.
+/// number, and whether all of their heads are verified.
 #[inline(never)]
-fn look_up_verified(
+fn look_up(
     index: &IndexReader<'_>,
     probes: &[Probe],
     blocks: &mut [BlockProbe],
-) -> Option<usize> {
-    let (mut count, mut listed) = (0, probes.iter());
-    let done = index.spans_verified(probes.iter().map(|probe| probe.block), |span| {
-        if let (Some(slot), Some(probe)) = (blocks.get_mut(count), listed.next()) {
-            *slot = BlockProbe { block: probe.block, span, remaining: probe.remaining };
+) -> Result<(usize, bool)> {
+    let (mut count, mut is_verified) = (0, true);
+    for &Probe { block, remaining } in probes {
+        let span = index.span(block)?;
+        index.prefetch_heads(&span);
+        is_verified &= index.has_verified_heads(&span);
+        if let Some(slot) = blocks.get_mut(count) {
+            *slot = BlockProbe { block, span, remaining };
         }
         // Which blocks are empty is unpredictable: no branch.
         count += usize::from(span.rank_end != span.rank_start);
-    });
-    done.then_some(count)
-}
-
-/// As [`look_up_verified`], by the checked path. Sets `is_verified` to whether all heads of the
-/// blocks are verified.
-fn look_up_checked(
-    index: &IndexReader<'_>,
-    probes: &[Probe],
-    blocks: &mut [BlockProbe],
-    is_verified: &mut bool,
-) -> Result<usize> {
-    *is_verified = true;
-    let mut count = 0;
-    for &Probe { block, remaining } in probes {
-        let span = index.span(block)?;
-        if span.value_count() > 0 {
-            index.prefetch_heads(&span);
-            *is_verified &= index.has_verified_heads(&span);
-            blocks[count] = BlockProbe { block, span, remaining };
-            count += 1;
-        }
     }
-    Ok(count)
+    Ok((count, is_verified))
 }
