@@ -7,7 +7,6 @@
 
 mod answer;
 mod batch;
-mod flips;
 mod kernel;
 mod probe;
 mod scan;

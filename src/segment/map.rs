@@ -8,11 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memmap2::{Mmap, MmapMut};
 
-use crate::access::Access;
 use crate::checksum::PAGE_LEN;
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::SectionPlace;
-use crate::plain_file::{self, Refused};
 use crate::section::Section;
 use crate::segment::Segment;
 
@@ -44,7 +42,7 @@ impl SegmentBytes {
     /// touched again. A program that breaks the protocol gets an
     /// error or SIGBUS, see docs/operations.md.
     #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
-    fn map(file: File, path: &Path) -> Result<Self> {
+    pub(super) fn map(file: File, path: &Path) -> Result<Self> {
         // SAFETY: `Mmap::map` asks that the file keep its length and bytes while mapped; the
         // store protocol above promises both. Nothing else rests on it: `Segment::from_bytes`
         // takes the bytes as hostile, so a wrong file is an error and never undefined behaviour.
@@ -57,7 +55,7 @@ impl SegmentBytes {
     }
 
     /// Reads a file of `len` bytes.
-    fn read(mut file: File, len: u64, path: &Path) -> Result<Self> {
+    pub(super) fn read(mut file: File, len: u64, path: &Path) -> Result<Self> {
         let take = || MmapMut::map_anon(usize::try_from(len).unwrap_or(usize::MAX));
         let mut map = take().map_err(Error::io("take memory for", path))?;
         // Before the pages are first written: queries are a fifth faster in large ones.
@@ -187,35 +185,7 @@ impl Segment {
     }
 }
 
-/// Opens the segment at `path` from a memory map, and checks its header and recipe.
-pub(crate) fn map(path: &Path) -> Result<Segment> {
-    open(path, Access::Map, 0)
-}
-
-/// As [`map`], by the access that was [settled](Access::settle) on. A file that does not have
-/// `expected_len` bytes is mapped in any case: the checks of the caller refuse it, and its length
-/// is no measure of the memory that may be taken.
-pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Segment> {
-    let file = plain_file::open(path).map_err(|refused| match refused {
-        Refused::Kind(kind) => {
-            let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
-            Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
-        }
-        Refused::Io(source) => Error::Io { doing: "open", path: path.into(), source },
-    })?;
-    let len = file.metadata().map_err(Error::io("open", path))?.len();
-    if len < PAGE_LEN as u64 {
-        // Systems refuse to map an empty file with an error that does not name the cause.
-        return Err(truncated(path, PAGE_LEN as u64, len));
-    }
-    let bytes = match access {
-        Access::Memory if len == expected_len => SegmentBytes::read(file, len, path)?,
-        _ => SegmentBytes::map(file, path)?,
-    };
-    Segment::from_bytes(bytes, path)
-}
-
-fn truncated(path: &Path, needed: u64, found: u64) -> Error {
+pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {
     let fault = Fault::Truncated { needed, found };
     Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
 }

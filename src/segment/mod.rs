@@ -14,20 +14,18 @@
 )]
 
 mod ids;
-mod index;
+mod lookup;
 mod map;
-mod pages;
+mod open;
 mod read;
 mod records;
 mod table;
-mod tails;
 mod values;
 #[cfg(feature = "write")]
 pub(crate) mod write;
 
-pub(crate) use index::IndexReader;
-pub(crate) use map::{map, open};
-use pages::CheckedPages;
+pub(crate) use open::{map, open};
+use read::CheckedPages;
 pub(crate) use read::Segment;
 use table::Table;
-pub(crate) use table::TableReader;
+pub(crate) use table::{IndexReader, TableReader};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::access::Access;
@@ -11,78 +11,32 @@ use crate::bytes::{slice_at, u32_at};
 use crate::checksum::{PAGE_LEN, PageIdentity};
 use crate::error::{Error, Fault, Result};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
-use crate::format::header::{self, Header, HeaderFault};
-use crate::format::manifest::SegmentEntry;
-use crate::section::{Section, TableIndex};
+use crate::format::header::Header;
 use crate::segment::map::SegmentBytes;
-use crate::segment::{CheckedPages, Table};
+use crate::segment::{Table, TableReader};
 use fpstore_base::Recipe;
 
 /// The first touch of a page, checksum and all, takes about a microsecond from memory and at least
 /// tens of them from the fastest disks.
 const FROM_DISK: Duration = Duration::from_micros(20);
 /// Fast touches in a row after which readahead stops.
-const COLD_FOR: u32 = 512;
+pub(super) const COLD_FOR: u32 = 512;
 
-/// An open segment; [`open`](super::open) makes one of a file.
+/// An open segment; [`open`](super::open()) makes one of a file.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    data: SegmentBytes,
-    path: PathBuf,
-    header: Header,
-    recipe: Recipe,
-    tables: Vec<Table>,
-    checksums: SectionPlace,
-    checked: CheckedPages,
+    pub(super) data: SegmentBytes,
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
+    pub(super) recipe: Recipe,
+    pub(super) tables: Vec<Table>,
+    pub(super) checksums: SectionPlace,
+    pub(super) checked: CheckedPages,
     /// Fast touches until pages are taken to come from memory; see `is_cold`.
-    coldness: AtomicU32,
+    pub(super) coldness: AtomicU32,
 }
 
 impl Segment {
-    /// Checks the header and the recipe of the segment in `data`; `path` is for messages.
-    ///
-    /// Costs the same for any number of fingerprints.
-    pub(super) fn from_bytes(data: SegmentBytes, path: &Path) -> Result<Self> {
-        let header = header::read(data.bytes()).map_err(|(offset, fault)| match fault {
-            HeaderFault::Version(found) => Error::UnsupportedVersion {
-                path: path.into(),
-                found,
-                oldest: header::VERSION_OLDEST,
-                newest: header::VERSION,
-            },
-            HeaderFault::Fault(fault) => {
-                Error::Corrupt { path: path.into(), section: Section::Header, offset, fault }
-            }
-        })?;
-        let missing = |section: Section| Error::Corrupt {
-            path: path.into(),
-            section: Section::Header,
-            offset: 0,
-            fault: Fault::rule(9, format!("no section {section}")),
-        };
-        let place = |section: Section| header.place(section).copied().ok_or(missing(section));
-        let mut tables = Vec::with_capacity(header.tables.len());
-        for (number, &descriptor) in (0..).zip(&header.tables) {
-            tables.push(Table::new(TableIndex(number), descriptor, place)?);
-        }
-        let checksums = place(Section::Checksums)?;
-        let recipe_place = place(Section::Recipe)?;
-        let checked = CheckedPages::new(header.file_len / PAGE_LEN as u64);
-        let recipe = Recipe::external();
-        let path = path.to_path_buf();
-        let coldness = AtomicU32::new(COLD_FOR);
-        let mut segment =
-            Segment { data, path, header, recipe, tables, checksums, checked, coldness };
-        segment.recipe = segment.read_recipe(&recipe_place)?;
-        Ok(segment)
-    }
-
-    fn read_recipe(&self, place: &SectionPlace) -> Result<Recipe> {
-        let bytes = self.bytes(place, 0, place.len)?;
-        let recipe = str::from_utf8(bytes).ok().and_then(Recipe::from_text);
-        recipe.ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))
-    }
-
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -95,8 +49,20 @@ impl Segment {
         &self.recipe
     }
 
-    pub(super) fn table_list(&self) -> &[Table] {
-        &self.tables
+    /// The tables in order.
+    pub(crate) fn tables(&self) -> impl ExactSizeIterator<Item = TableReader<'_>> {
+        self.tables.iter().map(|table| TableReader::new(self, table))
+    }
+
+    /// The first table, whose order is that of ids and deletions.
+    pub(crate) fn first_table(&self) -> Option<TableReader<'_>> {
+        self.tables().next()
+    }
+
+    /// The table at a position.
+    #[inline]
+    pub(crate) fn table(&self, number: usize) -> Option<TableReader<'_>> {
+        Some(TableReader::new(self, self.tables.get(number)?))
     }
 
     /// How the bytes came into memory.
@@ -111,46 +77,6 @@ impl Segment {
     /// The bytes of the whole file, verified or not.
     pub(crate) fn file(&self) -> &[u8] {
         self.data.bytes()
-    }
-
-    /// The entry of the manifest for this segment, with `number` and `label`.
-    pub(crate) fn entry(&self, number: u64, label: &str) -> SegmentEntry {
-        SegmentEntry {
-            number,
-            file_len: self.header.file_len,
-            fingerprint_count: self.header.fingerprint_count,
-            digest: self.header.digest,
-            deletions: None,
-            label: label.into(),
-        }
-    }
-
-    /// The manifest ties its entry to one file (R-23).
-    pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
-        let found = self.entry(entry.number, &entry.label);
-        if (SegmentEntry { deletions: entry.deletions, ..found.clone() }) == *entry {
-            return Ok(());
-        }
-        let detail = format!(
-            "it has {} bytes, {} fingerprints and digest {}, \
-             the manifest names one with {}, {} and {}",
-            found.file_len,
-            found.fingerprint_count,
-            found.digest,
-            entry.file_len,
-            entry.fingerprint_count,
-            entry.digest,
-        );
-        let (path, section, fault) = (self.path.clone(), Section::Header, Fault::rule(23, detail));
-        Err(Error::Corrupt { path, section, offset: 0, fault })
-    }
-
-    /// Fingerprints of two recipes cannot be compared (R-21).
-    pub(crate) fn check_recipe(&self, of_store: &Recipe) -> Result<()> {
-        if self.recipe == *of_store {
-            return Ok(());
-        }
-        Err(Error::RecipeMismatch { store: of_store.clone(), given: self.recipe.clone() })
     }
 
     /// A fault at `offset` bytes into a section, with its place in the file.
@@ -286,5 +212,56 @@ impl Segment {
             table.note_verified(place.section);
         }
         Ok(())
+    }
+}
+
+/// One bit a page, set once its checksum is verified.
+///
+/// The bits are allocated as zeros, which the system makes when they are first written: opening
+/// costs the same for any file. Two threads may verify one page at the same time, with the same
+/// result.
+#[derive(Debug)]
+pub(crate) struct CheckedPages {
+    words: Box<[AtomicU64]>,
+}
+
+impl CheckedPages {
+    /// The bits of a file of `page_count` pages, none verified yet.
+    pub(crate) fn new(page_count: u64) -> Self {
+        // A file longer than the address space was not mapped.
+        let word_count = usize::try_from(page_count.div_ceil(64)).unwrap_or(0);
+        CheckedPages { words: bytemuck::zeroed_slice_box(word_count) }
+    }
+
+    /// Whether a page is verified.
+    #[inline(always)]
+    pub(crate) fn contains(&self, page: usize) -> bool {
+        // The bit only says that the page was compared with its checksum; the bytes come from the
+        // file itself, so there is nothing to order with it.
+        let word = self.words.get(page / 64).map_or(0, |word| word.load(Ordering::Relaxed));
+        word >> (page % 64) & 1 == 1
+    }
+
+    /// Marks a page as verified and returns whether it was not before.
+    pub(crate) fn insert(&self, page: usize) -> bool {
+        let bit = 1 << (page % 64);
+        let word = self.words.get(page / 64);
+        word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_verified_pages_are_marked() {
+        let pages = CheckedPages::new(100_000);
+        let checked = [0, 63, 64, 32_767, 32_768, 99_999];
+        assert!(checked.iter().all(|&page| pages.insert(page) && !pages.insert(page)));
+        for page in 0..100_000 {
+            assert_eq!(pages.contains(page), checked.contains(&page), "page {page}");
+        }
+        assert!(!pages.insert(1 << 40) && !pages.contains(1 << 40));
     }
 }

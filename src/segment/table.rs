@@ -1,19 +1,21 @@
-//! One table of an open segment: from a block to its heads, from a rank to its tail.
+//! One table of an open segment: from a block to its heads, from a rank to its tail, for callers
+//! that look up many.
 
 use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::bits::packing;
+use crate::bits::packing::{self, Packed};
 use crate::bits::permutation::{Permutation, Permuted};
+use crate::bits::prefetch::prefetch;
 use crate::checksum::PAGE_LEN;
 use crate::error::{Error, Fault, Result};
 use crate::format::codec::Block;
 use crate::format::directory::SectionPlace;
 use crate::format::header::TableDescriptor;
-use crate::format::prefix_index::{self, BlockSpan, ENTRY_LEN, Lookup, OVERFLOW_ENTRY_LEN};
+use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, BlockSpan, ENTRY_LEN};
 use crate::section::{BlockIndex, Rank, Section, TableIndex};
-use crate::segment::Segment;
+use crate::segment::{CheckedPages, Segment};
 
 /// Where a table lies in its segment, and how its values are cut.
 #[derive(Debug)]
@@ -112,26 +114,12 @@ impl Deref for TableReader<'_> {
     }
 }
 
-impl Segment {
-    /// The tables in order.
-    pub(crate) fn tables(&self) -> impl ExactSizeIterator<Item = TableReader<'_>> {
-        self.table_list().iter().map(|table| TableReader { segment: self, table, counter: None })
-    }
-
-    /// The first table, whose order is that of ids and deletions.
-    pub(crate) fn first_table(&self) -> Option<TableReader<'_>> {
-        self.tables().next()
-    }
-
-    /// The table at a position.
-    #[inline]
-    pub(crate) fn table(&self, number: usize) -> Option<TableReader<'_>> {
-        let table = self.table_list().get(number)?;
-        Some(TableReader { segment: self, table, counter: None })
-    }
-}
-
 impl<'a> TableReader<'a> {
+    #[inline(always)]
+    pub(super) fn new(segment: &'a Segment, table: &'a Table) -> Self {
+        TableReader { segment, table, counter: None }
+    }
+
     /// The same reader; it adds the pages that it verifies to `counter`.
     #[inline(always)]
     pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
@@ -156,36 +144,6 @@ impl<'a> TableReader<'a> {
         self.segment.corrupt(place, offset, fault)
     }
 
-    /// Where a block lies.
-    pub(crate) fn span(self, block: BlockIndex) -> Result<BlockSpan> {
-        self.index_reader().span(block)
-    }
-
-    /// Where a block lies, by the checked path: it verifies pages, follows overflow entries, and
-    /// names what is wrong.
-    #[cold]
-    pub(super) fn span_checked(self, block: BlockIndex) -> Result<BlockSpan> {
-        let (entries, overflow_entries) = (&self.table.entries, &self.table.overflow_entries);
-        let offset = prefix_index::entry_offset(block);
-        let entry = self.bytes(entries, offset, ENTRY_LEN)?;
-        let lookup = prefix_index::look_up(entry, block)
-            .map_err(|fault| self.corrupt(entries, offset, fault))?;
-        let span = match lookup {
-            Lookup::Span(span) => span,
-            Lookup::Overflow { offset, entry } => {
-                let overflow = self.bytes(overflow_entries, offset, OVERFLOW_ENTRY_LEN)?;
-                prefix_index::look_up_overflow(overflow, block, &entry)
-                    .map_err(|fault| self.corrupt(overflow_entries, offset, fault))?
-            }
-        };
-        // The length of the heads section is checked when its bytes are taken.
-        if span.rank_end > self.segment.header().fingerprint_count {
-            let fault = Fault::rule(15, "block ends beyond the last value");
-            return Err(self.corrupt(entries, offset, fault));
-        }
-        Ok(span)
-    }
-
     /// The heads of a block that lies at `span`.
     #[inline(always)]
     pub(crate) fn block(self, block: BlockIndex, span: &BlockSpan) -> Result<Block<'a>> {
@@ -203,78 +161,133 @@ impl<'a> TableReader<'a> {
         let offset = packing::load_offset(rank.0, self.table.descriptor.tail_bits);
         self.segment.prefetch(&self.table.tails, offset);
     }
+}
 
-    /// Starts reading the page with the tail of the value at `rank` from the disk.
-    pub(crate) fn readahead_tail(self, rank: Rank) {
-        let width = self.table.descriptor.tail_bits;
-        if width > 0 {
-            let offset = packing::load_offset(rank.0, width);
-            self.segment.readahead(&self.table.tails, offset, packing::GUARD_LEN);
-        }
-    }
+/// Index entries of a page.
+const ENTRIES_PER_PAGE: u64 = PAGE_LEN as u64 / ENTRY_LEN;
 
-    /// Starts reading the pages of some heads from the disk.
-    pub(crate) fn readahead_heads(self, span: &BlockSpan) {
-        self.segment.readahead(&self.table.heads, span.heads_start, span.heads_len());
-    }
+/// Looks up blocks of one table.
+#[derive(Debug)]
+pub(crate) struct IndexReader<'a> {
+    reader: TableReader<'a>,
+    entries: &'a [[u8; ENTRY_LEN as usize]],
+    heads: &'a [u8],
+    /// The pages on which the entries and the heads begin.
+    first_page: u64,
+    first_page_of_heads: u64,
+    value_count: u64,
+    checked: &'a CheckedPages,
+    /// Whether all pages of the index and of the heads are verified.
+    is_verified: bool,
+}
 
-    /// Starts reading the page with the index entry of a block from the disk.
-    pub(crate) fn readahead_entry(self, block: BlockIndex) {
-        self.segment.readahead(&self.table.entries, prefix_index::entry_offset(block), ENTRY_LEN);
-    }
-
-    /// The tail of the value at `rank`.
+impl<'a> TableReader<'a> {
+    /// The prefix index of this table.
     #[inline]
-    pub(crate) fn tail(self, rank: Rank) -> Result<u64> {
-        let width = self.table.descriptor.tail_bits;
-        if width == 0 {
-            return Ok(0);
+    pub(crate) fn index_reader(self) -> IndexReader<'a> {
+        let (segment, table) = (self.segment, self.table);
+        IndexReader {
+            reader: self,
+            entries: segment.section(&table.entries).as_chunks().0,
+            heads: segment.section(&table.heads),
+            first_page: table.entries.offset / PAGE_LEN as u64,
+            first_page_of_heads: table.heads.offset / PAGE_LEN as u64,
+            value_count: segment.header().fingerprint_count,
+            checked: segment.checked(),
+            is_verified: table.is_verified(),
         }
-        let offset = packing::load_offset(rank.0, width);
-        let loaded = self.bytes(&self.table.tails, offset, packing::GUARD_LEN)?;
-        packing::unpack(loaded, rank.0, width).ok_or_else(|| {
-            let fault = Fault::Truncated { needed: packing::GUARD_LEN, found: 0 };
-            self.corrupt(&self.table.tails, offset, fault)
-        })
     }
+}
 
-    /// The rank of a value, if the table has it.
-    pub(crate) fn find(self, value: Permuted) -> Result<Option<Rank>> {
-        let block = self.block_of(value);
-        let span = self.span(block)?;
-        let wanted = self.head_of(value);
-        let located = |fault| self.corrupt(&self.table.heads, span.heads_start, fault);
-        let mut heads = self.block(block, &span)?.heads_from(wanted).map_err(located)?;
-        let mut some = [0; 16];
-        loop {
-            let rank = span.rank_start + heads.position();
-            let filled = heads.fill(&mut some).map_err(located)?;
-            for (rank, &head) in (rank..).map(Rank).zip(&some).take(filled) {
-                if head > wanted {
-                    return Ok(None);
-                }
-                if head == wanted && self.value(head, self.tail(rank)?) == value {
-                    return Ok(Some(rank));
-                }
-            }
-            if filled < some.len() {
-                return Ok(None);
-            }
+impl IndexReader<'_> {
+    /// Prefetches the cache line of the index entry of a block.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, block: BlockIndex) {
+        if let Some(entry) = self.entries.get((block.0 / BLOCKS_PER_ENTRY) as usize) {
+            prefetch(entry, 0);
         }
     }
 
-    /// Advises the system that the table is about to be read from first to last.
-    pub(crate) fn advise_sequential(self) {
-        self.segment.advise_sequential(self.places());
+    /// Where a block lies.
+    #[inline(always)]
+    pub(crate) fn span(&self, block: BlockIndex) -> Result<BlockSpan> {
+        let number = block.0 / BLOCKS_PER_ENTRY;
+        let page = self.first_page + number / ENTRIES_PER_PAGE;
+        // Nearly all entries are compact, in order, and on a verified page.
+        if (self.is_verified || self.checked.contains(page as usize))
+            && let Some(entry) = self.entries.get(number as usize)
+            && let Some(span) = prefix_index::look_up_compact(entry, block, self.value_count)
+        {
+            return Ok(span);
+        }
+        self.reader.span_checked(block)
     }
 
-    /// Advises the system that single pages of the table will be read.
-    pub(crate) fn advise_random(self) {
-        self.segment.advise_random(self.places());
+    /// Prefetches the first and the last cache line of the heads of a block; nearly all have one or
+    /// two.
+    #[inline(always)]
+    pub(crate) fn prefetch_heads(&self, span: &BlockSpan) {
+        prefetch(self.heads, span.heads_start as usize);
+        prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
     }
 
-    fn places(self) -> [&'a SectionPlace; 4] {
-        let Table { entries, tails, heads, overflow_entries, .. } = self.table;
-        [entries, tails, heads, overflow_entries]
+    /// Whether the heads of a block lie on verified pages; it may be so where this says no.
+    #[inline(always)]
+    pub(crate) fn has_verified_heads(&self, span: &BlockSpan) -> bool {
+        let page_of = |at: u64| (self.first_page_of_heads + at / PAGE_LEN as u64) as usize;
+        let last = span.heads_end.saturating_sub(1);
+        span.heads_end <= self.heads.len() as u64
+            && (self.is_verified
+                || (span.heads_len() <= PAGE_LEN as u64
+                    && self.checked.contains(page_of(span.heads_start))
+                    && self.checked.contains(page_of(last))))
+    }
+}
+
+/// The packed tails of one table.
+#[derive(Debug)]
+pub(crate) struct Tails<'a> {
+    packed: Packed<'a>,
+    /// The page of the first byte; sections start with a page.
+    first_page: usize,
+    checked: &'a CheckedPages,
+}
+
+impl<'a> TableReader<'a> {
+    /// The tails of this table.
+    #[inline]
+    pub(crate) fn tails(self) -> Tails<'a> {
+        let place = &self.table.tails;
+        Tails {
+            packed: Packed {
+                bytes: self.segment.section(place),
+                width: self.table.descriptor.tail_bits,
+            },
+            first_page: place.offset as usize / PAGE_LEN,
+            checked: self.segment.checked(),
+        }
+    }
+}
+
+impl Tails<'_> {
+    /// Whether the tails from rank `first` to rank `last` lie on one or two pages that are
+    /// verified.
+    #[inline(always)]
+    pub(crate) fn are_verified(&self, first: Rank, last: Rank) -> bool {
+        const GUARD_LEN: usize = packing::GUARD_LEN as usize;
+        let Packed { bytes, width } = self.packed;
+        let start = packing::load_offset(first.0, width) as usize;
+        let end = (packing::load_offset(last.0, width) as usize).saturating_add(GUARD_LEN);
+        let (page, last_page) = (start / PAGE_LEN, end.saturating_sub(1) / PAGE_LEN);
+        let verified = end <= bytes.len()
+            && last_page - page <= 1
+            && self.checked.contains(self.first_page + page)
+            && self.checked.contains(self.first_page + last_page);
+        verified || width == 0
+    }
+
+    /// All tails, verified or not.
+    pub(crate) fn packed(&self) -> Packed<'_> {
+        self.packed
     }
 }

@@ -4,6 +4,7 @@
 //! segments that stay are shared with the next snapshot. `store` opens snapshots, `search` reads
 //! them, `writer` makes the next state. A snapshot never changes and writes nothing.
 
+mod deletions;
 mod open_segment;
 mod segment_hit;
 

@@ -6,9 +6,8 @@ use crate::error::{Error, Fault, Result};
 use crate::format::codec::Heads;
 use crate::limits::VALUES_PER_RANGE;
 use crate::scheme::combinations_up_to;
-use crate::search::flips::Flips;
 use crate::search::kernel::{BlockProbe, NearHead, Needle, Progress};
-use crate::search::table_query::TableQuery;
+use crate::search::table_query::{Flips, TableQuery};
 use crate::section::Rank;
 use crate::segment::TableReader;
 

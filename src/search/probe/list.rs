@@ -2,8 +2,8 @@
 
 use super::{Collector, ProbePass};
 use crate::error::Result;
-use crate::search::flips::Flips;
 use crate::search::kernel::BlockProbe;
+use crate::search::table_query::Flips;
 use crate::section::BlockIndex;
 use crate::segment::IndexReader;
 

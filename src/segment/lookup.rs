@@ -1,0 +1,116 @@
+//! Single looks into a table, where one waits for each: a value, a tail, a block by the checked path,
+//! and advice to the system on what will be read.
+
+use crate::bits::packing;
+use crate::bits::permutation::Permuted;
+use crate::error::{Fault, Result};
+use crate::format::directory::SectionPlace;
+use crate::format::prefix_index::{self, BlockSpan, ENTRY_LEN, Lookup, OVERFLOW_ENTRY_LEN};
+use crate::section::{BlockIndex, Rank};
+use crate::segment::{Table, TableReader};
+
+impl<'a> TableReader<'a> {
+    /// Where a block lies.
+    pub(crate) fn span(self, block: BlockIndex) -> Result<BlockSpan> {
+        self.index_reader().span(block)
+    }
+
+    /// Where a block lies, by the checked path: it verifies pages, follows overflow entries, and
+    /// names what is wrong.
+    #[cold]
+    pub(super) fn span_checked(self, block: BlockIndex) -> Result<BlockSpan> {
+        let (entries, overflow_entries) = (&self.table.entries, &self.table.overflow_entries);
+        let offset = prefix_index::entry_offset(block);
+        let entry = self.bytes(entries, offset, ENTRY_LEN)?;
+        let lookup = prefix_index::look_up(entry, block)
+            .map_err(|fault| self.corrupt(entries, offset, fault))?;
+        let span = match lookup {
+            Lookup::Span(span) => span,
+            Lookup::Overflow { offset, entry } => {
+                let overflow = self.bytes(overflow_entries, offset, OVERFLOW_ENTRY_LEN)?;
+                prefix_index::look_up_overflow(overflow, block, &entry)
+                    .map_err(|fault| self.corrupt(overflow_entries, offset, fault))?
+            }
+        };
+        // The length of the heads section is checked when its bytes are taken.
+        if span.rank_end > self.segment.header().fingerprint_count {
+            let fault = Fault::rule(15, "block ends beyond the last value");
+            return Err(self.corrupt(entries, offset, fault));
+        }
+        Ok(span)
+    }
+
+    /// Starts reading the page with the tail of the value at `rank` from the disk.
+    pub(crate) fn readahead_tail(self, rank: Rank) {
+        let width = self.table.descriptor.tail_bits;
+        if width > 0 {
+            let offset = packing::load_offset(rank.0, width);
+            self.segment.readahead(&self.table.tails, offset, packing::GUARD_LEN);
+        }
+    }
+
+    /// Starts reading the pages of some heads from the disk.
+    pub(crate) fn readahead_heads(self, span: &BlockSpan) {
+        self.segment.readahead(&self.table.heads, span.heads_start, span.heads_len());
+    }
+
+    /// Starts reading the page with the index entry of a block from the disk.
+    pub(crate) fn readahead_entry(self, block: BlockIndex) {
+        self.segment.readahead(&self.table.entries, prefix_index::entry_offset(block), ENTRY_LEN);
+    }
+
+    /// The tail of the value at `rank`.
+    #[inline]
+    pub(crate) fn tail(self, rank: Rank) -> Result<u64> {
+        let width = self.table.descriptor.tail_bits;
+        if width == 0 {
+            return Ok(0);
+        }
+        let offset = packing::load_offset(rank.0, width);
+        let loaded = self.bytes(&self.table.tails, offset, packing::GUARD_LEN)?;
+        packing::unpack(loaded, rank.0, width).ok_or_else(|| {
+            let fault = Fault::Truncated { needed: packing::GUARD_LEN, found: 0 };
+            self.corrupt(&self.table.tails, offset, fault)
+        })
+    }
+
+    /// The rank of a value, if the table has it.
+    pub(crate) fn find(self, value: Permuted) -> Result<Option<Rank>> {
+        let block = self.block_of(value);
+        let span = self.span(block)?;
+        let wanted = self.head_of(value);
+        let located = |fault| self.corrupt(&self.table.heads, span.heads_start, fault);
+        let mut heads = self.block(block, &span)?.heads_from(wanted).map_err(located)?;
+        let mut some = [0; 16];
+        loop {
+            let rank = span.rank_start + heads.position();
+            let filled = heads.fill(&mut some).map_err(located)?;
+            for (rank, &head) in (rank..).map(Rank).zip(&some).take(filled) {
+                if head > wanted {
+                    return Ok(None);
+                }
+                if head == wanted && self.value(head, self.tail(rank)?) == value {
+                    return Ok(Some(rank));
+                }
+            }
+            if filled < some.len() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Advises the system that the table is about to be read from first to last.
+    pub(crate) fn advise_sequential(self) {
+        self.segment.advise_sequential(self.places());
+    }
+
+    /// Advises the system that single pages of the table will be read.
+    pub(crate) fn advise_random(self) {
+        self.segment.advise_random(self.places());
+    }
+
+    fn places(self) -> [&'a SectionPlace; 4] {
+        let Table { entries, tails, heads, overflow_entries, .. } = self.table;
+        [entries, tails, heads, overflow_entries]
+    }
+}

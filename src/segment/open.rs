@@ -1,0 +1,131 @@
+//! Opening a segment: its header, its recipe, and the entry of the manifest that names it.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+
+use crate::access::Access;
+use crate::checksum::PAGE_LEN;
+use crate::error::{Error, Fault, Result};
+use crate::format::directory::SectionPlace;
+use crate::format::header::{self, HeaderFault};
+use crate::format::manifest::SegmentEntry;
+use crate::plain_file::{self, Refused};
+use crate::section::{Section, TableIndex};
+use crate::segment::map::{SegmentBytes, truncated};
+use crate::segment::read::{COLD_FOR, CheckedPages};
+use crate::segment::{Segment, Table};
+use fpstore_base::Recipe;
+
+/// Opens the segment at `path` from a memory map, and checks its header and recipe.
+pub(crate) fn map(path: &Path) -> Result<Segment> {
+    open(path, Access::Map, 0)
+}
+
+/// As [`map`], by the access that was [settled](Access::settle) on. A file that does not have
+/// `expected_len` bytes is mapped in any case: the checks of the caller refuse it, and its length
+/// is no measure of the memory that may be taken.
+pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Segment> {
+    let file = plain_file::open(path).map_err(|refused| match refused {
+        Refused::Kind(kind) => {
+            let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
+            Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
+        }
+        Refused::Io(source) => Error::Io { doing: "open", path: path.into(), source },
+    })?;
+    let len = file.metadata().map_err(Error::io("open", path))?.len();
+    if len < PAGE_LEN as u64 {
+        // Systems refuse to map an empty file with an error that does not name the cause.
+        return Err(truncated(path, PAGE_LEN as u64, len));
+    }
+    let bytes = match access {
+        Access::Memory if len == expected_len => SegmentBytes::read(file, len, path)?,
+        _ => SegmentBytes::map(file, path)?,
+    };
+    Segment::from_bytes(bytes, path)
+}
+
+impl Segment {
+    /// Checks the header and the recipe of the segment in `data`; `path` is for messages.
+    ///
+    /// Costs the same for any number of fingerprints.
+    pub(super) fn from_bytes(data: SegmentBytes, path: &Path) -> Result<Self> {
+        let header = header::read(data.bytes()).map_err(|(offset, fault)| match fault {
+            HeaderFault::Version(found) => Error::UnsupportedVersion {
+                path: path.into(),
+                found,
+                oldest: header::VERSION_OLDEST,
+                newest: header::VERSION,
+            },
+            HeaderFault::Fault(fault) => {
+                Error::Corrupt { path: path.into(), section: Section::Header, offset, fault }
+            }
+        })?;
+        let missing = |section: Section| Error::Corrupt {
+            path: path.into(),
+            section: Section::Header,
+            offset: 0,
+            fault: Fault::rule(9, format!("no section {section}")),
+        };
+        let place = |section: Section| header.place(section).copied().ok_or(missing(section));
+        let mut tables = Vec::with_capacity(header.tables.len());
+        for (number, &descriptor) in (0..).zip(&header.tables) {
+            tables.push(Table::new(TableIndex(number), descriptor, place)?);
+        }
+        let checksums = place(Section::Checksums)?;
+        let recipe_place = place(Section::Recipe)?;
+        let checked = CheckedPages::new(header.file_len / PAGE_LEN as u64);
+        let recipe = Recipe::external();
+        let path = path.to_path_buf();
+        let coldness = AtomicU32::new(COLD_FOR);
+        let mut segment =
+            Segment { data, path, header, recipe, tables, checksums, checked, coldness };
+        segment.recipe = segment.read_recipe(&recipe_place)?;
+        Ok(segment)
+    }
+
+    fn read_recipe(&self, place: &SectionPlace) -> Result<Recipe> {
+        let bytes = self.bytes(place, 0, place.len)?;
+        let recipe = str::from_utf8(bytes).ok().and_then(Recipe::from_text);
+        recipe.ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))
+    }
+
+    /// The entry of the manifest for this segment, with `number` and `label`.
+    pub(crate) fn entry(&self, number: u64, label: &str) -> SegmentEntry {
+        SegmentEntry {
+            number,
+            file_len: self.header.file_len,
+            fingerprint_count: self.header.fingerprint_count,
+            digest: self.header.digest,
+            deletions: None,
+            label: label.into(),
+        }
+    }
+
+    /// The manifest ties its entry to one file (R-23).
+    pub(crate) fn check_entry(&self, entry: &SegmentEntry) -> Result<()> {
+        let found = self.entry(entry.number, &entry.label);
+        if (SegmentEntry { deletions: entry.deletions, ..found.clone() }) == *entry {
+            return Ok(());
+        }
+        let detail = format!(
+            "it has {} bytes, {} fingerprints and digest {}, \
+             the manifest names one with {}, {} and {}",
+            found.file_len,
+            found.fingerprint_count,
+            found.digest,
+            entry.file_len,
+            entry.fingerprint_count,
+            entry.digest,
+        );
+        let (path, section, fault) = (self.path.clone(), Section::Header, Fault::rule(23, detail));
+        Err(Error::Corrupt { path, section, offset: 0, fault })
+    }
+
+    /// Fingerprints of two recipes cannot be compared (R-21).
+    pub(crate) fn check_recipe(&self, of_store: &Recipe) -> Result<()> {
+        if self.recipe == *of_store {
+            return Ok(());
+        }
+        Err(Error::RecipeMismatch { store: of_store.clone(), given: self.recipe.clone() })
+    }
+}
