@@ -292,6 +292,32 @@ fn a_deletion_file_of_many_gigabytes_is_refused_unread() {
     assert!(err.contains("1099511627776 bytes") && err.contains("R-25"), "{err}");
 }
 
+/// Counts of deletions in a forged manifest reserve no memory, and no writer adds to them.
+#[test]
+fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
+    let desk = desk();
+    let path = desk.path("store.fps/MANIFEST");
+    let intact = fs::read(&path).unwrap();
+    // Deleted fingerprints and deleted ids of the first entry, see format-spec.md 6.2.
+    for at in [80, 88] {
+        for count in [3, 1 << 40, u64::MAX - 1, u64::MAX] {
+            let mut bytes = intact.clone();
+            bytes[at..at + 8].copy_from_slice(&count.to_le_bytes());
+            let end = bytes.len() - 4;
+            let crc = crc32fast::hash(&bytes[..end]).to_le_bytes();
+            bytes[end..].copy_from_slice(&crc);
+            fs::write(&path, &bytes).unwrap();
+            for command in [&["info"][..], &["delete", "--id", "1001"], &["compact", "--one"]] {
+                let (_, err) = desk.run(command, 2);
+                assert!(err.contains("R-25") || err.contains("R-22"), "{at}, {count}: {err}");
+            }
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+    }
+    fs::write(&path, intact).unwrap();
+    desk.run(&["verify"], 0);
+}
+
 /// Two equal segments of one store are one state; the same from two sources is a mistake.
 #[test]
 fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {

@@ -204,3 +204,27 @@ fn try_lock(file: &File, path: &Path) -> Result<(), TryLockError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A forked child has a copy of the lock and of its open file.
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_in_another_process_does_not_let_go_of_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_held = || take(folder.path(), WRITER_LOCK).unwrap().is_err();
+        for (process, held_after) in [(0, true), (std::process::id(), false)] {
+            let Ok(mut lock) = take(folder.path(), WRITER_LOCK).unwrap() else {
+                panic!("nobody holds the lock");
+            };
+            let of_parent = lock.file.file.try_clone().unwrap();
+            lock.process = process;
+            drop(lock);
+            assert_eq!(is_held(), held_after, "process {process}");
+            drop(of_parent);
+            assert!(!is_held(), "process {process}");
+        }
+    }
+}
