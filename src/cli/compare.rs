@@ -7,8 +7,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
-use super::documents::{ReadingArgs, fingerprint_of_file};
+use super::documents::fingerprint_of_file;
 use super::output::{ReportFormat, stdout};
+use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\

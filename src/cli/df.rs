@@ -7,10 +7,11 @@ use clap::Args;
 use fpstore_text::{DfBuilder, Factor, count_document_frequencies};
 
 use super::command::{ExitStatus, Run};
-use super::documents::{ReadingArgs, report};
+use super::documents::report;
 use super::inputs::inputs;
 use super::monitor::Monitor;
 use super::output::{bytes, counted};
+use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
 use super::sink::Sink;
 

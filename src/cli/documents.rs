@@ -1,143 +1,21 @@
-//! What the commands for documents share: the options to read and to hash them.
+//! What the commands for documents share: hashing them, and what is said of them.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
-    Admission, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice, HashedDocument,
-    PassedOver, SimHasher, TextEncoding, hash_documents,
+    Admission, DocumentOptions, DocumentSummary, HashedDocument, PassedOver, SimHasher,
+    hash_documents,
 };
 
 use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
+use super::reading_args::{FormatArg, ReadingArgs};
 use super::recipe_args::{RecipeArgs, RecipeFileArgs};
-
-/// How documents are read.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Documents")]
-pub(super) struct ReadingArgs {
-    /// The format of the documents [default: by the end of each name; JSON Lines for -]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    docs_format: Option<FormatArg>,
-    /// The field or column of the id
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    id_field: String,
-    /// The field or column of the text
-    #[arg(long, value_name = "NAME", default_value = "text")]
-    text_field: String,
-    /// utf-8, detect, or a name such as gbk, big5, windows-1252
-    #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
-    encoding: String,
-    /// The longest document, record or page, after decompression; a longer one is bad [default:
-    /// 64MiB, or an eighth of --memory where that is less]
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
-    max_document: Option<ByteSize>,
-    /// Of folders, read only files that match; GLOB is a name, or with a slash a path below
-    #[arg(long, value_name = "GLOB", hide_short_help = true)]
-    include: Vec<String>,
-    /// Of folders, leave out files and folders that match
-    #[arg(long, value_name = "GLOB", hide_short_help = true)]
-    exclude: Vec<String>,
-    /// Of folders, read hidden files too
-    #[arg(long, hide_short_help = true)]
-    hidden: bool,
-    /// Number of threads; 0 means one for each core
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    doc_threads: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FormatArg {
-    /// One JSON object on each line, with id and text
-    Jsonl,
-    /// One JSON object on each line, with id and an object 'features' of names and weights
-    Features,
-    /// Comma-separated values with a header
-    Csv,
-    /// Tab-separated values with a header, no quotes
-    Tsv,
-    /// Columns of ids and texts
-    Parquet,
-    /// One document on each line, with the number of the line as id
-    Lines,
-    /// Each file is one document
-    Text,
-    /// Each file is a page, of which the main text is taken
-    Html,
-}
-
-impl ReadingArgs {
-    /// The first option that differs from its default.
-    fn first_given(&self) -> Option<&'static str> {
-        let given = [
-            (self.docs_format.is_some(), "--docs-format"),
-            (self.id_field != "id", "--id-field"),
-            (self.text_field != "text", "--text-field"),
-            (self.encoding != "utf-8", "--encoding"),
-            (self.max_document.is_some(), "--max-document"),
-            (!self.include.is_empty(), "--include"),
-            (!self.exclude.is_empty(), "--exclude"),
-            (self.hidden, "--hidden"),
-            (self.doc_threads != 0, "--doc-threads"),
-        ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
-    }
-
-    /// Refuses options that only files have where texts are given.
-    pub(super) fn check_unused(&self) -> anyhow::Result<()> {
-        match self.first_given() {
-            Some(option) => bail!("{option} is for files; with --text none are read"),
-            None => Ok(()),
-        }
-    }
-
-    pub(super) fn holds_features(&self) -> bool {
-        self.docs_format == Some(FormatArg::Features)
-    }
-
-    /// The options of reading; `memory` is that of the whole command, if the user limits it.
-    pub(super) fn options(
-        &self,
-        skip_bad: bool,
-        memory: Option<ByteSize>,
-    ) -> anyhow::Result<DocumentOptions> {
-        let files = FileChoice::default()
-            .include(&self.include)?
-            .exclude(&self.exclude)?
-            .hidden(self.hidden);
-        let mut options = DocumentOptions::default()
-            .id_field(&self.id_field)
-            .text_field(&self.text_field)
-            .encoding(TextEncoding::named(&self.encoding)?)
-            .skip_bad(skip_bad)
-            .files(files)
-            .threads(self.doc_threads);
-        if let Some(memory) = memory {
-            options = options.memory(memory.as_u64());
-        }
-        if let Some(len) = self.max_document {
-            if len.as_u64() == 0 {
-                bail!("--max-document 0: a document has at least one byte");
-            }
-            options = options.max_document(len.as_u64());
-        }
-        Ok(match self.docs_format {
-            None => options,
-            Some(FormatArg::Jsonl) => options.format(DocumentFormat::JsonLines),
-            Some(FormatArg::Features) => options.format(DocumentFormat::Features),
-            Some(FormatArg::Csv) => options.format(DocumentFormat::Csv),
-            Some(FormatArg::Tsv) => options.format(DocumentFormat::Tsv),
-            Some(FormatArg::Parquet) => options.format(DocumentFormat::Parquet),
-            Some(FormatArg::Lines) => options.format(DocumentFormat::Lines),
-            Some(FormatArg::Text) => options.format(DocumentFormat::Plain),
-            Some(FormatArg::Html) => options.format(DocumentFormat::Html),
-        })
-    }
-}
 
 /// How `query` reads a file, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
@@ -190,17 +68,7 @@ impl QueryDocumentArgs {
                 })?,
             );
         }
-        let reading = ReadingArgs {
-            docs_format: self.docs_format,
-            id_field: "id".into(),
-            text_field: "text".into(),
-            encoding: self.encoding.clone(),
-            max_document: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            hidden: false,
-            doc_threads: 1,
-        };
+        let reading = ReadingArgs::of_file(self.docs_format, &self.encoding);
         let options = reading.options(false, None)?;
         for file in files {
             fingerprints.push(fingerprint_of_file(file, &hasher, &options)?);

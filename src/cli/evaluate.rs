@@ -14,10 +14,11 @@ use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
 use super::curve::{Curve, K_MAX, Point, area, best};
-use super::documents::{ReadingArgs, hash_all, report};
+use super::documents::{hash_all, report};
 use super::monitor::Monitor;
 use super::output::{ReportFormat, counted, stdout};
 use super::plot;
+use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
 use super::sink::Sink;
 

@@ -39,6 +39,7 @@ mod plot;
 mod previous;
 mod query;
 mod query_files;
+mod reading_args;
 mod recipe_args;
 mod remedy;
 mod resources;

@@ -9,10 +9,11 @@ use fpstore_text::read_texts;
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
-use super::documents::{ReadingArgs, hash_all, report};
+use super::documents::{hash_all, report};
 use super::inputs::inputs;
 use super::monitor::Monitor;
 use super::output::{IdPrinter, stdout};
+use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
 
 const LONG_ABOUT: &str = "\
