@@ -7,7 +7,6 @@ use crate::bits::permutation::Permutation;
 use crate::builder::report::{BuildReport, PhaseTimer};
 use crate::directory::SegmentFile;
 use crate::error::{Error, Result};
-use crate::format::codec::HeadCodec;
 use crate::format::header::TableDescriptor;
 use crate::format::id_records::{IdLayout, id_len_for};
 use crate::plan::cut::Cut;
@@ -148,8 +147,8 @@ impl SegmentBuild {
 }
 
 fn encode(writer: &mut Writer<'_>, mask: u64, values: &SortedValues, watch: &Watch) -> Result<()> {
-    let Cut { tail_bits, block_bits } = Cut::of_gaps(values.count, &values.gaps_of_bits);
-    let descriptor = TableDescriptor { mask, codec: HeadCodec::NEW, tail_bits, block_bits };
+    let Cut { tail_bits, block_bits, codec } = Cut::of_gaps(values.count, &values.gaps_of_bits);
+    let descriptor = TableDescriptor { mask, codec, tail_bits, block_bits };
     writer.table(descriptor, |take| {
         values.pass(|values| {
             take(values)?;

@@ -21,6 +21,9 @@ const LARGE_TABLE_MIN: u64 = 10_000_000;
 /// times faster for a fifth more bytes at 16).
 const BITS_PER_LONG_GAP: f64 = 16.0;
 
+/// The codec of new tables.
+const CODEC: HeadCodec = HeadCodec::Varint;
+
 /// The layout of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
@@ -28,6 +31,8 @@ pub(crate) struct Cut {
     pub(crate) tail_bits: u32,
     /// The leading bits that name a block.
     pub(crate) block_bits: u32,
+    /// The codec of the heads.
+    pub(crate) codec: HeadCodec,
 }
 
 impl Cut {
@@ -35,7 +40,7 @@ impl Cut {
     /// neighbours by their length in bits.
     pub(crate) fn of_gaps(value_count: u64, gaps_of_bits: &[u64; 65]) -> Self {
         let tail_bits = tail_bits(&gaps_of_bits.map(|count| count as f64));
-        Cut { tail_bits, block_bits: block_bits(value_count, tail_bits) }
+        Cut { tail_bits, block_bits: block_bits(value_count, tail_bits), codec: CODEC }
     }
 }
 
@@ -67,7 +72,7 @@ pub(crate) fn tail_bits(gaps_of_bits: &[f64; 65]) -> u32 {
 
 /// The bytes of the gap between two heads whose values have a gap of `bits` bits.
 pub(crate) fn head_len(bits: u32, tail_bits: u32) -> u32 {
-    HeadCodec::NEW.gap_len(bits.saturating_sub(tail_bits))
+    CODEC.gap_len(bits.saturating_sub(tail_bits))
 }
 
 /// The head bits of a table of `value_count` random values.

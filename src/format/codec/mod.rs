@@ -17,8 +17,6 @@ pub(crate) enum HeadCodec {
 }
 
 impl HeadCodec {
-    /// The codec of new tables.
-    pub(crate) const NEW: HeadCodec = HeadCodec::Varint;
     /// The tags that this release reads, for messages.
     pub(crate) const TAGS: &str = "1";
 
@@ -131,7 +129,8 @@ impl Heads<'_> {
 }
 
 /// Encodes one block after the other. The bytes of a block are a front, which is known only at its
-/// end, and a body.
+/// end, and a body. A block can have any number of values, and only its front and body are spilled
+/// to a file; so an encoder may hold back only so many heads.
 #[derive(Debug)]
 pub(crate) enum BlockEncoder {
     Varint(varint::BlockEncoder),
