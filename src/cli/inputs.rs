@@ -29,9 +29,9 @@ impl ReadArgs {
     /// The first option on the form of records that differs from its default.
     pub(super) fn first_given(&self) -> Option<&'static str> {
         match (self.radix, self.input_format) {
-            (_, InputFormatArg::U64le | InputFormatArg::U64leId) => Some("--input-format"),
-            (RadixArg::Dec | RadixArg::Sdec, _) => Some("--radix"),
-            _ => None,
+            (RadixArg::Hex, InputFormatArg::Lines) => None,
+            (_, InputFormatArg::Lines) => Some("--radix"),
+            _ => Some("--input-format"),
         }
     }
 

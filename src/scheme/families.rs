@@ -2,8 +2,8 @@
 //!
 //! [`FAMILIES`] is read by [`Scheme::named`](crate::Scheme::named), by the help of `--scheme`, by
 //! the planner for its candidates, and by the test that compares it with the documentation. A new
-//! family is an entry here and a design in `designs`; that its members cover what they promise is
-//! proven in the tests of `cover`.
+//! family is an entry here, a design in `designs`, and a line of `PROMISES`, which the tests of
+//! `cover` prove.
 //!
 //! Blocks are cut from the most significant bit.
 
@@ -90,6 +90,36 @@ pub const FAMILIES: &[Family] = &[
     },
 ];
 
+/// What members of the families promise, of each family at least one: with these radii of its first
+/// tables, and 0 of the others, a member covers `k`.
+#[cfg(test)]
+pub(crate) const PROMISES: &[(&str, u32, &[u32])] = &[
+    ("1", 3, &[3]),
+    ("2", 3, &[1, 1]),
+    ("3", 3, &[1]),
+    ("4", 3, &[]),
+    ("blocks-5", 4, &[]),
+    ("blocks-30+20+14", 5, &[1, 1, 1]),
+    ("10", 3, &[]),
+    ("20", 3, &[]),
+    ("choose-4", 1, &[]),
+    ("choose-5", 2, &[]),
+    ("choose-10", 3, &[]),
+    ("choose-7", 4, &[]),
+    ("choose-8", 5, &[]),
+    ("6", 3, &[]),
+    ("8", 3, &[]),
+    ("11", 3, &[]),
+    ("14", 3, &[]),
+    ("15", 3, &[]),
+    ("hyperplanes", 1, &[]),
+    ("hyperplanes", 2, &[]),
+    ("hyperplanes", 3, &[]),
+    ("hyperplanes", 4, &[]),
+    ("hyperplanes", 5, &[]),
+    ("16", 3, &[]),
+];
+
 /// A family with one member, which the planner does not consider under this name.
 const fn one(
     name: &'static str,
@@ -102,7 +132,7 @@ const fn one(
 
 impl Family {
     /// The argument in `name` if it names a member of this family: empty if there is none to give.
-    fn argument_in<'n>(&self, name: &'n str) -> Option<&'n str> {
+    pub(super) fn argument_in<'n>(&self, name: &'n str) -> Option<&'n str> {
         if self.alias == Some(name) {
             return Some("");
         }

@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 
 pub(crate) use combinatorics::{combinations_up_to, ways_to_flip};
 pub(crate) use cover::covers;
+#[cfg(test)]
+pub(crate) use families::PROMISES;
 pub(crate) use families::member;
 pub use families::{FAMILIES, Family};
 
