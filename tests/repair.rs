@@ -232,7 +232,7 @@ fn a_rate_makes_verification_wait_and_an_observer_ends_it() {
             std::ops::ControlFlow::Continue(())
         })
     };
-    // Each byte is read at least twice.
+    // Most bytes are read four times.
     let start = Instant::now();
     let options = samples(0).max_rate(len * 10).observer(observer(u64::MAX));
     assert!(verify(patient.path(), &options).unwrap().is_sound());

@@ -6,10 +6,11 @@ use crate::format::prefix_index::{
 };
 use crate::section::BlockIndex;
 use crate::segment::TableReader;
+use crate::verify::pace::Pace;
 
 /// The index entries place all blocks one after the other, without gaps, up to the last of
 /// `value_count` values, and every block keeps its own rules.
-pub(super) fn verify(table: TableReader<'_>, value_count: u64) -> Result<()> {
+pub(super) fn verify(table: TableReader<'_>, value_count: u64, pace: &Pace) -> Result<()> {
     let broken = |offset: u64, detail: &str| -> Error {
         table.corrupt(&table.entries, offset, Fault::rule(15, detail))
     };
@@ -18,6 +19,7 @@ pub(super) fn verify(table: TableReader<'_>, value_count: u64) -> Result<()> {
     let block_count = table.descriptor.block_count();
     for first in (0..block_count).step_by(BLOCKS_PER_ENTRY as usize) {
         let offset = prefix_index::entry_offset(BlockIndex(first));
+        let heads_before = last.heads_end;
         let bytes = table.bytes(&table.entries, offset, ENTRY_LEN)?;
         let entry = IndexEntry::read(bytes)
             .map_err(|fault| table.corrupt(&table.entries, offset, fault))?;
@@ -49,6 +51,7 @@ pub(super) fn verify(table: TableReader<'_>, value_count: u64) -> Result<()> {
                 .check(table.last_head(block))
                 .map_err(|fault| table.corrupt(&table.heads, span.heads_start, fault))?;
         }
+        pace.spend(ENTRY_LEN + last.heads_end.saturating_sub(heads_before))?;
         if entry.needs_overflow(&last) != entry.overflow.is_some() {
             return Err(broken(offset, "overflow entry without need, or the reverse"));
         }

@@ -19,7 +19,7 @@ pub use options::VerifyOptions;
 use crate::access::Access;
 use crate::error::{Error, Result};
 use crate::format::manifest::{Manifest, SegmentEntry};
-use crate::plain_file::{self, Refused};
+use crate::plain_file;
 use crate::segment::Segment;
 use crate::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
 use crate::store::Store;
@@ -153,41 +153,36 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
     let len = live.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
     let pace = Pace::new(options, len)?;
     // All segments are opened first: an open segment stays readable when a writer removes it.
-    let mut opened: Vec<OpenSegment> = Vec::new();
+    let mut opened: Vec<Opened> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
-        opened.extend(open(path, entry, &mut report, &pace)?);
+        opened.push(open(path, entry, &mut report, &pace)?);
     }
     if !report.is_sound() && read_manifest_bytes(path).is_ok_and(|now| now != report.manifest_bytes)
     {
         return Ok(None);
     }
     let mut sound: Vec<OpenSegment> = Vec::new();
-    for open in opened {
+    for (entry, opened) in live.segments.iter().zip(opened) {
+        let Some(open) = opened.segment else {
+            report.damaged.push(DamagedSegment::of(path, entry, false));
+            continue;
+        };
         let before = report.faults.len();
         segment::verify(&open.segment, &mut report, &pace)?;
         if let Some(first) = sound.first() {
             report.faults.extend(open.segment.check_recipe(first.segment.recipe()).err());
         }
         if report.faults.len() > before {
-            report.damaged.push(DamagedSegment::of(path, &open.entry, false));
+            report.damaged.push(DamagedSegment::of(path, entry, false));
             continue;
         }
-        if let Err(fault) = deletions::verify(&open) {
-            report.faults.push(fault);
-            report.damaged.push(DamagedSegment::of(path, &open.entry, true));
+        report.faults.extend(deletions::verify(&open).err());
+        if opened.lost_deletions || report.faults.len() > before {
+            report.damaged.push(DamagedSegment::of(path, entry, true));
         }
         sound.push(open);
     }
-    // Of a segment that could not be opened with its deletions, either may be damaged.
-    report.damaged.sort_by_key(|damaged| damaged.number);
-    report.damaged.dedup_by(|later, first| {
-        let same = later.number == first.number;
-        if same && later.deletions_only.is_none() {
-            first.deletions_only = None;
-        }
-        same
-    });
     if report.is_sound() && options.samples > 0 {
         let bytes = &report.manifest_bytes;
         let store = Store::of(Snapshot::new(path, Access::Map, &live, bytes, sound));
@@ -200,43 +195,40 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
     Ok(Some(report))
 }
 
-/// Opens a segment, if the disk gives it and it can be; adds the faults to the report. A segment
-/// whose deletions are damaged is opened without them.
+/// A segment that the manifest names.
+struct Opened {
+    /// `None` if it cannot be opened.
+    segment: Option<OpenSegment>,
+    /// Whether its deletions cannot be, so that it is open without them.
+    lost_deletions: bool,
+}
+
+/// Opens a segment, if the disk gives it and it can be; adds the faults to the report.
 fn open(
     path: &Path,
     entry: &SegmentEntry,
     report: &mut VerifyReport,
     pace: &Pace,
-) -> Result<Option<OpenSegment>> {
+) -> Result<Opened> {
     let file_path = path.join(entry.file_name());
-    let read = match plain_file::open(&file_path) {
-        Ok(file) => segment::readable(file, &file_path, pace),
-        Err(Refused::Io(_) | Refused::Kind(_)) => Ok(()),
-    };
-    let opened = match read {
-        Ok(()) => OpenSegment::open(path, entry, Access::Map),
-        Err(Error::Interrupted) => return Err(Error::Interrupted),
-        // Of a file that cannot be read, only the fault is known.
-        Err(fault) => {
-            report.faults.push(fault);
-            report.damaged.push(DamagedSegment::of(path, entry, false));
-            return Ok(None);
+    // A file that cannot be opened is named when the segment is.
+    if let Ok(file) = plain_file::open(&file_path) {
+        match segment::readable(file, &file_path, pace) {
+            Ok(()) => {}
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(fault) => {
+                report.faults.push(fault);
+                return Ok(Opened { segment: None, lost_deletions: false });
+            }
         }
-    };
-    let fault = match opened {
-        Ok(open) => return Ok(Some(open)),
+    }
+    let fault = match OpenSegment::open(path, entry, Access::Map) {
+        Ok(open) => return Ok(Opened { segment: Some(open), lost_deletions: false }),
         Err(refused @ Error::Io { .. }) => return Err(refused),
         Err(fault) => fault,
     };
     report.faults.push(fault);
     let bare = SegmentEntry { deletions: None, ..entry.clone() };
-    let opened = match entry.deletions {
-        Some(_) => OpenSegment::open(path, &bare, Access::Map).ok(),
-        None => None,
-    };
-    report.damaged.push(DamagedSegment::of(path, entry, opened.is_some()));
-    Ok(opened.map(|mut open| {
-        open.entry = entry.clone();
-        open
-    }))
+    let without = || OpenSegment::open(path, &bare, Access::Map).ok();
+    Ok(Opened { segment: entry.deletions.and_then(|_| without()), lost_deletions: true })
 }

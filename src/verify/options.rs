@@ -7,7 +7,7 @@ use fpstore_base::watch::Observer;
 /// # Examples
 ///
 /// ```no_run
-/// // Beside a service: half a minute for each GB, and no sample queries.
+/// // Beside a service: a minute for each GB, and no sample queries.
 /// let options = fpstore::VerifyOptions::default().max_rate(64 << 20).samples(0);
 /// assert!(fpstore::verify("pages.fps", &options)?.is_sound());
 /// # Ok::<(), fpstore::Error>(())
@@ -28,7 +28,7 @@ impl Default for VerifyOptions {
 
 impl VerifyOptions {
     /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
-    /// over the store for each 256.
+    /// over the store, and one more for each 256.
     #[must_use]
     pub fn samples(mut self, count: u64) -> Self {
         self.samples = count;

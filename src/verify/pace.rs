@@ -1,7 +1,7 @@
 //! The pace of a verification: the bytes read so far, their limit for each second, and the observer.
 
 use crate::error::Result;
-use crate::segment::Segment;
+use crate::segment::{Segment, TableReader};
 use crate::snapshot::OpenSegment;
 use crate::verify::VerifyOptions;
 use fpstore_base::watch::{Phase, Throttle, Watch};
@@ -17,17 +17,14 @@ pub(super) struct Pace {
 
 impl Pace {
     /// The pace of reading files of `file_len` bytes. Each is read to see whether the disk gives
-    /// it, again to compare checksums, and its tables and ids once or twice more.
+    /// it, again to compare checksums, again for its indexes, and again for its values and ids. The
+    /// samples are chosen in one pass and compared in others.
     pub(super) fn new(options: &VerifyOptions, file_len: u64) -> Result<Self> {
-        let observer = options.observer.clone();
-        let (throttle, observer) = match options.max_rate {
-            Some(rate) => {
-                let (throttle, observer) = Throttle::new(rate, observer);
-                (Some(throttle), observer)
-            }
-            None => (None, observer),
+        let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
+        let passes = match options.samples {
+            0 => 4,
+            count => 5 + count.div_ceil(super::sample::NEEDLES_PER_PASS as u64),
         };
-        let passes = 3 + options.samples.div_ceil(super::sample::NEEDLES_PER_PASS as u64);
         let watch = Watch::new(observer, Phase::Verify, Some(passes.saturating_mul(file_len)));
         // A pause before the first bytes are counted has progress to show, too, and can be ended.
         watch.report()?;
@@ -43,8 +40,13 @@ impl Pace {
     }
 
     /// Counts the bytes of a pass over `count` values or records that take `len` bytes together.
-    pub(super) fn pass(&self, count: u64, len: u64) -> Pass<'_> {
+    fn pass(&self, count: u64, len: u64) -> Pass<'_> {
         Pass { pace: self, count, len, done: 0 }
+    }
+
+    /// A pass over the values of a table.
+    pub(super) fn values(&self, segment: &Segment, table: TableReader<'_>) -> Pass<'_> {
+        self.pass(segment.header().fingerprint_count, table.heads.len + table.tails.len)
     }
 
     /// A pass over the fingerprints of all segments with their ids.

@@ -40,7 +40,7 @@ pub(super) fn verify(
     report: &mut VerifyReport,
     pace: &Pace,
 ) -> Result<()> {
-    let needles = needles(store, sample_count)?;
+    let needles = needles(store, sample_count, pace)?;
     let mut searcher = store.searcher();
     for needles in needles.chunks(NEEDLES_PER_PASS) {
         for (&needle, expected) in needles.iter().zip(scan(store, needles, pace)?) {
@@ -89,8 +89,8 @@ fn random(of: u64) -> u64 {
 }
 
 /// In turn a stored fingerprint, a stored one with 1 to k + 1 bits flipped, and a random one.
-fn needles(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
-    let stored = stored_samples(store, count)?;
+fn needles(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerprint>> {
+    let stored = stored_samples(store, count, pace)?;
     let spread = u64::from(store.tuned_k()) + 1;
     let needles = (0..count).map(|number| {
         let from_store = stored.get((random(number) % stored.len().max(1) as u64) as usize);
@@ -108,17 +108,19 @@ fn needles(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
 }
 
 /// About `count` stored fingerprints, spread evenly over the ranks of each segment.
-fn stored_samples(store: &Store, count: u64) -> Result<Vec<Fingerprint>> {
+fn stored_samples(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerprint>> {
     let mut samples = Vec::new();
     let snapshot = store.snapshot();
     for open in snapshot.segments() {
         let Some(table) = open.segment.first_table() else { continue };
+        let mut pass = pace.values(&open.segment, table);
         let stride = (open.segment.header().fingerprint_count / count.max(1)).max(1);
         for step in table.values() {
             let (rank, value) = step?;
             if rank.0.is_multiple_of(stride) {
                 samples.push(table.permutation.invert(value));
             }
+            pass.step()?;
         }
     }
     Ok(samples)
@@ -156,9 +158,9 @@ mod tests {
             builder.push(Fingerprint::new(random(number)), number).unwrap();
         }
         let store = builder.finish().unwrap();
-        let samples = needles(&store, 60).unwrap();
-        assert_eq!(samples, needles(&store, 60).unwrap());
         let pace = Pace::new(&VerifyOptions::default(), 0).unwrap();
+        let samples = needles(&store, 60, &pace).unwrap();
+        assert_eq!(samples, needles(&store, 60, &pace).unwrap());
         let found = scan(&store, &samples, &pace).unwrap();
         for (number, digest) in found.iter().enumerate() {
             if number % 3 == 0 {

@@ -71,7 +71,7 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         }
     };
     for table in segment.tables() {
-        note(index::verify(table, segment.header().fingerprint_count))?;
+        note(index::verify(table, segment.header().fingerprint_count, pace))?;
         note(tail_padding(segment, table))?;
         note(same_set(segment, table, pace))?;
     }
@@ -148,8 +148,7 @@ fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
 /// The values ascend strictly, and are the same set in every table.
 fn same_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let mut sum = SetSum::default();
-    let len = table.heads.len + table.tails.len;
-    let mut pass = pace.pass(segment.header().fingerprint_count, len);
+    let mut pass = pace.values(segment, table);
     for step in table.values() {
         let (_, value) = step?;
         sum.add(table.permutation.invert(value));

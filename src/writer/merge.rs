@@ -50,14 +50,7 @@ impl<'a> Merger<'a> {
         resources: &Resources,
         recipe: &'a Recipe,
     ) -> Self {
-        let observer = options.observer.clone();
-        let (throttle, observer) = match options.max_rate {
-            Some(rate) => {
-                let (throttle, observer) = Throttle::new(rate, observer);
-                (Some(throttle), observer)
-            }
-            None => (None, observer),
-        };
+        let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
         let scratch = resources.folder.throttled(throttle.clone());
         let resources = Resources { folder: scratch, ..resources.clone() };
         let done = Compacted::default();

@@ -196,6 +196,20 @@ impl Throttle {
         (throttle, observer)
     }
 
+    /// As [`Throttle::new`] if there is a rate; else no throttle, and the observer as it is.
+    pub fn at_most(
+        bytes_per_second: Option<u64>,
+        observer: Option<Observer>,
+    ) -> (Option<Self>, Option<Observer>) {
+        match bytes_per_second {
+            Some(rate) => {
+                let (throttle, observer) = Throttle::new(rate, observer);
+                (Some(throttle), observer)
+            }
+            None => (None, observer),
+        }
+    }
+
     /// Counts `bytes` bytes, and waits until the rate allows them or the observer ends the work;
     /// the next tick then returns [`Interrupted`].
     pub fn spend(&self, bytes: u64) {
