@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Refused> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(
         &mut options,
-        libc::O_NONBLOCK | libc::O_NOCTTY,
+        (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits().cast_signed(),
     );
     let file = options.open(path)?;
     // Another file may have got the name since.

@@ -8,7 +8,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::directory::lock::{COMPACTION_LOCK, PUBLICATION_LOCK, WRITER_LOCK, try_lock_writer};
+use crate::directory::lock::{LOCKS, WRITER_LOCK, try_lock_writer};
+#[cfg(unix)]
+use crate::directory::lock_file::is_of_this_user;
 use crate::directory::store_directory::{is_unfinished, number_of};
 use crate::disk::{is_temporary_name, names_in, remove_empty_directory, remove_file};
 use crate::format::manifest;
@@ -80,7 +82,8 @@ pub(super) fn remove_files(directory: &Path) -> bool {
 
 /// Whether a builder gives files this name.
 fn is_of_a_store(name: &str) -> bool {
-    [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK, manifest::FILE_NAME].contains(&name)
+    LOCKS.contains(&name)
+        || name == manifest::FILE_NAME
         || number_of(name).is_some()
         || is_unfinished(name)
 }
@@ -99,7 +102,6 @@ fn is_own(path: &Path, kind: Kind) -> bool {
         Kind::File => metadata.is_file(),
     };
     #[cfg(unix)]
-    let is_kind = is_kind
-        && std::os::unix::fs::MetadataExt::uid(&metadata) == rustix::process::geteuid().as_raw();
+    let is_kind = is_kind && is_of_this_user(&metadata);
     is_kind
 }

@@ -3,9 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::directory::lock::{
-    COMPACTION_LOCK, PUBLICATION_LOCK, Patience, StoreLock, WRITER_LOCK, lock_writer, reserve,
-};
+use crate::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
 use crate::directory::staging::{parent_of, remove_leftovers};
 use crate::directory::store_directory::{StoreDirectory, is_unfinished, random_store_id};
 use crate::disk::names_in;
@@ -133,10 +131,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
         }
         names => names?,
     };
-    let is_of_a_store = |name: &String| {
-        [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK].contains(&name.as_str())
-            || is_unfinished(name)
-    };
+    let is_of_a_store = |name: &String| LOCKS.contains(&name.as_str()) || is_unfinished(name);
     if path.join(manifest::FILE_NAME).is_file() {
         if mode == OpenMode::Create {
             return Err(Error::StoreExists { path: path.into() });

@@ -24,6 +24,8 @@ pub(super) const COMPACTION_LOCK: &str = "COMPACT";
 /// The holder of the lock on this file may replace the manifest, and give files their final names
 /// and remove them.
 pub(super) const PUBLICATION_LOCK: &str = "PUBLISH";
+/// The names of all of them.
+pub(super) const LOCKS: [&str; 3] = [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK];
 /// The pauses between attempts to take a lock grow from the first to the second length.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(50);

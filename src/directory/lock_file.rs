@@ -104,7 +104,8 @@ fn open(directory: &Path, path: &Path) -> Result<Option<File>, Refused> {
     }
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
-    follow_no_link(&mut options, rights(directory));
+    let rights = rights(directory);
+    follow_no_link(&mut options, rights);
     let file = options.open(path)?;
     let metadata = file.metadata()?;
     plain_file::refuse_others(metadata.file_type())?;
@@ -113,14 +114,17 @@ fn open(directory: &Path, path: &Path) -> Result<Option<File>, Refused> {
         1 => {}
         _ => return Err(Refused::Kind("a file with several names (hard links)")),
     }
-    set_rights(&file, &metadata, rights(directory));
+    set_rights(&file, &metadata, rights);
     Ok(Some(file))
 }
 
 #[cfg(unix)]
 fn follow_no_link(options: &mut fs::OpenOptions, rights: u32) {
+    use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt;
-    options.mode(rights).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY);
+
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.mode(rights).custom_flags(flags.bits().cast_signed());
 }
 
 /// Reading and writing for each class of users that may write to the directory; nothing for others.
@@ -136,11 +140,16 @@ fn rights(directory: &Path) -> u32 {
 #[cfg(unix)]
 fn set_rights(file: &File, metadata: &fs::Metadata, rights: u32) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-    if is_own && metadata.mode() & 0o777 != rights {
+    if is_of_this_user(metadata) && metadata.mode() & 0o777 != rights {
         // Where the system has no such rights, the lock is as good as its directory.
         let _ = file.set_permissions(fs::Permissions::from_mode(rights));
     }
+}
+
+/// Whether a file or directory belongs to the user of this process.
+#[cfg(unix)]
+pub(super) fn is_of_this_user(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(metadata) == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(unix)]
