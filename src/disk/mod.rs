@@ -14,6 +14,8 @@ mod files;
 pub(crate) mod power_loss;
 mod scratch;
 mod temporary;
+#[cfg(test)]
+pub(crate) mod tree;
 
 use std::io;
 use std::path::Path;

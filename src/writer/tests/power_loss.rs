@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::*;
-use crate::disk::power_loss::{Disk, Replayed, Tree};
+use crate::disk::power_loss::{Disk, Replayed};
+use crate::disk::tree::Tree;
 use crate::disk::{Change, recorder};
 
 /// The states of a disk after a loss of power that are tried at each change, if there are more.
