@@ -8,9 +8,6 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::votes::weight::Weight;
 use fpstore_base::Id;
 
-/// The number of other fields that an error names.
-const SHOWN_MAX: usize = 10;
-
 /// The text of an object, and its id. A text that is null is empty.
 pub(super) fn text_of<'a>(
     line: &'a [u8],
@@ -103,7 +100,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
                     Content::Text(map.next_value_seed(TextValue(self.content))?)
                 });
             } else {
-                if others.len() <= SHOWN_MAX {
+                if others.len() <= super::LISTED_MAX {
                     others.push(key);
                 }
                 map.next_value::<IgnoredAny>()?;

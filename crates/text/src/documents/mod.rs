@@ -38,11 +38,13 @@ pub use pipeline::{
 /// Bytes of documents that are in memory at a time, as long as no single one is larger.
 const IN_FLIGHT_LEN: u64 = 64 << 20;
 
-/// Names in a list for an error, at most ten.
+/// The names that an error lists at most.
+const LISTED_MAX: usize = 10;
+
+/// Names in a list for an error.
 fn listed(names: &[&str]) -> String {
-    const SHOWN_MAX: usize = 10;
-    let shown = names.get(..SHOWN_MAX).unwrap_or(names).join(", ");
-    if names.len() > SHOWN_MAX { format!("{shown}, ...") } else { shown }
+    let shown = names.get(..LISTED_MAX).unwrap_or(names).join(", ");
+    if names.len() > LISTED_MAX { format!("{shown}, ...") } else { shown }
 }
 
 /// Options for reading documents.
@@ -138,8 +140,9 @@ impl DocumentOptions {
     #[must_use]
     pub fn memory(mut self, memory: u64) -> Self {
         // The features of a document take up to four times its length, a page in HTML eight times.
-        self.len_max = self.len_max.min((memory / 8).max(1 << 16));
-        self.in_flight_len = self.in_flight_len.min((memory / 8).max(1 << 16));
+        let share = (memory / 8).max(1 << 16);
+        self.len_max = self.len_max.min(share);
+        self.in_flight_len = self.in_flight_len.min(share);
         self
     }
 

@@ -33,7 +33,7 @@ const ADDED_ATTRS_MAX: usize = 1 << 10;
 
 /// The tree of a page, as `Document::from` makes it, or the reason why the page is refused.
 ///
-/// `len_max` is the length of the longest document; a page may have so many nodes as fit it.
+/// `len_max` is the length of the longest document; a page may have as many nodes as fit it.
 pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
     let limits = Limits {
         nodes: (len_max / LEN_PER_NODE).max(1 << 10),

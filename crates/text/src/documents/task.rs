@@ -128,7 +128,7 @@ pub(super) struct Finished<T> {
 pub(super) enum Failure {
     /// The record is bad.
     Bad(String),
-    /// The rest of a file in a folder cannot be read; so many of its documents were.
+    /// The rest of a file in a folder cannot be read; the number of its documents that were.
     File(Error, u64),
     /// Its file cannot be read.
     Unreadable(Error),
