@@ -56,7 +56,7 @@ pub(super) struct StoreArg {
 impl StoreArg {
     /// For a command that reads it once or in part.
     pub(super) fn open(&self) -> fpstore::Result<Store> {
-        open(&self.store, Access::Map)
+        open_map(&self.store)
     }
 }
 
@@ -122,7 +122,7 @@ impl StorePlace {
 
     /// For a command that reads it once or in part.
     pub(super) fn open(&self) -> fpstore::Result<Store> {
-        open(self.path(), Access::Map)
+        open_map(self.path())
     }
 }
 

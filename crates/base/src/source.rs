@@ -95,7 +95,7 @@ impl Read for Sniffed {
     }
 }
 
-/// Reads so many bytes as tell a compressed input, and no more than can be one: a line that was
+/// Reads the bytes that tell a compressed input, and no more than can be one: a line that was
 /// typed must not wait for the next.
 fn start(mut reader: BoxedReader) -> io::Result<BoxedReader> {
     let mut head = Vec::new();
