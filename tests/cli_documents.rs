@@ -33,24 +33,24 @@ fn an_empty_fingerprint_column_is_an_error_and_not_the_id() {
 fn a_table_with_too_many_fields_or_an_open_quote_is_refused_with_its_line() {
     let desk = Desk::new();
     desk.write("over.csv", "id,text\n1,The quick, brown fox jumps\n2,two words\n");
-    let (out, err) = desk.run(&["simhash", "over.csv"], 2);
+    let (out, err) = desk.run(&["fingerprint", "over.csv"], 2);
     assert!(err.contains("over.csv: line 2: 3 fields, expected 2 as in the header"), "{err}");
     assert_eq!(out, "");
     desk.write("over.tsv", "id\ttext\n1\tThe quick\tbrown fox\n");
-    let (_, err) = desk.run(&["simhash", "over.tsv"], 2);
+    let (_, err) = desk.run(&["fingerprint", "over.tsv"], 2);
     assert!(err.contains("over.tsv: line 2: 3 fields"), "{err}");
-    let (out, err) = desk.run(&["simhash", "over.csv", "--skip-bad"], 0);
+    let (out, err) = desk.run(&["fingerprint", "over.csv", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["2"]);
     assert!(err.contains("1 bad record skipped"), "{err}");
 
     let rows: String = (1..1000).map(|n| format!("{n},row {n}\n")).collect();
     desk.write("open.csv", format!("id,text\n0,\"oops unterminated\n{rows}"));
-    let (out, err) = desk.run(&["simhash", "open.csv"], 2);
+    let (out, err) = desk.run(&["fingerprint", "open.csv"], 2);
     assert!(err.contains("the quote that opens in line 2 has no end"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
     assert_eq!(out, "");
     desk.write("closed.csv", "id,text\n0,\"oops\n1,\"quoted, too\"\n2,fine words\n");
-    let (_, err) = desk.run(&["simhash", "closed.csv"], 2);
+    let (_, err) = desk.run(&["fingerprint", "closed.csv"], 2);
     assert!(err.contains("the quote opens in line 2"), "{err}");
 }
 
@@ -61,11 +61,11 @@ fn a_field_that_is_there_twice_is_refused_and_null_is_an_empty_text() {
         ("id", "{\"id\":\"a\",\"id\":\"b\",\"text\":\"one fish\"}\n"),
         ("text", "{\"id\":\"a\",\"text\":\"one fish\",\"text\":\"two words\"}\n"),
     ] {
-        let (_, err) = desk.run_on(&["simhash"], line, 2);
+        let (_, err) = desk.run_on(&["fingerprint"], line, 2);
         assert!(err.contains(&format!("line 1: field '{field}' is there twice")), "{err}");
     }
     let (out, err) = desk.run_on(
-        &["simhash"],
+        &["fingerprint"],
         "{\"id\":-5,\"text\":\"a b\",\"x\":1,\"x\":2}\n{\"id\":6,\"text\":null}\n",
         0,
     );
@@ -117,7 +117,7 @@ fn a_record_that_is_too_long_is_skipped_without_being_held() {
     assert_eq!(unit, "MiB", "{err}");
     assert!(number.parse::<f64>().unwrap() < 128.0, "{err}");
     // A limit of one's own.
-    let (_, err) = desk.run(&["simhash", "f.jsonl", "--max-document", "20"], 2);
+    let (_, err) = desk.run(&["fingerprint", "f.jsonl", "--max-document", "20"], 2);
     assert!(err.contains("line 1: a line is longer than the 20 bytes"), "{err}");
 }
 
@@ -131,10 +131,10 @@ fn deep_pages_are_refused_and_wide_ones_are_not() {
     desk.write("a/math.html", "<math><mi>x".repeat(10_000));
     let attributes: String = (0..100_000).map(|n| format!(" a{n}")).collect();
     desk.write("a/tag.html", format!("<p>text</p><p{attributes}>more</p>"));
-    let (_, err) = desk.run(&["simhash", "a/deep.html"], 2);
+    let (_, err) = desk.run(&["fingerprint", "a/deep.html"], 2);
     assert!(err.contains("a/deep.html: elements are nested more than 512 deep"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
-    let (out, err) = desk.run(&["simhash", "a", "--skip-bad"], 0);
+    let (out, err) = desk.run(&["fingerprint", "a", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["flat.html", "wide.html"]);
     assert!(err.contains("tag.html: a tag or comment has more than"), "{err}");
     assert!(err.contains("3 bad records skipped"), "{err}");
@@ -152,10 +152,10 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
     cut.truncate(cut.len() * 2 / 3);
     desk.write("d/d.jsonl.gz", &cut);
     desk.write("d/z.txt", "four five six");
-    let (_, err) = desk.run(&["simhash", "d"], 2);
+    let (_, err) = desk.run(&["fingerprint", "d"], 2);
     assert!(err.contains("b.csv: no column 'id' among key, body; --id-field"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
-    let (out, err) = desk.run(&["simhash", "d", "--skip-bad"], 0);
+    let (out, err) = desk.run(&["fingerprint", "d", "--skip-bad"], 0);
     assert_eq!((ids(&out)[0], *ids(&out).last().unwrap()), ("a.txt", "z.txt"));
     let taken = ids(&out).len() - 2;
     assert!((1..30_000).contains(&taken), "{taken}");
@@ -164,11 +164,11 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
     }
     assert!(err.contains("d.jsonl.gz") && err.contains(&format!("the {taken} documents before")));
     // A file that the user named must be there and whole.
-    desk.run(&["simhash", "d/d.jsonl.gz", "--skip-bad"], 2);
-    desk.run(&["simhash", "d/b.csv", "--skip-bad"], 2);
-    let (out, err) = desk.run(&["simhash", "d", "--exclude", "*.csv", "--include", "*.txt"], 0);
+    desk.run(&["fingerprint", "d/d.jsonl.gz", "--skip-bad"], 2);
+    desk.run(&["fingerprint", "d/b.csv", "--skip-bad"], 2);
+    let (out, err) = desk.run(&["fingerprint", "d", "--exclude", "*.csv", "--include", "*.txt"], 0);
     assert_eq!((ids(&out), err.contains("bad")), (vec!["a.txt", "z.txt"], false));
-    let (_, err) = desk.run(&["simhash", "d/a.txt", "--exclude", "*.csv"], 2);
+    let (_, err) = desk.run(&["fingerprint", "d/a.txt", "--exclude", "*.csv"], 2);
     assert!(err.contains("no folder is given"), "{err}");
 }
 
@@ -178,10 +178,10 @@ fn hidden_files_are_counted_and_can_be_read() {
     desk.write("d/a.txt", "one two three");
     desk.write("d/.well-known/b.txt", "four five six");
     desk.write("d/.c.txt", "seven eight nine");
-    let (out, err) = desk.run(&["simhash", "d"], 0);
+    let (out, err) = desk.run(&["fingerprint", "d"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
     assert!(err.contains("2 hidden files passed over; --hidden reads them"), "{err}");
-    let (out, err) = desk.run(&["simhash", "d", "--hidden"], 0);
+    let (out, err) = desk.run(&["fingerprint", "d", "--hidden"], 0);
     assert_eq!(ids(&out), [".c.txt", ".well-known/b.txt", "a.txt"]);
     assert!(!err.contains("hidden"), "{err}");
     desk.write("e/.only.txt", "one two");
@@ -195,17 +195,17 @@ fn ids_tell_the_files_of_several_folders_apart() {
     let desk = Desk::new();
     desk.write("a/x.txt", "one two three");
     desk.write("b/x.txt", "four five six");
-    let (out, _) = desk.run(&["simhash", "a", "b"], 0);
+    let (out, _) = desk.run(&["fingerprint", "a", "b"], 0);
     assert_eq!(ids(&out), ["a/x.txt", "b/x.txt"]);
-    let (out, _) = desk.run(&["simhash", "./a/", "b"], 0);
+    let (out, _) = desk.run(&["fingerprint", "./a/", "b"], 0);
     assert_eq!(ids(&out), ["a/x.txt", "b/x.txt"]);
-    let (_, err) = desk.run(&["simhash", "a", "./a"], 2);
+    let (_, err) = desk.run(&["fingerprint", "a", "./a"], 2);
     assert!(err.contains("two files would get the id 'a/x.txt'"), "{err}");
     desk.write("x.txt", "seven eight nine");
-    desk.run(&["simhash", "a", "x.txt"], 2);
+    desk.run(&["fingerprint", "a", "x.txt"], 2);
     // Records with ids of their own do not take the names.
     desk.write("p/r.jsonl", "{\"id\":1,\"text\":\"one two\"}\n");
-    desk.run(&["simhash", "p", "p/r.jsonl"], 0);
+    desk.run(&["fingerprint", "p", "p/r.jsonl"], 0);
 }
 
 #[cfg(unix)]
@@ -218,9 +218,9 @@ fn names_that_are_not_utf_8_never_become_the_same_id() {
     for name in [&b"bad\xff.txt"[..], b"bad\xfe.txt"] {
         std::fs::write(desk.path("c").join(OsStr::from_bytes(name)), "four five six").unwrap();
     }
-    let (_, err) = desk.run(&["simhash", "c"], 2);
+    let (_, err) = desk.run(&["fingerprint", "c"], 2);
     assert!(err.contains("bad\\xFE.txt\": the name is not UTF-8"), "{err}");
-    let (out, err) = desk.run(&["simhash", "c", "--skip-bad"], 0);
+    let (out, err) = desk.run(&["fingerprint", "c", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
     assert!(err.contains("2 bad files skipped"), "{err}");
 }
@@ -239,7 +239,7 @@ fn compressed_data_is_read_whatever_its_name() {
     desk.run(&["build", "zipped.tsv", "-s", "b.fps", "-q"], 0);
     let dump = |store: &str| desk.run(&["dump", "-s", store], 0).0;
     assert_eq!(dump("a.fps"), dump("b.fps"));
-    let (out, _) = desk.run(&["simhash", "docs.jsonl"], 0);
+    let (out, _) = desk.run(&["fingerprint", "docs.jsonl"], 0);
     assert_eq!(ids(&out), ["1"]);
 }
 
@@ -256,14 +256,14 @@ fn the_remedy_fits_the_fault() {
     }
     let (_, err) = desk.run_on(&["build", "-"], "ff\txyz\nnot hex\n", 2);
     assert!(err.contains("--skip-bad"), "{err}");
-    let (_, err) = desk.run_on(&["simhash"], "{\"url\":\"a\",\"body\":\"b\"}\n", 2);
+    let (_, err) = desk.run_on(&["fingerprint"], "{\"url\":\"a\",\"body\":\"b\"}\n", 2);
     assert!(err.contains("no field 'id'; other fields: url, body"), "{err}");
     assert!(err.contains("--id-field") && !err.contains("--skip-bad"), "{err}");
     desk.write("enc.txt", b"caf\xe9 and more words");
-    let (_, err) = desk.run(&["simhash", "enc.txt"], 2);
+    let (_, err) = desk.run(&["fingerprint", "enc.txt"], 2);
     assert!(err.contains("enc.txt: byte 3: not UTF-8"), "{err}");
-    let (_, err) = desk.run_on(&["simhash", "-", "--lang", "xx"], "", 2);
-    assert!(err.contains("there is no language 'xx'"), "{err}");
+    let (_, err) = desk.run_on(&["fingerprint", "-", "--recipe", "xx"], "", 2);
+    assert!(err.contains("there is no recipe 'xx'"), "{err}");
 }
 
 #[test]
@@ -295,11 +295,11 @@ fn the_text_that_is_hashed_can_be_seen() {
     let desk = Desk::new();
     desk.write("p/a.html", "<title>T</title><body><p>Just <b>one</b> line<script>no</script>");
     desk.write("p/b.txt", "two\nlines");
-    let (out, _) = desk.run(&["simhash", "p", "--show-text"], 0);
+    let (out, _) = desk.run(&["fingerprint", "p", "--show-text"], 0);
     assert!(out.starts_with("{\"id\":\"a.html\",\"text\":\"T\\n"), "{out}");
     assert!(out.ends_with("{\"id\":\"b.txt\",\"text\":\"two\\nlines\"}\n"), "{out}");
     desk.write("texts.jsonl", &out);
-    let of_texts = desk.run(&["simhash", "texts.jsonl"], 0).0;
-    assert_eq!(of_texts, desk.run(&["simhash", "p"], 0).0);
-    desk.run(&["simhash", "p", "--show-text", "--lang", "en"], 2);
+    let of_texts = desk.run(&["fingerprint", "texts.jsonl"], 0).0;
+    assert_eq!(of_texts, desk.run(&["fingerprint", "p"], 0).0);
+    desk.run(&["fingerprint", "p", "--show-text", "--recipe", "code"], 2);
 }

@@ -96,7 +96,7 @@ fn what_does_not_fit_changes_nothing() {
         "fpstore: there is no store at no.fps\n\
          fpstore: make one with 'fpstore build FILE -s no.fps'\n"
     );
-    let add = ["add", "-s", "pages.fps", "--recipe", "auto"];
+    let add = ["add", "-s", "pages.fps", "--recipe", "minhash"];
     let (_, err) = desk.run_on(&add, "ff\n", 2);
     assert!(err.starts_with("fpstore: recipes differ: "), "{err}");
     let (_, err) = desk.run_on(&["add", "-s", "pages.fps"], "1\nxyz\n", 2);

@@ -83,7 +83,7 @@ fn matches_are_counted_before_they_are_written() {
 #[test]
 fn fingerprints_of_another_recipe_are_not_compared() {
     let desk = desk();
-    let fingerprints = desk.ok(&["simhash", "docs.jsonl", "-q"], "");
+    let fingerprints = desk.ok(&["fingerprint", "docs.jsonl", "-q"], "");
     desk.write("new.tsv", &fingerprints);
     let before = content(&desk, "docs.fps");
     for args in [
@@ -91,8 +91,8 @@ fn fingerprints_of_another_recipe_are_not_compared() {
         &["--against", "docs.fps", "--add", "new.tsv"],
         &["--against", "docs.fps", "--add", "-"],
         &["--against", "docs.fps", "--add", "-", "--recipe", "1e0ng"],
-        &["--against", "pages.fps", "new.tsv", "--recipe", "auto"],
-        &["--against", "pages.fps", "--add", "-", "--recipe", "auto"],
+        &["--against", "pages.fps", "new.tsv", "--recipe", "minhash"],
+        &["--against", "pages.fps", "--add", "-", "--recipe", "minhash"],
     ] {
         let (out, err) = desk.run_on(&[&["dedup"], args].concat(), &fingerprints, 2);
         assert!(err.contains("recipes differ") && out.is_empty(), "{args:?}: {err}");
@@ -101,7 +101,7 @@ fn fingerprints_of_another_recipe_are_not_compared() {
     }
     assert_eq!(content(&desk, "docs.fps"), before);
     for files in [&["new.tsv"][..], &["--add", "new.tsv"], &["--add", "-"]] {
-        let args = [&["dedup", "--recipe", "auto", "--against", "docs.fps"], files].concat();
+        let args = [&["dedup", "--recipe", "minhash", "--against", "docs.fps"], files].concat();
         let (out, _) = desk.run_on(&args, &fingerprints, 0);
         assert_eq!(
             out.lines().filter(|line| line.starts_with("near")).count(),

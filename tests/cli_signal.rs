@@ -27,7 +27,7 @@ const READERS: &[&[&str]] = &[
     &["build", "-s", "new.fps"],
     &["build", "--docs", "-s", "new.fps"],
     &["add"],
-    &["simhash"],
+    &["fingerprint"],
     &["df", "-o", "new.df"],
     &["query", "--from"],
     &["pairs"],
@@ -87,7 +87,8 @@ fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
     for args in READERS {
         for file in ["pipe", "folder", "folder/a.txt"] {
             // In a folder a pipe is passed over, so that nothing waits.
-            let takes_folders = args.contains(&"--docs") || args[0] == "simhash" || args[0] == "df";
+            let takes_folders =
+                args.contains(&"--docs") || args[0] == "fingerprint" || args[0] == "df";
             if file == "folder" && (!takes_folders || args.ends_with(&["--pairs"])) {
                 continue;
             }

@@ -19,16 +19,25 @@ fn desk() -> Desk {
     Desk::with("docs.jsonl", DOCS)
 }
 
-/// The fingerprints that `simhash` prints, without ids.
+/// The fingerprints that `fingerprint` prints, without ids.
 fn fingerprints(desk: &Desk, args: &[&str]) -> Vec<String> {
-    let (out, _) = desk.run(&[&["simhash"], args].concat(), 0);
+    let (out, _) = desk.run(&[&["fingerprint"], args].concat(), 0);
     out.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
 }
 
+/// The lines of the recipe that `info` prints.
+fn recipe_of(info: &str) -> String {
+    info.lines()
+        .skip_while(|line| !line.starts_with("recipe"))
+        .take_while(|line| !line.starts_with("generation"))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
 #[test]
-fn simhash_prints_lines_that_build_reads() {
+fn fingerprints_are_printed_as_lines_that_build_reads() {
     let desk = desk();
-    let (out, err) = desk.run(&["simhash", "docs.jsonl"], 0);
+    let (out, err) = desk.run(&["fingerprint", "docs.jsonl"], 0);
     let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
     assert_eq!(ids, ["a", "b", "c"]);
     assert!(err.contains("1 document without features and so without fingerprint: empty"), "{err}");
@@ -38,7 +47,7 @@ fn simhash_prints_lines_that_build_reads() {
     let (_, err) = desk.run(&["query", "--text", "some text"], 2);
     assert!(err.contains("recipe 'external'"), "{err}");
     // The user may name the recipe of ready fingerprints.
-    let told = ["build", "-", "-q", "--recipe", "auto", "-s", "told.fps"];
+    let told = ["build", "-", "-q", "--recipe", "minhash", "-s", "told.fps"];
     desk.run_on(&told, &out, 0);
     let text = "two such documents differ from each other in a very small part";
     let (found, _) = desk.run(&["query", "--text", text, "-s", "told.fps", "-k0"], 0);
@@ -69,13 +78,7 @@ fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
     let (_, err) = desk.run(&["query", "--file", "docs.jsonl"], 2);
     assert!(err.contains("holds 4 documents, expected one"), "{err}");
     // The recipe that 'info' prints makes the same fingerprints.
-    let text: String = info
-        .lines()
-        .skip_while(|line| !line.starts_with("recipe"))
-        .take_while(|line| !line.starts_with("generation"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    desk.write("recipe.txt", text);
+    desk.write("recipe.txt", recipe_of(&info));
     let again = fingerprints(&desk, &["docs.jsonl", "--recipe", "recipe.txt"]);
     assert_eq!(again, fingerprints(&desk, &[&["docs.jsonl"], &recipe[..]].concat()));
 }
@@ -126,9 +129,9 @@ fn every_kind_of_input_gives_the_same_fingerprints() {
     ] {
         assert_eq!(fingerprints(&desk, args), expected, "{args:?}");
     }
-    let (out, _) = desk.run_on(&["simhash"], DOCS, 0);
+    let (out, _) = desk.run_on(&["fingerprint"], DOCS, 0);
     assert_eq!(out.lines().count(), 3);
-    let (out, _) = desk.run(&["simhash", "folder", "docs.lines", "--docs-format", "lines"], 0);
+    let (out, _) = desk.run(&["fingerprint", "folder", "docs.lines", "--docs-format", "lines"], 0);
     let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
     assert_eq!(ids[..4], ["sub/a.txt:1", "sub/b.txt:1", "sub/c.txt:1", "docs.lines:1"]);
 }
@@ -144,7 +147,7 @@ fn ready_features_are_taken_with_their_weights() {
     let lines = "{\"id\":1,\"features\":{\"alpha\":2.5,\"beta\":1,\"gamma\":1}}\n\
                  {\"id\":2,\"features\":{\"alpha\":7}}\n{\"id\":3,\"features\":{\"beta\":0}}\n";
     desk.write("f.jsonl", lines);
-    let (out, err) = desk.run(&["simhash", "f.jsonl", "--docs-format", "features"], 0);
+    let (out, err) = desk.run(&["fingerprint", "f.jsonl", "--docs-format", "features"], 0);
     // 2.5 outweighs 1 + 1, so the first feature decides both.
     let prints: Vec<&str> = out.lines().map(|line| &line[..16]).collect();
     assert_eq!((prints.len(), prints[0]), (2, prints[1]));
@@ -152,10 +155,20 @@ fn ready_features_are_taken_with_their_weights() {
     desk.run(&["build", "--docs", "f.jsonl", "--docs-format", "features", "-q"], 0);
     let (info, _) = desk.run(&["info"], 0);
     assert!(info.contains("segment=given"), "{info}");
-    let (_, err) =
-        desk.run(&["simhash", "f.jsonl", "--docs-format", "features", "--recipe", "auto"], 2);
+    // MinHash takes features without weights.
+    let minhash = ["--docs-format", "features", "--recipe", "minhash"];
+    let (_, err) = desk.run(&[&["fingerprint", "f.jsonl"], &minhash[..]].concat(), 2);
+    assert!(err.contains("line 1: feature 'alpha' has a weight that is not 1"), "{err}");
+    desk.write("sets.jsonl", lines.replace("2.5", "1").replace('7', "1"));
+    let (sets, _) = desk
+        .run(&["fingerprint", "sets.jsonl", "--docs-format", "features", "--recipe", "minhash"], 0);
+    assert_eq!(sets.lines().count(), 2);
+    desk.write("recipe.txt", recipe_of(&info));
+    desk.run(&["fingerprint", "f.jsonl", "--recipe", "recipe.txt", "--docs-format", "features"], 0);
+    desk.write("docs.csv", "id,text\n1,one two\n");
+    let (_, err) = desk.run(&["fingerprint", "docs.csv", "--recipe", "recipe.txt"], 2);
     assert!(
-        err.contains("the recipe is for texts; f.jsonl holds features made elsewhere"),
+        err.contains("the recipe is for features made elsewhere; docs.csv holds texts"),
         "{err}"
     );
 }
@@ -167,16 +180,16 @@ fn bad_records_are_named_or_passed_over() {
         "bad.jsonl",
         "{\"id\":1,\"text\":\"one two\"}\nnot json\n\n{\"id\":2}\n{\"id\":3,\"text\":\"x y\"}\n",
     );
-    let (_, err) = desk.run(&["simhash", "bad.jsonl"], 2);
+    let (_, err) = desk.run(&["fingerprint", "bad.jsonl"], 2);
     assert!(err.contains("bad.jsonl: line 2: expected ") && err.contains("--skip-bad"), "{err}");
-    let (out, err) = desk.run(&["simhash", "bad.jsonl", "--skip-bad"], 0);
+    let (out, err) = desk.run(&["fingerprint", "bad.jsonl", "--skip-bad"], 0);
     assert_eq!(out.lines().count(), 2);
     assert!(
         err.contains("line 4: no field 'text'") && err.contains("2 bad records skipped"),
         "{err}"
     );
     desk.write("latin.txt", b"caf\xe9 and more words than that");
-    let (_, err) = desk.run(&["simhash", "latin.txt"], 2);
+    let (_, err) = desk.run(&["fingerprint", "latin.txt"], 2);
     assert!(err.contains("latin.txt") && err.contains("byte 3: not UTF-8"), "{err}");
     assert!(err.contains("--encoding"), "{err}");
     let latin = fingerprints(&desk, &["latin.txt", "--encoding", "windows-1252"]);
@@ -184,20 +197,20 @@ fn bad_records_are_named_or_passed_over() {
     assert_eq!(latin, fingerprints(&desk, &["utf8.txt"]));
     assert_eq!(fingerprints(&desk, &["latin.txt", "--encoding", "detect"]), latin);
     desk.write("junk.csv", b"\x00\xff\x01");
-    desk.run(&["simhash", "junk.csv"], 2);
+    desk.run(&["fingerprint", "junk.csv"], 2);
     desk.write("none.jsonl", "");
-    assert_eq!(desk.run(&["simhash", "none.jsonl"], 0), (String::new(), String::new()));
-    let (_, err) = desk.run(&["simhash", "missing.txt"], 2);
+    assert_eq!(desk.run(&["fingerprint", "none.jsonl"], 0), (String::new(), String::new()));
+    let (_, err) = desk.run(&["fingerprint", "missing.txt"], 2);
     assert!(err.contains("cannot open missing.txt"), "{err}");
     desk.write("id.jsonl", "{\"id\":\"a\\nb\",\"text\":\"one two\"}\n");
-    let (_, err) = desk.run(&["simhash", "id.jsonl"], 2);
+    let (_, err) = desk.run(&["fingerprint", "id.jsonl"], 2);
     assert!(err.contains("line 1: bad id"), "{err}");
     for args in [
-        &["simhash", "docs.jsonl", "--recipe", "french"][..],
-        &["simhash", "docs.jsonl", "--segment", "characters", "--shingle", "2"],
-        &["simhash", "docs.jsonl", "--hash-key", "12"],
-        &["simhash", "docs.jsonl", "--encoding", "klingon"],
-        &["simhash", "docs.jsonl", "--df", "docs.jsonl"],
+        &["fingerprint", "docs.jsonl", "--recipe", "french"][..],
+        &["fingerprint", "docs.jsonl", "--segment", "characters", "--shingle", "2"],
+        &["fingerprint", "docs.jsonl", "--hash-key", "12"],
+        &["fingerprint", "docs.jsonl", "--encoding", "klingon"],
+        &["fingerprint", "docs.jsonl", "--df", "docs.jsonl"],
         &["build", "--docs", "bad.jsonl"],
     ] {
         desk.run(args, 2);
@@ -208,13 +221,20 @@ fn bad_records_are_named_or_passed_over() {
 #[test]
 fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
     let desk = desk();
-    let (_, err) = desk.run(&["df", "docs.jsonl", "-o", "docs.df", "--shingle", "1"], 0);
+    let words = ["--recipe", "simhash", "--segment", "words", "--shingle", "1"];
+    let make = [&["df", "docs.jsonl", "-o", "docs.df"], &words[..]].concat();
+    let (_, err) = desk.run(&make, 0);
     assert!(err.contains("docs.df: 3 documents, "), "{err}");
-    desk.run(&["df", "docs.jsonl", "-o", "docs.df", "--shingle", "1"], 2);
-    desk.run(&["df", "docs.jsonl", "-o", "other.df"], 0);
+    desk.run(&make, 2);
+    desk.run(&["df", "docs.jsonl", "-o", "other.df", "--recipe", "simhash"], 0);
     desk.write("stop.txt", "the\nin\na\n");
-    let all = ["--df", "docs.df", "--shingle", "1"];
-    desk.run(&[&["build", "--docs", "docs.jsonl", "-q"], &all[..]].concat(), 0);
+    let build = ["build", "--docs", "docs.jsonl", "-q", "--df", "docs.df"];
+    desk.run(&[&build, &words[..]].concat(), 0);
+    // MinHash knows no weights.
+    for option in [["--df", "docs.df"], ["--count", "log"], ["--top", "9"], ["--tie", "one"]] {
+        let (_, err) = desk.run(&[&["fingerprint", "docs.jsonl"], &option[..]].concat(), 2);
+        assert!(err.contains("minhash") && err.contains("simhash"), "{err}");
+    }
     let text = "two such documents differ from each other in a very small part";
     let (_, err) = desk.run(&["query", "--text", text], 2);
     assert!(err.contains("the recipe needs the table of document frequencies"), "{err}");
@@ -222,7 +242,8 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
     assert!(err.contains("the recipe needs the table of document frequencies"), "{err}");
     let (out, _) = desk.run(&["query", "--text", text, "--df", "docs.df", "-k0"], 0);
     assert!(out.ends_with("\t0\tb\n"), "{out}");
-    let (_, err) = desk.run(&["simhash", "docs.jsonl", "--df", "other.df", "--shingle", "1"], 2);
+    let other = [&["fingerprint", "docs.jsonl", "--df", "other.df"], &words[..]].concat();
+    let (_, err) = desk.run(&other, 2);
     assert!(err.contains("was made with unicode=categories"), "{err}");
     let stopped =
         ["build", "--docs", "docs.jsonl", "--stop-words", "stop.txt", "-s", "s.fps", "-q"];
@@ -236,24 +257,36 @@ fn compare_and_evaluate_tell_distances() {
     let desk = desk();
     let (out, _) =
         desk.run(&["compare", "--text", "the quick brown fox", "The quick, brown fox!"], 0);
-    assert!(out.ends_with("distance\t0\nsimilarity\t1.000\n"), "{out}");
+    let same = "distance\t0\nestimate\t1.000\njaccard\t1.000\nshared\t3 features\n\
+                only A\t0 features\nonly B\t0 features\n";
+    assert!(out.ends_with(same), "{out}");
+    let (out, _) = desk.run(&["compare", "--text", "one two three", "one two six"], 0);
+    let (_, lists) = out.split_once("jaccard").unwrap();
+    let expected = "\t0.333\nshared\t1 feature\nonly A\t1 feature\n\ttwo three\n\
+                    only B\t1 feature\n\ttwo six\n";
+    assert_eq!(lists, expected);
     let (json, _) = desk.run(&["compare", "--text", "one two", "six ten", "--format", "json"], 0);
     let report: Value = serde_json::from_str(&json).unwrap();
     assert!(report["distance"].as_u64().unwrap() > 10, "{json}");
+    assert_eq!((&report["jaccard"], &report["only_b"][0]), (&0.0.into(), &"six ten".into()));
     desk.run(&["compare", "--text", "...", "a"], 2);
 
     desk.write("pairs.tsv", "id1\tid2\tlabel\na\tb\t1\na\tc\t0\nc\tb\t-1\n");
     let args = ["evaluate", "--pairs", "pairs.tsv", "--docs", "docs.jsonl"];
     let (out, _) = desk.run(&[&args[..], &["--svg", "curve.svg"]].concat(), 0);
-    assert_eq!(out.lines().count(), 21);
-    assert!(out.contains("\nbest f1\t1.0000\n"), "{out}");
+    assert_eq!(out.lines().count(), 38);
+    assert!(out.contains("\nbest f1\t1.0000\n") && out.contains("\nspread\t"), "{out}");
     let svg = desk.read("curve.svg");
     assert!(svg.starts_with("<svg") && svg.contains("precision"), "{svg}");
     desk.run(&[&args[..], &["--svg", "curve.svg"]].concat(), 2);
     let (out, _) =
         desk.run(&[&args[..], &["--unlisted-differ", "--format", "json", "-q"]].concat(), 0);
     let report: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(report["points"].as_array().unwrap().len(), 17);
+    let result = &report["recipes"][0];
+    assert_eq!(result["points"].as_array().unwrap().len(), 33);
+    // 6 pairs of 4 documents, of which one has no fingerprint: a and b are duplicates, c and b do
+    // not count.
+    assert_eq!((&result["duplicates"], &result["others"]), (&1.into(), &1.into()));
     for (pairs, part) in [
         ("a\tb\n", "expected two ids and a label"),
         ("a\tx\t1\n", "no document has the id 'x'"),
@@ -273,15 +306,114 @@ fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
         .map(|n| format!("{{\"id\":{n},\"text\":\"document {n} has {} and {}\"}}\n", n % 7, n * n))
         .collect();
     desk.write("many.jsonl", lines);
-    let (one, _) = desk.run(&["simhash", "many.jsonl", "--doc-threads", "1"], 0);
-    let (four, _) = desk.run(&["simhash", "many.jsonl", "--doc-threads", "4"], 0);
+    let (one, _) = desk.run(&["fingerprint", "many.jsonl", "--doc-threads", "1"], 0);
+    let (four, _) = desk.run(&["fingerprint", "many.jsonl", "--doc-threads", "4"], 0);
     assert!(one == four);
     let ids: Vec<usize> =
         one.lines().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect();
     assert_eq!(ids, (0..5000).collect::<Vec<_>>());
     // A reader that closes the pipe is no error.
-    let mut child = desk.command(&["simhash", "many.jsonl"]).spawn().unwrap();
+    let mut child = desk.command(&["fingerprint", "many.jsonl"]).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn recipes_are_measured_side_by_side_and_for_larger_collections() {
+    let desk = desk();
+    desk.write("pairs.tsv", "a\tb\t1\n");
+    let args = ["evaluate", "--pairs", "pairs.tsv", "--docs", "docs.jsonl", "--unlisted-differ"];
+    let (out, _) = desk.run(&[&args[..], &["--all", "--svg", "all.svg"]].concat(), 0);
+    let names: Vec<&str> = out.lines().map(|line| line.split('\t').next().unwrap()).collect();
+    assert_eq!(names, ["recipe", "minhash", "simhash", "code", "1e0ng"]);
+    assert!(desk.read("all.svg").contains(">simhash<"));
+    let two = ["--recipe", "1e0ng", "--recipe", "minhash", "--collection-size", "1e6"];
+    let (out, _) = desk.run(&[&args[..], &two, &["--format", "json", "--keys", "2"]].concat(), 0);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    // The first one's hash has no keys.
+    let keys = |at: usize| report["recipes"][at]["of_keys"].as_array().unwrap().len();
+    assert_eq!((keys(0), keys(1)), (1, 2));
+    let forecast = &report["recipes"][1]["forecast"];
+    assert_eq!(forecast["collection_size"], 1_000_000);
+    assert!(forecast["points"][32]["by_chance"].as_f64().unwrap() > 2e11);
+    let (out, _) = desk.run(&[&args[..], &["--collection-size", "1e6"]].concat(), 0);
+    assert!(out.contains("\nexpected in 1 000 000 documents\n"), "{out}");
+    assert!(out.lines().last().unwrap().starts_with("recommended k\t"), "{out}");
+    for (wrong, part) in [
+        (&["--pairs", "pairs.tsv", "docs.jsonl", "--recipe", "minhash"][..], "--docs"),
+        (&["--pairs", "pairs.tsv", "--docs", "-", "--keys", "2"], "can be read once"),
+    ] {
+        let (_, err) = desk.run_on(&[&["evaluate"], wrong].concat(), DOCS, 2);
+        assert!(err.contains(part), "{err}");
+    }
+    // Standard input is read once, so one key is tried.
+    let (out, _) = desk.run_on(&["evaluate", "--pairs", "pairs.tsv", "--docs", "-"], DOCS, 0);
+    assert!(!out.contains("spread"), "{out}");
+    // Ready fingerprints.
+    desk.write("hashes.tsv", "00000000000000ff\ta\n00000000000000fe\tb\nffff000000000000\tc\n");
+    let ready = ["evaluate", "--pairs", "pairs.tsv", "hashes.tsv", "--unlisted-differ"];
+    let (out, _) = desk.run(&ready, 0);
+    assert!(out.contains("\n1\t1\t0\t0\t1.0000\t1.0000\t1.0000\n"), "{out}");
+    assert!(out.contains("best k\t1\n"), "{out}");
+    desk.write("hashes.tsv", "00000000000000ff\n");
+    let (_, err) = desk.run(&ready, 2);
+    assert!(err.contains("without an id"), "{err}");
+    desk.write("hashes.tsv", "ff\ta\nfe\ta\n");
+    let (_, err) = desk.run(&ready, 2);
+    assert!(err.contains("two documents have the id 'a'"), "{err}");
+}
+
+#[test]
+fn features_show_what_a_recipe_sees() {
+    let desk = desk();
+    let text = ["features", "--text", "One two, one two three"];
+    let (out, _) = desk.run(&text, 0);
+    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
+    let shown: Vec<(&str, &str, &str)> = rows.iter().map(|row| (row[0], row[1], row[3])).collect();
+    assert_eq!(
+        shown,
+        [("2", "1.000", "one two"), ("1", "1.000", "two one"), ("1", "1.000", "two three")]
+    );
+    assert_eq!(rows[0][2], "7bcf8b09c87cc52e");
+    let (out, _) = desk.run(&[&text[..], &["--words"]].concat(), 0);
+    assert_eq!(out, "one\ntwo\none\ntwo\nthree\n");
+    // Keywords: the heaviest words by count and document frequency.
+    let words = ["--recipe", "simhash", "--segment", "words", "--shingle", "1"];
+    desk.run(&[&["df", "docs.jsonl", "-o", "docs.df"], &words[..]].concat(), 0);
+    let keywords = ["--count", "count", "--df", "docs.df", "--limit", "2"];
+    let text = ["features", "--text", "the documents of the engineer, the pillar and the pillar"];
+    let (out, _) = desk.run(&[&text[..], &words, &keywords].concat(), 0);
+    let found: Vec<&str> = out.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
+    assert_eq!(found, ["the", "pillar"], "{out}");
+    let (json, _) = desk.run(&[&text[..], &words, &["--format", "json"]].concat(), 0);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["words"].as_array().unwrap().len(), 10);
+    assert_eq!(report["features"].as_array().unwrap().len(), 6);
+    assert_eq!(report["fingerprint"].as_str().unwrap().len(), 16);
+    let (_, err) = desk.run(&["features", "docs.jsonl"], 2);
+    assert!(err.contains("holds 4 documents, expected one"), "{err}");
+}
+
+#[test]
+fn simhash_is_the_other_method_by_name() {
+    let desk = desk();
+    let (by_name, err) = desk.run(&["simhash", "docs.jsonl"], 0);
+    assert!(err.contains("used recipe simhash"), "{err}");
+    let by_recipe = desk.run(&["fingerprint", "docs.jsonl", "--recipe", "simhash"], 0).0;
+    assert_eq!(by_name, by_recipe);
+    let (by_default, err) = desk.run(&["fingerprint", "docs.jsonl"], 0);
+    assert!(err.contains("used recipe minhash") && by_default != by_name, "{err}");
+    let (_, err) = desk.run(&["simhash", "docs.jsonl", "--recipe", "minhash"], 2);
+    assert!(err.contains("'fpstore fingerprint' follows any recipe"), "{err}");
+    let (_, err) =
+        desk.run(&["fingerprint", "docs.jsonl", "--recipe", "minhash", "--recipe", "simhash"], 2);
+    assert!(err.contains("--recipe is given twice"), "{err}");
+    // Operators and capitals count in source code.
+    let compare = ["compare", "--text", "return a+b", "return A-b", "--format", "json"];
+    let jaccard = |recipe: &str| {
+        let (json, _) = desk.run(&[&compare[..], &["--recipe", recipe]].concat(), 0);
+        serde_json::from_str::<Value>(&json).unwrap()["jaccard"].as_f64().unwrap()
+    };
+    assert_eq!((jaccard("minhash"), jaccard("code")), (1.0, 0.0));
 }

@@ -103,7 +103,7 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     if args.follow.is_on() && documents.as_ref().is_some_and(Documents::are_given) {
         bail!(
             "--follow takes fingerprints: for a stream of documents, call 'add --docs' for each \
-             batch of files, or pipe them through 'fpstore simhash -' and give --recipe"
+             batch of files, or pipe them through 'fpstore fingerprint -' and give --recipe"
         );
     }
     let k = args.k.unwrap_or(store.tuned_k());

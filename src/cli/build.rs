@@ -61,9 +61,10 @@ pub(super) struct BuildArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// The usual distance of queries, in bits
-    #[arg(short, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
-    k: u32,
+    /// The usual distance of queries, in bits [default: that of the recipe, such as 7 for minhash;
+    /// 3 for fingerprints of unknown recipes]
+    #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
+    k: Option<u32>,
     /// The tables: auto, a name or a file of masks; see --help
     #[arg(long, value_name = "SCHEME", default_value = "auto", long_help = scheme_help())]
     scheme: String,
@@ -110,11 +111,16 @@ impl Run for BuildArgs {
     }
 }
 
+/// The usual distance of fingerprints of which nothing is known.
+const DEFAULT_K: u32 = 3;
+
 fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let files = inputs(&args.files)?;
     let documents = args.documents.prepare(&args.read, args.resources.memory)?;
     let monitor = args.resources.monitor(args.quiet)?;
-    let mut options = options(args, &monitor)?;
+    let k = args.k.unwrap_or_else(|| documents.as_ref().map_or(DEFAULT_K, Documents::usual_k));
+    let recipe_is_known = documents.is_some();
+    let mut options = options(args, k, &monitor)?;
     if let Some(documents) = &documents {
         options = options.recipe(documents.recipe());
     }
@@ -134,7 +140,7 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
             .map(|summary| {
                 monitor.suspend(|| {
                     if !args.quiet {
-                        args.documents.report_default(args.k);
+                        args.documents.report_default();
                     }
                     documents::report(&summary);
                 });
@@ -157,6 +163,12 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     }
     if !args.quiet {
         print_report(&store, &report, read.len);
+        if args.k.is_none() && recipe_is_known {
+            message!(
+                "tuned for k = {k}, the distance that is usual for the recipe; -k takes another, and \
+                 'fpstore evaluate' finds the best for your documents"
+            );
+        }
     }
     if let Some(doctor) = doctor {
         warn(&store, doctor)?;
@@ -220,8 +232,8 @@ fn read_fingerprints(
     Ok(Read { len: Some(len), useless })
 }
 
-fn options(args: &BuildArgs, monitor: &Monitor) -> anyhow::Result<BuildOptions> {
-    let scheme = scheme_choice(&args.scheme, args.k, args.budget)?;
+fn options(args: &BuildArgs, k: u32, monitor: &Monitor) -> anyhow::Result<BuildOptions> {
+    let scheme = scheme_choice(&args.scheme, k, args.budget)?;
     Ok(BuildOptions::default()
         .scheme(scheme)
         .ids(args.ids.into())

@@ -73,7 +73,7 @@ impl Run for DfArgs {
 
 fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
-    if hasher.recipe().factor != Factor::None {
+    if hasher.recipe().votes().is_some_and(|rules| rules.factor != Factor::None) {
         bail!("--df and --weights have no meaning here: a table of frequencies has no weights");
     }
     let mut out = Sink::open(&args.output, args.force)?;

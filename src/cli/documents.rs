@@ -7,15 +7,15 @@ use bytesize::ByteSize;
 use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
-    Admission, DocumentOptions, DocumentSummary, HashedDocument, PassedOver, SimHasher,
-    hash_documents,
+    Admission, DocumentOptions, DocumentSummary, HashedDocument, PassedOver, TextHasher,
+    hash_documents, read_texts,
 };
 
 use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
-use super::reading_args::{FormatArg, ReadingArgs};
-use super::recipe_args::{RecipeArgs, RecipeFileArgs};
+use super::reading_args::{FormatArg, HtmlArg, ReadingArgs};
+use super::recipe_args::{DefaultRecipe, RecipeArgs, RecipeFileArgs};
 
 /// How `query` reads a file, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
@@ -40,6 +40,16 @@ pub(super) struct QueryDocumentArgs {
         hide_short_help = true
     )]
     encoding: String,
+    /// The text of a page: its main part, all of it, or by the length of the main part
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PART",
+        default_value = "auto",
+        help_heading = "Documents",
+        hide_short_help = true
+    )]
+    html: HtmlArg,
 }
 
 impl QueryDocumentArgs {
@@ -68,7 +78,7 @@ impl QueryDocumentArgs {
                 })?,
             );
         }
-        let reading = ReadingArgs::of_file(self.docs_format, &self.encoding);
+        let reading = ReadingArgs::of_file(self.docs_format, &self.encoding, self.html);
         let options = reading.options(false, None)?;
         for file in files {
             fingerprints.push(fingerprint_of_file(file, &hasher, &options)?);
@@ -91,21 +101,34 @@ pub(super) struct DocumentArgs {
 
 /// Documents that are to become fingerprints.
 pub(super) struct Documents {
-    hasher: SimHasher,
+    hasher: TextHasher,
     options: Option<DocumentOptions>,
 }
 
 impl DocumentArgs {
-    /// Prints which recipe was used, if the user named none, and for which `k` it is good.
-    pub(super) fn report_default(&self, k: u32) {
-        let holds_features = self.reading.holds_features();
-        self.recipe.report_default(holds_features);
-        if !self.recipe.is_given() && !holds_features {
-            message!(
-                "the store is tuned for k = {k}; the default recipe told duplicates best at k = 7 \
-                 to 13 on measured texts, see -k and 'fpstore evaluate'"
-            );
+    /// Prints which recipe was used, if the user named none.
+    pub(super) fn report_default(&self) {
+        self.recipe.report_default(DefaultRecipe::Best, self.reading.holds_features());
+    }
+
+    /// The hashers of all recipes that are given, or of all that have a name; none for ready
+    /// fingerprints.
+    pub(super) fn hashers(
+        &self,
+        read: &ReadArgs,
+        all: bool,
+    ) -> anyhow::Result<Vec<(String, TextHasher)>> {
+        self.check_use(read)?;
+        match (self.docs, self.recipe.is_given()) {
+            (true, _) => self.recipe.hashers(self.reading.holds_features(), all),
+            (false, true) => bail!("--recipe is for documents; add --docs to read them"),
+            (false, false) => Ok(Vec::new()),
         }
+    }
+
+    /// How the documents are read.
+    pub(super) fn options(&self, read: &ReadArgs) -> anyhow::Result<DocumentOptions> {
+        self.reading.options(read.skip_bad, None)
     }
 
     /// Refuses options for documents where fingerprints are read, and the other way round: the user
@@ -169,6 +192,11 @@ impl Documents {
         self.hasher.recipe().to_recipe()
     }
 
+    /// The distance that is usual for the recipe.
+    pub(super) fn usual_k(&self) -> u32 {
+        self.hasher.recipe().usual_k()
+    }
+
     /// Whether the files hold documents; otherwise they hold fingerprints made by the recipe.
     pub(super) fn are_given(&self) -> bool {
         self.options.is_some()
@@ -199,7 +227,7 @@ impl Documents {
 /// Calls `take` with each document and its fingerprint, and shows the progress.
 pub(super) fn hash_all(
     files: &[PathBuf],
-    hasher: &SimHasher,
+    hasher: &TextHasher,
     options: &DocumentOptions,
     monitor: Option<&Monitor>,
     mut take: impl FnMut(HashedDocument<'_>) -> anyhow::Result<()>,
@@ -252,10 +280,22 @@ pub(super) fn report(summary: &DocumentSummary) {
     }
 }
 
+/// The text of the one document in a file.
+pub(super) fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String> {
+    let mut found = None;
+    let mut count = 0;
+    read_texts(&[PathBuf::from(name)], options, |_, text| -> anyhow::Result<()> {
+        count += 1;
+        found = Some(text.to_string()).filter(|_| count == 1);
+        Ok(())
+    })?;
+    found.with_context(|| format!("{name} holds {count} documents, expected one"))
+}
+
 /// The fingerprint of the one document in a file.
 pub(super) fn fingerprint_of_file(
     name: &str,
-    hasher: &SimHasher,
+    hasher: &TextHasher,
     options: &DocumentOptions,
 ) -> anyhow::Result<Fingerprint> {
     let mut found = Vec::new();

@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
+use fpstore::Recipe;
 use fpstore::info::{SegmentInfo, StoreInfo};
+use fpstore_text::{Method, TextRecipe};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run, StorePlace};
@@ -114,12 +116,25 @@ impl Report {
         }
     }
 
+    /// The similarity that the tuned distance stands for, if the recipe has one.
+    fn meaning_of_k(&self) -> String {
+        let text = self.recipe.as_deref().and_then(Recipe::from_text);
+        let recipe = text.and_then(|text| TextRecipe::from_recipe(&text).ok());
+        match recipe.map(|recipe| recipe.method) {
+            // 32 (1 - J) bits differ on average.
+            Some(Method::MinHash) if self.tuned_k < 32 => {
+                format!(" (Jaccard similarity {:.2})", 1.0 - f64::from(self.tuned_k) / 32.0)
+            }
+            _ => String::new(),
+        }
+    }
+
     fn write_text(&self, out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out, "store          {}", self.store)?;
         writeln!(out, "fingerprints   {}", grouped(self.fingerprints))?;
         writeln!(out, "ids            {}", grouped(self.ids))?;
         writeln!(out, "bytes          {} ({})", grouped(self.bytes), bytes(self.bytes))?;
-        writeln!(out, "tuned for k    {}", self.tuned_k)?;
+        writeln!(out, "tuned for k    {}{}", self.tuned_k, self.meaning_of_k())?;
         for (number, line) in self.recipe.as_deref().unwrap_or("none").lines().enumerate() {
             writeln!(out, "{:14} {line}", if number == 0 { "recipe" } else { "" })?;
         }

@@ -16,7 +16,6 @@ mod compact;
 mod compare;
 mod completions;
 mod costs;
-mod curve;
 mod dedup;
 mod dedup_stream;
 mod delete;
@@ -25,6 +24,8 @@ mod documents;
 mod dump;
 mod evaluate;
 mod expire;
+mod features;
+mod fingerprint;
 mod follow;
 mod info;
 mod inputs;
@@ -35,7 +36,6 @@ mod new_file;
 mod new_records;
 mod pairs;
 mod plan;
-mod plot;
 mod previous;
 mod query;
 mod query_files;
@@ -46,7 +46,6 @@ mod resources;
 mod rows;
 mod scheme_arg;
 mod scheme_help;
-mod simhash;
 mod sink;
 mod stats;
 mod stream;
@@ -111,7 +110,9 @@ enum Command {
     Plan(plan::PlanArgs),
     Verify(verify::VerifyArgs),
     Dump(dump::DumpArgs),
-    Simhash(simhash::SimhashArgs),
+    Fingerprint(fingerprint::FingerprintArgs),
+    Simhash(fingerprint::SimhashArgs),
+    Features(features::FeaturesArgs),
     Df(df::DfArgs),
     Compare(compare::CompareArgs),
     Evaluate(evaluate::EvaluateArgs),
@@ -137,7 +138,9 @@ impl Command {
             Command::Plan(args) => args,
             Command::Verify(args) => args,
             Command::Dump(args) => args,
+            Command::Fingerprint(args) => args,
             Command::Simhash(args) => args,
+            Command::Features(args) => args,
             Command::Df(args) => args,
             Command::Compare(args) => args,
             Command::Evaluate(args) => args,

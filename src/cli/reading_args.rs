@@ -3,7 +3,7 @@
 use anyhow::bail;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
-use fpstore_text::{DocumentFormat, DocumentOptions, FileChoice, TextEncoding};
+use fpstore_text::{DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding};
 
 /// How documents are read.
 #[derive(Args, Debug)]
@@ -21,6 +21,9 @@ pub(super) struct ReadingArgs {
     /// utf-8, detect, or a name such as gbk, big5, windows-1252
     #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
     encoding: String,
+    /// The text of a page: its main part, all of it, or by the length of the main part
+    #[arg(long, value_enum, value_name = "PART", default_value = "auto", hide_short_help = true)]
+    html: HtmlArg,
     /// The longest document, record or page, after decompression; a longer one is bad [default:
     /// 64MiB, or an eighth of --memory where that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
@@ -59,14 +62,26 @@ pub(super) enum FormatArg {
     Html,
 }
 
+/// The part of a page in HTML that is its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum HtmlArg {
+    /// The main part, or all text if that is short or a small share of the page
+    Auto,
+    /// The main part, without menus, advertisements and comments
+    Main,
+    /// All text of title and body
+    Full,
+}
+
 impl ReadingArgs {
     /// For one file that is a document.
-    pub(super) fn of_file(docs_format: Option<FormatArg>, encoding: &str) -> Self {
+    pub(super) fn of_file(docs_format: Option<FormatArg>, encoding: &str, html: HtmlArg) -> Self {
         ReadingArgs {
             docs_format,
             id_field: "id".into(),
             text_field: "text".into(),
             encoding: encoding.into(),
+            html,
             max_document: None,
             include: Vec::new(),
             exclude: Vec::new(),
@@ -82,6 +97,7 @@ impl ReadingArgs {
             (self.id_field != "id", "--id-field"),
             (self.text_field != "text", "--text-field"),
             (self.encoding != "utf-8", "--encoding"),
+            (self.html != HtmlArg::Auto, "--html"),
             (self.max_document.is_some(), "--max-document"),
             (!self.include.is_empty(), "--include"),
             (!self.exclude.is_empty(), "--exclude"),
@@ -117,6 +133,11 @@ impl ReadingArgs {
             .id_field(&self.id_field)
             .text_field(&self.text_field)
             .encoding(TextEncoding::named(&self.encoding)?)
+            .html(match self.html {
+                HtmlArg::Auto => HtmlPart::Auto,
+                HtmlArg::Main => HtmlPart::Main,
+                HtmlArg::Full => HtmlPart::Full,
+            })
             .skip_bad(skip_bad)
             .files(files)
             .threads(self.doc_threads);

@@ -6,21 +6,20 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fpstore::Recipe;
 use fpstore_text::{
-    CountWeight, DfTable, FeatureHash, GivenWeights, HashKey, SimHasher, StopWords, TextRecipe,
-    TextResources, TieRule, Tokenizer,
+    Case, CountWeight, DfTable, FeatureHash, GivenWeights, HashKey, StopWords, TextHasher,
+    TextRecipe, TextResources, TieRule, Tokenizer,
 };
+
+const SIMHASH_HINT: &str = "--recipe simhash does";
 
 /// How texts become fingerprints.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(super) struct RecipeArgs {
-    /// auto, en, zh, 1e0ng, or a file with a recipe as 'info' prints it
+    /// minhash, simhash, code, 1e0ng, or a file with a recipe as 'info' prints it [default: minhash;
+    /// simhash where features with weights are given]
     #[arg(long, value_name = "RECIPE")]
-    recipe: Option<String>,
-    /// The language of the texts, such as en or zh, whose measured best recipe is taken [default:
-    /// auto, for all languages]
-    #[arg(long, value_name = "LANG", conflicts_with = "recipe")]
-    lang: Option<String>,
+    recipe: Vec<String>,
     /// How texts are cut: words, letters, characters, python-characters; for Chinese also jieba,
     /// forward, backward, fewest
     #[arg(long, value_name = "HOW", hide_short_help = true)]
@@ -53,6 +52,9 @@ pub(super) struct RecipeArgs {
     /// Tell compatibility characters, such as full-width letters, from plain ones
     #[arg(long, hide_short_help = true)]
     keep_form: bool,
+    /// Keep vowel marks and accents of Hebrew and Arabic, which most texts leave out
+    #[arg(long, hide_short_help = true)]
+    keep_marks: bool,
     #[command(flatten)]
     resources: RecipeFileArgs,
 }
@@ -61,6 +63,24 @@ pub(super) struct RecipeArgs {
 enum TieArg {
     Zero,
     One,
+}
+
+/// The recipe of a command if the user names none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DefaultRecipe {
+    /// The one that finds most duplicates.
+    Best,
+    /// SimHash, because the name of the command says so.
+    SimHash,
+}
+
+impl DefaultRecipe {
+    fn name(self) -> &'static str {
+        match self {
+            DefaultRecipe::Best => TextRecipe::DEFAULT_NAME,
+            DefaultRecipe::SimHash => "simhash",
+        }
+    }
 }
 
 /// Files that a recipe may need.
@@ -102,7 +122,7 @@ impl RecipeFileArgs {
     }
 
     /// The hasher of the recipe of a store.
-    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
+    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         if *recipe == Recipe::external() {
             bail!(
                 "the store was built from ready fingerprints (recipe 'external'): give fingerprints \
@@ -110,17 +130,26 @@ impl RecipeFileArgs {
             );
         }
         let recipe = TextRecipe::from_recipe(recipe)?;
-        Ok(SimHasher::with_resources(&recipe, self.load()?)?)
+        Ok(TextHasher::with_resources(&recipe, self.load()?)?)
     }
 }
 
 impl RecipeArgs {
-    /// Whether the user named a recipe or a language.
+    /// Whether the user named a recipe.
     pub(super) fn is_given(&self) -> bool {
-        self.recipe.is_some() || self.lang.is_some()
+        !self.recipe.is_empty()
     }
 
-    /// The first option that changes a recipe, if no recipe or language is named that it changes.
+    /// The one recipe that the user named.
+    fn name(&self) -> anyhow::Result<Option<&str>> {
+        match self.recipe.as_slice() {
+            [] => Ok(None),
+            [name] => Ok(Some(name)),
+            _ => bail!("--recipe is given twice; fingerprints of two recipes cannot be compared"),
+        }
+    }
+
+    /// The first option that changes a recipe, if no recipe is named that it changes.
     pub(super) fn first_change(&self) -> Option<&'static str> {
         let RecipeFileArgs { df, stop_words, weights } = &self.resources;
         let given = [
@@ -134,6 +163,7 @@ impl RecipeArgs {
             (self.tie.is_some(), "--tie"),
             (self.keep_case, "--keep-case"),
             (self.keep_form, "--keep-form"),
+            (self.keep_marks, "--keep-marks"),
             (df.is_some(), "--df"),
             (stop_words.is_some(), "--stop-words"),
             (weights.is_some(), "--weights"),
@@ -143,7 +173,7 @@ impl RecipeArgs {
     }
 
     /// The hasher of the recipe of a store. Options may only name its lists and tables.
-    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<SimHasher> {
+    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         let hasher = self.resources.hasher_of(recipe)?;
         let mut changed = hasher.recipe().clone();
         self.change(&mut changed)?;
@@ -156,23 +186,60 @@ impl RecipeArgs {
     }
 
     /// Prints which recipe was used, if the user named none.
-    pub(super) fn report_default(&self, for_features: bool) {
+    pub(super) fn report_default(&self, default: DefaultRecipe, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
-            message!("used recipe auto, for texts in any language; --lang names one language");
+            message!("used recipe {}; --recipe names another", default.name());
         }
     }
 
     /// The hasher for texts, or for ready features.
-    pub(super) fn hasher(&self, for_features: bool) -> anyhow::Result<SimHasher> {
-        let mut recipe = match (for_features, &self.recipe) {
-            (_, Some(name)) => base_recipe(name)?,
-            (true, None) => TextRecipe::of_given_features(),
-            (false, None) => TextRecipe::for_language(self.lang.as_deref().unwrap_or("auto"))?,
-        };
+    pub(super) fn hasher(&self, for_features: bool) -> anyhow::Result<TextHasher> {
+        self.hasher_or(DefaultRecipe::Best, for_features)
+    }
+
+    /// The same with another recipe for texts if none is given.
+    pub(super) fn hasher_or(
+        &self,
+        default: DefaultRecipe,
+        for_features: bool,
+    ) -> anyhow::Result<TextHasher> {
+        match (for_features, self.name()?) {
+            (true, None) => self.changed(TextRecipe::of_given_features()),
+            (false, None) => self.changed(TextRecipe::named(default.name())?),
+            (_, Some(name)) => self.hasher_named(name, for_features),
+        }
+    }
+
+    /// The hashers of all recipes that are given, or of `all` that have a name.
+    pub(super) fn hashers(
+        &self,
+        for_features: bool,
+        all: bool,
+    ) -> anyhow::Result<Vec<(String, TextHasher)>> {
+        let names = TextRecipe::NAMES.iter().map(|name| name.to_string());
+        let names = if all { names.collect() } else { self.recipe.clone() };
+        if names.is_empty() {
+            let name = if for_features { "simhash" } else { DefaultRecipe::Best.name() };
+            return Ok(vec![(name.into(), self.hasher(for_features)?)]);
+        }
+        let named = |name: String| Ok((name.clone(), self.hasher_named(&name, for_features)?));
+        names.into_iter().map(named).collect()
+    }
+
+    fn hasher_named(&self, name: &str, for_features: bool) -> anyhow::Result<TextHasher> {
+        let mut recipe = base_recipe(name)?;
+        // Features that are given need no cutting, whatever method takes them.
+        if for_features && TextRecipe::NAMES.contains(&name) {
+            recipe.tokenizer = Tokenizer::Given;
+        }
+        self.changed(recipe)
+    }
+
+    fn changed(&self, mut recipe: TextRecipe) -> anyhow::Result<TextHasher> {
         let resources = self.resources.load()?;
-        resources.name_in(&mut recipe);
+        resources.name_in(&mut recipe)?;
         self.change(&mut recipe)?;
-        Ok(SimHasher::with_resources(&recipe, resources)?)
+        Ok(TextHasher::with_resources(&recipe, resources)?)
     }
 
     fn change(&self, recipe: &mut TextRecipe) -> anyhow::Result<()> {
@@ -184,17 +251,13 @@ impl RecipeArgs {
             }
             None => {}
         }
-        // The default shingle of seven is for letters, not for words.
+        // A shingle of many letters is none of words.
         let is_cut_otherwise = self.segment.as_deref().is_some_and(|name| name != "letters");
-        if is_cut_otherwise && self.recipe.is_none() {
+        if is_cut_otherwise && self.recipe.is_empty() {
             recipe.shingle = 2;
         }
         recipe.shingle = self.shingle.unwrap_or(recipe.shingle);
         recipe.ngram = self.ngram.unwrap_or(recipe.ngram);
-        if let Some(name) = &self.count {
-            recipe.count = CountWeight::named(name)?;
-        }
-        recipe.top = self.top.or(recipe.top);
         if let Some(text) = &self.hash {
             recipe.hash = FeatureHash::spelled(text)?;
         }
@@ -206,14 +269,12 @@ impl RecipeArgs {
                 _ => bail!("--hash-key: the hash of this recipe has no key"),
             };
         }
-        if let Some(tie) = self.tie {
-            recipe.ties = match tie {
-                TieArg::Zero => TieRule::Zero,
-                TieArg::One => TieRule::One,
-            };
+        self.change_votes(recipe)?;
+        if self.keep_case {
+            recipe.case = Case::Kept;
         }
-        recipe.lower &= !self.keep_case;
         recipe.nfkc &= !self.keep_form;
+        recipe.vowel_marks |= self.keep_marks;
         // An option without a line in the recipe would be ignored in silence.
         let text = recipe.to_recipe();
         for (given, name) in [
@@ -224,6 +285,35 @@ impl RecipeArgs {
             if given && !text.text().lines().any(|line| line.starts_with(&format!("{name}="))) {
                 bail!("--{name} has no meaning with the segment of this recipe");
             }
+        }
+        Ok(())
+    }
+}
+
+impl RecipeArgs {
+    /// Changes the weights of features in a vote.
+    fn change_votes(&self, recipe: &mut TextRecipe) -> anyhow::Result<()> {
+        let given = [
+            (self.count.is_some(), "--count"),
+            (self.top.is_some(), "--top"),
+            (self.tie.is_some(), "--tie"),
+        ];
+        let Some((_, option)) = given.into_iter().find(|(given, _)| *given) else { return Ok(()) };
+        let method = recipe.method.name();
+        let Some(rules) = recipe.votes_mut() else {
+            bail!(
+                "{option} has no meaning with {method}, which weighs no features; {SIMHASH_HINT}"
+            );
+        };
+        if let Some(name) = &self.count {
+            rules.count = CountWeight::named(name)?;
+        }
+        rules.top = self.top.or(rules.top);
+        if let Some(tie) = self.tie {
+            rules.ties = match tie {
+                TieArg::Zero => TieRule::Zero,
+                TieArg::One => TieRule::One,
+            };
         }
         Ok(())
     }

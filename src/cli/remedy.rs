@@ -2,7 +2,7 @@
 
 use fpstore::Radix;
 
-const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore simhash'";
+const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint'";
 
 /// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
 /// is of another kind than was said.

@@ -65,7 +65,7 @@ seed("binary", "u64", b"0" + struct.pack("<5Q", 0, 1, 2**63, 2**64 - 1, 7) + b"r
 seed("binary", "u64-id", b"1" + struct.pack("<6Q", 0, 1, 2**63, 2**64 - 1, 7, 9))
 
 # Recipes: the one of each tokenizer, out of segments.
-options = [[], ["--lang", "en"], ["--lang", "zh"], ["--recipe", "1e0ng"]]
+options = [[], ["--recipe", "simhash"], ["--recipe", "code"], ["--recipe", "1e0ng"]]
 for number, option in enumerate(options):
     (folder / "texts.txt").write_text("one text of six words here\nanother text of six words\n")
     store = folder / f"{number}.fps"
@@ -83,7 +83,7 @@ seed("recipe", "name", "1e0ng")
 seed("weights", "weights", "# weights\nfish\t5\ntwo words\t3\n\nx\t1\n")
 seed("weights", "bad", "fish\t5\nfish\t4\nno tab\n")
 (folder / "texts.txt").write_text("one fish two fish\nred fish blue fish\none two three four\n")
-run("df", "texts.txt", "-o", "df.fpf")
+run("df", "texts.txt", "--recipe", "simhash", "-o", "df.fpf")
 seed("df", "small", (folder / "df.fpf").read_bytes())
 
 # Documents.

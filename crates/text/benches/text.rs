@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use fpstore_text::{CountWeight, SimHasher, TextRecipe, Tokenizer, Weight};
+use fpstore_text::{CountWeight, Method, TextHasher, TextRecipe, Tokenizer, VoteRules, Weight};
 
 const DOCUMENT_LEN: usize = 4096;
 const TOTAL_LEN: usize = 4 << 20;
@@ -28,13 +28,19 @@ fn main() {
     let chinese = corpus(total, "zh_statutes_a", |text| {
         text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count() * 4 > text.len()
     });
-    let base = TextRecipe::default();
+    let base =
+        TextRecipe { method: Method::SimHash(VoteRules::default()), ..TextRecipe::default() };
     let of = |tokenizer: &str, shingle: u32, ngram: u32| TextRecipe {
         tokenizer: Tokenizer::named(tokenizer).expect("a tokenizer"),
         shingle,
         ngram,
         ..base.clone()
     };
+    let counted = |count| TextRecipe {
+        method: Method::SimHash(VoteRules { count, ..VoteRules::default() }),
+        ..of("words", 1, 2)
+    };
+    let minhash = |recipe| TextRecipe { method: Method::MinHash, ..recipe };
     if !is_test {
         println!(
             "Megabytes of text a second of CPU time, one thread, medians of {rounds} rounds in turn.\n"
@@ -45,26 +51,21 @@ fn main() {
     for (name, corpus, recipe) in [
         ("text/english/words-1", &english, of("words", 1, 2)),
         ("text/english/words-2", &english, of("words", 2, 2)),
-        (
-            "text/english/words-1-log",
-            &english,
-            TextRecipe { count: CountWeight::Log, ..of("words", 1, 2) },
-        ),
-        (
-            "text/english/words-1-count",
-            &english,
-            TextRecipe { count: CountWeight::Count, ..of("words", 1, 2) },
-        ),
+        ("text/english/words-1-log", &english, counted(CountWeight::Log)),
+        ("text/english/words-1-count", &english, counted(CountWeight::Count)),
         ("text/english/letters-7", &english, of("letters", 7, 2)),
+        ("text/english/words-2-minhash", &english, minhash(of("words", 2, 2))),
+        ("text/english/letters-7-minhash", &english, minhash(of("letters", 7, 2))),
         ("text/chinese/jieba-1", &chinese, of("jieba", 1, 1)),
         ("text/chinese/jieba-2", &chinese, of("jieba", 2, 1)),
         ("text/chinese/forward-1", &chinese, of("forward", 1, 1)),
         ("text/chinese/words-2", &chinese, of("words", 2, 2)),
+        ("text/chinese/words-2-minhash", &chinese, minhash(of("words", 2, 2))),
     ] {
         if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
             continue;
         }
-        let mut hasher = SimHasher::new(&recipe).expect("no tables");
+        let mut hasher = TextHasher::new(&recipe).expect("no tables");
         let (mut plain, mut full) = (Vec::new(), Vec::new());
         for round in 0..rounds {
             for turn in 0..2 {
@@ -107,7 +108,7 @@ fn ready_features(corpus: &[String], rounds: usize, is_test: bool) {
             counts.into_iter().collect()
         })
         .collect();
-    let mut hasher = SimHasher::new(&TextRecipe::of_given_features()).expect("no tables");
+    let mut hasher = TextHasher::new(&TextRecipe::of_given_features()).expect("no tables");
     let mut times = Vec::new();
     for _ in 0..rounds {
         let start = cpu_seconds();

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding, UTF_8};
 
+use super::disguise::{Disguise, disguise_of, is_utf8};
 use crate::error::{Error, Result};
 
 /// The encoding of texts. A byte order mark in a text takes precedence.
@@ -54,29 +55,31 @@ impl TextEncoding {
     }
 
     /// The encoding of a text that starts with `head`, and the length of its byte order mark.
-    fn of(self, head: &[u8]) -> (&'static Encoding, usize) {
+    fn of(self, head: &[u8]) -> Result<(&'static Encoding, usize), Undecodable> {
         if let Some((encoding, len)) = Encoding::for_bom(head) {
-            return (encoding, len);
+            return Ok((encoding, len));
         }
-        match self.0 {
-            Choice::Utf8 => (UTF_8, 0),
-            Choice::Named(encoding) => (encoding, 0),
-            Choice::Detect => (detect(head), 0),
+        if let Choice::Named(encoding) = self.0 {
+            return Ok((encoding, 0));
         }
+        let expected = match (disguise_of(head), self.0) {
+            (None, Choice::Detect) if !is_utf8(head) => return Ok((guess(head), 0)),
+            (None, _) => return Ok((UTF_8, 0)),
+            (Some(Disguise::Encoded(encoding)), Choice::Detect) => return Ok((encoding, 0)),
+            (Some(Disguise::Encoded(encoding)), _) => {
+                format!("UTF-8, it may be {}; see --encoding", encoding.name())
+            }
+            (Some(Disguise::Hz), _) => {
+                "UTF-8, it may be HZ-GB-2312, which cannot be read; convert it first".into()
+            }
+            (Some(Disguise::Binary), _) => "a text: it is full of NUL bytes".into(),
+        };
+        Err(Undecodable { offset: 0, expected })
     }
 }
 
 /// Bytes at the start of a text by which its encoding is detected.
 const HEAD_LEN: usize = 1 << 16;
-
-fn detect(head: &[u8]) -> &'static Encoding {
-    let is_utf8 = match str::from_utf8(head) {
-        Ok(_) => true,
-        // A character that is cut off at the end of `head` is no fault.
-        Err(fault) => fault.error_len().is_none(),
-    };
-    if is_utf8 { UTF_8 } else { guess(head) }
-}
 
 fn guess(head: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
@@ -119,7 +122,10 @@ pub(super) fn decode_stream(
 ) -> io::Result<Result<(), Undecodable>> {
     let mut buffer = Vec::with_capacity(HEAD_LEN);
     reader.by_ref().take(HEAD_LEN as u64).read_to_end(&mut buffer)?;
-    let (encoding, mark_len) = encoding.of(&buffer);
+    let (encoding, mark_len) = match encoding.of(&buffer) {
+        Ok(found) => found,
+        Err(fault) => return Ok(Err(fault)),
+    };
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(HEAD_LEN * 3);
     let mut start = mark_len;
@@ -161,7 +167,9 @@ pub(super) fn utf8_reader(
 ) -> io::Result<Box<dyn BufRead + Send>> {
     let mut head = Vec::with_capacity(HEAD_LEN);
     reader.by_ref().take(HEAD_LEN as u64).read_to_end(&mut head)?;
-    let (encoding, mark_len) = encoding.of(&head);
+    let found = encoding.of(&head);
+    let (encoding, mark_len) =
+        found.map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))?;
     head.drain(..mark_len);
     let whole = io::Cursor::new(head).chain(reader);
     if encoding == UTF_8 {
@@ -264,6 +272,7 @@ mod tests {
             (&marked, TextEncoding::UTF_8),
             (&utf16, TextEncoding::UTF_8),
             (&gbk, TextEncoding::DETECT),
+            (&utf16[2..], TextEncoding::DETECT),
             (&gbk, TextEncoding::named("gb2312").unwrap()),
         ] {
             assert!(decode(bytes, encoding).unwrap() == text);
@@ -285,6 +294,15 @@ mod tests {
         let reason = utf8_of(b"ab\xff", "'text'").unwrap_err();
         assert!(reason.starts_with("byte 2 of 'text' is not UTF-8"), "{reason}");
         assert!(recode(b"ab\xffc", gbk).is_err());
+        for (bytes, part) in [
+            (&b"a\0b\0c\0"[..], "not UTF-8, it may be UTF-16LE; see --encoding"),
+            (b"\x1b$B$3\x1b(B", "not UTF-8, it may be ISO-2022-JP; see --encoding"),
+            (b"\0\0\0\0", "not a text: it is full of NUL bytes"),
+        ] {
+            assert_eq!(decode(bytes, TextEncoding::UTF_8).unwrap_err().to_string(), part);
+            assert!(recode(bytes, TextEncoding::UTF_8).is_err());
+        }
+        assert_eq!(decode(b"\x1b$B$3\x1b(B", TextEncoding::DETECT).unwrap(), "\u{3053}");
         // Cut within a character.
         assert_eq!(decode(b"ab\xe4\xb8", TextEncoding::UTF_8).unwrap_err().offset, 2);
         assert_eq!(decode(b"", TextEncoding::UTF_8).unwrap(), "");

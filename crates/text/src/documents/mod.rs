@@ -12,6 +12,7 @@
 mod capped;
 mod decode;
 mod delimited;
+mod disguise;
 mod folders;
 mod guard;
 mod inputs;
@@ -34,6 +35,7 @@ pub use pipeline::{
     Admission, DocumentSummary, HashedDocument, count_document_frequencies, hash_documents,
     read_texts,
 };
+pub use whole_file::HtmlPart;
 
 /// Bytes of documents that are in memory at a time, as long as no single one is larger.
 const IN_FLIGHT_LEN: u64 = 64 << 20;
@@ -57,6 +59,7 @@ pub struct DocumentOptions {
     id_field: String,
     text_field: String,
     encoding: TextEncoding,
+    html: HtmlPart,
     skip_bad: bool,
     files: FileChoice,
     len_max: u64,
@@ -72,6 +75,7 @@ impl Default for DocumentOptions {
             id_field: "id".into(),
             text_field: "text".into(),
             encoding: TextEncoding::UTF_8,
+            html: HtmlPart::default(),
             skip_bad: false,
             files: FileChoice::default(),
             len_max: capped::DOCUMENT_LEN_MAX,
@@ -101,6 +105,14 @@ impl DocumentOptions {
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
         self.text_field = name.into();
+        self
+    }
+
+    /// Sets the part of a page in HTML that is its text. Fingerprints of two parts are not
+    /// comparable, and no recipe tells them apart.
+    #[must_use]
+    pub fn html(mut self, part: HtmlPart) -> Self {
+        self.html = part;
         self
     }
 

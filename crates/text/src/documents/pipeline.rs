@@ -10,7 +10,7 @@ use super::inputs::{Input, Inputs, inputs};
 use super::reading::{DocumentPlace, Reader};
 use super::task::{self, CountTask, Failure, Finished, HashTask, Task, TextTask};
 use crate::error::{Error, Result};
-use crate::hasher::SimHasher;
+use crate::hasher::TextHasher;
 use crate::recipe::Tokenizer;
 use crate::resources::df::DfBuilder;
 use fpstore_base::parallel::Parallel;
@@ -92,13 +92,13 @@ pub struct DocumentSummary {
 /// # Examples
 ///
 /// ```
-/// use fpstore_text::{Admission, DocumentOptions, Error, SimHasher, TextRecipe, hash_documents};
+/// use fpstore_text::{Admission, DocumentOptions, Error, TextHasher, TextRecipe, hash_documents};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("docs.jsonl");
 ///
 /// std::fs::write(&path, "{\"id\":\"a\",\"text\":\"one two three\"}\n{\"id\":\"b\",\"text\":\"\"}\n")?;
-/// let hasher = SimHasher::new(&TextRecipe::default())?;
+/// let hasher = TextHasher::new(&TextRecipe::default())?;
 /// let mut fingerprints = Vec::new();
 /// let options = DocumentOptions::default();
 /// let summary = hash_documents(&[path], &hasher, &options, |document| {
@@ -110,7 +110,7 @@ pub struct DocumentSummary {
 /// ```
 pub fn hash_documents<E: From<Error>>(
     paths: &[PathBuf],
-    hasher: &SimHasher,
+    hasher: &TextHasher,
     options: &DocumentOptions,
     mut take: impl FnMut(HashedDocument<'_>) -> Result<Admission, E>,
 ) -> Result<DocumentSummary, E> {
@@ -137,7 +137,7 @@ pub fn hash_documents<E: From<Error>>(
 /// As [`hash_documents`].
 pub fn count_document_frequencies(
     paths: &[PathBuf],
-    hasher: &SimHasher,
+    hasher: &TextHasher,
     options: &DocumentOptions,
     builder: &mut DfBuilder,
 ) -> Result<DocumentSummary> {
@@ -232,7 +232,7 @@ fn run<T: Task, E: From<Error>>(
 }
 
 /// Whether the recipe is for features that were made elsewhere.
-fn takes_features(hasher: &SimHasher) -> bool {
+fn takes_features(hasher: &TextHasher) -> bool {
     hasher.recipe().tokenizer == Tokenizer::Given
 }
 

@@ -8,7 +8,7 @@ use super::whole_file::NotText;
 use super::{DocumentOptions, decode, json, whole_file};
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::hasher::SimHasher;
+use crate::hasher::TextHasher;
 use crate::votes::weight::Weight;
 use fpstore_base::{Fingerprint, Id, InputPlace};
 
@@ -21,7 +21,8 @@ pub(super) trait Task {
     fn finish(&mut self) -> Self::Output;
     /// Drops the text that was fed.
     fn reset(&mut self);
-    fn features(&mut self, features: &json::Features<'_>) -> Self::Output;
+    /// The result of given features, or why there is none.
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String>;
 
     fn whole(&mut self, text: &str) -> Self::Output {
         self.feed(text);
@@ -30,7 +31,7 @@ pub(super) trait Task {
 }
 
 /// Makes the fingerprint.
-pub(super) struct HashTask(pub(super) SimHasher);
+pub(super) struct HashTask(pub(super) TextHasher);
 
 impl Task for HashTask {
     type Output = Option<Fingerprint>;
@@ -47,9 +48,17 @@ impl Task for HashTask {
         self.0.reset();
     }
 
-    fn features(&mut self, features: &json::Features<'_>) -> Self::Output {
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
+        let is_plain = |weight: &Weight| [Weight::ZERO, Weight::ONE].contains(weight);
+        if self.0.recipe().votes().is_none()
+            && let Some((name, _)) = features.iter().find(|(_, weight)| !is_plain(weight))
+        {
+            return Err(format!(
+                "feature '{name}' has a weight that is not 1; minhash knows no weights, simhash does"
+            ));
+        }
         let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));
-        self.0.fingerprint_of_features(features)
+        Ok(self.0.fingerprint_of_features(features))
     }
 
     fn whole(&mut self, text: &str) -> Self::Output {
@@ -59,7 +68,7 @@ impl Task for HashTask {
 
 /// Makes the hashes of the distinct features.
 pub(super) struct CountTask {
-    pub(super) hasher: SimHasher,
+    pub(super) hasher: TextHasher,
     pub(super) hash: FeatureHash,
 }
 
@@ -78,7 +87,7 @@ impl Task for CountTask {
         self.hasher.reset();
     }
 
-    fn features(&mut self, features: &json::Features<'_>) -> Self::Output {
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
         let mut hashes: Vec<u64> = features
             .iter()
             .filter(|(_, weight)| *weight > Weight::ZERO)
@@ -86,7 +95,7 @@ impl Task for CountTask {
             .collect();
         hashes.sort_unstable();
         hashes.dedup();
-        hashes
+        Ok(hashes)
     }
 
     fn whole(&mut self, text: &str) -> Self::Output {
@@ -113,7 +122,7 @@ impl Task for TextTask {
         self.0.clear();
     }
 
-    fn features(&mut self, _: &json::Features<'_>) -> Self::Output {
+    fn features(&mut self, _: &json::Features<'_>) -> Result<Self::Output, String> {
         unreachable!("files of features are refused where texts are read")
     }
 }
@@ -145,7 +154,7 @@ pub(super) fn run<T: Task>(
             .map(|(id, text)| (id, task.whole(&text)))
             .map_err(Failure::Bad),
         Body::JsonFeatures(line) => json::features_of(&line, &options.id_field)
-            .map(|(id, features)| (id, task.features(&features)))
+            .and_then(|(id, features)| Ok((id, task.features(&features)?)))
             .map_err(Failure::Bad),
         Body::Line(id, line) => decode::utf8_line(&line)
             .map(|text| (Id::Text(id.into()), task.whole(text)))

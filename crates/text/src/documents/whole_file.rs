@@ -1,9 +1,10 @@
 //! Files that are one document: plain text, or a page in HTML.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use dom_query::Document;
+use dom_query::{Document, NodeId};
 use dom_smoothie::Readability;
 
 use super::capped::{Capped, TooLong, too_long};
@@ -37,12 +38,26 @@ pub(super) fn read_plain(
     }
 }
 
-/// The main text of a file in HTML.
+/// The part of a page in HTML that is its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HtmlPart {
+    /// The main part. Inside menus a short article is overlooked: if what seems the main part is
+    /// a menu itself, all text but menus, lists of links, comments and the foot of the page.
+    #[default]
+    Auto,
+    /// The main part, without menus, advertisements and comments; all text if there is none.
+    Main,
+    /// All text of title and body.
+    Full,
+}
+
+/// The text of a file in HTML.
 pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result<String, String>> {
     let mut page = Vec::new();
     let mut reader = Capped::new(source::open(path)?, options.len_max);
     match reader.read_to_end(&mut page) {
-        Ok(_) => Ok(main_text(&page, options.encoding, options.len_max)),
+        Ok(_) => Ok(text_of_page(&page, options.encoding, options.html, options.len_max)),
         Err(fault) => match too_long(&fault) {
             Some(fault) => Ok(Err(format!("it is {fault}"))),
             None => Err(IoError::of(source::doing(path), path)(fault).into()),
@@ -50,11 +65,15 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
     }
 }
 
-/// The main text of a page in HTML, without menus and advertisements. If there is no main part, all
-/// text of the body.
+/// The text of a page in HTML.
 ///
 /// The result changes from one version of the extractor to the next, so it is no part of a recipe.
-fn main_text(page: &[u8], encoding: TextEncoding, len_max: u64) -> Result<String, String> {
+fn text_of_page(
+    page: &[u8],
+    encoding: TextEncoding,
+    part: HtmlPart,
+    len_max: u64,
+) -> Result<String, String> {
     let encoding = if encoding == TextEncoding::UTF_8 {
         // Pages that name no encoding are of all kinds.
         named_encoding(page).unwrap_or(TextEncoding::DETECT)
@@ -66,21 +85,105 @@ fn main_text(page: &[u8], encoding: TextEncoding, len_max: u64) -> Result<String
         .map_err(|fault| fault.to_string())?
         .map_err(|fault| format!("byte {} is {fault}", fault.offset))?;
     let tree = page_tree::parse(&html, len_max)?;
+    if part == HtmlPart::Full {
+        return Ok(all_text(&tree));
+    }
     let reader = Readability::with_document(tree, None, None);
     let article = reader.and_then(|mut reader| reader.parse());
-    match article {
-        Ok(article) if !article.text_content.trim().is_empty() => {
-            let title = article.title.trim();
-            let text = article.text_content.trim();
-            Ok(if title.is_empty() { text.to_string() } else { format!("{title}\n{text}") })
+    // The extractor has changed the tree.
+    let again = || page_tree::parse(&html, len_max);
+    let article = match article {
+        Ok(article) if printed_len(&article.text_content) > 0 => article,
+        _ => return Ok(all_text(&again()?)),
+    };
+    let main = || page_tree::parse(&article.content, len_max);
+    if part == HtmlPart::Auto && main().is_ok_and(|tree| is_menu(&tree)) {
+        let text = text_without_menus(&again()?);
+        if printed_len(&text) > 0 {
+            return Ok(text);
         }
-        // The extractor has changed the tree.
-        _ => Ok(all_text(&page_tree::parse(&html, len_max)?)),
+    }
+    let (title, text) = (article.title.trim(), article.text_content.trim());
+    Ok(if title.is_empty() { text.to_string() } else { format!("{title}\n{text}") })
+}
+
+/// Bytes of a text but for white space.
+fn printed_len(text: &str) -> usize {
+    text.split_whitespace().map(str::len).sum()
+}
+
+/// Elements whose text nobody sees.
+const HIDDEN: &str = "script, style, noscript, template";
+
+/// All text but that of menus, lists of links, comments and the foot of the page.
+fn text_without_menus(page: &Document) -> String {
+    page.select(HIDDEN).remove();
+    page.select("nav, footer, aside, form, button, select, [role=navigation]").remove();
+    for node in page.select("[class], [id]").iter() {
+        let is_comment = |name: &str| {
+            let name = node.attr(name).unwrap_or_default();
+            name.split_ascii_whitespace().any(|part| part.starts_with("comment"))
+        };
+        if (is_comment("class") || is_comment("id")) && !node.is("html, body") {
+            node.remove();
+        }
+    }
+    let lens = lens_below(page);
+    for list in page.select("ul, ol, table, div").nodes() {
+        if lens.get(&list.id).copied().unwrap_or_default().is_menu() {
+            list.remove_from_parent();
+        }
+    }
+    all_text(page)
+}
+
+/// The text below a node.
+#[derive(Clone, Copy, Default)]
+struct TextLen {
+    /// Bytes but for white space.
+    all: usize,
+    /// Those in links.
+    linked: usize,
+}
+
+impl TextLen {
+    /// Whether most of the text is in links.
+    fn is_menu(self) -> bool {
+        self.linked * 2 > self.all
     }
 }
 
+/// The text below each node that has any, in one pass: from the last node to the first, so that all
+/// children are added up before their parent.
+fn lens_below(page: &Document) -> HashMap<NodeId, TextLen> {
+    let mut lens: HashMap<NodeId, TextLen> = HashMap::new();
+    for node in page.root().descendants().iter().rev() {
+        let mut len = lens.get(&node.id).copied().unwrap_or_default();
+        if node.is_text() {
+            len.all = printed_len(&node.text());
+        } else if node.has_name("a") {
+            len.linked = len.all;
+        }
+        if len.all == 0 {
+            continue;
+        }
+        lens.insert(node.id, len);
+        if let Some(parent) = node.parent() {
+            let sum = lens.entry(parent.id).or_default();
+            sum.all += len.all;
+            sum.linked += len.linked;
+        }
+    }
+    lens
+}
+
+/// Whether most of the text of a tree is in links.
+fn is_menu(tree: &Document) -> bool {
+    lens_below(tree).get(&tree.root().id).copied().unwrap_or_default().is_menu()
+}
+
 fn all_text(page: &Document) -> String {
-    page.select("script, style, noscript, template").remove();
+    page.select(HIDDEN).remove();
     let title = page.select("title").text();
     let body = page.select("body").formatted_text();
     format!("{title}\n{body}")
@@ -102,7 +205,7 @@ mod tests {
     use super::*;
 
     fn main_text(page: &[u8]) -> Result<String, String> {
-        super::main_text(page, TextEncoding::UTF_8, 1 << 20)
+        text_of_page(page, TextEncoding::UTF_8, HtmlPart::Main, 1 << 20)
     }
 
     #[test]
@@ -120,6 +223,30 @@ mod tests {
         let short = "<title>T</title><p>Just <b>one</b> line<script>no</script>";
         let text = main_text(short.as_bytes()).unwrap();
         assert!(text.contains("Just one line") && !text.contains("no"), "{text}");
+    }
+
+    #[test]
+    fn a_short_article_inside_menus_and_comments_is_found() {
+        let menu: String =
+            (0..40).map(|n| format!("<li><a href=/{n}>Section {n} of the site</a></li>")).collect();
+        let page = format!(
+            "<title>T</title><body class='comments-open'><ul>{menu}</ul>\
+             <div><h1>Short</h1><p>Fish bite.</p></div>\
+             <ol class='list comment-list'><li>I think so, too.</ol>\
+             <div>{menu}</div><footer>Imprint</footer>"
+        );
+        let of = |part| text_of_page(page.as_bytes(), TextEncoding::UTF_8, part, 1 << 20).unwrap();
+        let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(of(HtmlPart::Main).contains("Section 7"));
+        assert_eq!(words(of(HtmlPart::Auto)), "T Short Fish bite.");
+        let full = of(HtmlPart::Full);
+        for part in ["Section 7", "Fish bite.", "I think so", "Imprint"] {
+            assert!(full.contains(part), "{part}: {full}");
+        }
+        // Where nothing else is left, the menu is the text.
+        let page = format!("<title>T</title><ul>{menu}</ul>");
+        let text = text_of_page(page.as_bytes(), TextEncoding::UTF_8, HtmlPart::Auto, 1 << 20);
+        assert!(text.unwrap().contains("T"));
     }
 
     #[test]

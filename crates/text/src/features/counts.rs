@@ -69,7 +69,7 @@ fn spread(hash: u64) -> u64 {
 /// same hasher, makes fingerprints by the default recipe about 6 % slower: it has a branch between
 /// new and known hashes, which is unpredictable.
 #[derive(Clone, Debug)]
-pub(super) struct SeenHashes {
+pub(crate) struct SeenHashes {
     /// 0 is a free slot.
     slots: Vec<u64>,
     shift: u32,
@@ -92,7 +92,7 @@ impl SeenHashes {
     ///
     /// New and known hashes take the same path, because a branch between them is unpredictable.
     #[inline]
-    pub(super) fn keep_new(&mut self, hashes: &mut [u64]) -> usize {
+    pub(crate) fn keep_new(&mut self, hashes: &mut [u64]) -> usize {
         let mut new_count = 0;
         let mut start = 0;
         while start < hashes.len() {
@@ -147,7 +147,7 @@ impl SeenHashes {
 
     /// Forgets all hashes. The next document gets up to four times the slots that this one needed:
     /// to empty them costs little beside filling them, and documents of one collection are alike.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let len = (self.used_count * 16).next_power_of_two().max(SLOT_COUNT_MIN);
         self.slots.truncate(len);
         self.slots.fill(0);

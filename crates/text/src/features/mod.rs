@@ -1,6 +1,6 @@
 //! The features of one text: hashed, counted, and voting where their weights are equal.
 //!
-//! `tokens` makes the features, [`SimHasher`](crate::SimHasher) takes the result. Hashes are
+//! `tokens` makes the features, [`TextHasher`](crate::TextHasher) takes the result. Hashes are
 //! collected in a batch first, because the processor predicts nothing about them: a branch on each
 //! would cost a misprediction and throw away the work of the tokenizer behind it.
 
@@ -15,7 +15,8 @@ use crate::features::counts::{FeatureCounts, SeenHashes};
 use crate::features::hash::FeatureHash;
 use crate::features::siphash::SipHash13;
 use crate::features::siphash_lanes::ShortMessages;
-use crate::recipe::{Factor, TextRecipe};
+use crate::minima::Minima;
+use crate::recipe::{Factor, Method, TextRecipe};
 use crate::tokens::windows::FeatureSink;
 use crate::votes::bit_counts::BitCounts;
 use crate::votes::weight::{CountWeight, Weight};
@@ -34,6 +35,7 @@ pub(crate) struct Features {
     pending: Vec<u64>,
     votes: Votes,
     group: BitCounts,
+    minima: Minima,
     pub(crate) any: bool,
 }
 
@@ -48,21 +50,24 @@ enum Hashing {
     Plain,
 }
 
-/// The time at which features vote.
+/// What is done with the features, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Each time they occur.
+    /// They vote each time they occur.
     Always,
-    /// The first time they occur.
+    /// They vote the first time they occur.
     First,
-    /// When all are counted, because their weights differ.
+    /// They vote when all are counted, because their weights differ.
     Last,
+    /// They take part in the minima of MinHash.
+    Minima,
 }
 
 impl Mode {
     pub(crate) fn of(recipe: &TextRecipe) -> Self {
-        match recipe.count {
-            _ if recipe.factor != Factor::None || recipe.top.is_some() => Mode::Last,
+        let Method::SimHash(rules) = &recipe.method else { return Mode::Minima };
+        match rules.count {
+            _ if rules.factor != Factor::None || rules.top.is_some() => Mode::Last,
             CountWeight::Count => Mode::Always,
             CountWeight::Once => Mode::First,
             CountWeight::Log => Mode::Last,
@@ -88,6 +93,7 @@ impl Features {
             pending: Vec::with_capacity(PENDING_MAX),
             votes: Votes::default(),
             group: BitCounts::default(),
+            minima: Minima::default(),
             any: false,
         }
     }
@@ -105,6 +111,7 @@ impl Features {
                 self.pending[..new_count].iter().for_each(|&hash| self.group.add(hash));
             }
             Mode::Last => self.pending.iter().for_each(|&hash| self.counts.add(hash)),
+            Mode::Minima => self.minima.add(&mut self.pending),
         }
         self.any |= !self.pending.is_empty();
         self.pending.clear();
@@ -121,6 +128,18 @@ impl Features {
             Hashing::Cached(cache) => cache.hash(feature.as_bytes(), feature.len(), &self.hash),
             Hashing::Plain => self.hash.of(feature.as_bytes()),
         }
+    }
+
+    /// The result of the minima; forgets them.
+    pub(crate) fn take_minima(&mut self) -> Option<Fingerprint> {
+        self.minima.decide()
+    }
+
+    /// The result of the minima of these hashes alone.
+    pub(crate) fn minima_of(&mut self, mut hashes: Vec<u64>) -> Option<Fingerprint> {
+        self.minima.clear();
+        self.minima.add(&mut hashes);
+        self.minima.decide()
     }
 
     /// The result of features that voted as they came; forgets them.
@@ -147,6 +166,7 @@ impl Features {
         self.counts.clear();
         self.seen.clear();
         self.votes.clear();
+        self.minima.clear();
         self.group.take();
         self.any = false;
     }

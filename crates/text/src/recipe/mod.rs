@@ -1,7 +1,7 @@
 //! The recipe, which decides the fingerprint of a text: its parts, and the named recipes.
 //!
-//! Callers choose a recipe by name or language, or build one, and give it to
-//! [`SimHasher`](crate::SimHasher). A store keeps the canonical text of the recipe (`spelling`).
+//! Callers choose a recipe by name, or build one, and give it to
+//! [`TextHasher`](crate::TextHasher). A store keeps the canonical text of the recipe (`spelling`).
 //! A recipe never holds a list or a table; it names them by [`ResourceId`]. The meaning of a recipe
 //! text never changes: a change of any rule needs a new line or a new version.
 
@@ -17,8 +17,25 @@ use crate::votes::weight::CountWeight;
 use fpstore_base::Recipe;
 use spelling::{COUNTS, Lines, TOKENIZERS, by_name, names_of};
 
+/// See [`TextRecipe::usual_k`].
+const USUAL_K_SIMHASH: u32 = 10;
+const USUAL_K_MINHASH: u32 = 7;
+
 /// The version of all rules that have no line of their own.
 const VERSION: u32 = 1;
+
+/// What becomes of capitals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Case {
+    /// They stay.
+    Kept,
+    /// They become small letters.
+    Lower,
+    /// Each character becomes the lower case of its upper case, so that sharp s is ss, too.
+    #[default]
+    Folded,
+}
 
 /// The way in which a text is cut into tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,6 +44,8 @@ pub enum Tokenizer {
     /// Words by UAX #29; the characters of scripts that put no spaces between words one by one.
     #[default]
     Words,
+    /// Source code: names and numbers, and all other characters but white space one by one.
+    Code,
     /// Letters, marks and numbers one by one, whatever stands between them. In scripts that put
     /// spaces between words, [`TextRecipe::shingle`] letters make a feature.
     Letters,
@@ -38,6 +57,50 @@ pub enum Tokenizer {
     Dictionary(DictionaryMethod),
     /// No cutting: features and weights are given.
     Given,
+}
+
+/// The way from the hashes of the features to the fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// Each bit is the weighted majority of that bit in the hashes: the SimHash of Charikar and of
+    /// Manku et al.
+    SimHash(VoteRules),
+    /// Each bit is one bit of a minimum over the hashes: 1-bit MinHash. The features are a set,
+    /// without weights. Of two texts whose features have Jaccard similarity J, 32 (1 - J) bits
+    /// differ on average.
+    MinHash,
+}
+
+/// How much the features of a text weigh in the vote of SimHash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VoteRules {
+    /// The weight of a feature by its count in the text.
+    pub count: CountWeight,
+    /// A second factor in the weight.
+    pub factor: Factor,
+    /// Only this number of features vote: the heaviest, and of equal weight those with smaller
+    /// hashes.
+    pub top: Option<u32>,
+    /// The value of a bit on a tie of votes.
+    pub ties: TieRule,
+}
+
+impl VoteRules {
+    /// Each feature of a text votes once.
+    const ONCE: VoteRules = VoteRules {
+        count: CountWeight::Once,
+        factor: Factor::None,
+        top: None,
+        ties: TieRule::Zero,
+    };
+}
+
+impl Default for VoteRules {
+    /// Each feature of a text votes once.
+    fn default() -> Self {
+        VoteRules::ONCE
+    }
 }
 
 /// A factor in the weight of a feature, beside that of its count.
@@ -84,8 +147,10 @@ impl fmt::Display for ResourceId {
 pub struct TextRecipe {
     /// Whether texts are brought into normal form KC of Unicode.
     pub nfkc: bool,
-    /// Whether texts are then brought into lower case.
-    pub lower: bool,
+    /// Whether marks of Hebrew and Arabic that most texts leave out are kept: vowels and accents.
+    pub vowel_marks: bool,
+    /// The case into which texts are then brought.
+    pub case: Case,
     /// The way in which texts are cut into tokens.
     pub tokenizer: Tokenizer,
     /// The number of tokens in a feature that starts at a word, or at a letter of a script with
@@ -96,37 +161,28 @@ pub struct TextRecipe {
     /// The list of words that are left out before features are made, also where tokens are single
     /// letters.
     pub stop_words: Option<ResourceId>,
-    /// The weight of a feature by its count in the text.
-    pub count: CountWeight,
-    /// A second factor in the weight.
-    pub factor: Factor,
-    /// Only this number of features vote: the heaviest, and of equal weight those with smaller
-    /// hashes.
-    pub top: Option<u32>,
     /// The hash of features.
     pub hash: FeatureHash,
-    /// The value of a bit on a tie of votes.
-    pub ties: TieRule,
+    /// The way from the hashes to the fingerprint.
+    pub method: Method,
     /// Whether a text without features has the empty feature. Otherwise it has no fingerprint.
     pub empty_feature: bool,
 }
 
 impl Default for TextRecipe {
-    /// The recipe for texts in any language: windows of seven letters, or of two characters where a
-    /// script puts no spaces between words; each counts once.
+    /// The recipe for texts in any language: MinHash of pairs of words, or of pairs of characters
+    /// where a script puts no spaces between words.
     fn default() -> Self {
         TextRecipe {
             nfkc: true,
-            lower: true,
-            tokenizer: Tokenizer::Letters,
-            shingle: 7,
+            vowel_marks: false,
+            case: Case::Folded,
+            tokenizer: Tokenizer::Words,
+            shingle: 2,
             ngram: 2,
             stop_words: None,
-            count: CountWeight::Once,
-            factor: Factor::None,
-            top: None,
             hash: FeatureHash::default(),
-            ties: TieRule::Zero,
+            method: Method::MinHash,
             empty_feature: false,
         }
     }
@@ -135,7 +191,10 @@ impl Default for TextRecipe {
 impl Tokenizer {
     /// Whether some tokens are words.
     pub(crate) fn has_words(self) -> bool {
-        matches!(self, Tokenizer::Words | Tokenizer::Letters | Tokenizer::Dictionary(_))
+        matches!(
+            self,
+            Tokenizer::Words | Tokenizer::Code | Tokenizer::Letters | Tokenizer::Dictionary(_)
+        )
     }
 
     /// Whether some tokens are single characters.
@@ -149,7 +208,7 @@ impl Tokenizer {
         )
     }
 
-    /// The tokenizer with this name: `words`, `letters`, `characters`, `python-characters`,
+    /// The tokenizer with this name: `words`, `code`, `letters`, `characters`, `python-characters`,
     /// `jieba`, `forward`, `backward`, `fewest` or `given`.
     ///
     /// # Errors
@@ -180,9 +239,40 @@ fn invalid(reason: impl Into<String>) -> Error {
 }
 
 impl TextRecipe {
-    /// The recipe of features and weights that were made elsewhere.
+    /// The rules of the vote, or `None` for a method without weights.
+    pub fn votes(&self) -> Option<&VoteRules> {
+        match &self.method {
+            Method::SimHash(rules) => Some(rules),
+            Method::MinHash => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn votes_mut(&mut self) -> Option<&mut VoteRules> {
+        match &mut self.method {
+            Method::SimHash(rules) => Some(rules),
+            Method::MinHash => None,
+        }
+    }
+
+    /// The distance within which two fingerprints are usually taken as duplicates, in bits: the one
+    /// with the highest mean F1 on the texts of `docs/measurements/2026-11-22-recipes.md`. A large
+    /// collection may need a smaller one.
+    pub fn usual_k(&self) -> u32 {
+        match self.method {
+            Method::SimHash(_) => USUAL_K_SIMHASH,
+            Method::MinHash => USUAL_K_MINHASH,
+        }
+    }
+
+    /// The recipe of features and weights that were made elsewhere: SimHash, because they have
+    /// weights.
     pub fn of_given_features() -> Self {
-        TextRecipe { tokenizer: Tokenizer::Given, ..TextRecipe::default() }
+        TextRecipe {
+            tokenizer: Tokenizer::Given,
+            method: Method::SimHash(VoteRules::default()),
+            ..TextRecipe::default()
+        }
     }
 
     /// Reads the canonical text, as `fpstore info` prints it.
@@ -202,32 +292,21 @@ impl TextRecipe {
     }
 }
 
-/// The codes of ISO 639-1. An unknown code is an error, because it is most likely a slip.
-const LANGUAGES: &str = "\
-    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy \
-    da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu \
-    hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb \
-    lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om \
-    or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv \
-    sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu";
-/// Languages of scripts that put no spaces between words.
-const DENSE_LANGUAGES: &[&str] = &[
-    "bo", "cmn", "dz", "ja", "jpn", "khm", "km", "lao", "lo", "mya", "my", "tha", "th", "wuu",
-    "yue", "zh", "zho",
-];
-
 impl TextRecipe {
     /// The names that [`TextRecipe::named`] takes.
-    pub const NAMES: &'static [&'static str] = &["auto", "en", "zh", "1e0ng"];
+    pub const NAMES: &'static [&'static str] = &["minhash", "simhash", "code", "1e0ng"];
+
+    /// The name of the recipe that is taken where none is named.
+    pub const DEFAULT_NAME: &'static str = "minhash";
 
     /// A recipe by name.
     ///
-    /// The recipes `auto`, `en` and `zh` won the measurement in
-    /// `docs/measurements/2026-11-21-recipes.md`.
+    /// `docs/measurements/2026-11-22-recipes.md` has the measurement that `minhash` and `simhash`
+    /// won, each among the recipes of its method.
     ///
-    /// * `auto`, the default, for texts in any language: best over all labelled sets of texts.
-    /// * `en`: best over the sets that are not mostly in Han.
-    /// * `zh`: best over the sets that are mostly in Han.
+    /// * `minhash`, the default, for texts in any language.
+    /// * `simhash`, the method of Manku et al.
+    /// * `code`, for source code: it keeps operators, capitals and names as they are.
     /// * `1e0ng` gives what the Python package `simhash` of 1e0ng gives with its defaults.
     ///
     /// # Errors
@@ -235,55 +314,36 @@ impl TextRecipe {
     /// [`Error::UnknownName`] for any other name.
     pub fn named(name: &str) -> Result<Self> {
         match name {
-            "auto" => Ok(TextRecipe::default()),
-            "en" => Ok(TextRecipe { ngram: 3, ..TextRecipe::default() }),
-            "zh" => {
-                Ok(TextRecipe { tokenizer: Tokenizer::Words, shingle: 3, ..TextRecipe::default() })
-            }
+            "minhash" => Ok(TextRecipe::default()),
+            "simhash" => Ok(TextRecipe {
+                tokenizer: Tokenizer::Letters,
+                shingle: 7,
+                method: Method::SimHash(VoteRules::default()),
+                ..TextRecipe::default()
+            }),
+            "code" => Ok(TextRecipe {
+                nfkc: false,
+                vowel_marks: true,
+                case: Case::Kept,
+                tokenizer: Tokenizer::Code,
+                shingle: 4,
+                ..TextRecipe::default()
+            }),
             "1e0ng" => Ok(TextRecipe {
                 nfkc: false,
+                vowel_marks: true,
+                case: Case::Lower,
                 tokenizer: Tokenizer::PythonCharacters,
                 ngram: 4,
-                count: CountWeight::Count,
                 hash: FeatureHash::Md5Low64,
+                method: Method::SimHash(VoteRules {
+                    count: CountWeight::Count,
+                    ..VoteRules::default()
+                }),
                 empty_feature: true,
                 ..TextRecipe::default()
             }),
             name => Err(unknown("recipe", name, TextRecipe::NAMES.join(", "))),
-        }
-    }
-
-    /// The recipe for texts in a language, by its code (`en`, `zh-TW`), or `auto`.
-    ///
-    /// Chinese and other languages whose scripts put no spaces between words get the recipe `zh`,
-    /// others the recipe `en`. For texts in several languages there is `auto`: it follows the
-    /// script at each place of a text, so that they can share a store.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownName`] if `code` does not start with two or three letters.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpstore_text::TextRecipe;
-    ///
-    /// assert_eq!(TextRecipe::for_language("ja")?, TextRecipe::named("zh")?);
-    /// assert_eq!(TextRecipe::for_language("pt-BR")?, TextRecipe::named("en")?);
-    /// # Ok::<(), fpstore_text::Error>(())
-    /// ```
-    pub fn for_language(code: &str) -> Result<Self> {
-        let language = code.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-        let is_code = LANGUAGES.split_ascii_whitespace().any(|code| code == language);
-        match language.as_str() {
-            "auto" => TextRecipe::named("auto"),
-            dense if DENSE_LANGUAGES.contains(&dense) => TextRecipe::named("zh"),
-            _ if is_code => TextRecipe::named("en"),
-            _ => Err(unknown(
-                "language",
-                code,
-                "auto or a code of ISO 639-1, such as en or zh".into(),
-            )),
         }
     }
 }

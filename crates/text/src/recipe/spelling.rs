@@ -5,7 +5,9 @@
 
 use std::fmt::Write;
 
-use super::{Factor, ResourceId, TextRecipe, Tokenizer, VERSION, invalid, unknown};
+use super::{
+    Case, Factor, Method, ResourceId, TextRecipe, Tokenizer, VERSION, VoteRules, invalid, unknown,
+};
 use crate::error::{Error, Result};
 use crate::features::hash::{FeatureHash, HashKey};
 use crate::tokens::dictionary::{DICTIONARY, DictionaryMethod};
@@ -16,6 +18,7 @@ use fpstore_base::Recipe;
 /// Tokenizers and their names in recipes.
 pub(super) const TOKENIZERS: &[(Tokenizer, &str)] = &[
     (Tokenizer::Words, "words"),
+    (Tokenizer::Code, "code"),
     (Tokenizer::Letters, "letters"),
     (Tokenizer::Characters, "characters"),
     (Tokenizer::PythonCharacters, "python-characters"),
@@ -28,6 +31,13 @@ pub(super) const TOKENIZERS: &[(Tokenizer, &str)] = &[
 
 pub(super) const COUNTS: &[(CountWeight, &str)] =
     &[(CountWeight::Once, "once"), (CountWeight::Log, "log"), (CountWeight::Count, "count")];
+
+const CASES: &[(Case, &str)] =
+    &[(Case::Kept, "kept"), (Case::Lower, "lower"), (Case::Folded, "folded")];
+
+/// Methods and their names in recipes; the rules of a vote have lines of their own.
+const METHODS: &[(Method, &str)] =
+    &[(Method::SimHash(VoteRules::ONCE), "simhash"), (Method::MinHash, "minhash")];
 
 const TIES: &[(TieRule, &str)] = &[(TieRule::Zero, "zero"), (TieRule::One, "one")];
 
@@ -105,13 +115,14 @@ impl<'a> Lines<'a> {
     /// The recipe that the lines spell. The caller writes it again to find unknown lines.
     pub(super) fn read(&self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
+        const MARKS: &[(bool, &str)] = &[(true, "kept"), (false, "dropped")];
         const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
         let default = TextRecipe::default();
-        let factor = self.get("factor").unwrap_or("none");
         let hash = self.get("hash").unwrap_or_default();
         Ok(TextRecipe {
             nfkc: self.named("nfkc", YES_NO, true)?,
-            lower: self.named("lower", YES_NO, true)?,
+            vowel_marks: self.named("vowel-marks", MARKS, true)?,
+            case: self.named("case", CASES, Case::Kept)?,
             tokenizer: match self.get("segment") {
                 Some(name) => by_name(TOKENIZERS, name)
                     .ok_or_else(|| bad_line("segment", name, TOKENIZERS))?,
@@ -123,6 +134,24 @@ impl<'a> Lines<'a> {
                 None | Some("none") => None,
                 Some(value) => Some(self.resource_id("stop", value)?),
             },
+            hash: FeatureHash::spelled(hash)
+                .map_err(|fault| invalid(format!("hash={hash}: {fault}")))?,
+            method: match self.get("method") {
+                Some(name) => match by_name(METHODS, name) {
+                    Some(Method::SimHash(_)) => Method::SimHash(self.vote_rules()?),
+                    Some(Method::MinHash) => Method::MinHash,
+                    None => return Err(bad_line("method", name, METHODS)),
+                },
+                None => return Err(invalid("it has no line 'method'")),
+            },
+            empty_feature: self.named("empty", EMPTY, false)?,
+        })
+    }
+
+    fn vote_rules(&self) -> Result<VoteRules> {
+        let default = VoteRules::default();
+        let factor = self.get("factor").unwrap_or("none");
+        Ok(VoteRules {
             count: self.named("count", COUNTS, default.count)?,
             factor: match factor.split_once(' ') {
                 Some(("idf", id)) => Factor::Idf(self.resource_id("factor", id)?),
@@ -137,10 +166,7 @@ impl<'a> Lines<'a> {
                     Some(top.ok_or_else(|| invalid(format!("top={count}, expected a count")))?)
                 }
             },
-            hash: FeatureHash::spelled(hash)
-                .map_err(|fault| invalid(format!("hash={hash}: {fault}")))?,
             ties: self.named("tie", TIES, default.ties)?,
-            empty_feature: self.named("empty", EMPTY, false)?,
         })
     }
 }
@@ -151,22 +177,24 @@ impl TextRecipe {
     pub fn to_recipe(&self) -> Recipe {
         let mut text = format!("fpstore-text={VERSION}\n");
         self.write_features(&mut text);
-        if self.tokenizer != Tokenizer::Given {
-            let count = name_of(COUNTS, self.count);
-            let _ = writeln!(text, "count={count}");
-            let _ = match self.factor {
-                Factor::None => writeln!(text, "factor=none"),
-                Factor::Idf(id) => writeln!(text, "factor=idf {id}"),
-                Factor::Given(id) => writeln!(text, "factor=given {id}"),
+        let _ = writeln!(text, "method={}", self.method.name());
+        if let Method::SimHash(rules) = &self.method {
+            if self.tokenizer != Tokenizer::Given {
+                let _ = writeln!(text, "count={}", name_of(COUNTS, rules.count));
+                let _ = match rules.factor {
+                    Factor::None => writeln!(text, "factor=none"),
+                    Factor::Idf(id) => writeln!(text, "factor=idf {id}"),
+                    Factor::Given(id) => writeln!(text, "factor=given {id}"),
+                };
+            }
+            let _ = match rules.top {
+                None => writeln!(text, "top=all"),
+                Some(count) => writeln!(text, "top={count}"),
             };
+            let _ = writeln!(text, "tie={}", name_of(TIES, rules.ties));
         }
-        let _ = match self.top {
-            None => writeln!(text, "top=all"),
-            Some(count) => writeln!(text, "top={count}"),
-        };
-        let ties = name_of(TIES, self.ties);
         let empty = if self.empty_feature { "feature" } else { "nothing" };
-        let _ = write!(text, "tie={ties}\nempty={empty}");
+        let _ = write!(text, "empty={empty}");
         Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
     }
 
@@ -185,7 +213,10 @@ impl TextRecipe {
             if let Some(versions) = self.unicode_versions() {
                 let _ = writeln!(text, "unicode={versions}");
             }
-            let _ = writeln!(text, "nfkc={}\nlower={}", yes_no(self.nfkc), yes_no(self.lower));
+            let marks = if self.vowel_marks { "kept" } else { "dropped" };
+            let case = name_of(CASES, self.case);
+            let nfkc = yes_no(self.nfkc);
+            let _ = writeln!(text, "nfkc={nfkc}\nvowel-marks={marks}\ncase={case}");
         }
         let _ = writeln!(text, "segment={}", name_of(TOKENIZERS, tokenizer));
         if let Tokenizer::Dictionary(_) = tokenizer {
@@ -219,7 +250,10 @@ impl TextRecipe {
                 let (major, minor, _) = unicode_segmentation::UNICODE_VERSION;
                 versions.push(format!("words {major}.{minor}"));
             }
-            Tokenizer::Letters | Tokenizer::Characters | Tokenizer::PythonCharacters => {
+            Tokenizer::Code
+            | Tokenizer::Letters
+            | Tokenizer::Characters
+            | Tokenizer::PythonCharacters => {
                 let (major, minor, _) = unicode_properties::UNICODE_VERSION;
                 versions.push(format!("categories {major}.{minor}"));
             }
@@ -229,9 +263,9 @@ impl TextRecipe {
             let (major, minor, _) = unicode_normalization::UNICODE_VERSION;
             versions.push(format!("nfkc {major}.{minor}"));
         }
-        if self.lower {
+        if self.case != Case::Kept {
             let (major, minor, _) = char::UNICODE_VERSION;
-            versions.push(format!("lower {major}.{minor}"));
+            versions.push(format!("case {major}.{minor}"));
         }
         (!versions.is_empty()).then(|| versions.join(", "))
     }
@@ -242,6 +276,25 @@ fn spell_key(key: HashKey) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+impl Method {
+    /// The method with this name: `simhash`, in which each feature votes once, or `minhash`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownName`] for any other name.
+    pub fn named(name: &str) -> Result<Self> {
+        by_name(METHODS, name).ok_or_else(|| unknown("method", name, names_of(METHODS)))
+    }
+
+    /// The name of the method.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Method::SimHash(_) => "simhash",
+            Method::MinHash => "minhash",
+        }
+    }
 }
 
 /// The longest shingle and n-gram.

@@ -11,7 +11,7 @@ use std::path::Path;
 use byteorder::{ByteOrder, LittleEndian as Le, WriteBytesExt};
 
 use crate::error::{Error, Result};
-use crate::hasher::SimHasher;
+use crate::hasher::TextHasher;
 use crate::recipe::{ResourceId, TextRecipe};
 use crate::votes::weight::Weight;
 
@@ -220,10 +220,10 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
 /// # Examples
 ///
 /// ```
-/// use fpstore_text::{DfBuilder, SimHasher, TextRecipe};
+/// use fpstore_text::{DfBuilder, TextHasher, TextRecipe};
 ///
 /// let recipe = TextRecipe::default();
-/// let mut hasher = SimHasher::new(&recipe)?;
+/// let mut hasher = TextHasher::new(&recipe)?;
 /// let mut builder = DfBuilder::new(&recipe);
 /// for text in ["the cat", "the dog", "the the mouse"] {
 ///     builder.add(&mut hasher, text);
@@ -250,7 +250,7 @@ impl DfBuilder {
     }
 
     /// Counts a document, unless it has no features.
-    pub fn add(&mut self, hasher: &mut SimHasher, text: &str) {
+    pub fn add(&mut self, hasher: &mut TextHasher, text: &str) {
         let hashes = hasher.distinct_features(text);
         self.add_hashes(&hashes);
     }

@@ -1,6 +1,6 @@
 //! Lists and tables that a recipe names and does not hold.
 //!
-//! [`TextResources`] carries them from the caller to [`SimHasher`](crate::SimHasher), which checks
+//! [`TextResources`] carries them from the caller to [`TextHasher`](crate::TextHasher), which checks
 //! them once against the recipe and keeps a [`Tables`] for look-ups while it works on texts.
 
 pub(crate) mod df;
@@ -45,16 +45,24 @@ impl TextResources {
     }
 
     /// Changes a recipe so that it names all of these; weights take the place of a table.
-    pub fn name_in(&self, recipe: &mut TextRecipe) {
-        if let Some(table) = &self.df_table {
-            recipe.factor = Factor::Idf(table.id());
-        }
-        if let Some(list) = &self.weights {
-            recipe.factor = Factor::Given(list.id());
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidRecipe`] if there are weights or a table, and the method has no weights.
+    pub fn name_in(&self, recipe: &mut TextRecipe) -> Result<()> {
+        let table = self.df_table.as_ref().map(|table| Factor::Idf(table.id()));
+        let list = self.weights.as_ref().map(|list| Factor::Given(list.id()));
+        if let Some(factor) = list.or(table) {
+            let method = recipe.method.name();
+            let rules = recipe.votes_mut().ok_or_else(|| Error::InvalidRecipe {
+                reason: format!("method={method} weighs no features; simhash does"),
+            })?;
+            rules.factor = factor;
         }
         if let Some(list) = &self.stop_words {
             recipe.stop_words = Some(list.id());
         }
+        Ok(())
     }
 }
 
@@ -92,7 +100,7 @@ impl Tables {
                 Some(built_in.ok_or_else(|| wrong("list of stop words", id, given))?)
             }
         };
-        let factor = match recipe.factor {
+        let factor = match recipe.votes().map_or(Factor::None, |rules| rules.factor) {
             Factor::None => FactorTable::None,
             Factor::Idf(id) => {
                 let given = df_table.as_ref().map(DfTable::id);

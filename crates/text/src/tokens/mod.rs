@@ -1,6 +1,6 @@
 //! From pieces of a text to features: normal form, tokens, windows.
 //!
-//! [`SimHasher`](crate::SimHasher) gives [`Tokens`] the pieces of one text after the other.
+//! [`TextHasher`](crate::TextHasher) gives [`Tokens`] the pieces of one text after the other.
 //! `normal` folds a piece, `words` or `dictionary` cuts it, `windows` joins tokens to features. A
 //! feature never depends on where the pieces were cut: tokens of an unfinished window are carried.
 
@@ -13,15 +13,14 @@ mod words;
 use crate::recipe::{TextRecipe, Tokenizer};
 use crate::resources::lists::StopWords;
 use crate::tokens::dictionary::dictionary_words;
-use crate::tokens::normal::normalize;
+use crate::tokens::normal::Form;
 use crate::tokens::windows::{FeatureSink, Windows};
-use crate::tokens::words::{CharacterSet, Token, words};
+use crate::tokens::words::{CharacterSet, Token, code, words};
 
 /// Cuts the pieces of one text after the other and makes features of the tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Tokens {
-    nfkc: bool,
-    lower: bool,
+    form: Form,
     tokenizer: Tokenizer,
     windows: Windows,
     /// The folded piece, after the tokens that were carried from the piece before.
@@ -35,8 +34,7 @@ impl Tokens {
     pub(crate) fn new(recipe: &TextRecipe) -> Self {
         let (words, characters) = (recipe.shingle as usize, recipe.ngram as usize);
         Tokens {
-            nfkc: recipe.nfkc,
-            lower: recipe.lower,
+            form: Form::of(recipe),
             tokenizer: recipe.tokenizer,
             windows: Windows::new(words, characters, recipe.tokenizer != Tokenizer::Letters),
             folded: String::new(),
@@ -149,9 +147,9 @@ impl Tokens {
         self.carried.clear();
     }
 
-    /// Appends a piece to `folded` in the normal form and case of the recipe.
+    /// Appends a piece to `folded` in the form of the recipe.
     fn fold(&mut self, piece: &str) {
-        normalize(piece, self.nfkc, self.lower, &mut self.folded, &mut self.scratch);
+        self.form.push(piece, &mut self.folded, &mut self.scratch);
     }
 
     /// The characters that are tokens, or `None` if tokens are words.
@@ -160,7 +158,9 @@ impl Tokens {
             Tokenizer::Letters => Some(CharacterSet::Letters),
             Tokenizer::Characters => Some(CharacterSet::Characters),
             Tokenizer::PythonCharacters => Some(CharacterSet::PythonCharacters),
-            Tokenizer::Words | Tokenizer::Dictionary(_) | Tokenizer::Given => None,
+            Tokenizer::Words | Tokenizer::Code | Tokenizer::Dictionary(_) | Tokenizer::Given => {
+                None
+            }
         }
     }
 }
@@ -168,6 +168,7 @@ impl Tokens {
 fn cut_words<'a>(text: &'a str, tokenizer: Tokenizer, take: &mut impl FnMut(Token<'a>)) {
     match tokenizer {
         Tokenizer::Dictionary(method) => dictionary_words(text, method, take),
+        Tokenizer::Code => code(text, take),
         // Given features do not come here.
         Tokenizer::Given => {}
         _ => words(text, take),

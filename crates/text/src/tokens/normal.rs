@@ -1,42 +1,67 @@
-//! Normal form and lower case.
+//! The form of a text that is cut: normal form, vowel marks, case.
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::recipe::{Case, TextRecipe};
 use crate::tokens::runs::each_run;
 
-/// Appends `text` with compatibility characters replaced and composed (NFKC), if `nfkc`, then in
-/// lower case, if `lower`.
-///
-/// The text must be whole or cut before ASCII white space.
-pub(crate) fn normalize(
-    text: &str,
+/// The form of a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
     nfkc: bool,
-    lower: bool,
-    out: &mut String,
-    scratch: &mut String,
-) {
-    each_run(text, &mut |run| push_normal(run, nfkc, lower, out, scratch));
+    vowel_marks: bool,
+    case: Case,
 }
 
-fn push_normal(text: &str, nfkc: bool, lower: bool, out: &mut String, scratch: &mut String) {
-    if text.is_ascii() {
-        let start = out.len();
-        out.push_str(text);
-        if lower {
-            out[start..].make_ascii_lowercase();
-        }
-        return;
+impl Form {
+    pub(super) fn of(recipe: &TextRecipe) -> Self {
+        Form { nfkc: recipe.nfkc, vowel_marks: recipe.vowel_marks, case: recipe.case }
     }
-    match (nfkc, lower) {
-        (false, false) => out.push_str(text),
-        (true, false) => push_nfkc(text, out),
-        (false, true) => push_lower(text, out),
-        (true, true) => {
-            scratch.clear();
+
+    /// Appends `text`: compatibility characters replaced and composed (NFKC), then without vowel
+    /// marks, then in its case.
+    ///
+    /// The text must be whole or cut before ASCII white space.
+    pub(super) fn push(self, text: &str, out: &mut String, scratch: &mut String) {
+        each_run(text, &mut |run| self.push_run(run, out, scratch));
+    }
+
+    fn push_run(self, text: &str, out: &mut String, scratch: &mut String) {
+        if text.is_ascii() {
+            let start = out.len();
+            out.push_str(text);
+            if self.case != Case::Kept {
+                out[start..].make_ascii_lowercase();
+            }
+            return;
+        }
+        scratch.clear();
+        if self.nfkc {
             push_nfkc(text, scratch);
-            push_lower(scratch, out);
+        } else {
+            scratch.push_str(text);
+        }
+        if !self.vowel_marks && scratch.contains(is_vowel_mark) {
+            scratch.retain(|c| !is_vowel_mark(c));
+        }
+        match self.case {
+            Case::Kept => out.push_str(scratch),
+            Case::Lower => push_lower(scratch, out),
+            Case::Folded => push_folded(scratch, out),
         }
     }
+}
+
+/// Whether a character is a mark of Hebrew or Arabic that most texts leave out: vowels, accents of
+/// the Bible and the Quran, and the stroke that only widens a line.
+fn is_vowel_mark(c: char) -> bool {
+    // Nearly all characters are not in here.
+    ('\u{591}'..='\u{6ed}').contains(&c)
+        && matches!(c,
+            '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}'..='\u{5c2}' | '\u{5c4}'..='\u{5c5}'
+            | '\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}'
+            | '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}'..='\u{6e8}'
+            | '\u{6ea}'..='\u{6ed}')
 }
 
 /// The full-width forms of ASCII, and their distance from it.
@@ -97,15 +122,63 @@ fn push_lower(text: &str, out: &mut String) {
     }
 }
 
+/// Each character in the lower case of its upper case, which makes forms of one letter equal that
+/// lower case tells apart: sharp s and ss, both forms of small sigma.
+fn push_folded(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            c if c.is_ascii() => out.push(c.to_ascii_lowercase()),
+            // No letter of this range has a case.
+            '\u{2e80}'..='\u{a63f}' => out.push(c),
+            // Small letters of Latin, but for sharp s, and of Cyrillic.
+            '\u{e0}'..='\u{ff}' | '\u{430}'..='\u{44f}' => out.push(c),
+            c => out.extend(c.to_uppercase().flat_map(char::to_lowercase)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BEST: Form = Form { nfkc: true, vowel_marks: false, case: Case::Folded };
+
+    fn formed(form: Form, text: &str) -> String {
+        let (mut out, mut scratch) = (String::new(), String::new());
+        form.push(text, &mut out, &mut scratch);
+        out
+    }
+
+    #[test]
+    fn forms_of_one_letter_are_folded_and_vowel_marks_dropped() {
+        for (one, other) in [
+            ("Stra\u{df}e", "STRASSE"),
+            ("\u{39f}\u{394}\u{39f}\u{3a3}", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}"),
+            // Arabic with and without vowels, and widened; Hebrew with and without points.
+            ("\u{643}\u{62a}\u{628}", "\u{643}\u{64e}\u{62a}\u{640}\u{64e}\u{628}\u{64e}"),
+            ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5c1}\u{5b8}\u{5dc}\u{5d5}\u{5b9}\u{5dd}"),
+        ] {
+            assert_eq!(formed(BEST, one), formed(BEST, other), "{one} {other}");
+        }
+        let kept = Form { vowel_marks: true, case: Case::Lower, ..BEST };
+        assert_eq!(formed(kept, "Stra\u{df}e"), "stra\u{df}e");
+        assert_eq!(formed(kept, "\u{643}\u{64e}"), "\u{643}\u{64e}");
+        // A letter with hamza is another letter, composed or not.
+        assert_eq!(formed(BEST, "\u{627}\u{654}"), "\u{623}");
+        for c in '\0'..=char::MAX {
+            let slow: String = c.to_uppercase().flat_map(char::to_lowercase).collect();
+            let mut fast = String::new();
+            push_folded(c.encode_utf8(&mut [0; 4]), &mut fast);
+            assert_eq!(fast, slow, "{c:?}");
+        }
+    }
 
     #[test]
     fn the_fast_paths_change_nothing() {
         // All characters, each alone and before, between and after characters that join.
         let joiners = ["", "a", "\u{301}", "\u{3099}", "\u{ff9e}", "\u{1161}", "\u{4e2d}"];
         let (mut out, mut scratch) = (String::new(), String::new());
+        let form = Form { nfkc: true, vowel_marks: true, case: Case::Lower };
         for c in '\0'..=char::MAX {
             for before in joiners {
                 for after in ["", "\u{301}", "\u{ff0c}", "\u{3099}\u{4e2d}"] {
@@ -114,7 +187,7 @@ mod tests {
                     }
                     let text = format!("{before}{c}{after}");
                     out.clear();
-                    normalize(&text, true, true, &mut out, &mut scratch);
+                    form.push(&text, &mut out, &mut scratch);
                     let plain: String = text.nfkc().collect();
                     assert_eq!(out, plain.to_lowercase(), "{text:?}");
                 }
@@ -125,19 +198,15 @@ mod tests {
     #[test]
     fn each_form_can_be_left_out() {
         let text = "\u{ff21}\u{c9}\u{3a3}";
-        let (mut out, mut scratch) = (String::new(), String::new());
-        for (nfkc, lower, expected) in [
-            (false, false, "\u{ff21}\u{c9}\u{3a3}"),
-            (true, false, "A\u{c9}\u{3a3}"),
-            (false, true, "\u{ff41}\u{e9}\u{3c2}"),
-            (true, true, "a\u{e9}\u{3c2}"),
+        for (nfkc, case, expected) in [
+            (false, Case::Kept, "\u{ff21}\u{c9}\u{3a3}"),
+            (true, Case::Kept, "A\u{c9}\u{3a3}"),
+            (false, Case::Lower, "\u{ff41}\u{e9}\u{3c2}"),
+            (true, Case::Lower, "a\u{e9}\u{3c2}"),
+            (true, Case::Folded, "a\u{e9}\u{3c3}"),
         ] {
-            out.clear();
-            normalize(text, nfkc, lower, &mut out, &mut scratch);
-            assert_eq!(out, expected);
+            assert_eq!(formed(Form { nfkc, vowel_marks: true, case }, text), expected);
         }
-        out.clear();
-        normalize("ABC d", true, false, &mut out, &mut scratch);
-        assert_eq!(out, "ABC d");
+        assert_eq!(formed(Form { case: Case::Kept, ..BEST }, "ABC d"), "ABC d");
     }
 }

@@ -133,11 +133,13 @@ impl Windows {
             run_len = if follows { run_len + 1 } else { 1 };
             before = span;
             while first <= number && number + 1 - first >= self.len_at(first) {
+                // A short feature may have waited for a long one before it, past its own end.
+                let end = first + self.len_at(first);
                 if run_len > number - first {
                     let start = self.tokens[first].start;
-                    sink.take(&text.as_bytes()[start..], span.end - start);
+                    sink.take(&text.as_bytes()[start..], self.tokens[end - 1].end - start);
                 } else {
-                    self.make_joined(text, first..number + 1, sink);
+                    self.make_joined(text, first..end, sink);
                 }
                 first += 1;
             }
@@ -361,10 +363,10 @@ mod tests {
                 _ => Token::Character(&letters[n % 26]),
             })
             .collect();
-        let made = features(&tokens, 3, 2);
+        let made = features(&tokens, 5, 2);
         let plain: Vec<String> = (0..tokens.len())
             .filter_map(|n| {
-                let len = if n % 7 == 0 { 3 } else { 2 };
+                let len = if n % 7 == 0 { 5 } else { 2 };
                 let mut text = String::new();
                 for (place, token) in tokens.get(n..n + len)?.iter().enumerate() {
                     let at = n + place;

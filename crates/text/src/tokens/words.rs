@@ -87,6 +87,22 @@ pub(crate) fn spaced_words<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) 
     text.unicode_words().for_each(|word| take(Token::Word(word)));
 }
 
+/// Source code: names and numbers, and every other character but white space by itself.
+pub(crate) fn code<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let len = match rest.find(|c| !is_name_character(c)).unwrap_or(rest.len()) {
+            0 => c.len_utf8(),
+            len => len,
+        };
+        let (token, after) = rest.split_at(len);
+        if !c.is_whitespace() {
+            take(Token::Word(token));
+        }
+        rest = after;
+    }
+}
+
 /// All characters one by one.
 fn characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
@@ -164,6 +180,10 @@ fn is_word_character(c: char) -> bool {
     }
 }
 
+fn is_name_character(c: char) -> bool {
+    c == '_' || is_word_character(c)
+}
+
 fn is_python_word_character(c: char) -> bool {
     match c {
         c if c.is_ascii() => c.is_ascii_alphanumeric() || c == '_',
@@ -209,6 +229,18 @@ mod tests {
         // Hangul has spaces; a variation selector after an ideograph is no word.
         assert_eq!(cut("\u{d55c}\u{ad6d} \u{845b}\u{e0100}"), ["\u{d55c}\u{ad6d}", "\u{845b}*"]);
         assert_eq!(cut("... --- \u{3002}"), [""; 0]);
+    }
+
+    #[test]
+    fn code_is_cut_into_names_and_signs() {
+        let mut tokens = Vec::new();
+        code("x_1 +=a-b; // \u{e9}t\u{301}\u{a0}\u{4e2d}\u{2192}", &mut |token| {
+            tokens.push(token.text());
+        });
+        let name = "\u{e9}t\u{301}";
+        let expected =
+            ["x_1", "+", "=", "a", "-", "b", ";", "/", "/", name, "\u{4e2d}", "\u{2192}"];
+        assert_eq!(tokens, expected);
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl Weight {
         self.0
     }
 
+    /// The weight as a number; exact.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / f64::from(1_u32 << Weight::FRACTION_BITS)
+    }
+
     /// The weight of a whole number; at most [`Weight::MAX`].
     pub fn whole(count: u64) -> Self {
         Weight(count.min(Weight::MAX.0 >> Weight::FRACTION_BITS) << Weight::FRACTION_BITS)

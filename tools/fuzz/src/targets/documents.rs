@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 use fpstore_text::{
-    Admission, DocumentFormat, DocumentOptions, DocumentSummary, SimHasher, TextRecipe,
+    Admission, DocumentFormat, DocumentOptions, DocumentSummary, TextHasher, TextRecipe,
     hash_documents,
 };
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn read(
     };
     let path = file("documents", bytes);
     let options = DocumentOptions::default().format(format).skip_bad(skip_bad).threads(1);
-    let hasher = SimHasher::new(&recipe).unwrap();
+    let hasher = TextHasher::new(&recipe).unwrap();
     let mut documents = Documents::new();
     let done = hash_documents(&[path], &hasher, &options, |document| {
         documents.push((document.id.to_string(), document.fingerprint.map(|of| of.value())));
@@ -56,7 +56,7 @@ fn check(bytes: &[u8], format: DocumentFormat) -> Documents {
 /// JSON Lines: another parser reads the same ids and texts.
 pub fn json(bytes: &[u8]) {
     let documents = check(bytes, DocumentFormat::JsonLines);
-    let mut hasher = SimHasher::new(&TextRecipe::default()).unwrap();
+    let mut hasher = TextHasher::new(&TextRecipe::default()).unwrap();
     let mut expected = Vec::new();
     for line in bytes.split(|&byte| byte == b'\n') {
         let Ok(Value::Object(object)) = serde_json::from_slice(line) else { continue };

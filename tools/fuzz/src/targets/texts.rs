@@ -1,7 +1,7 @@
 //! Recipes, and the lists and tables that they name.
 
 use fpstore_text::{
-    DfTable, GivenWeights, Recipe, SimHasher, StopWords, TextRecipe, TextResources,
+    DfTable, GivenWeights, Recipe, StopWords, TextHasher, TextRecipe, TextResources,
 };
 
 use crate::sign;
@@ -10,11 +10,10 @@ use crate::sign;
 pub fn recipe(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let _ = TextRecipe::named(text);
-    let _ = TextRecipe::for_language(text);
     let Some(given) = Recipe::from_text(text) else { return };
     let Ok(recipe) = TextRecipe::from_recipe(&given) else { return };
     assert_eq!(recipe.to_recipe(), given);
-    if let Ok(mut hasher) = SimHasher::new(&recipe) {
+    if let Ok(mut hasher) = TextHasher::new(&recipe) {
         let once = hasher.fingerprint("Two fish, 2 fish: \u{9c7c}\u{1f41f}");
         assert_eq!(once, hasher.fingerprint("Two fish, 2 fish: \u{9c7c}\u{1f41f}"));
     }
@@ -35,10 +34,10 @@ pub fn weights(bytes: &[u8]) {
     assert_eq!(weights.is_ok(), again.is_ok());
     let Ok(weights) = weights else { return };
     assert_eq!(weights.id(), again.unwrap().id());
-    let mut recipe = TextRecipe::default();
+    let mut recipe = TextRecipe::named("simhash").unwrap();
     let resources = TextResources::default().weights(weights).stop_words(words);
-    resources.name_in(&mut recipe);
-    if let Ok(mut hasher) = SimHasher::with_resources(&recipe, resources) {
+    resources.name_in(&mut recipe).unwrap();
+    if let Ok(mut hasher) = TextHasher::with_resources(&recipe, resources) {
         let start: String = text.chars().take(500).collect();
         assert_eq!(hasher.fingerprint(&start), hasher.fingerprint(&start));
     }
@@ -52,11 +51,11 @@ pub fn df(bytes: &[u8]) {
     let mut written = Vec::new();
     table.write_to(&mut written).unwrap();
     assert_eq!(written, bytes);
-    let mut recipe = TextRecipe::default();
+    let mut recipe = TextRecipe::named("simhash").unwrap();
     let is_empty = table.document_count() == 0;
     let resources = TextResources::default().df_table(table);
-    resources.name_in(&mut recipe);
-    if let Ok(mut hasher) = SimHasher::with_resources(&recipe, resources) {
+    resources.name_in(&mut recipe).unwrap();
+    if let Ok(mut hasher) = TextHasher::with_resources(&recipe, resources) {
         // In no documents all features weigh nothing.
         assert!(hasher.fingerprint("one two three four five six").is_some() || is_empty);
     }

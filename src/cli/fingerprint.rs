@@ -1,11 +1,11 @@
-//! `fpstore simhash`: prints the fingerprints of documents.
+//! `fpstore fingerprint` and `fpstore simhash`: print the fingerprints of documents.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore_text::read_texts;
+use fpstore_text::{Method, TextHasher, read_texts};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
@@ -14,7 +14,7 @@ use super::inputs::inputs;
 use super::monitor::Monitor;
 use super::output::{IdPrinter, stdout};
 use super::reading_args::ReadingArgs;
-use super::recipe_args::RecipeArgs;
+use super::recipe_args::{DefaultRecipe, RecipeArgs};
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of documents in their order, one on each line: 16 hex digits, a tab, and \
@@ -31,17 +31,23 @@ A document without features, such as an empty one, has no fingerprint; its id is
 standard error.
 
 A recipe says how texts become fingerprints. Only fingerprints of one recipe can be compared. \
---recipe auto, the default, suits texts in any language; -v prints the whole recipe.";
+--recipe minhash, the default, suits texts in any language and finds most duplicates; --recipe \
+simhash gives the SimHash of Manku et al. -v prints the whole recipe.";
+
+const ABOUT_SIMHASH: &str = "\
+The same as 'fpstore fingerprint --recipe simhash': print the SimHash fingerprints of documents. \
+--recipe names another recipe of SimHash, such as 1e0ng. Other commands that read documents take \
+the recipe minhash unless --recipe simhash is given there, too.";
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore simhash articles.jsonl.gz --id-field url --text-field body
-  fpstore simhash pages/ --include '*.html' > pages.tsv";
+  fpstore fingerprint articles.jsonl.gz --id-field url --text-field body
+  fpstore fingerprint pages/ --include '*.html' > pages.tsv";
 
 /// Print the fingerprints of documents
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
-pub(super) struct SimhashArgs {
+pub(super) struct FingerprintArgs {
     /// Files and folders; standard input if none or -
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -62,7 +68,38 @@ pub(super) struct SimhashArgs {
     quiet: bool,
 }
 
+/// Print the SimHash fingerprints of documents: fingerprint --recipe simhash
+#[derive(Args, Debug)]
+#[command(long_about = ABOUT_SIMHASH)]
+pub(super) struct SimhashArgs {
+    #[command(flatten)]
+    args: FingerprintArgs,
+}
+
 impl Run for SimhashArgs {
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        let FingerprintArgs { reading, recipe, show_text, .. } = &self.args;
+        if *show_text {
+            return show_texts(&self.args);
+        }
+        let hasher = recipe.hasher_or(DefaultRecipe::SimHash, reading.holds_features())?;
+        let method = hasher.recipe().method;
+        if !matches!(method, Method::SimHash(_)) {
+            bail!(
+                "this command prints SimHash fingerprints, and the recipe has the method {}; \
+                 'fpstore fingerprint' follows any recipe",
+                method.name()
+            );
+        }
+        print(&self.args, &hasher, DefaultRecipe::SimHash)
+    }
+
+    fn can_skip_bad(&self) -> bool {
+        true
+    }
+}
+
+impl Run for FingerprintArgs {
     fn run(&self) -> anyhow::Result<ExitStatus> {
         run(self)
     }
@@ -78,7 +115,7 @@ struct Document<'a> {
     text: &'a str,
 }
 
-fn show_texts(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
+fn show_texts(args: &FingerprintArgs) -> anyhow::Result<ExitStatus> {
     if args.recipe.is_given() || args.recipe.first_change().is_some() {
         bail!("--show-text prints texts as they are read; no recipe has a part in that");
     }
@@ -98,11 +135,19 @@ fn show_texts(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-fn run(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
+fn run(args: &FingerprintArgs) -> anyhow::Result<ExitStatus> {
     if args.show_text {
         return show_texts(args);
     }
     let hasher = args.recipe.hasher(args.reading.holds_features())?;
+    print(args, &hasher, DefaultRecipe::Best)
+}
+
+fn print(
+    args: &FingerprintArgs,
+    hasher: &TextHasher,
+    default: DefaultRecipe,
+) -> anyhow::Result<ExitStatus> {
     let options = args.reading.options(args.skip_bad, None)?;
     let files = inputs(&args.files)?;
     if args.verbose {
@@ -113,7 +158,7 @@ fn run(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
     let printer = IdPrinter::for_stdout();
     let mut out = stdout();
     let monitor = Monitor::on_documents(args.quiet, true)?;
-    let summary = hash_all(&files, &hasher, &options, Some(&monitor), |document| {
+    let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
         if let Some(fingerprint) = document.fingerprint {
             let id = document.id.to_string();
             writeln!(out, "{fingerprint}\t{}", printer.show(&id))?;
@@ -122,7 +167,9 @@ fn run(args: &SimhashArgs) -> anyhow::Result<ExitStatus> {
     })?;
     out.flush()?;
     if !args.quiet {
-        args.recipe.report_default(args.reading.holds_features() || summary.document_count == 0);
+        if summary.document_count > 0 {
+            args.recipe.report_default(default, args.reading.holds_features());
+        }
         report(&summary);
     }
     Ok(ExitStatus::Done)

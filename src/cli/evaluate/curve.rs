@@ -2,18 +2,27 @@
 
 use serde::Serialize;
 
-/// The greatest distance of the curve.
-pub(super) const K_MAX: usize = 16;
+/// The greatest distance of the curve. Of random fingerprints half of all pairs lie beyond it.
+pub(super) const K_MAX: usize = 32;
+
+/// Counts by distance, from 0 to 64.
+pub(super) type Histogram = [u64; 65];
 
 /// Counts of labelled pairs at each distance.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Curve {
-    /// Pairs of duplicates at each distance up to [`K_MAX`].
-    pub(super) duplicates: [u64; K_MAX + 1],
-    /// Other pairs at each of these distances.
-    pub(super) others: [u64; K_MAX + 1],
+    /// Pairs of duplicates at each distance.
+    pub(super) duplicates: Histogram,
+    /// Other pairs at each distance.
+    pub(super) others: Histogram,
     /// All pairs of duplicates, at any distance.
     pub(super) duplicate_count: u64,
+}
+
+impl Default for Curve {
+    fn default() -> Self {
+        Curve { duplicates: [0; 65], others: [0; 65], duplicate_count: 0 }
+    }
 }
 
 /// The pairs that a distance finds.
@@ -91,7 +100,7 @@ mod tests {
             (true, None),
             (false, Some(2)),
             (false, Some(3)),
-            (false, Some(33)),
+            (false, Some(40)),
         ] {
             curve.add(is_duplicate, distance);
         }

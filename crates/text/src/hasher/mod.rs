@@ -1,13 +1,17 @@
-//! From a text to its fingerprint: the face of tokens, features and votes.
+//! From a text to its fingerprint: the face of tokens, features, minima and votes.
 //!
-//! Callers keep one [`SimHasher`] for each thread. It owns the buffers of all steps, so a text
+//! Callers keep one [`TextHasher`] for each thread. It owns the buffers of all steps, so a text
 //! needs no new memory once they have grown. It reads no files.
+
+mod listing;
 
 use std::sync::Arc;
 
+pub use listing::Feature;
+
 use crate::error::Result;
 use crate::features::{Features, Mode};
-use crate::recipe::{Factor, TextRecipe};
+use crate::recipe::{Factor, Method, TextRecipe};
 use crate::resources::Tables;
 use crate::resources::TextResources;
 use crate::tokens::Tokens;
@@ -25,9 +29,9 @@ use fpstore_base::Fingerprint;
 /// # Examples
 ///
 /// ```
-/// use fpstore_text::{SimHasher, TextRecipe};
+/// use fpstore_text::{TextHasher, TextRecipe};
 ///
-/// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+/// let mut hasher = TextHasher::new(&TextRecipe::default())?;
 /// let text = "The quick brown fox jumps over the lazy dog today, and the dog does not move at all";
 /// let a = hasher.fingerprint(text).unwrap();
 /// let b = hasher.fingerprint(&text.replace("lazy", "LAZY,")).unwrap();
@@ -39,11 +43,12 @@ use fpstore_base::Fingerprint;
 /// # Ok::<(), fpstore_text::Error>(())
 /// ```
 ///
-/// # Source
+/// # Sources
 ///
-/// Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002.
+/// SimHash: Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. MinHash
+/// of one bit: Li and Konig, "b-Bit Minwise Hashing", WWW 2010.
 #[derive(Clone, Debug)]
-pub struct SimHasher {
+pub struct TextHasher {
     recipe: Arc<TextRecipe>,
     tables: Arc<Tables>,
     tokens: Tokens,
@@ -54,14 +59,14 @@ pub struct SimHasher {
     accumulator: Accumulator,
 }
 
-impl SimHasher {
+impl TextHasher {
     /// A hasher for a recipe that needs no lists and no tables.
     ///
     /// # Errors
     ///
-    /// As [`SimHasher::with_resources`].
+    /// As [`TextHasher::with_resources`].
     pub fn new(recipe: &TextRecipe) -> Result<Self> {
-        SimHasher::with_resources(recipe, TextResources::default())
+        TextHasher::with_resources(recipe, TextResources::default())
     }
 
     /// A hasher with the lists and tables that the recipe names.
@@ -73,7 +78,7 @@ impl SimHasher {
     /// * [`Error::WrongFeatures`](crate::Error::WrongFeatures) if a table was counted on features
     ///   of another recipe.
     pub fn with_resources(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
-        Ok(SimHasher {
+        Ok(TextHasher {
             tables: Arc::new(Tables::new(recipe, resources)?),
             tokens: Tokens::new(recipe),
             pending: String::new(),
@@ -96,7 +101,7 @@ impl SimHasher {
         self.decide()
     }
 
-    /// Takes the next part of a text that is too long to be held whole; [`SimHasher::finish`] ends
+    /// Takes the next part of a text that is too long to be held whole; [`TextHasher::finish`] ends
     /// the text.
     ///
     /// The parts may be cut anywhere; the result is the fingerprint of the whole text. The end of a
@@ -105,9 +110,9 @@ impl SimHasher {
     /// # Examples
     ///
     /// ```
-    /// use fpstore_text::{SimHasher, TextRecipe};
+    /// use fpstore_text::{TextHasher, TextRecipe};
     ///
-    /// let mut hasher = SimHasher::new(&TextRecipe::default())?;
+    /// let mut hasher = TextHasher::new(&TextRecipe::default())?;
     /// let whole = hasher.fingerprint("one two three");
     /// hasher.feed("one tw");
     /// hasher.feed("o three");
@@ -146,16 +151,23 @@ impl SimHasher {
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights. Of the recipe, the
-    /// hash, the tie rule and the number of heaviest features apply. A feature that comes twice
-    /// counts with both weights.
+    /// hash and the method apply; of a vote, the tie rule and the number of heaviest features. A
+    /// feature that comes twice counts with both weights; one of weight 0 is left out. MinHash
+    /// knows no other weights.
     pub fn fingerprint_of_features<'a>(
         &mut self,
         features: impl IntoIterator<Item = (&'a str, Weight)>,
     ) -> Option<Fingerprint> {
-        let SimHasher { recipe, accumulator, features: hasher, .. } = self;
+        let TextHasher { recipe, accumulator, features: hasher, .. } = self;
         let hashed = features.into_iter().map(|(text, weight)| (weight, hasher.hash_of(text)));
         let hashed = hashed.filter(|(weight, _)| *weight > Weight::ZERO);
-        accumulator.vote_heaviest(hashed, recipe.top, recipe.ties)
+        match &recipe.method {
+            Method::SimHash(rules) => accumulator.vote_heaviest(hashed, rules.top, rules.ties),
+            Method::MinHash => {
+                let hashes: Vec<u64> = hashed.map(|(_, hash)| hash).collect();
+                hasher.minima_of(hashes)
+            }
+        }
     }
 
     /// Gives the tokens of a text to `take`, as the recipe cuts it.
@@ -163,22 +175,23 @@ impl SimHasher {
     /// # Examples
     ///
     /// ```
-    /// use fpstore_text::{SimHasher, TextRecipe, Tokenizer};
+    /// use fpstore_text::{TextHasher, TextRecipe, Tokenizer};
     ///
     /// let mut tokens = Vec::new();
     /// let recipe = TextRecipe { tokenizer: Tokenizer::Words, ..TextRecipe::default() };
-    /// let mut hasher = SimHasher::new(&recipe)?;
+    /// let mut hasher = TextHasher::new(&recipe)?;
     /// hasher.each_token("Don't panic!", |token| tokens.push(token.to_string()));
     /// assert_eq!(tokens, ["don't", "panic"]);
     /// # Ok::<(), fpstore_text::Error>(())
     /// ```
     pub fn each_token(&mut self, text: &str, mut take: impl FnMut(&str)) {
-        let SimHasher { tokens, tables, .. } = self;
+        let TextHasher { tokens, tables, .. } = self;
         let stop_words = tables.stop_words.as_ref();
         each_piece(text, &mut |piece| tokens.each(piece, stop_words, &mut take));
     }
 
-    /// The hashes of the distinct features of a text, in no particular order.
+    /// The hashes of the distinct features of a text, in no particular order. The Jaccard
+    /// similarity of two texts is that of these sets.
     pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
         let mode = std::mem::replace(&mut self.features.mode, Mode::Last);
         self.feed_whole(text);
@@ -187,7 +200,7 @@ impl SimHasher {
         hashes
     }
 
-    /// A hasher of the same recipe for [`SimHasher::finish_distinct`] alone.
+    /// A hasher of the same recipe for [`TextHasher::finish_distinct`] alone.
     #[cfg(feature = "documents")]
     pub(crate) fn counting(&self) -> Self {
         let mut counting = self.clone();
@@ -217,27 +230,28 @@ impl SimHasher {
 
     /// Makes the features of a text that is whole or cut before white space.
     fn feed_pieces(&mut self, text: &str) {
-        let SimHasher { tokens, features, tables, .. } = self;
+        let TextHasher { tokens, features, tables, .. } = self;
         let stop_words = tables.stop_words.as_ref();
         each_piece(text, &mut |piece| tokens.feed(piece, stop_words, features));
     }
 
     /// Lets the features vote, and forgets them.
     fn decide(&mut self) -> Option<Fingerprint> {
-        let SimHasher { recipe, tables, features, accumulator, .. } = self;
+        let TextHasher { recipe, tables, features, accumulator, .. } = self;
         if !std::mem::take(&mut features.any) && recipe.empty_feature {
             features.take(&[], 0);
             features.flush();
             features.any = false;
         }
+        let Method::SimHash(rules) = &recipe.method else { return features.take_minima() };
         let counts = &features.counts;
         let decided = if features.mode != Mode::Last {
-            features.decide(recipe.ties)
-        } else if recipe.factor == Factor::None && recipe.top.is_none() {
-            accumulator.vote_by_count(counts, recipe.count, recipe.ties)
+            features.decide(rules.ties)
+        } else if rules.factor == Factor::None && rules.top.is_none() {
+            accumulator.vote_by_count(counts, rules.count, rules.ties)
         } else {
-            let weigh = |(hash, count)| (tables.weigh(recipe.count.of(count), hash), hash);
-            accumulator.vote_heaviest(counts.iter().map(weigh), recipe.top, recipe.ties)
+            let weigh = |(hash, count)| (tables.weigh(rules.count.of(count), hash), hash);
+            accumulator.vote_heaviest(counts.iter().map(weigh), rules.top, rules.ties)
         };
         features.counts.clear();
         decided

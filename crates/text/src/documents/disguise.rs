@@ -1,0 +1,109 @@
+//! Texts that pass for UTF-8 and are in another encoding, and files that are no text.
+//!
+//! UTF-16 of ASCII without a byte order mark, ISO-2022-JP and HZ consist of ASCII bytes alone. Read
+//! as UTF-8 they would give fingerprints that are near each other because of the escapes in them.
+
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_16BE, UTF_16LE};
+
+/// What the start of a file is, although it may be valid UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Disguise {
+    /// Text in this encoding.
+    Encoded(&'static Encoding),
+    /// HZ-GB-2312, which the WHATWG Encoding Standard has dropped.
+    Hz,
+    /// Full of NUL bytes, and not UTF-16.
+    Binary,
+}
+
+/// One byte in so many may be NUL in a text: some programs end their fields with it.
+const BYTES_PER_NUL: usize = 10;
+
+/// The disguise of a file that starts with `head`, if it has one.
+pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
+    let nul_count = head.iter().filter(|&&byte| byte == 0).count();
+    if nul_count > 0 {
+        let is_text = nul_count * BYTES_PER_NUL < head.len() && is_utf8(head);
+        return (!is_text).then(|| utf16(head).map_or(Disguise::Binary, Disguise::Encoded));
+    }
+    let holds = |part: &[u8]| memchr::memmem::find(head, part).is_some();
+    if head.contains(&0x1b) && [b"\x1b$B", b"\x1b$@", b"\x1b(J"].into_iter().any(|e| holds(e)) {
+        return Some(Disguise::Encoded(ISO_2022_JP));
+    }
+    (holds(b"~{") && is_hz(head)).then_some(Disguise::Hz)
+}
+
+/// Whether bytes are UTF-8, except for a character that is cut off at their end.
+pub(super) fn is_utf8(head: &[u8]) -> bool {
+    str::from_utf8(head).map_or_else(|fault| fault.error_len().is_none(), |_| true)
+}
+
+/// The byte order of UTF-16 in which ASCII characters put their NULs on one side.
+fn utf16(head: &[u8]) -> Option<&'static Encoding> {
+    let nuls = |first: usize| head.iter().skip(first).step_by(2).filter(|&&b| b == 0).count();
+    let (high_first, low_first) = (nuls(0), nuls(1));
+    let encoding = match (high_first, low_first) {
+        (high, low) if high > 4 * low => UTF_16BE,
+        (high, low) if low > 4 * high => UTF_16LE,
+        _ => return None,
+    };
+    let even = &head[..head.len() & !1];
+    // A pair of surrogates may be cut off at the end.
+    let cut = even.len().saturating_sub(2);
+    let is_valid = |bytes: &[u8]| !encoding.decode_without_bom_handling(bytes).1;
+    (is_valid(even) || is_valid(&even[..cut])).then_some(encoding)
+}
+
+/// Whether most of a text is in runs of HZ (RFC 1843): `~{`, pairs of printable bytes, `~}`.
+fn is_hz(head: &[u8]) -> bool {
+    let mut inside = 0;
+    let mut rest = head;
+    while let Some(start) = memchr::memmem::find(rest, b"~{") {
+        let run = &rest[start + 2..];
+        let len = memchr::memmem::find(run, b"~}").unwrap_or(run.len());
+        let is_pairs = len.is_multiple_of(2)
+            && run[..len].chunks(2).all(|pair| matches!(pair, [0x21..=0x77, 0x21..=0x7e]));
+        if is_pairs {
+            inside += len + 4;
+        }
+        rest = &run[len..];
+    }
+    let printed = head.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
+    inside * 2 > printed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_that_pass_for_ascii_are_told() {
+        let english = "Plain words, and more of them.\n";
+        let chinese = "\u{4e2d}\u{6587}, abc\n";
+        let utf16 = |text: &str, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            text.encode_utf16().flat_map(bytes).collect()
+        };
+        for text in [english, chinese] {
+            let (little, big) = (utf16(text, u16::to_le_bytes), utf16(text, u16::to_be_bytes));
+            assert_eq!(disguise_of(&little), Some(Disguise::Encoded(UTF_16LE)), "{text}");
+            assert_eq!(disguise_of(&big), Some(Disguise::Encoded(UTF_16BE)), "{text}");
+            // Cut within a character.
+            assert_eq!(disguise_of(&little[..little.len() - 1]), Some(Disguise::Encoded(UTF_16LE)));
+            assert_eq!(disguise_of(text.as_bytes()), None, "{text}");
+        }
+        let japanese = ISO_2022_JP.encode("\u{65e5}\u{672c}\u{8a9e} abc").0.into_owned();
+        assert!(japanese.is_ascii());
+        assert_eq!(disguise_of(&japanese), Some(Disguise::Encoded(ISO_2022_JP)));
+        assert_eq!(disguise_of(b"~{<:Ky2;S{#,NpJ)l6HK!#~}\n"), Some(Disguise::Hz));
+        for text in
+            [&b""[..], b"a ~{b} c, and ~} too", b"\x1b[31mred\x1b[0m text", b"x\0 ends a field"]
+        {
+            assert_eq!(disguise_of(text), None, "{text:?}");
+        }
+        assert_eq!(disguise_of(&[0; 100]), Some(Disguise::Binary));
+        assert_eq!(
+            disguise_of(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"),
+            Some(Disguise::Binary)
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! The features of a text as a list, for people who want to see what a recipe sees.
+
+use std::collections::HashMap;
+
+use super::TextHasher;
+use crate::recipe::Method;
+use crate::tokens::runs::each_piece;
+use crate::tokens::windows::FeatureSink;
+use crate::votes::weight::Weight;
+
+/// A feature of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Feature {
+    /// Its tokens, joined as they are hashed.
+    pub text: String,
+    /// Its hash.
+    pub hash: u64,
+    /// How often the text has it, at least 1.
+    pub count: u64,
+    /// What it weighs in the vote; 1 with MinHash, which knows no weights.
+    pub weight: Weight,
+}
+
+impl TextHasher {
+    /// The distinct features that decide the fingerprint of a text, in the order in which they
+    /// first occur.
+    ///
+    /// The memory is several times that of [`TextHasher::fingerprint`], because the texts of the
+    /// features are kept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore_text::{TextHasher, TextRecipe, Tokenizer};
+    ///
+    /// let recipe =
+    ///     TextRecipe { tokenizer: Tokenizer::Words, shingle: 2, ..TextRecipe::default() };
+    /// let mut hasher = TextHasher::new(&recipe)?;
+    /// let features = hasher.features("One two, one two three");
+    /// let listed: Vec<(&str, u64)> = features.iter().map(|f| (f.text.as_str(), f.count)).collect();
+    /// assert_eq!(listed, [("one two", 2), ("two one", 1), ("two three", 1)]);
+    /// # Ok::<(), fpstore_text::Error>(())
+    /// ```
+    pub fn features(&mut self, text: &str) -> Vec<Feature> {
+        let TextHasher { recipe, tokens, tables, features: hasher, .. } = self;
+        let mut listing = Listing::default();
+        let stop_words = tables.stop_words.as_ref();
+        each_piece(text, &mut |piece| tokens.feed(piece, stop_words, &mut listing));
+        tokens.finish(&mut listing);
+        if listing.features.is_empty() && recipe.empty_feature {
+            listing.take(&[], 0);
+        }
+        let mut list = listing.features;
+        for feature in &mut list {
+            feature.hash = hasher.hash_of(&feature.text);
+            if let Method::SimHash(rules) = &recipe.method {
+                feature.weight = tables.weigh(rules.count.of(feature.count), feature.hash);
+            }
+        }
+        if let Some(top) = recipe.votes().and_then(|rules| rules.top) {
+            let mut heaviest: Vec<usize> = (0..list.len()).collect();
+            let key = |&at: &usize| (std::cmp::Reverse(list[at].weight), list[at].hash);
+            heaviest.sort_by_key(key);
+            let mut is_kept = vec![false; list.len()];
+            heaviest.iter().take(top as usize).for_each(|&at| is_kept[at] = true);
+            let mut kept = is_kept.into_iter();
+            list.retain(|_| kept.next().unwrap_or(false));
+        }
+        list
+    }
+}
+
+/// Collects features and counts them.
+#[derive(Default)]
+struct Listing {
+    features: Vec<Feature>,
+    /// The place of each feature in the list.
+    places: HashMap<String, usize>,
+}
+
+impl FeatureSink for Listing {
+    fn take(&mut self, text: &[u8], len: usize) {
+        let text = String::from_utf8_lossy(&text[..len]).into_owned();
+        match self.places.get(&text) {
+            Some(&place) => self.features[place].count += 1,
+            None => {
+                self.places.insert(text.clone(), self.features.len());
+                self.features.push(Feature { text, hash: 0, count: 1, weight: Weight::ONE });
+            }
+        }
+    }
+}
