@@ -1,0 +1,59 @@
+#!/bin/sh
+# Makes fingerprints of texts in many scripts with the program and with tools/fpstore_recipe.py,
+# which was written from docs/recipe-spec.md alone. Both must give the same. FPSTORE_BIN names a
+# program that is built already; FPSTORE_PYTHON a Python that has the package uniseg.
+set -eu
+cd "$(dirname "$0")/.."
+if [ -z "${FPSTORE_BIN:-}" ]; then
+    cargo build --release --locked --quiet
+fi
+fpstore=${FPSTORE_BIN:-target/release/fpstore}
+python=${FPSTORE_PYTHON:-python3}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# 467 texts, many of them short or odd, and a few that are longer.
+"$fpstore" fingerprint tests/data/text/simhash_1e0ng_text.jsonl.zst --id-field simhash --show-text --quiet \
+    >"$folder/texts.jsonl"
+"$fpstore" fingerprint tests/data/licences --show-text --quiet >>"$folder/texts.jsonl"
+cat >>"$folder/texts.jsonl" <<'TEXTS'
+{"id": "folded", "text": "Stra\u00dfe STRASSE \u039f\u0394\u039f\u03a3 \u03bf\u03b4\u03bf\u03c2 \u0643\u064e\u062a\u0640\u064e\u0628\u064e \u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd"}
+{"id": "code", "text": "x_1 += a-b; if (x != Y) { return \"\u00e9t\u0301\"; } // \u4e2d\u6587"}
+TEXTS
+"$python" - "$folder" <<'PYTHON'
+import json, sys
+folder = sys.argv[1]
+with open(f"{folder}/texts.jsonl", encoding="utf-8") as lines, \
+        open(f"{folder}/plain", "w", encoding="utf-8") as plain, \
+        open(f"{folder}/numbered.jsonl", "w", encoding="utf-8") as numbered:
+    for number, line in enumerate(lines):
+        # The start is enough, and Python is slow.
+        text = json.loads(line)["text"][:500]
+        plain.write(json.dumps(text) + "\n")
+        numbered.write(json.dumps({"id": number, "text": text}) + "\n")
+PYTHON
+
+for options in "" "--recipe simhash" "--recipe code" "--recipe 1e0ng" "--segment letters --shingle 7" \
+    "--segment characters --ngram 3 --keep-case --keep-marks" "--hash siphash-2-4 --shingle 3 --keep-form" \
+    "--recipe simhash --count log --top 40 --tie one --hash fnv-1" "--recipe simhash --count count"; do
+    # shellcheck disable=SC2086
+    "$fpstore" fingerprint "$folder/numbered.jsonl" $options -v >"$folder/ours" 2>"$folder/told"
+    sed -n 's/^fpstore: \([a-z-]*=.*\)/\1/p' "$folder/told" >"$folder/recipe"
+    "$python" tools/fpstore_recipe.py "$folder/recipe" <"$folder/plain" >"$folder/theirs"
+    "$python" - "$folder" "$options" <<'PYTHON'
+import sys
+folder, options = sys.argv[1:]
+ours = {}
+for line in open(f"{folder}/ours"):
+    value, number = line.split()
+    ours[int(number)] = value
+theirs = [line.strip() for line in open(f"{folder}/theirs")]
+wrong = [number for number, value in enumerate(theirs) if ours.get(number, "-") != value]
+if wrong:
+    texts = open(f"{folder}/plain", encoding="utf-8").read().splitlines()
+    for number in wrong[:10]:
+        print(f"{ours.get(number, '-')} is {theirs[number]} by the second implementation: {texts[number][:200]}")
+    sys.exit(f"{len(wrong)} of {len(theirs)} texts have other fingerprints with '{options}'")
+print(f"same fingerprints of {len(theirs)} texts: {options or 'the default recipe'}")
+PYTHON
+done

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Fingerprints of texts by a recipe, written from docs/recipe-spec.md alone to keep that page
+honest. Far slower than the program.
+
+    fpstore_recipe.py RECIPE < LINES    RECIPE holds the lines of a recipe, as 'fpstore fingerprint
+                                        -v' prints them; LINES has one text on each line, as JSON.
+                                        Prints a fingerprint for each, or - for a text without
+                                        features.
+
+The segments that need a dictionary, lists and tables are left out. The segment 'words' needs the
+package 'uniseg'. Unicode tables are those of Python and of that package: texts with characters that
+are younger may be cut otherwise.
+"""
+
+import hashlib
+import json
+import sys
+import unicodedata
+
+MASK = (1 << 64) - 1
+SINGLE = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x3005, 0x3007), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
+          (0x3041, 0x3096), (0x309D, 0x309F), (0x0E01, 0x0E3A), (0x0E40, 0x0E4E), (0x0E81, 0x0ECD),
+          (0x0EDC, 0x0EDF), (0x1000, 0x103F), (0x1050, 0x108F), (0x1780, 0x17D3)]
+
+VOWEL_MARKS = [(0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7), (0x610, 0x61A),
+               (0x640, 0x640), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
+               (0x6EA, 0x6ED)]
+
+
+def is_single(c):
+    """Whether the script of a character puts no spaces between words."""
+    return any(first <= ord(c) <= last for first, last in SINGLE)
+
+
+def is_letter(c):
+    return unicodedata.category(c)[0] in "LMN"
+
+
+def tokens(text, segment):
+    """The tokens, each with whether it is single."""
+    if segment == "letters":
+        return [(c, is_single(c)) for c in text if is_letter(c)]
+    if segment == "characters":
+        return [(c, True) for c in text if is_letter(c)]
+    if segment == "python-characters":
+        return [(c, True) for c in text if unicodedata.category(c)[0] in "LN" or c == "_"]
+    if segment == "code":
+        found, name = [], ""
+        for c in text + " ":
+            if is_letter(c) or c == "_":
+                name += c
+                continue
+            found += [(name, False)] if name else []
+            name = ""
+            found += [] if c.isspace() else [(c, False)]
+        return found
+    if segment == "words":
+        return words(text)
+    sys.exit(f"segment={segment} is not implemented here")
+
+
+def words(text):
+    """Words of UAX #29 that hold a letter or digit, the runs of single characters cut up first."""
+    from uniseg.wordbreak import words as cut
+
+    found, run = [], ""
+    for c in text + "\u4e00":
+        if not is_single(c):
+            run += c
+            continue
+        for word in cut(run):
+            if any(c.isalnum() for c in word):
+                found.append((word, False))
+        run = ""
+        found.append((c, True))
+    return found[:-1]
+
+
+def features(text, recipe):
+    if recipe["nfkc"] == "yes":
+        text = unicodedata.normalize("NFKC", text)
+    if recipe["vowel-marks"] == "dropped":
+        text = "".join(c for c in text if not any(first <= ord(c) <= last for first, last in VOWEL_MARKS))
+    if recipe["case"] == "lower":
+        text = text.lower()
+    if recipe["case"] == "folded":
+        text = "".join(c.lower() for c in "".join(c.upper() for c in text))
+    cut = tokens(text, recipe["segment"])
+    spaced = recipe["segment"] != "letters"
+
+    def joined(part):
+        text = part[0][0]
+        for (_, before), (token, single) in zip(part, part[1:]):
+            text += (" " if spaced and not (before and single) else "") + token
+        return text
+
+    found = []
+    for at, (_, single) in enumerate(cut):
+        length = int(recipe["ngram" if single else "shingle"])
+        if at + length <= len(cut):
+            found.append(joined(cut[at:at + length]))
+    if not found and cut:
+        found = [joined(cut)]
+    if not found and recipe["empty"] == "feature":
+        found = [""]
+    return found
+
+
+def rotated(value, bits):
+    return (value << bits | value >> 64 - bits) & MASK
+
+
+def siphash(key, data, rounds, final_rounds):
+    """SipHash of Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012."""
+    k0, k1 = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
+    a, b = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D
+    c, d = k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
+
+    def mixed(a, b, c, d, count):
+        for _ in range(count):
+            a, c = (a + b) & MASK, (c + d) & MASK
+            b, d = rotated(b, 13) ^ a, rotated(d, 16) ^ c
+            a = rotated(a, 32)
+            c, a = (c + b) & MASK, (a + d) & MASK
+            b, d = rotated(b, 17) ^ c, rotated(d, 21) ^ a
+            c = rotated(c, 32)
+        return a, b, c, d
+
+    data += bytes(7 - len(data) % 8) + bytes([len(data) & 255])
+    for at in range(0, len(data), 8):
+        word = int.from_bytes(data[at:at + 8], "little")
+        a, b, c, d = mixed(a, b, c, d ^ word, rounds)
+        a ^= word
+    a, b, c, d = mixed(a, b, c ^ 255, d, final_rounds)
+    return a ^ b ^ c ^ d
+
+
+def hash_of(feature, spelled):
+    data = feature.encode()
+    name, _, key = spelled.partition(" ")
+    if name == "md5-low-64":
+        return int.from_bytes(hashlib.md5(data).digest()[8:], "big")
+    if name == "fnv-1":
+        value = 0xCBF29CE484222325
+        for byte in data:
+            value = value * 0x100000001B3 & MASK ^ byte
+        return value
+    rounds = {"siphash-1-3": (1, 3), "siphash-2-4": (2, 4)}[name]
+    return siphash(bytes.fromhex(key), data, *rounds)
+
+
+def mix(z):
+    z = ((z & MASK) ^ (z & MASK) >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    return z ^ z >> 31
+
+
+def minhash(hashes):
+    least, number = [None] * 64, 0
+    while None in least:
+        empty = [value is None for value in least]
+        for h in hashes:
+            g = h if number == 0 else mix(h + number * 0x9E3779B97F4A7C15)
+            place = g >> 58 if number < 64 else number - 64
+            if empty[place]:
+                value = g << 6 & MASK
+                least[place] = value if least[place] is None else min(least[place], value)
+        number += 1
+    return sum((value >> 6 & 1) << bit for bit, value in enumerate(least))
+
+
+def log2_steps(number):
+    """log2 of a whole number in steps of 2^-24, rounded down, digit by digit."""
+    steps, mantissa = number.bit_length() - 1, number << 64 - number.bit_length()
+    for _ in range(24):
+        mantissa = mantissa * mantissa >> 63
+        digit = mantissa >> 64
+        mantissa >>= digit
+        steps = steps << 1 | digit
+    return steps
+
+
+def simhash(counts, recipe):
+    def weight(count):
+        """In steps of 2^-16."""
+        if recipe["count"] == "once":
+            return 1 << 16
+        return (1 << 16) + (log2_steps(count) >> 8) if recipe["count"] == "log" else count << 16
+
+    if recipe["factor"] != "none":
+        sys.exit("weights by lists and tables are not implemented here")
+    weights = [(weight(count), h) for h, count in counts.items()]
+    if recipe["top"] != "all":
+        weights = sorted(weights, key=lambda of: (-of[0], of[1]))[:int(recipe["top"])]
+    total = sum(weight for weight, _ in weights)
+    tie = recipe["tie"] == "one"
+    value = 0
+    for bit in range(64):
+        ones = sum(weight for weight, h in weights if h >> bit & 1)
+        value |= (2 * ones > total or tie and 2 * ones == total) << bit
+    return value
+
+
+def fingerprint(text, recipe):
+    """The fingerprint of a text, or None without features."""
+    if recipe.get("stop", "none") != "none":
+        sys.exit("stop words are not implemented here")
+    counts = {}
+    for feature in features(text, recipe):
+        h = hash_of(feature, recipe["hash"])
+        counts[h] = counts.get(h, 0) + 1
+    if not counts:
+        return None
+    return minhash(counts) if recipe["method"] == "minhash" else simhash(counts, recipe)
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        recipe = dict(line.strip().split("=", 1) for line in file if line.strip())
+    if recipe.get("fpstore-text") != "1":
+        sys.exit(f"{sys.argv[1]}: expected a recipe that starts with fpstore-text=1")
+    for line in sys.stdin:
+        value = fingerprint(json.loads(line), recipe)
+        print("-" if value is None else f"{value:016x}")
+
+
+if __name__ == "__main__":
+    main()
