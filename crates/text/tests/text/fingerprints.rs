@@ -1,0 +1,202 @@
+//! Fingerprints equal those of slow implementations, and behave as the methods promise.
+
+use super::*;
+
+#[test]
+fn the_fast_vote_is_the_slow_one() {
+    let mut random = Random::new(4);
+    for round in 0..3000 {
+        let count = random.below(40) + if round % 100 == 0 { 3000 } else { 0 };
+        let features: Vec<(u64, Weight)> = (0..count)
+            .map(|_| {
+                let weight = match random.below(4) {
+                    0 => Weight::ZERO,
+                    1 => Weight::ONE,
+                    2 => Weight::whole(random.below(6)),
+                    _ => Weight::from_raw(random.below(1 << 46)).unwrap(),
+                };
+                // Few distinct hashes make ties.
+                let hash = if random.below(2) == 0 { random.next() } else { random.below(4) };
+                (hash, weight)
+            })
+            .collect();
+        for ties in [TieRule::Zero, TieRule::One] {
+            let found = value(simhash(features.iter().copied(), ties));
+            assert_eq!(found, slow_simhash(&features, ties), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn whole_texts_agree_with_the_slow_implementation() {
+    let mut random = Random::new(5);
+    let vocabulary: Vec<String> =
+        (0..300).map(|n| format!("{}{n}", ["the", "Of", "x", "word"][n % 4])).collect();
+    for round in 0..400_u64 {
+        let rules = VoteRules {
+            count: [CountWeight::Once, CountWeight::Log, CountWeight::Count][round as usize % 3],
+            ties: if round % 2 == 0 { TieRule::Zero } else { TieRule::One },
+            ..VoteRules::default()
+        };
+        let recipe = TextRecipe {
+            shingle: 1 + random.below(4) as u32,
+            method: if round % 4 == 3 { Method::MinHash } else { voting(rules) },
+            case: [Case::Kept, Case::Lower, Case::Folded][round as usize % 3],
+            ..words_recipe()
+        };
+        let mut hasher = TextHasher::new(&recipe).unwrap();
+        let len = if round % 50 == 0 { 30_000 } else { random.below(300) };
+        let mut text = String::new();
+        for _ in 0..len {
+            let spread = 1 + random.below(300);
+            text.push_str(&vocabulary[random.below(spread) as usize]);
+            text.push_str([" ", ", ", "\n", " - "][random.below(4) as usize]);
+        }
+        let expected = slow_fingerprint(&text, &recipe);
+        assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round}");
+        assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round} again");
+    }
+    // Real texts, as far as they are ASCII without what ties words together.
+    let mut compared = 0;
+    for (text, _) in texts_of_1e0ng() {
+        if text.bytes().any(|b| !b.is_ascii() || b"'._:;,".contains(&b)) {
+            continue;
+        }
+        let recipe = words_recipe();
+        let recipe = TextRecipe { tokenizer: Tokenizer::Words, ..recipe };
+        let found = value(TextHasher::new(&recipe).unwrap().fingerprint(&text));
+        assert_eq!(found, slow_fingerprint(&text, &recipe), "{text:?}");
+        compared += 1;
+    }
+    assert!(compared > 5, "{compared}");
+}
+
+#[test]
+fn parts_give_what_the_whole_gives() {
+    let mut random = Random::new(6);
+    let whole: String =
+        texts_of_1e0ng().iter().map(|(text, _)| format!("{text}\n")).collect::<String>().repeat(3);
+    let chars: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
+    for name in ["words", "letters", "characters", "forward", "jieba"] {
+        let recipe = TextRecipe {
+            tokenizer: Tokenizer::named(name).unwrap(),
+            shingle: 3,
+            ngram: 3,
+            ..words_recipe()
+        };
+        let mut hasher = TextHasher::new(&recipe).unwrap();
+        let expected = hasher.fingerprint(&whole);
+        for _ in 0..5 {
+            let mut at = 0;
+            while at < whole.len() {
+                let next = chars[random.below(chars.len() as u64) as usize];
+                let end = if next > at { next } else { whole.len() };
+                let end = if random.below(2) == 0 { end.min(at + 200) } else { end };
+                let end = (end..=whole.len()).find(|&end| whole.is_char_boundary(end)).unwrap();
+                hasher.feed(&whole[at..end]);
+                at = end;
+            }
+            assert_eq!(hasher.finish(), expected, "{name}");
+        }
+    }
+}
+
+/// What makes SimHash work: the share of differing bits estimates the angle between the vectors.
+#[test]
+fn the_share_of_differing_bits_is_the_angle_over_pi() {
+    let mut random = Random::new(7);
+    let (mut error_sum, mut bias_sum) = (0.0, 0.0);
+    const ROUNDS: u32 = 400;
+    for round in 0..ROUNDS {
+        let size = 200 + random.below(400) as usize;
+        let kept = f64::from(round) / f64::from(ROUNDS);
+        let mut pair = [Vec::new(), Vec::new()];
+        for _ in 0..size {
+            let hash = random.next();
+            let weight = |random: &mut Random| 0.5 + random.below(1000) as f64 / 500.0;
+            let w = weight(&mut random);
+            if random.below(1000) as f64 / 1000.0 < kept {
+                let other = if random.below(2) == 0 { w } else { weight(&mut random) };
+                pair[0].push((hash, w));
+                pair[1].push((hash, other));
+            } else {
+                pair[0].push((hash, w));
+                pair[1].push((random.next(), w));
+            }
+        }
+        let dot: f64 =
+            pair[0].iter().zip(&pair[1]).filter(|(a, b)| a.0 == b.0).map(|(a, b)| a.1 * b.1).sum();
+        let norm = |v: &[(u64, f64)]| v.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
+        let angle = (dot / (norm(&pair[0]) * norm(&pair[1]))).min(1.0).acos();
+        let [a, b] = pair.map(|vector| {
+            let weighted = vector.iter().map(|&(hash, w)| (hash, Weight::try_from(w).unwrap()));
+            simhash(weighted, TieRule::Zero).unwrap()
+        });
+        let share = f64::from(a.distance(b)) / 64.0;
+        let expected = angle / std::f64::consts::PI;
+        error_sum += (share - expected).abs();
+        bias_sum += share - expected;
+    }
+    // One share has a standard deviation of up to 1/16; the mean of 400 must be far nearer.
+    let (error, bias) = (error_sum / f64::from(ROUNDS), bias_sum / f64::from(ROUNDS));
+    assert!(error < 0.06 && bias.abs() < 0.01, "error {error:.4}, bias {bias:.4}");
+}
+
+#[test]
+fn one_repeated_token_does_not_decide_a_fingerprint() {
+    let article = "Near-duplicate documents abound on the web. Two such documents differ from \
+                   each other in a very small portion that displays advertisements, for example. \
+                   Such differences are irrelevant for web search. So the quality of a web crawler \
+                   increases if it can assess whether a newly crawled page is a near-duplicate.";
+    let other = "The committee met on Tuesday and agreed that the old bridge should be closed to \
+                 heavy traffic until an engineer has looked at the cracks in its second pillar. \
+                 Residents of the eastern quarter, who must now drive round, were not amused.";
+    for name in ["minhash", "simhash", "code"] {
+        let mut hasher = TextHasher::new(&TextRecipe::named(name).unwrap()).unwrap();
+        for wall in ["0000 ", ". . . ", "_ _ ", "0", "-----", "\u{4e00} ", "la la "] {
+            let wall = wall.repeat(5000);
+            let walled = |text: &str| format!("{text}\n{wall}\n");
+            let mut of = |text: &str| hasher.fingerprint(text).unwrap();
+            let (plain, plain_other) = (of(article), of(other));
+            let (with, with_other) = (of(&walled(article)), of(&walled(other)));
+            // The repeated text adds at most ten features to about 250, so about 4 bits may differ;
+            // if it outweighed the rest, 32 would.
+            assert!(plain.distance(with) <= 12, "{name}: {}", plain.distance(with));
+            let apart = plain.distance(plain_other);
+            let apart_with = with.distance(with_other);
+            assert!(apart_with + 12 >= apart, "{name}: {apart_with} instead of {apart}");
+        }
+    }
+}
+
+#[test]
+fn a_text_without_features_has_no_fingerprint() {
+    for name in ["minhash", "simhash"] {
+        let mut hasher = TextHasher::new(&TextRecipe::named(name).unwrap()).unwrap();
+        for text in ["", " ", "\n\n", "... --- !!!", "\u{3002}\u{ff0c}", "\u{200b}"] {
+            assert_eq!(hasher.fingerprint(text), None, "{name}: {text:?}");
+        }
+        assert!(hasher.fingerprint("a").is_some());
+    }
+    assert_eq!(simhash([], TieRule::One), None);
+    assert_eq!(simhash([(u64::MAX, Weight::ZERO)], TieRule::One), None);
+    // All words left out.
+    let list = StopWords::from_list("# of no use\nthe\n\nof\n");
+    let recipe = TextRecipe { stop_words: Some(list.id()), ..words_recipe() };
+    let resources = TextResources::default().stop_words(list);
+    let mut hasher = TextHasher::with_resources(&recipe, resources).unwrap();
+    assert_eq!(hasher.fingerprint("The of, THE"), None);
+    let mut plain = TextHasher::new(&words_recipe()).unwrap();
+    assert_eq!(hasher.fingerprint("the cat of night"), plain.fingerprint("cat night"));
+    // Stop words are also left out where tokens are letters, and the recipe names a built-in list.
+    let list = StopWords::of_language("en").unwrap();
+    let letters = TextRecipe::named("simhash").unwrap();
+    let recipe = TextRecipe { stop_words: Some(list.id()), ..letters.clone() };
+    let mut hasher = TextHasher::new(&recipe).unwrap();
+    let mut plain = TextHasher::new(&letters).unwrap();
+    let expected = plain.fingerprint("catastrophe tonight");
+    assert_eq!(hasher.fingerprint("A catastrophe of tonight"), expected);
+    let mut letters = String::new();
+    hasher.each_token("a cat of mine", |letter| letters.push_str(letter));
+    assert_eq!(letters, "cat");
+}

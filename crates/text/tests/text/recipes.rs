@@ -1,0 +1,111 @@
+//! The texts of recipes, and fingerprints that are the same on all machines.
+
+use super::*;
+
+#[test]
+fn recipes_read_what_they_write_and_refuse_the_rest() {
+    let mut recipes: Vec<TextRecipe> =
+        TextRecipe::NAMES.iter().map(|name| TextRecipe::named(name).unwrap()).collect();
+    recipes.push(TextRecipe::of_given_features());
+    for name in ["jieba", "forward", "backward", "fewest", "letters"] {
+        let tokenizer = Tokenizer::named(name).unwrap();
+        let list = StopWords::from_list("a").id();
+        recipes.push(TextRecipe {
+            tokenizer,
+            ngram: if name == "letters" { 4 } else { 1 },
+            shingle: 2,
+            stop_words: Some(list),
+            hash: FeatureHash::SipHash24(HashKey([1, u64::MAX])),
+            method: voting(VoteRules {
+                factor: Factor::Given(list),
+                top: Some(99),
+                ties: TieRule::One,
+                ..VoteRules::default()
+            }),
+            ..words_recipe()
+        });
+        let method = Method::MinHash;
+        recipes.push(TextRecipe { tokenizer, method, ..words_recipe() });
+    }
+    for recipe in recipes {
+        let text = recipe.to_recipe();
+        assert!(text.text().starts_with("fpstore-text=1\n"), "{text}");
+        let again = TextRecipe::from_recipe(&text).unwrap();
+        assert_eq!(again.to_recipe(), text);
+    }
+    let minhash = TextRecipe { method: Method::MinHash, ..words_recipe() }.to_recipe();
+    let wrong = Recipe::from_text(&minhash.text().replace("empty", "count=once\nempty")).unwrap();
+    let error = TextRecipe::from_recipe(&wrong).unwrap_err().to_string();
+    assert!(error.contains("count=once"), "{error}");
+    let text = words_recipe().to_recipe();
+    for (from, to, part) in [
+        ("fpstore-text=1", "fpstore-text=2", "fpstore-text=2"),
+        ("nfkc 18.0", "nfkc 17.0", "nfkc 17.0"),
+        ("segment=", "segment=x", "segment=x"),
+        ("\nngram=2", "\nngram=0", "ngram=0"),
+        ("\nngram=2", "\nngram=02", "ngram=02"),
+        ("tie=zero", "tie=two", "tie=two"),
+        ("method=simhash", "method=hash", "method=hash"),
+        ("method=simhash\n", "", "no line 'method'"),
+        ("empty=nothing", "empty=nothing\nmore=1", "more=1"),
+        ("siphash-1-3 0", "siphash-1-3 g", "32 hex digits"),
+    ] {
+        let changed = text.text().replacen(from, to, 1);
+        assert_ne!(changed, text.text(), "{from}");
+        let recipe = Recipe::from_text(&changed).unwrap();
+        let error = TextRecipe::from_recipe(&recipe).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(TextRecipe::from_recipe(&Recipe::external()).is_err());
+    assert!(TextRecipe::named("french").unwrap_err().to_string().contains("1e0ng"));
+}
+
+/// Worked out apart from this crate; docs/recipe-spec.md shows it.
+#[test]
+fn the_example_of_the_format_page_comes_out() {
+    let spec = include_str!("../../../../docs/recipe-spec.md");
+    let mut hasher = TextHasher::new(&words_recipe()).unwrap();
+    let hash = FeatureHash::default();
+    let fingerprint = hasher.fingerprint("One two, three").unwrap();
+    assert_eq!(fingerprint.value(), 0x0948_0109_4034_402c);
+    for value in [hash.of(b"one two"), hash.of(b"two three"), fingerprint.value()] {
+        assert!(spec.contains(&format!("`{value:016x}`")), "{value:016x}");
+    }
+    let minhash = TextRecipe { method: Method::MinHash, ..words_recipe() };
+    let minhash = value(TextHasher::new(&minhash).unwrap().fingerprint("One two, three")).unwrap();
+    assert!(spec.contains(&format!("`{minhash:016x}`")), "{minhash:016x}");
+    // Pairs of characters for Chinese.
+    let text = "\u{4eca}\u{5929}\u{5929}\u{6c14}";
+    let pairs = ["\u{4eca}\u{5929}", "\u{5929}\u{5929}", "\u{5929}\u{6c14}"];
+    let features = pairs.map(|pair| (hash.of(pair.as_bytes()), Weight::ONE));
+    let mut hasher = TextHasher::new(&TextRecipe::named("simhash").unwrap()).unwrap();
+    assert_eq!(value(hasher.fingerprint(text)), slow_simhash(&features, TieRule::Zero));
+}
+
+/// One number for all texts of 1e0ng, many of them Chinese, the same on all machines. When the
+/// rules change, the test prints the new numbers.
+#[test]
+fn all_machines_give_the_same_fingerprints() {
+    let texts = texts_of_1e0ng();
+    let digest = |recipe: &TextRecipe| {
+        let mut hasher = TextHasher::new(recipe).unwrap();
+        texts.iter().fold(0_u64, |digest, (text, _)| {
+            let value = value(hasher.fingerprint(text)).unwrap_or(1);
+            (digest.rotate_left(7) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        })
+    };
+    let mut found = Vec::new();
+    for name in TextRecipe::NAMES {
+        found.push(format!("{name} {:016x}", digest(&TextRecipe::named(name).unwrap())));
+    }
+    for name in ["words", "letters", "characters", "jieba", "forward", "backward", "fewest"] {
+        let tokenizer = Tokenizer::named(name).unwrap();
+        for (shingle, ngram) in [(1, 1), (2, 3)] {
+            let recipe = TextRecipe { tokenizer, shingle, ngram, ..words_recipe() };
+            found.push(format!("{name} {shingle} {ngram} {:016x}", digest(&recipe)));
+        }
+    }
+    let expected = include_str!("../../../../tests/data/text/digests.txt");
+    let lines: Vec<&str> = expected.lines().collect();
+    assert_eq!(found, lines, "\n{}", found.join("\n"));
+}
