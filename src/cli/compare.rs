@@ -10,7 +10,7 @@ use fpstore_text::{Feature, TextHasher};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
-use super::documents::{fingerprint_of_file, text_of_file};
+use super::documents::{fingerprint_of_file, text_of};
 use super::output::{IdPrinter, ReportFormat, Stdout, counted, stdout};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
@@ -86,12 +86,12 @@ impl Run for CompareArgs {
 }
 
 fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
-    if args.text {
-        args.reading.check_unused()?;
-    }
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
     let names = [args.first.as_str(), args.second.as_str()];
     let ([a, b], features) = if args.reading.holds_features() {
+        if args.text {
+            args.reading.check_unused()?;
+        }
         let options = args.reading.options(false, None)?;
         let of = |name| fingerprint_of_file(name, &hasher, &options);
         ([of(names[0])?, of(names[1])?], None)
@@ -138,10 +138,7 @@ fn look(
     name: &str,
     hasher: &mut TextHasher,
 ) -> anyhow::Result<(Fingerprint, Vec<Feature>)> {
-    let text = match args.text {
-        true => name.to_string(),
-        false => text_of_file(name, &args.reading.options(false, None)?)?,
-    };
+    let text = text_of(name, args.text, &args.reading)?;
     let fingerprint = hasher.fingerprint(&text);
     let fingerprint =
         fingerprint.with_context(|| format!("{name} has no features, so it has no fingerprint"))?;

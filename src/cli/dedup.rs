@@ -86,8 +86,8 @@ pub(super) struct DedupArgs {
     /// The distance in bits, inclusive [default: the one the store was built for, else 3]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
-    /// How the new fingerprints were made, as for 'build': minhash, simhash, code, 1e0ng, or a file with a
-    /// recipe as 'info' prints it [default: ready-made]
+    /// How the new fingerprints were made, as for 'build': minhash, simhash, code, 1e0ng, or a file
+    /// with a recipe as 'info' prints it [default: ready-made]
     #[arg(long, value_name = "RECIPE", requires = "against")]
     recipe: Option<String>,
     /// Write to FILE what each dropped record is near to

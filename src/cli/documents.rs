@@ -15,7 +15,8 @@ use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
 use super::reading_args::{FormatArg, HtmlArg, ReadingArgs};
-use super::recipe_args::{DefaultRecipe, RecipeArgs, RecipeFileArgs};
+use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::recipe_files::RecipeFileArgs;
 
 /// How `query` reads a file, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
@@ -280,8 +281,17 @@ pub(super) fn report(summary: &DocumentSummary) {
     }
 }
 
+/// The text of an argument: itself with `is_text`, else that of the one document in the file.
+pub(super) fn text_of(name: &str, is_text: bool, reading: &ReadingArgs) -> anyhow::Result<String> {
+    if is_text {
+        reading.check_unused()?;
+        return Ok(name.into());
+    }
+    text_of_file(name, &reading.options(false, None)?)
+}
+
 /// The text of the one document in a file.
-pub(super) fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String> {
+fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String> {
     let mut found = None;
     let mut count = 0;
     read_texts(&[PathBuf::from(name)], options, |_, text| -> anyhow::Result<()> {

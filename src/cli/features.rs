@@ -8,7 +8,7 @@ use fpstore_text::Feature;
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
-use super::documents::text_of_file;
+use super::documents::text_of;
 use super::output::{IdPrinter, ReportFormat, stdout};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
@@ -86,14 +86,8 @@ impl Run for FeaturesArgs {
 }
 
 fn run(args: &FeaturesArgs) -> anyhow::Result<ExitStatus> {
-    if args.text {
-        args.reading.check_unused()?;
-    }
     let mut hasher = args.recipe.hasher(false)?;
-    let text = match args.text {
-        true => args.document.clone(),
-        false => text_of_file(&args.document, &args.reading.options(false, None)?)?,
-    };
+    let text = text_of(&args.document, args.text, &args.reading)?;
     let mut words = Vec::new();
     hasher.each_token(&text, |word| words.push(word.to_string()));
     let mut features = hasher.features(&text);

@@ -41,6 +41,7 @@ mod query;
 mod query_files;
 mod reading_args;
 mod recipe_args;
+mod recipe_files;
 mod remedy;
 mod resources;
 mod rows;

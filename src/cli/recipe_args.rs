@@ -1,14 +1,15 @@
 //! The options that choose a recipe: by name, from a file, or changed part by part.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use fpstore::Recipe;
 use fpstore_text::{
-    Case, CountWeight, DfTable, FeatureHash, GivenWeights, HashKey, StopWords, TextHasher,
-    TextRecipe, TextResources, TieRule, Tokenizer,
+    Case, CountWeight, FeatureHash, HashKey, TextHasher, TextRecipe, TieRule, Tokenizer,
 };
+
+use super::recipe_files::RecipeFileArgs;
 
 const SIMHASH_HINT: &str = "--recipe simhash does";
 
@@ -80,57 +81,6 @@ impl DefaultRecipe {
             DefaultRecipe::Best => TextRecipe::DEFAULT_NAME,
             DefaultRecipe::SimHash => "simhash",
         }
-    }
-}
-
-/// Files that a recipe may need.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "From texts to fingerprints")]
-pub(super) struct RecipeFileArgs {
-    /// Weigh features by a table of document frequencies, made by 'fpstore df'
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    df: Option<PathBuf>,
-    /// Leave out the words of a list: a language with a built-in list, such as en or zh, or a file
-    /// with one word on each line
-    #[arg(long, value_name = "LANG|FILE", hide_short_help = true)]
-    stop_words: Option<PathBuf>,
-    /// Weigh features by a list of 'word<TAB>weight', weights from 1 to 5
-    #[arg(long, value_name = "FILE", hide_short_help = true, conflicts_with = "df")]
-    weights: Option<PathBuf>,
-}
-
-impl RecipeFileArgs {
-    fn load(&self) -> anyhow::Result<TextResources> {
-        let read = |path: &PathBuf| {
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-        };
-        let mut resources = TextResources::default();
-        if let Some(path) = &self.df {
-            resources = resources.df_table(DfTable::open(path)?);
-        }
-        if let Some(path) = &self.stop_words {
-            resources = resources.stop_words(match path.to_str().filter(|_| !path.exists()) {
-                Some(code) if code.len() == 2 => StopWords::of_language(code)?,
-                _ => StopWords::from_list(&read(path)?),
-            });
-        }
-        if let Some(path) = &self.weights {
-            let list = GivenWeights::from_list(&read(path)?, &path.display().to_string())?;
-            resources = resources.weights(list);
-        }
-        Ok(resources)
-    }
-
-    /// The hasher of the recipe of a store.
-    pub(super) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
-        if *recipe == Recipe::external() {
-            bail!(
-                "the store was built from ready fingerprints (recipe 'external'): give fingerprints \
-                 from the same source instead"
-            );
-        }
-        let recipe = TextRecipe::from_recipe(recipe)?;
-        Ok(TextHasher::with_resources(&recipe, self.load()?)?)
     }
 }
 

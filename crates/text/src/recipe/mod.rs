@@ -5,6 +5,8 @@
 //! A recipe never holds a list or a table; it names them by [`ResourceId`]. The meaning of a recipe
 //! text never changes: a change of any rule needs a new line or a new version.
 
+mod hash_names;
+mod named;
 mod spelling;
 
 use std::fmt;
@@ -16,10 +18,6 @@ use crate::votes::TieRule;
 use crate::votes::weight::CountWeight;
 use fpstore_base::Recipe;
 use spelling::{COUNTS, Lines, TOKENIZERS, by_name, names_of};
-
-/// See [`TextRecipe::usual_k`].
-const USUAL_K_SIMHASH: u32 = 10;
-const USUAL_K_MINHASH: u32 = 7;
 
 /// The version of all rules that have no line of their own.
 const VERSION: u32 = 1;
@@ -255,16 +253,6 @@ impl TextRecipe {
         }
     }
 
-    /// The distance within which two fingerprints are usually taken as duplicates, in bits: the one
-    /// with the highest mean F1 on the texts of `docs/measurements/2026-11-22-recipes.md`. A large
-    /// collection may need a smaller one.
-    pub fn usual_k(&self) -> u32 {
-        match self.method {
-            Method::SimHash(_) => USUAL_K_SIMHASH,
-            Method::MinHash => USUAL_K_MINHASH,
-        }
-    }
-
     /// The recipe of features and weights that were made elsewhere: SimHash, because they have
     /// weights.
     pub fn of_given_features() -> Self {
@@ -289,61 +277,5 @@ impl TextRecipe {
         }
         let difference = recipe.difference(&canonical);
         Err(invalid(format!("this release cannot follow it: {difference}")))
-    }
-}
-
-impl TextRecipe {
-    /// The names that [`TextRecipe::named`] takes.
-    pub const NAMES: &'static [&'static str] = &["minhash", "simhash", "code", "1e0ng"];
-
-    /// The name of the recipe that is taken where none is named.
-    pub const DEFAULT_NAME: &'static str = "minhash";
-
-    /// A recipe by name.
-    ///
-    /// `docs/measurements/2026-11-22-recipes.md` has the measurement that `minhash` and `simhash`
-    /// won, each among the recipes of its method.
-    ///
-    /// * `minhash`, the default, for texts in any language.
-    /// * `simhash`, the method of Manku et al.
-    /// * `code`, for source code: it keeps operators, capitals and names as they are.
-    /// * `1e0ng` gives what the Python package `simhash` of 1e0ng gives with its defaults.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownName`] for any other name.
-    pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "minhash" => Ok(TextRecipe::default()),
-            "simhash" => Ok(TextRecipe {
-                tokenizer: Tokenizer::Letters,
-                shingle: 7,
-                method: Method::SimHash(VoteRules::default()),
-                ..TextRecipe::default()
-            }),
-            "code" => Ok(TextRecipe {
-                nfkc: false,
-                vowel_marks: true,
-                case: Case::Kept,
-                tokenizer: Tokenizer::Code,
-                shingle: 4,
-                ..TextRecipe::default()
-            }),
-            "1e0ng" => Ok(TextRecipe {
-                nfkc: false,
-                vowel_marks: true,
-                case: Case::Lower,
-                tokenizer: Tokenizer::PythonCharacters,
-                ngram: 4,
-                hash: FeatureHash::Md5Low64,
-                method: Method::SimHash(VoteRules {
-                    count: CountWeight::Count,
-                    ..VoteRules::default()
-                }),
-                empty_feature: true,
-                ..TextRecipe::default()
-            }),
-            name => Err(unknown("recipe", name, TextRecipe::NAMES.join(", "))),
-        }
     }
 }

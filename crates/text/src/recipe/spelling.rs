@@ -5,11 +5,12 @@
 
 use std::fmt::Write;
 
+use super::hash_names::spell_key;
 use super::{
     Case, Factor, Method, ResourceId, TextRecipe, Tokenizer, VERSION, VoteRules, invalid, unknown,
 };
 use crate::error::{Error, Result};
-use crate::features::hash::{FeatureHash, HashKey};
+use crate::features::hash::FeatureHash;
 use crate::tokens::dictionary::{DICTIONARY, DictionaryMethod};
 use crate::votes::TieRule;
 use crate::votes::weight::CountWeight;
@@ -271,13 +272,6 @@ impl TextRecipe {
     }
 }
 
-fn spell_key(key: HashKey) -> String {
-    key.0.iter().flat_map(|word| word.to_le_bytes()).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 impl Method {
     /// The method with this name: `simhash`, in which each feature votes once, or `minhash`.
     ///
@@ -299,46 +293,3 @@ impl Method {
 
 /// The longest shingle and n-gram.
 const LENGTH_MAX: u32 = 1000;
-
-impl FeatureHash {
-    /// The hash with this spelling in a recipe: `siphash-1-3` or `siphash-2-4`, then a space and a
-    /// key of 32 hex digits, or nothing for the key of zeros; `md5-low-64`; `fnv-1`.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::UnknownName`] for any other name.
-    /// * [`Error::InvalidHashKey`] for a bad key.
-    pub fn spelled(text: &str) -> Result<Self> {
-        let (name, key) = match text.split_once(' ') {
-            Some((name, key)) => (name, Some(HashKey::from_hex(key)?)),
-            None => (text, None),
-        };
-        match (name, key) {
-            ("siphash-1-3", key) => Ok(FeatureHash::SipHash13(key.unwrap_or_default())),
-            ("siphash-2-4", key) => Ok(FeatureHash::SipHash24(key.unwrap_or_default())),
-            ("md5-low-64", None) => Ok(FeatureHash::Md5Low64),
-            ("fnv-1", None) => Ok(FeatureHash::Fnv1),
-            _ => {
-                let expected = "siphash-1-3 or siphash-2-4 with or without a key, \
-                                md5-low-64, fnv-1";
-                Err(unknown("hash", text, expected.into()))
-            }
-        }
-    }
-}
-
-impl HashKey {
-    /// The key with these 32 hex digits, byte by byte as the SipHash paper writes keys.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidHashKey`] for any other text.
-    pub fn from_hex(text: &str) -> Result<Self> {
-        let fault = || Error::InvalidHashKey { text: text.into() };
-        let digits = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        let number = if digits { u128::from_str_radix(text, 16).ok() } else { None };
-        let bytes = number.ok_or_else(fault)?.to_be_bytes();
-        let number = u128::from_le_bytes(bytes);
-        Ok(HashKey([number as u64, (number >> 64) as u64]))
-    }
-}
