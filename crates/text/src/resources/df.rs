@@ -222,7 +222,7 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
 /// ```
 /// use fpstore_text::{DfBuilder, TextHasher, TextRecipe};
 ///
-/// let recipe = TextRecipe::default();
+/// let recipe = TextRecipe::named("simhash")?;
 /// let mut hasher = TextHasher::new(&recipe)?;
 /// let mut builder = DfBuilder::new(&recipe);
 /// for text in ["the cat", "the dog", "the the mouse"] {
