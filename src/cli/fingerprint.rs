@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore_text::{Method, TextHasher, read_texts};
+use fpstore_text::{TextHasher, read_texts};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
@@ -83,12 +83,11 @@ impl Run for SimhashArgs {
             return show_texts(&self.args);
         }
         let hasher = recipe.hasher_or(DefaultRecipe::SimHash, reading.holds_features())?;
-        let method = hasher.recipe().method;
-        if !matches!(method, Method::SimHash(_)) {
+        if hasher.recipe().votes().is_none() {
             bail!(
                 "this command prints SimHash fingerprints, and the recipe has the method {}; \
                  'fpstore fingerprint' follows any recipe",
-                method.name()
+                hasher.recipe().method.name()
             );
         }
         print(&self.args, &hasher, DefaultRecipe::SimHash)

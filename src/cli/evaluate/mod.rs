@@ -8,6 +8,7 @@ mod plot;
 mod report;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -123,7 +124,7 @@ fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     for (name, hasher) in &hashers {
         let mut result: Option<Measured> = None;
         for number in 0..key_count {
-            let Some(keyed) = with_key(hasher, number)? else { break };
+            let Some(keyed) = with_key(hasher, number) else { break };
             let is_first = result.is_none();
             let found = Fingerprints::of_documents(args, &keyed, is_first && !args.quiet)?;
             let measured = measured(args, name, &labels, &found)?;
@@ -167,19 +168,19 @@ fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
 }
 
 /// The hasher with another key of its hash; `None` for a second key of a hash without keys.
-fn with_key(hasher: &TextHasher, number: u32) -> anyhow::Result<Option<TextHasher>> {
+fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     if number == 0 {
-        return Ok(Some(hasher.clone()));
+        return Some(hasher.clone());
     }
     let changed = |HashKey([low, high]): HashKey| HashKey([low ^ u64::from(number), high]);
     let hash = match hasher.recipe().hash {
         FeatureHash::SipHash13(key) => FeatureHash::SipHash13(changed(key)),
         FeatureHash::SipHash24(key) => FeatureHash::SipHash24(changed(key)),
-        _ => return Ok(None),
+        _ => return None,
     };
     let recipe = TextRecipe { hash, ..hasher.recipe().clone() };
     // A table of frequencies belongs to one key, so weights by it have no spread.
-    Ok(TextHasher::new(&recipe).ok())
+    TextHasher::new(&recipe).ok()
 }
 
 /// The fingerprints of all documents, and the numbers of their ids.
@@ -224,13 +225,17 @@ impl Fingerprints {
 
     fn push(&mut self, id: String, value: Option<Fingerprint>) -> anyhow::Result<()> {
         let number = u32::try_from(self.values.len())?;
-        if let Some(before) = self.ids.insert(id, number) {
-            let same = self.ids.iter().find(|(_, of)| **of == number).map(|(id, _)| id.clone());
-            let id = same.unwrap_or_default();
-            bail!("two documents have the id '{id}': number {} and {}", before + 1, number + 1);
+        match self.ids.entry(id) {
+            Entry::Occupied(same) => {
+                let (id, before) = (same.key(), same.get());
+                bail!("two documents have the id '{id}': number {} and {}", before + 1, number + 1);
+            }
+            Entry::Vacant(new) => {
+                new.insert(number);
+                self.values.push(value);
+                Ok(())
+            }
         }
-        self.values.push(value);
-        Ok(())
     }
 }
 

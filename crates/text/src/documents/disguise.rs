@@ -16,7 +16,7 @@ pub(super) enum Disguise {
     Binary,
 }
 
-/// One byte in so many may be NUL in a text: some programs end their fields with it.
+/// A text may hold one NUL in this many bytes: some programs end their fields with it.
 const BYTES_PER_NUL: usize = 10;
 
 /// The disguise of a file that starts with `head`, if it has one.
