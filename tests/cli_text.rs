@@ -378,6 +378,12 @@ fn features_show_what_a_recipe_sees() {
     assert_eq!(rows[0][2], "7bcf8b09c87cc52e");
     let (out, _) = desk.run(&[&text[..], &["--words"]].concat(), 0);
     assert_eq!(out, "one\ntwo\none\ntwo\nthree\n");
+    // Seven letters, not two as of words.
+    let letters = ["features", "--text", "One two", "--segment", "letters"];
+    let (out, _) = desk.run(&[&letters[..], &["--shingle", "3"]].concat(), 0);
+    assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("one"));
+    let (out, _) = desk.run(&["features", "--text", "One two three", "--segment", "letters"], 0);
+    assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("onetwot"));
     // Keywords: the heaviest words by count and document frequency.
     let words = ["--recipe", "simhash", "--segment", "words", "--shingle", "1"];
     desk.run(&[&["df", "docs.jsonl", "-o", "docs.df"], &words[..]].concat(), 0);

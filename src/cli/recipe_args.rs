@@ -201,10 +201,9 @@ impl RecipeArgs {
             }
             None => {}
         }
-        // A shingle of many letters is none of words.
-        let is_cut_otherwise = self.segment.as_deref().is_some_and(|name| name != "letters");
-        if is_cut_otherwise && self.recipe.is_empty() {
-            recipe.shingle = 2;
+        // A shingle of many letters is none of words, nor the reverse.
+        if let (Some(name), true) = (self.segment.as_deref(), self.recipe.is_empty()) {
+            recipe.shingle = if name == "letters" { 7 } else { 2 };
         }
         recipe.shingle = self.shingle.unwrap_or(recipe.shingle);
         recipe.ngram = self.ngram.unwrap_or(recipe.ngram);
