@@ -101,12 +101,16 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
     let mut follow =
         Answerer::start(&desk, &["add", "--follow", "-s", "pages.fps", "--batch-count", "1"]);
     for number in 0..20_u64 {
-        // Far from one another and from what is stored.
+        // Far from one another and from what is stored. A stream ends its turn just after its
+        // answer, so the others wait for theirs.
         let record = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if number % 2 == 0 {
             follow.ask(&format!("{record:016x}\tother"));
         } else {
-            desk.ok(&["add", "-s", "pages.fps", "-q"], &format!("{record:016x}\tother\n"));
+            desk.ok(
+                &["add", "-s", "pages.fps", "-q", "--wait"],
+                &format!("{record:016x}\tother\n"),
+            );
         }
         let near = record ^ 1;
         assert_eq!(
@@ -115,9 +119,9 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
         );
     }
     assert_eq!(dedup.ask("0123456789abcdef\tmine"), "new\t0123456789abcdef\tmine");
-    desk.ok(&["delete", "--id", "mine", "-s", "pages.fps"], "");
+    desk.ok(&["delete", "--id", "mine", "-s", "pages.fps", "--wait"], "");
     assert_eq!(dedup.ask("0123456789abcdef\tagain"), "new\t0123456789abcdef\tagain");
-    desk.ok(&["compact", "--all", "-s", "pages.fps", "-q"], "");
+    desk.ok(&["compact", "--all", "-s", "pages.fps", "--wait", "-q"], "");
     dedup.finish();
     follow.finish();
     assert!(dump(&desk).contains("0123456789abcdef\tagain\n"));
