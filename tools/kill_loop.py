@@ -46,6 +46,8 @@ class Loop:
         self.folder = folder
         self.store = os.path.join(folder, "store.fps")
         self.batches = []
+        # What is labelled below this expires in this round, also what is added meanwhile.
+        self.expires_before = ""
         # Seconds that a round takes.
         self.typical = 0.2
         self.count = dict.fromkeys(
@@ -77,7 +79,7 @@ class Loop:
     # The commands of a round: what they are, and which batches they touch.
 
     def add(self, busy):
-        label = f"2026-{self.rng.randint(1, 12):02}"
+        label = max(f"2026-{self.rng.randint(1, 12):02}", self.expires_before)
         present = [batch for batch in self.batches if batch.may_be == {True}]
         shared = []
         if present:
@@ -106,6 +108,7 @@ class Loop:
         under_way = [one for one in old if one in busy]
         if not touched or under_way:
             return self.delete(busy)
+        self.expires_before = max(self.expires_before, before)
         return ["expire", "--before", before, "-s", self.store] + self.wait, touched, False
 
     def transfer(self, busy):
@@ -147,13 +150,15 @@ class Loop:
             there.append(bool(records))
             if bool(records) not in batch.may_be:
                 state = "is back" if records else "is lost"
-                self.fail(f"{when}: batch {batch.number} {state}")
+                label = f" with label {batch.label}" if batch.label else ""
+                self.fail(f"{when}: batch {batch.number}{label} {state}")
         if found:
             self.fail(f"{when}: records of batches that nobody added: {sorted(found)}")
         return there
 
     def round(self):
         self.count["rounds"] += 1
+        self.expires_before = ""
         rng = self.rng
         kinds = [rng.choice([self.add, self.add, self.delete, self.expire, self.transfer])
                  for _ in range(rng.randint(2, 3))]
