@@ -8,6 +8,7 @@ mod append;
 mod architecture;
 mod build;
 mod cli;
+mod cli_confirm;
 mod cli_documents;
 mod cli_join;
 mod cli_life;

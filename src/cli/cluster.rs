@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use fpstore::join::{Cluster, ClusterMethod, Clusters, Fate, KeepRule, clusters};
-use serde::Serialize;
+use fpstore::join::{ClusterMethod, Fate, clusters};
 
-#[cfg(feature = "parquet")]
-use super::cluster_table::ClusterTable;
+use super::cluster_groups::{ConfirmedGroups, Groups, StoreGroups};
+use super::cluster_rows::{ClusterFormat, ClusterOutput};
 use super::command::{ExitStatus, Run};
-use super::join_input::{Ids, JoinInputArgs, split_position};
+use super::confirm::{ConfirmArgs, ConfirmedDocuments};
+use super::join_input::{Ids, JoinInputArgs};
+use super::monitor::Monitor;
 use super::output::{IdPrinter, counted};
 use super::previous::Previous;
 use super::resources::ResourceArgs;
@@ -32,6 +33,11 @@ representative, and the most connected documents become representatives first. l
 each document near an earlier kept one was dropped; earlier means in the order of the files, or \
 by smallest id in a store.
 
+With --docs the input is documents, in files and folders. --confirm S then joins only documents \
+whose features have a Jaccard similarity of S or more; that with the representative stands after \
+the distance. Of documents that are near equally many, the first becomes the representative, and \
+--keep prints in the order of the files. The documents are read twice.
+
 --keep prints, instead of the clusters, the documents to keep, by ascending fingerprint, as \
 lines that 'build' reads; with --drop it prints the others. Rules: representative; smallest-id; \
 first, the first in the files; largest-cluster, which keeps the documents of the largest cluster \
@@ -46,6 +52,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore cluster pages.tsv.zst --method star -o clusters.tsv
   fpstore cluster pages.fps --keep representative -o kept.tsv
+  fpstore cluster --docs corpus.jsonl.zst --confirm 0.8 --keep first
   fpstore cluster pages.fps --stable clusters.tsv --format json
 
 Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 error.";
@@ -59,6 +66,8 @@ pub(super) struct ClusterArgs {
     /// The distance in bits, inclusive [default: the one the store was built for, 3 for files]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
     /// The definition of a cluster
     #[arg(long, value_enum, default_value = "components")]
     method: MethodArg,
@@ -94,7 +103,7 @@ enum MethodArg {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum KeepArg {
+pub(super) enum KeepArg {
     /// The representative of each cluster
     Representative,
     /// The smallest id of each cluster
@@ -103,17 +112,6 @@ enum KeepArg {
     First,
     /// The documents of the largest cluster, and no others
     LargestCluster,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ClusterFormat {
-    /// Tab-separated columns, one line for each document
-    Tsv,
-    /// One JSON object for each cluster, on one line
-    Json,
-    /// A Parquet file with one row for each document; needs -o
-    #[cfg(feature = "parquet")]
-    Parquet,
 }
 
 impl Run for ClusterArgs {
@@ -126,30 +124,59 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     if args.keep.is_some() && args.format != ClusterFormat::Tsv {
         bail!("--keep prints lines that 'build' reads; leave out --format");
     }
-    let mut out = args.output.open()?;
+    let out = args.output.open()?;
     let previous = args.stable.as_deref().map(Previous::read).transpose()?;
     let monitor = args.resources.monitor(args.quiet)?;
+    let method = match args.method {
+        MethodArg::Components => ClusterMethod::Components,
+        MethodArg::Star => ClusterMethod::Star,
+        MethodArg::Leader => ClusterMethod::Leader,
+    };
+    if let Some(threshold) = args.confirm.confirm {
+        let (documents, files) = args.input.documents(&args.resources)?;
+        let confirmed = ConfirmedDocuments::read(
+            files,
+            &documents,
+            (threshold, args.k),
+            None,
+            &args.resources,
+            &monitor,
+        )?;
+        let found = ConfirmedGroups::new(&confirmed, method)?;
+        if !args.quiet {
+            monitor.suspend(|| confirmed.report());
+        }
+        let limit = format!("of similarity {threshold}");
+        return print(args, found, previous.as_ref(), out, &limit, &monitor);
+    }
     let by_position = args.keep == Some(KeepArg::First)
         || matches!(args.method, MethodArg::Leader) && args.input.has_files();
     let ids = if by_position { Ids::WithPositions } else { Ids::AsTheyAre };
     let opened = args.input.open(&args.resources, &monitor, ids)?;
     let k = args.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?;
-    let method = match args.method {
-        MethodArg::Components => ClusterMethod::Components,
-        MethodArg::Star => ClusterMethod::Star,
-        MethodArg::Leader => ClusterMethod::Leader,
-    };
-    let mut found = clusters(&opened.store, &options, method)?;
-    if let Some(previous) = &previous {
-        found.keep_numbers(previous.last(), |fingerprint, id| {
-            let id = id.map(|id| id.to_string());
-            previous.number(fingerprint, id.as_deref().and_then(|id| own_id(id, ids)))
-        })?;
+    let found = StoreGroups { found: clusters(&opened.store, &options, method)?, ids };
+    let limit = format!("within {}", counted(k.into(), "bit", "bits"));
+    print(args, found, previous.as_ref(), out, &limit, &monitor)
+}
+
+/// Prints the clusters, or what to keep of them.
+fn print(
+    args: &ClusterArgs,
+    mut found: impl Groups,
+    previous: Option<&Previous>,
+    mut out: Sink,
+    limit: &str,
+    monitor: &Monitor,
+) -> anyhow::Result<ExitStatus> {
+    if !args.quiet {
+        monitor.suspend(|| args.input.report_default());
     }
-    let printer = Printer { ids, printer: IdPrinter::new(out.is_terminal()) };
+    if let Some(previous) = previous {
+        found.keep_numbers(previous)?;
+    }
     if let Some(rule) = args.keep {
-        let done = print_fates(&found, rule, args.drop, &printer, &mut out)?;
+        let done = print_fates(&found, rule, args.drop, &mut out)?;
         monitor.finish();
         out.finish()?;
         if !args.quiet {
@@ -162,38 +189,21 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Done);
     }
     let (mut count, mut documents) = (0, 0);
-    let mut take = |cluster: &Cluster| {
+    let mut output = ClusterOutput::new(args.format, args.confirm.confirm.is_some(), &mut out)?;
+    found.for_each(&mut |group| {
         count += 1;
-        documents += cluster.size;
-        monitor.check()
-    };
-    match args.format {
-        ClusterFormat::Tsv => found.for_each(|cluster| -> anyhow::Result<()> {
-            take(cluster)?;
-            printer.write_tsv(&mut out, cluster)
-        })?,
-        ClusterFormat::Json => found.for_each(|cluster| -> anyhow::Result<()> {
-            take(cluster)?;
-            printer.write_json(&mut out, cluster)
-        })?,
-        #[cfg(feature = "parquet")]
-        ClusterFormat::Parquet => {
-            let mut table = ClusterTable::new(&mut out)?;
-            found.for_each(|cluster| -> anyhow::Result<()> {
-                take(cluster)?;
-                table.push(cluster, |id| own_id(id, ids).map(String::from))
-            })?;
-            table.finish()?;
-        }
-    }
+        documents += group.size;
+        monitor.check()?;
+        output.write(group)
+    })?;
+    output.finish()?;
     monitor.finish();
     out.finish()?;
     if !args.quiet {
         message!(
-            "{} of {} within {}",
+            "{} of {} {limit}",
             counted(count, "cluster", "clusters"),
             counted(documents, "document", "documents"),
-            counted(k.into(), "bit", "bits")
         );
     }
     Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
@@ -201,19 +211,14 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
 
 /// Prints the documents to keep, or those to drop. Returns how many are kept and how many dropped.
 fn print_fates(
-    found: &Clusters,
+    found: &impl Groups,
     rule: KeepArg,
     dropped: bool,
-    printer: &Printer,
     out: &mut Sink,
 ) -> anyhow::Result<(u64, u64)> {
-    let rule = match rule {
-        KeepArg::Representative => KeepRule::Representative,
-        KeepArg::SmallestId | KeepArg::First => KeepRule::SmallestId,
-        KeepArg::LargestCluster => KeepRule::LargestCluster,
-    };
+    let printer = IdPrinter::new(out.is_terminal());
     let mut counts = (0, 0);
-    found.for_each_document(rule, |fate, fingerprint, id| -> anyhow::Result<()> {
+    found.for_each_document(rule, &mut |fate, fingerprint, id| {
         match fate {
             Fate::Keep => counts.0 += 1,
             Fate::Drop => counts.1 += 1,
@@ -221,86 +226,11 @@ fn print_fates(
         if (fate == Fate::Drop) != dropped {
             return Ok(());
         }
-        let id = id.map(|id| id.to_string());
-        match id.as_deref().and_then(|id| own_id(id, printer.ids)) {
-            Some(id) => writeln!(out, "{fingerprint}\t{}", printer.printer.show(id))?,
+        match id {
+            Some(id) => writeln!(out, "{fingerprint}\t{}", printer.show(id))?,
             None => writeln!(out, "{fingerprint}")?,
         }
         Ok(())
     })?;
     Ok(counts)
-}
-
-/// The id in the input of the user.
-fn own_id(id: &str, ids: Ids) -> Option<&str> {
-    match ids {
-        Ids::AsTheyAre => Some(id),
-        Ids::WithPositions => split_position(id).1,
-    }
-}
-
-struct Printer {
-    ids: Ids,
-    printer: IdPrinter,
-}
-
-impl Printer {
-    fn write_tsv(&self, out: &mut Sink, cluster: &Cluster) -> anyhow::Result<()> {
-        let sure = if cluster.diameter_is_exact { "" } else { "+" };
-        let Cluster { number, size, diameter, .. } = cluster;
-        for member in &cluster.members {
-            let (fingerprint, distance) = (member.fingerprint, member.distance);
-            let mut line = |id: &str| {
-                let id = self.printer.show(id);
-                writeln!(out, "{number}\t{size}\t{diameter}{sure}\t{distance}\t{fingerprint}\t{id}")
-            };
-            if member.ids.is_empty() {
-                line("")?;
-            }
-            for id in &member.ids {
-                line(own_id(&id.to_string(), self.ids).unwrap_or_default())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_json(&self, out: &mut Sink, cluster: &Cluster) -> anyhow::Result<()> {
-        let ids = |ids: &[fpstore::Id]| {
-            let texts = ids.iter().map(|id| id.to_string());
-            texts.filter_map(|id| own_id(&id, self.ids).map(String::from)).collect()
-        };
-        let members = cluster.members.iter().map(|member| JsonMember {
-            fingerprint: member.fingerprint.to_string(),
-            distance: member.distance,
-            ids: ids(&member.ids),
-        });
-        let line = JsonCluster {
-            cluster: cluster.number,
-            size: cluster.size,
-            diameter: cluster.diameter,
-            diameter_is_exact: cluster.diameter_is_exact,
-            representative: cluster.representative().fingerprint.to_string(),
-            members: members.collect(),
-        };
-        serde_json::to_writer(&mut *out, &line)?;
-        Ok(out.write_all(b"\n")?)
-    }
-}
-
-#[derive(Serialize)]
-struct JsonCluster {
-    cluster: u64,
-    size: u64,
-    diameter: u32,
-    diameter_is_exact: bool,
-    representative: String,
-    members: Vec<JsonMember>,
-}
-
-#[derive(Serialize)]
-struct JsonMember {
-    fingerprint: String,
-    distance: u32,
-    /// As strings, because JavaScript rounds numbers above 2^53.
-    ids: Vec<String>,
 }

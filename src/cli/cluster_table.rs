@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use fpstore::join::Cluster;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+use super::cluster_rows::Group;
 use super::sink::Sink;
 
 const SCHEMA: &str = "
@@ -21,7 +23,9 @@ message clusters {
     required int32 distance (INTEGER(32, false));
     required int64 fingerprint (INTEGER(64, false));
     optional binary id (STRING);
+    SIMILARITY
 }";
+const SIMILARITY_COLUMN: &str = "required double similarity;";
 /// The number of rows in a row group.
 const GROUP_COUNT: usize = 1 << 17;
 
@@ -29,6 +33,7 @@ const GROUP_COUNT: usize = 1 << 17;
 pub(super) struct ClusterTable<'a> {
     writer: SerializedFileWriter<&'a mut Sink>,
     rows: Rows,
+    has_similarity: bool,
 }
 
 #[derive(Default)]
@@ -43,36 +48,35 @@ struct Rows {
     ids: Vec<ByteArray>,
     /// 1 for a row with an id, 0 for one without.
     id_levels: Vec<i16>,
+    similarities: Vec<f64>,
 }
 
 impl<'a> ClusterTable<'a> {
-    pub(super) fn new(out: &'a mut Sink) -> anyhow::Result<Self> {
+    pub(super) fn new(out: &'a mut Sink, has_similarity: bool) -> anyhow::Result<Self> {
         if out.is_stdout() {
             bail!("a Parquet file cannot go to standard output; name one with -o");
         }
-        let schema = Arc::new(parse_message_type(SCHEMA)?);
+        let column = if has_similarity { SIMILARITY_COLUMN } else { "" };
+        let schema = SCHEMA.replace("SIMILARITY", column);
+        let schema = Arc::new(parse_message_type(&schema)?);
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
         let writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
-        Ok(ClusterTable { writer, rows: Rows::default() })
+        Ok(ClusterTable { writer, rows: Rows::default(), has_similarity })
     }
 
-    /// Adds the rows of a cluster; `own_id` turns a stored id into the id of the user.
-    pub(super) fn push(
-        &mut self,
-        cluster: &Cluster,
-        own_id: impl Fn(&str) -> Option<String>,
-    ) -> anyhow::Result<()> {
-        for member in &cluster.members {
-            let ids = member.ids.iter().map(|id| own_id(&id.to_string()));
+    /// Adds the rows of a cluster.
+    pub(super) fn push(&mut self, group: Group) -> anyhow::Result<()> {
+        for member in group.members {
             let none = member.ids.is_empty().then_some(None);
-            for id in ids.chain(none) {
+            for id in member.ids.into_iter().chain(none) {
                 let rows = &mut self.rows;
-                rows.clusters.push(cluster.number.cast_signed());
-                rows.sizes.push(cluster.size.cast_signed());
-                rows.diameters.push(cluster.diameter.cast_signed());
-                rows.exact.push(cluster.diameter_is_exact);
+                rows.clusters.push(group.number.cast_signed());
+                rows.sizes.push(group.size.cast_signed());
+                rows.diameters.push(group.diameter.cast_signed());
+                rows.exact.push(group.diameter_is_exact);
+                rows.similarities.push(member.similarity.unwrap_or_default());
                 rows.distances.push(member.distance.cast_signed());
                 rows.fingerprints.push(member.fingerprint.value().cast_signed());
                 rows.id_levels.push(i16::from(id.is_some()));
@@ -95,6 +99,9 @@ impl<'a> ClusterTable<'a> {
         write_column::<Int32Type>(&mut group, &rows.distances, None)?;
         write_column::<Int64Type>(&mut group, &rows.fingerprints, None)?;
         write_column::<ByteArrayType>(&mut group, &rows.ids, Some(&rows.id_levels))?;
+        if self.has_similarity {
+            write_column::<DoubleType>(&mut group, &rows.similarities, None)?;
+        }
         group.close()?;
         Ok(())
     }

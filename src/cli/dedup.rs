@@ -9,18 +9,19 @@ use fpstore::join::{Dedup, DocumentPair, Fate, dedup};
 use fpstore::{Error, IdRef, Recipe, Store, Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, open_map};
-use super::dedup_stream;
+use super::confirm::ConfirmArgs;
+use super::documents::{DocumentArgs, Documents};
 use super::inputs::ReadArgs;
-use super::join_input::split_position;
+use super::join_input::{Source, split_position};
 use super::monitor::Monitor;
 use super::new_records::NewRecords;
 use super::output::{IdPrinter, counted, grouped};
-use super::recipe_args::recipe_named;
 use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
 use super::stream::BatchArgs;
 use super::turns::Turns;
 use super::wait::WaitArgs;
+use super::{dedup_confirmed, dedup_stream};
 
 const LONG_ABOUT: &str = "\
 Find the new records that are near-duplicates of stored ones, and print the others in their \
@@ -35,8 +36,12 @@ document that it is near, and a record dropped by --within has one line for the 
 kept instead. Lines are sorted by the new fingerprint, with stored ones first. Many copies of one \
 document make very many lines, so they are counted first, and more than --max-matches are refused.
 
-The new fingerprints must be made by the recipe of the store: give --recipe as for 'build', unless \
-the store holds ready-made fingerprints.
+With --docs, NEW are documents, and the recipe is that of the store. New fingerprints must be made \
+by the recipe of the store: give --recipe as for 'build', unless the store holds ready-made ones.
+
+With --within and --docs, --confirm S drops a document only if its features are alike to those of \
+the kept one: their Jaccard similarity is S or more. --matches then has the similarity after the \
+distance. The documents are read twice.
 
 --add adds the kept records to the store, all of them after the output is written, or none. With \
 --add and - as NEW, each record of standard input is answered at once, and later records are \
@@ -54,6 +59,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore dedup --against pages.fps new.tsv.zst -o kept.tsv --matches dropped.tsv
   fpstore dedup --within corpus.tsv | zstd > unique.tsv.zst
+  fpstore dedup --within --docs corpus.jsonl.zst --confirm 0.8 -o kept.tsv
   crawler | fpstore dedup --against pages.fps --add -
 
 Exit status: 0 done, 2 error.";
@@ -62,9 +68,9 @@ Exit status: 0 done, 2 error.";
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct DedupArgs {
-    /// Files of new records, as 'build' reads them, or -
+    /// Files of new records, as 'build' reads them, or -; with --docs also folders
     #[arg(value_name = "NEW", required = true)]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
     /// The store to compare with
     #[arg(long, value_name = "STORE", required_unless_present = "within")]
     against: Option<PathBuf>,
@@ -85,30 +91,30 @@ pub(super) struct DedupArgs {
     label: String,
     /// The distance in bits, inclusive [default: the one the store was built for, else 3]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
-    k: Option<u32>,
-    /// How the new fingerprints were made, as for 'build': minhash, simhash, code, 1e0ng, or a file
-    /// with a recipe as 'info' prints it [default: ready-made]
-    #[arg(long, value_name = "RECIPE", requires = "against")]
-    recipe: Option<String>,
+    pub(super) k: Option<u32>,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
     /// Write to FILE what each dropped record is near to
     #[arg(long, value_name = "FILE")]
-    matches: Option<PathBuf>,
+    pub(super) matches: Option<PathBuf>,
     /// Fail, and write nothing, if --matches would have more than N lines
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
-    max_matches: u64,
+    pub(super) max_matches: u64,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    documents: DocumentArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
-    resources: ResourceArgs,
+    pub(super) resources: ResourceArgs,
     /// Print only errors
     #[arg(short, long)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 impl Run for DedupArgs {
@@ -123,9 +129,28 @@ impl Run for DedupArgs {
 
 fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let mut stored = args.against.as_deref().map(open_map).transpose()?;
-    let k = args.k.unwrap_or_else(|| stored.as_ref().map_or(3, Store::tuned_k));
-    let recipe = args.recipe.as_deref().map_or(Ok(Recipe::external()), recipe_named)?;
+    let memory = args.resources.memory;
+    let documents = match &stored {
+        Some(stored) => args.documents.prepare_for(stored, &args.read, memory)?,
+        None => args.documents.prepare(&args.read, memory)?,
+    };
+    if args.against.is_none() && documents.is_some() && !args.documents.are_given() {
+        bail!("--recipe is for documents, or for fingerprints that are compared with a store");
+    }
+    let usual_k = documents.as_ref().map_or(3, Documents::usual_k);
+    let k = args.k.unwrap_or_else(|| stored.as_ref().map_or(usual_k, Store::tuned_k));
+    let recipe = documents.as_ref().map_or(Recipe::external(), Documents::recipe);
     check_recipe(stored.as_ref(), &recipe)?;
+    let documents = documents.filter(Documents::are_given);
+    if let Some(threshold) = args.confirm.confirm {
+        let Some(documents) = &documents else {
+            bail!("--confirm compares documents; add --docs and name their files");
+        };
+        if args.against.is_some() {
+            bail!("--confirm compares documents with one another; leave out --against");
+        }
+        return dedup_confirmed::run(args, documents, threshold);
+    }
     let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
     if is_stream && (args.files.len() > 1 || args.matches.is_some() || args.output.output.is_some())
     {
@@ -133,6 +158,9 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
             "--add with - reads only standard input and prints the answers; leave out files, -o \
              and --matches"
         );
+    }
+    if is_stream && documents.is_some() {
+        bail!("--add with - answers fingerprints; 'fingerprint' makes them of documents");
     }
     let monitor = args.resources.monitor(args.quiet)?;
     let options = WriterOptions::default().label(&args.label).recipe(recipe.clone());
@@ -158,7 +186,8 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
         }
         _ => None,
     };
-    let mut records = NewRecords::new(&args.files, &args.read, &args.resources)?;
+    let source = documents.as_ref().map_or(Source::Records(&args.read), Source::Documents);
+    let mut records = NewRecords::new(&args.files, source, &args.resources)?;
     let opened = records.make_store(recipe, &monitor)?;
     let options = args.resources.join_options(k, &monitor)?;
     let done = dedup(&opened.store, stored.as_ref(), args.within, &options)?;

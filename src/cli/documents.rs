@@ -7,8 +7,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
-    Admission, DocumentOptions, DocumentSummary, HashedDocument, PassedOver, TextHasher,
-    hash_documents, read_texts,
+    Admission, DocumentFeatures, DocumentOptions, DocumentSummary, HashedDocument, PassedOver,
+    TextHasher, hash_documents, read_features, read_texts,
 };
 
 use super::inputs::ReadArgs;
@@ -107,6 +107,11 @@ pub(super) struct Documents {
 }
 
 impl DocumentArgs {
+    /// Whether the files hold documents.
+    pub(super) fn are_given(&self) -> bool {
+        self.docs
+    }
+
     /// Prints which recipe was used, if the user named none.
     pub(super) fn report_default(&self) {
         self.recipe.report_default(DefaultRecipe::Best, self.reading.holds_features());
@@ -201,6 +206,24 @@ impl Documents {
     /// Whether the files hold documents; otherwise they hold fingerprints made by the recipe.
     pub(super) fn are_given(&self) -> bool {
         self.options.is_some()
+    }
+
+    /// The largest distance at which nearly all documents of a similarity are found.
+    pub(super) fn candidate_k(&self, similarity: f64) -> u32 {
+        self.hasher.recipe().candidate_k(similarity)
+    }
+
+    /// Gives all documents with their features to `take`.
+    pub(super) fn read_features(
+        &self,
+        files: &[PathBuf],
+        monitor: &Monitor,
+        mut take: impl FnMut(DocumentFeatures<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<DocumentSummary> {
+        let options = self.options.clone().unwrap_or_default().observer(monitor.observer());
+        read_features(files, &self.hasher, &options, |document| {
+            take(document).map(|()| Admission::Taken)
+        })
     }
 
     /// Gives the fingerprints of all documents to `push`; an id that it refuses is a bad record.

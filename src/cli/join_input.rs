@@ -8,6 +8,7 @@ use fpstore::input::read_records;
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe, Scheme, Store};
 
 use super::command::{AccessArgs, default_store};
+use super::documents::{DocumentArgs, Documents, report};
 use super::inputs::{ReadArgs, estimate, inputs, report_skipped};
 use super::leftovers::ScratchDir;
 use super::monitor::Monitor;
@@ -16,10 +17,11 @@ use super::resources::ResourceArgs;
 /// The distance for records that are in no store.
 const DEFAULT_K: u32 = 3;
 
-/// A store, or files of fingerprints and ids.
+/// A store, or files of fingerprints and ids, or of documents.
 #[derive(Args, Debug)]
 pub(super) struct JoinInputArgs {
-    /// A store, or files as 'build' reads them, or - [default: the store of -s]
+    /// A store, or files as 'build' reads them, or - [default: the store of -s]; with --docs also
+    /// folders
     #[arg(value_name = "STORE|FILE")]
     inputs: Vec<PathBuf>,
     /// The directory of the store [default: $FPSTORE, else store.fps]
@@ -30,6 +32,17 @@ pub(super) struct JoinInputArgs {
     access: AccessArgs,
     #[command(flatten)]
     read: ReadArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+/// Where the records of a temporary store come from.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// Files of fingerprints and ids.
+    Records(&'a ReadArgs),
+    /// Files of documents.
+    Documents(&'a Documents),
 }
 
 /// An open store.
@@ -51,7 +64,31 @@ impl Opened {
 impl JoinInputArgs {
     /// Whether the input consists of files, whose records have an order.
     pub(super) fn has_files(&self) -> bool {
-        matches!(self.inputs.as_slice(), [one, ..] if !one.is_dir())
+        let is_file = |one: &PathBuf| self.documents.are_given() || !one.is_dir();
+        self.inputs.first().is_some_and(is_file)
+    }
+
+    /// Prints which recipe was used, if the input holds documents and the user named none.
+    pub(super) fn report_default(&self) {
+        if self.documents.are_given() {
+            self.documents.report_default();
+        }
+    }
+
+    /// The documents and their files, to be read more than once.
+    pub(super) fn documents(
+        &self,
+        resources: &ResourceArgs,
+    ) -> anyhow::Result<(Documents, &[PathBuf])> {
+        match self.documents.prepare(&self.read, resources.memory)? {
+            Some(documents) if self.documents.are_given() => {
+                if self.inputs.is_empty() {
+                    bail!("--docs needs the files or folders of the documents");
+                }
+                Ok((documents, &self.inputs))
+            }
+            _ => bail!("--confirm compares documents; add --docs and name their files"),
+        }
     }
 
     pub(super) fn open(
@@ -66,6 +103,17 @@ impl JoinInputArgs {
         if self.access.is_given() && self.has_files() {
             bail!("--access says how to read a store, and these are files; leave it out");
         }
+        let documents = self.documents.prepare(&self.read, resources.memory)?;
+        if self.documents.are_given() {
+            let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
+            let source = Source::Documents(documents);
+            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+            let recipe = documents.recipe();
+            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
+        }
+        if documents.is_some() {
+            bail!("--recipe is for documents; add --docs to read them");
+        }
         match self.inputs.as_slice() {
             [] => Opened::stored(&self.store, self.access),
             [one] if one.is_dir() => Opened::stored(one, self.access),
@@ -73,9 +121,10 @@ impl JoinInputArgs {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
-                let recipe = Recipe::external();
                 let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
-                temporary_store(files, &self.read, recipe, resources, monitor, ids, each)
+                let source = Source::Records(&self.read);
+                let recipe = Recipe::external();
+                temporary_store(files, source, recipe, resources, monitor, ids, each)
             }
         }
     }
@@ -115,7 +164,7 @@ pub(super) type EachRecord<'a> =
 /// positions.
 pub(super) fn temporary_store(
     files: &[PathBuf],
-    read: &ReadArgs,
+    source: Source<'_>,
     recipe: Recipe,
     resources: &ResourceArgs,
     monitor: &Monitor,
@@ -123,7 +172,7 @@ pub(super) fn temporary_store(
     each: &mut EachRecord<'_>,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
-    let parent = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let parent = resources.temp_dir();
     let folder = ScratchDir::create(&parent)
         .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
     let scheme = Scheme::named("1", DEFAULT_K)?;
@@ -140,23 +189,42 @@ pub(super) fn temporary_store(
         .temp_dir(parent);
     let path = folder.path().join("input.fps");
     let mut builder = Builder::with_options(&path, options.observer(monitor.observer()))?;
-    let input = read.options();
-    if let Some(expected) = estimate(&files, &input)? {
-        builder.expect(&expected, !resources.skip_space_check)?;
-    }
     let mut position = 0;
-    for (number, file) in files.iter().enumerate() {
-        let read = match ids {
-            Ids::AsTheyAre => builder.read(file, &input),
-            Ids::WithPositions => read_records(file, &input, |record| {
-                let id = with_position(position, record.id);
+    let mut default_k = DEFAULT_K;
+    match source {
+        Source::Documents(documents) => {
+            default_k = documents.usual_k();
+            let summary = documents.push_all(&files, monitor, |fingerprint, id| {
+                each(0, fingerprint, Some(id))?;
+                if ids == Ids::AsTheyAre {
+                    return builder.push(fingerprint, id);
+                }
+                let id = with_position(position, Some(id));
                 position += 1;
-                each(number, record.fingerprint, record.id)?;
-                builder.push(record.fingerprint, &id)
-            }),
-        };
-        let summary = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
-        monitor.suspend(|| report_skipped(file, &summary));
+                builder.push(fingerprint, &id)
+            });
+            let summary = summary.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+            monitor.suspend(|| report(&summary));
+        }
+        Source::Records(read) => {
+            let input = read.options();
+            if let Some(expected) = estimate(&files, &input)? {
+                builder.expect(&expected, !resources.skip_space_check)?;
+            }
+            for (number, file) in files.iter().enumerate() {
+                let read = match ids {
+                    Ids::AsTheyAre => builder.read(file, &input),
+                    Ids::WithPositions => read_records(file, &input, |record| {
+                        let id = with_position(position, record.id);
+                        position += 1;
+                        each(number, record.fingerprint, record.id)?;
+                        builder.push(record.fingerprint, &id)
+                    }),
+                };
+                let summary = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+                monitor.suspend(|| report_skipped(file, &summary));
+            }
+        }
     }
     let store = builder.finish()?;
     // On Unix the files can be unlinked while they are open, so that none is left if the process is
@@ -164,5 +232,5 @@ pub(super) fn temporary_store(
     let folder = if cfg!(unix) { folder.close().map(|()| None) } else { Ok(Some(folder)) };
     let folder =
         folder.with_context(|| format!("cannot remove temporary files in {}", path.display()))?;
-    Ok(Opened { store, default_k: DEFAULT_K, _folder: folder })
+    Ok(Opened { store, default_k, _folder: folder })
 }

@@ -9,14 +9,18 @@ mod output;
 mod add;
 mod build;
 mod cluster;
+mod cluster_groups;
+mod cluster_rows;
 #[cfg(feature = "parquet")]
 mod cluster_table;
 mod command;
 mod compact;
 mod compare;
 mod completions;
+mod confirm;
 mod costs;
 mod dedup;
+mod dedup_confirmed;
 mod dedup_stream;
 mod delete;
 mod df;

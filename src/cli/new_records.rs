@@ -1,7 +1,8 @@
 //! The new records of `fpstore dedup`, which are read twice: to compare them, and to print those
 //! that are kept.
 //!
-//! A file is opened twice. Pipes, which can be read but once, are copied to files without names.
+//! A file is opened twice. Pipes, which can be read but once, are copied to files without names, and
+//! so are the fingerprints of documents.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
@@ -11,17 +12,17 @@ use anyhow::{Context, bail};
 use fpstore::input::read_records;
 use fpstore::{Error, Fingerprint, IdRef, Recipe};
 
-use super::inputs::{ReadArgs, inputs};
-use super::join_input::{Ids, Opened, temporary_store};
+use super::inputs::inputs;
+use super::join_input::{Ids, Opened, Source, temporary_store};
 use super::monitor::Monitor;
 use super::resources::ResourceArgs;
 
 /// Files of new records.
 pub(super) struct NewRecords<'a> {
     files: Vec<PathBuf>,
-    /// For each file its copy, if it is a pipe.
+    /// For each file its copy, if it is a pipe; one copy for all documents.
     copies: Vec<Option<BufWriter<File>>>,
-    read: &'a ReadArgs,
+    source: Source<'a>,
     resources: &'a ResourceArgs,
     /// The number of records at the first reading.
     count: u64,
@@ -30,15 +31,20 @@ pub(super) struct NewRecords<'a> {
 impl<'a> NewRecords<'a> {
     pub(super) fn new(
         files: &[PathBuf],
-        read: &'a ReadArgs,
+        source: Source<'a>,
         resources: &'a ResourceArgs,
     ) -> anyhow::Result<Self> {
         let files = inputs(files)?;
-        let parent = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let parent = resources.temp_dir();
         let copy = || {
             let file = tempfile::tempfile_in(&parent);
             file.with_context(|| format!("cannot create a file in {}", parent.display()))
         };
+        if let Source::Documents(_) = source {
+            // Reading documents again would take much longer.
+            let copies = vec![Some(BufWriter::new(copy()?))];
+            return Ok(NewRecords { files, copies, source, resources, count: 0 });
+        }
         let copies = files
             .iter()
             .map(|file| {
@@ -47,7 +53,7 @@ impl<'a> NewRecords<'a> {
                 is_pipe.then(|| copy().map(BufWriter::new)).transpose()
             })
             .collect::<anyhow::Result<_>>()?;
-        Ok(NewRecords { files, copies, read, resources, count: 0 })
+        Ok(NewRecords { files, copies, source, resources, count: 0 })
     }
 
     /// A temporary store of all records, with their positions in front of their ids.
@@ -56,7 +62,7 @@ impl<'a> NewRecords<'a> {
         recipe: Recipe,
         monitor: &Monitor,
     ) -> anyhow::Result<Opened> {
-        let NewRecords { files, copies, read, resources, count } = self;
+        let NewRecords { files, copies, source, resources, count } = self;
         let mut copy = |number: usize, fingerprint: Fingerprint, id: Option<IdRef<'_>>| {
             *count += 1;
             let Some(copy) = &mut copies[number] else { return Ok(()) };
@@ -67,7 +73,8 @@ impl<'a> NewRecords<'a> {
             let path = files[number].clone();
             written.map_err(|source| Error::Io { doing: "keep a copy of", path, source })
         };
-        temporary_store(files, read, recipe, resources, monitor, Ids::WithPositions, &mut copy)
+        let ids = Ids::WithPositions;
+        temporary_store(files, *source, recipe, resources, monitor, ids, &mut copy)
     }
 
     /// Calls `each` with each record again, and with its position.
@@ -87,7 +94,10 @@ impl<'a> NewRecords<'a> {
                     let take = |record: fpstore::input::Record<'_>| -> anyhow::Result<()> {
                         next(record.fingerprint, record.id)
                     };
-                    read_records(file, &self.read.options(), take)?;
+                    let Source::Records(read) = self.source else {
+                        bail!("documents have a copy of their fingerprints");
+                    };
+                    read_records(file, &read.options(), take)?;
                 }
                 Some(copy) => read_copy(copy, &mut next)
                     .with_context(|| format!("cannot read the copy of {}", file.display()))?,

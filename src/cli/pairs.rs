@@ -3,14 +3,17 @@
 use std::io::Write;
 
 use clap::Args;
-use fpstore::join::{DocumentPair, document_pairs};
+use fpstore::Fingerprint;
+use fpstore::join::document_pairs;
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
+use super::confirm::{ConfirmArgs, ConfirmedDocuments};
 use super::join_input::{Ids, JoinInputArgs};
+use super::monitor::Monitor;
 use super::output::{IdPrinter, RowFormat, counted};
 use super::resources::ResourceArgs;
-use super::sink::OutputArgs;
+use super::sink::{OutputArgs, Sink};
 
 const LONG_ABOUT: &str = "\
 Find every pair of documents whose fingerprints lie within k bits, each pair once.
@@ -24,12 +27,17 @@ fingerprint without ids counts as one document.
 The number of pairs is printed before the first pair is written. n equal documents make n(n-1)/2 \
 pairs: set --max-pairs, or use 'cluster', which does not list pairs.
 
+With --docs the input is documents, in files and folders. --confirm S then keeps the pairs whose \
+features have a Jaccard similarity of S or more; it stands after the distance. The documents are \
+read twice.
+
 Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes for each pair.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
   fpstore pairs pages.fps --distinct | cut -f4,5
+  fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
 
 Exit status: 0 if there is any pair, 1 if there is none, 2 error.";
 
@@ -42,6 +50,8 @@ pub(super) struct PairsArgs {
     /// The distance in bits, inclusive [default: the one the store was built for, 3 for files]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
     /// Leave out pairs of documents that share a fingerprint
     #[arg(long)]
     distinct: bool,
@@ -69,60 +79,128 @@ impl Run for PairsArgs {
 fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     let mut out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet)?;
+    if let Some(threshold) = args.confirm.confirm {
+        return confirmed_pairs(args, threshold, out, &monitor);
+    }
     let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre)?;
     let k = args.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?.max_pairs(args.max_pairs);
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;
     monitor.finish();
     if !args.quiet {
+        args.input.report_default();
         let distance = counted(k.into(), "bit", "bits");
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
-    let printer = IdPrinter::new(out.is_terminal());
+    let mut rows = Rows::new(args, &out);
     pairs.for_each(|pair| -> anyhow::Result<()> {
         monitor.check()?;
-        match args.format {
-            RowFormat::Tsv => write_tsv(&mut out, &pair, &printer),
-            RowFormat::Json => write_json(&mut out, &pair),
-        }
+        rows.write(
+            &mut out,
+            &Row {
+                fingerprints: [pair.pair.first, pair.pair.second],
+                similarity: None,
+                ids: [pair.first_id, pair.second_id].map(|id| id.map(|id| id.to_string())),
+            },
+        )
     })?;
     out.finish()?;
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-fn write_tsv(
-    out: &mut impl Write,
-    pair: &DocumentPair<'_>,
-    printer: &IdPrinter,
-) -> anyhow::Result<()> {
+/// Finds and prints the pairs of documents whose features are alike enough.
+fn confirmed_pairs(
+    args: &PairsArgs,
+    threshold: f64,
+    mut out: Sink,
+    monitor: &Monitor,
+) -> anyhow::Result<ExitStatus> {
+    let (documents, files) = args.input.documents(&args.resources)?;
+    let (limits, most) = ((threshold, args.k), args.max_pairs);
+    let done = ConfirmedDocuments::read(files, &documents, limits, most, &args.resources, monitor)?;
+    monitor.finish();
+    let ConfirmedDocuments { confirmed, ids, .. } = &done;
+    let count = confirmed.pair_count(args.distinct);
+    if !args.quiet {
+        args.input.report_default();
+        done.report();
+        message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
+    }
+    let mut rows = Rows::new(args, &out);
+    confirmed.for_each_pair(args.distinct, |pair| {
+        monitor.check()?;
+        rows.write(
+            &mut out,
+            &Row {
+                fingerprints: pair.fingerprints,
+                similarity: Some(pair.similarity),
+                ids: [Some(ids.get(pair.first)?), Some(ids.get(pair.second)?)],
+            },
+        )
+    })?;
+    out.finish()?;
+    Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
+}
+
+/// A pair as it is printed.
+struct Row {
+    fingerprints: [Fingerprint; 2],
+    similarity: Option<f64>,
+    ids: [Option<String>; 2],
+}
+
+/// Prints pairs in one format.
+struct Rows {
+    format: RowFormat,
+    printer: IdPrinter,
+}
+
+impl Rows {
+    fn new(args: &PairsArgs, out: &Sink) -> Self {
+        Rows { format: args.format, printer: IdPrinter::new(out.is_terminal()) }
+    }
+
+    fn write(&mut self, out: &mut Sink, row: &Row) -> anyhow::Result<()> {
+        match self.format {
+            RowFormat::Tsv => write_tsv(out, row, &self.printer),
+            RowFormat::Json => write_json(out, row),
+        }
+    }
+}
+
+fn write_tsv(out: &mut impl Write, row: &Row, printer: &IdPrinter) -> anyhow::Result<()> {
+    let [one, other] = row.fingerprints;
+    write!(out, "{one}\t{other}\t{}\t", one.distance(other))?;
+    if let Some(similarity) = row.similarity {
+        write!(out, "{similarity:.4}\t")?;
+    }
     let [first, second] =
-        [pair.first_id, pair.second_id].map(|id| id.map_or(String::new(), |id| id.to_string()));
-    let (one, other, distance) = (pair.pair.first, pair.pair.second, pair.pair.distance());
-    writeln!(
-        out,
-        "{one}\t{other}\t{distance}\t{}\t{}",
-        printer.show_column(&first),
-        printer.show_column(&second)
-    )?;
+        row.ids.each_ref().map(|id| printer.show_column(id.as_deref().unwrap_or_default()));
+    writeln!(out, "{first}\t{second}")?;
     Ok(())
 }
 
 #[derive(Serialize)]
-struct JsonPair {
+struct JsonPair<'a> {
     first: String,
     second: String,
     distance: u32,
-    first_id: Option<String>,
-    second_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
+    first_id: Option<&'a str>,
+    second_id: Option<&'a str>,
 }
 
-fn write_json(out: &mut impl Write, pair: &DocumentPair<'_>) -> anyhow::Result<()> {
+fn write_json(out: &mut impl Write, row: &Row) -> anyhow::Result<()> {
+    let [one, other] = row.fingerprints;
+    let [first_id, second_id] = row.ids.each_ref().map(Option::as_deref);
     let line = JsonPair {
-        first: pair.pair.first.to_string(),
-        second: pair.pair.second.to_string(),
-        distance: pair.pair.distance(),
-        first_id: pair.first_id.map(|id| id.to_string()),
-        second_id: pair.second_id.map(|id| id.to_string()),
+        first: one.to_string(),
+        second: other.to_string(),
+        distance: one.distance(other),
+        similarity: row.similarity,
+        first_id,
+        second_id,
     };
     serde_json::to_writer(&mut *out, &line)?;
     Ok(out.write_all(b"\n")?)

@@ -61,7 +61,14 @@ impl Previous {
     }
 
     fn take_line(&mut self, line: &str) -> anyhow::Result<()> {
-        let columns: Vec<&str> = line.splitn(6, '\t').collect();
+        let mut columns: Vec<&str> = line.splitn(7, '\t').collect();
+        // Where features were compared, a similarity comes before the fingerprint. An id is the
+        // rest of the line, tabs included.
+        if columns.get(4).is_some_and(|column| column.contains('.')) {
+            columns.remove(4);
+        } else {
+            columns = line.splitn(6, '\t').collect();
+        }
         let [cluster, _, _, _, fingerprint, id] = columns.as_slice() else {
             bail!(
                 "{} columns, expected cluster, size, diameter, distance, fingerprint and id",

@@ -268,11 +268,6 @@ impl RecipeArgs {
     }
 }
 
-/// The recipe of ready fingerprints, by name, else from a file.
-pub(super) fn recipe_named(name: &str) -> anyhow::Result<Recipe> {
-    Ok(base_recipe(name)?.to_recipe())
-}
-
 /// A recipe by name, else from a file.
 fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
     let path = Path::new(name);

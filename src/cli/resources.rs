@@ -90,6 +90,11 @@ impl ResourceArgs {
         }
     }
 
+    /// The directory for temporary files of commands that write no store.
+    pub(super) fn temp_dir(&self) -> PathBuf {
+        self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
     /// As [`ProgressArgs::monitor`].
     pub(super) fn monitor(&self, quiet: bool) -> anyhow::Result<Monitor> {
         self.progress.monitor(quiet)

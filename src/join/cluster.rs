@@ -66,31 +66,31 @@ pub(super) fn cluster_of(mut members: Vec<ClusterMember>) -> Cluster {
     }
     members[1..].sort_unstable_by_key(|member| (member.distance, member.fingerprint));
     let size = members.iter().map(ClusterMember::document_count).sum();
-    let (diameter, diameter_is_exact) = diameter(&members);
+    let values: Vec<u64> = members.iter().map(|member| member.fingerprint.value()).collect();
+    let (diameter, diameter_is_exact) = diameter(&values);
     Cluster { number: 0, size, diameter, diameter_is_exact, members }
 }
 
-/// The largest distance between two members, and whether it is exact.
-fn diameter(members: &[ClusterMember]) -> (u32, bool) {
-    let value = |member: &ClusterMember| member.fingerprint.value();
-    let farthest = |from: u64, others: &[ClusterMember]| {
-        let distance = |other: &ClusterMember| (value(other) ^ from).count_ones();
-        others.iter().map(|other| (distance(other), value(other))).max().unwrap_or_default()
+/// The largest distance between two values, and whether it is exact.
+pub(super) fn diameter(values: &[u64]) -> (u32, bool) {
+    let farthest = |from: u64, others: &[u64]| {
+        let distance = |other: u64| (other ^ from).count_ones();
+        others.iter().map(|&other| (distance(other), other)).max().unwrap_or_default()
     };
-    if members.len() <= EXACT_DIAMETER_MAX {
-        let each = members.iter().enumerate();
-        let most = each.map(|(at, member)| farthest(value(member), &members[at + 1..]).0).max();
+    if values.len() <= EXACT_DIAMETER_MAX {
+        let each = values.iter().enumerate();
+        let most = each.map(|(at, &value)| farthest(value, &values[at + 1..]).0).max();
         return (most.unwrap_or(0), true);
     }
     // Walks to the farthest member a few times. The bits that vary are an upper bound.
-    let mut from = value(&members[0]);
+    let mut from = values[0];
     let mut most = 0;
     for _ in 0..8 {
-        let (distance, end) = farthest(from, members);
+        let (distance, end) = farthest(from, values);
         most = most.max(distance);
         from = end;
     }
-    let any = members.iter().fold(0, |any, member| any | (value(member) ^ from));
+    let any = values.iter().fold(0, |any, value| any | (value ^ from));
     (most, most == any.count_ones())
 }
 

@@ -9,6 +9,7 @@
 //! | groups of near documents, and which document of each to keep | [`clusters`] |
 //! | which new documents are near stored ones or one another | [`dedup`] |
 //! | the answers to very many queries | [`search_many`] |
+//! | which near documents are alike in their features, not only in their fingerprints | [`confirm`] |
 //!
 //! All take [`JoinOptions`] and keep within its memory: values that do not fit are read again, and
 //! pairs that do not fit go to temporary files. A join can be divided into [`Shard`]s. The result
@@ -22,6 +23,7 @@ mod blocking;
 mod callback;
 mod cluster;
 mod clusters;
+pub mod confirm;
 mod dedup;
 mod disjoint_sets;
 mod document_pairs;

@@ -23,12 +23,10 @@ impl Clusters {
         last: u64,
         mut earlier: impl FnMut(Fingerprint, Option<IdRef<'_>>) -> Option<u64>,
     ) -> Result<()> {
-        let mut shared: Vec<(Reverse<u64>, u64, usize)> = Vec::new();
-        let mut count = 0;
+        let mut shared = Shared::default();
         let mut had: Vec<u64> = Vec::new();
         self.numbers = None;
         self.for_each(|cluster| {
-            had.clear();
             for member in &cluster.members {
                 let fingerprint = member.fingerprint;
                 if member.ids.is_empty() {
@@ -38,23 +36,46 @@ impl Clusters {
                     member.ids.iter().filter_map(|id| earlier(fingerprint, Some(id.as_ref()))),
                 );
             }
-            had.sort_unstable();
-            let number_of = |same: &[u64]| (Reverse(same.len() as u64), same[0], count);
-            shared.extend(had.chunk_by(|a, b| a == b).map(number_of));
-            count += 1;
+            shared.take(&mut had);
             Ok::<(), Error>(())
         })?;
-        shared.sort_unstable();
-        let mut numbers = vec![0; count];
+        self.numbers = Some(shared.numbers(last));
+        Ok(())
+    }
+}
+
+/// Which earlier clusters the documents of each new one were in.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// For a new cluster and an earlier one: the number of documents in both, the number of the
+    /// earlier one, and the position of the new one.
+    list: Vec<(Reverse<u64>, u64, usize)>,
+    count: usize,
+}
+
+impl Shared {
+    /// Takes the next cluster; `had` are the earlier numbers of its documents.
+    pub(super) fn take(&mut self, had: &mut Vec<u64>) {
+        had.sort_unstable();
+        let position = self.count;
+        let of = |same: &[u64]| (Reverse(same.len() as u64), same[0], position);
+        self.list.extend(had.chunk_by(|a, b| a == b).map(of));
+        self.count += 1;
+        had.clear();
+    }
+
+    /// The numbers of the new clusters in order.
+    pub(super) fn numbers(mut self, last: u64) -> Vec<u64> {
+        self.list.sort_unstable();
+        let mut numbers = vec![0; self.count];
         let mut given = HashSet::new();
-        for (_, number, cluster) in shared {
+        for (_, number, cluster) in self.list {
             if numbers[cluster] == 0 && given.insert(number) {
                 numbers[cluster] = number;
             }
         }
         let new = numbers.iter_mut().filter(|number| **number == 0);
         new.zip(last + 1..).for_each(|(number, next)| *number = next);
-        self.numbers = Some(numbers);
-        Ok(())
+        numbers
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::{Error, Fingerprint};
 
 #[path = "../../tests/common/random.rs"]
-mod random;
+pub(super) mod random;
 
 use random::Random;
 

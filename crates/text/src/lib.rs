@@ -46,8 +46,9 @@ mod votes;
 
 #[cfg(feature = "documents")]
 pub use documents::{
-    Admission, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice, HashedDocument,
-    HtmlPart, PassedOver, TextEncoding, count_document_frequencies, hash_documents, read_texts,
+    Admission, DocumentFeatures, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice,
+    HashedDocument, HtmlPart, PassedOver, TextEncoding, count_document_frequencies, hash_documents,
+    read_features, read_texts,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

@@ -32,8 +32,8 @@ pub use decode::TextEncoding;
 pub use folders::{FileChoice, PassedOver};
 pub use inputs::DocumentFormat;
 pub use pipeline::{
-    Admission, DocumentSummary, HashedDocument, count_document_frequencies, hash_documents,
-    read_texts,
+    Admission, DocumentFeatures, DocumentSummary, HashedDocument, count_document_frequencies,
+    hash_documents, read_features, read_texts,
 };
 pub use whole_file::HtmlPart;
 

@@ -8,7 +8,7 @@ use super::DocumentOptions;
 use super::folders::PassedOver;
 use super::inputs::{Input, Inputs, inputs};
 use super::reading::{DocumentPlace, Reader};
-use super::task::{self, CountTask, Failure, Finished, HashTask, Task, TextTask};
+use super::task::{self, BothTask, CountTask, Failure, Finished, HashTask, Task, TextTask};
 use crate::error::{Error, Result};
 use crate::hasher::TextHasher;
 use crate::recipe::Tokenizer;
@@ -117,17 +117,61 @@ pub fn hash_documents<E: From<Error>>(
     let task_hasher = hasher.clone();
     let make_task = move || HashTask(task_hasher.clone());
     run(paths, takes_features(hasher), options, make_task, |id, fingerprint, summary| {
-        if let IdRef::Text(text) = id.as_ref()
-            && let Some(reason) = IdRef::fault_of_text(text)
-        {
-            return Ok(Admission::BadId { reason: reason.into() });
-        }
-        let admission = take(HashedDocument { id: id.as_ref(), fingerprint })?;
-        if admission == Admission::Taken {
-            summary.count(id, fingerprint.is_some());
-        }
-        Ok(admission)
+        let document = HashedDocument { id: id.as_ref(), fingerprint };
+        admit(id, fingerprint.is_some(), summary, || take(document))
     })
+}
+
+/// A document, its fingerprint and its features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocumentFeatures<'a> {
+    /// The id.
+    pub id: IdRef<'a>,
+    /// The fingerprint, or `None` if the document has no features.
+    pub fingerprint: Option<Fingerprint>,
+    /// The hashes of its distinct features, ascending. The Jaccard similarity of two documents is
+    /// that of these sets.
+    pub features: &'a [u64],
+}
+
+/// As [`hash_documents`], and also gives the features of each document to `take`.
+///
+/// # Errors
+///
+/// As [`hash_documents`].
+pub fn read_features<E: From<Error>>(
+    paths: &[PathBuf],
+    hasher: &TextHasher,
+    options: &DocumentOptions,
+    mut take: impl FnMut(DocumentFeatures<'_>) -> Result<Admission, E>,
+) -> Result<DocumentSummary, E> {
+    let task_hasher = hasher.counting();
+    let make_task = move || BothTask(task_hasher.clone());
+    run(paths, takes_features(hasher), options, make_task, |id, (fingerprint, hashes), summary| {
+        let document = DocumentFeatures { id: id.as_ref(), fingerprint, features: &hashes };
+        admit(id, fingerprint.is_some(), summary, || take(document))
+    })
+}
+
+/// Gives a document to the caller, unless its id can be stored nowhere, and counts it if it was
+/// taken.
+fn admit<E>(
+    id: &Id,
+    has_features: bool,
+    summary: &mut DocumentSummary,
+    take: impl FnOnce() -> Result<Admission, E>,
+) -> Result<Admission, E> {
+    if let IdRef::Text(text) = id.as_ref()
+        && let Some(reason) = IdRef::fault_of_text(text)
+    {
+        return Ok(Admission::BadId { reason: reason.into() });
+    }
+    let admission = take()?;
+    if admission == Admission::Taken {
+        summary.count(id, has_features);
+    }
+    Ok(admission)
 }
 
 /// Counts in how many of all documents in the files and folders `paths` each feature occurs.

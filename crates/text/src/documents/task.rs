@@ -49,21 +49,65 @@ impl Task for HashTask {
     }
 
     fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
-        let is_plain = |weight: &Weight| [Weight::ZERO, Weight::ONE].contains(weight);
-        if self.0.recipe().votes().is_none()
-            && let Some((name, _)) = features.iter().find(|(_, weight)| !is_plain(weight))
-        {
-            return Err(format!(
-                "feature '{name}' has a weight that is not 1; minhash knows no weights, simhash does"
-            ));
-        }
-        let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));
-        Ok(self.0.fingerprint_of_features(features))
+        fingerprint_of(&mut self.0, features)
     }
 
     fn whole(&mut self, text: &str) -> Self::Output {
         self.0.fingerprint(text)
     }
+}
+
+/// Makes the fingerprint and the hashes of the distinct features. The hasher is one that counts.
+pub(super) struct BothTask(pub(super) TextHasher);
+
+impl Task for BothTask {
+    type Output = (Option<Fingerprint>, Vec<u64>);
+
+    fn feed(&mut self, part: &str) {
+        self.0.feed(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        self.0.finish_both()
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
+        let fingerprint = fingerprint_of(&mut self.0, features)?;
+        Ok((fingerprint, distinct(features, &self.0.recipe().hash)))
+    }
+}
+
+/// The fingerprint of given features.
+fn fingerprint_of(
+    hasher: &mut TextHasher,
+    features: &json::Features<'_>,
+) -> Result<Option<Fingerprint>, String> {
+    let is_plain = |weight: &Weight| [Weight::ZERO, Weight::ONE].contains(weight);
+    if hasher.recipe().votes().is_none()
+        && let Some((name, _)) = features.iter().find(|(_, weight)| !is_plain(weight))
+    {
+        return Err(format!(
+            "feature '{name}' has a weight that is not 1; minhash knows no weights, simhash does"
+        ));
+    }
+    let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));
+    Ok(hasher.fingerprint_of_features(features))
+}
+
+/// The hashes of given features, each once.
+fn distinct(features: &json::Features<'_>, hash: &FeatureHash) -> Vec<u64> {
+    let mut hashes: Vec<u64> = features
+        .iter()
+        .filter(|(_, weight)| *weight > Weight::ZERO)
+        .map(|(name, _)| hash.of(name.as_bytes()))
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
 }
 
 /// Makes the hashes of the distinct features.
@@ -88,14 +132,7 @@ impl Task for CountTask {
     }
 
     fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
-        let mut hashes: Vec<u64> = features
-            .iter()
-            .filter(|(_, weight)| *weight > Weight::ZERO)
-            .map(|(name, _)| self.hash.of(name.as_bytes()))
-            .collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        Ok(hashes)
+        Ok(distinct(features, &self.hash))
     }
 
     fn whole(&mut self, text: &str) -> Self::Output {

@@ -216,6 +216,23 @@ impl TextHasher {
         self.take_distinct()
     }
 
+    /// Ends the text that was fed. Returns its fingerprint, or `None` if it has no features, and the
+    /// hashes of its distinct features, ascending. For a hasher made by [`TextHasher::counting`].
+    #[cfg(feature = "documents")]
+    pub(crate) fn finish_both(&mut self) -> (Option<Fingerprint>, Vec<u64>) {
+        let pending = std::mem::take(&mut self.pending);
+        self.feed_whole(&pending);
+        self.take_empty_feature();
+        let mut hashes: Vec<u64> = self.features.counts.iter().map(|(hash, _)| hash).collect();
+        hashes.sort_unstable();
+        let fingerprint = match self.recipe.method {
+            Method::SimHash(_) => self.decide(),
+            Method::MinHash => self.features.minima_of(hashes.clone()),
+        };
+        self.reset();
+        (fingerprint, hashes)
+    }
+
     fn take_distinct(&mut self) -> Vec<u64> {
         let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
         self.reset();
@@ -235,14 +252,19 @@ impl TextHasher {
         each_piece(text, &mut |piece| tokens.feed(piece, stop_words, features));
     }
 
+    /// Takes the empty feature where a recipe gives it to texts without features.
+    fn take_empty_feature(&mut self) {
+        if !self.features.any && self.recipe.empty_feature {
+            self.features.take(&[], 0);
+            self.features.flush();
+        }
+    }
+
     /// Lets the features vote, and forgets them.
     fn decide(&mut self) -> Option<Fingerprint> {
+        self.take_empty_feature();
         let TextHasher { recipe, tables, features, accumulator, .. } = self;
-        if !std::mem::take(&mut features.any) && recipe.empty_feature {
-            features.take(&[], 0);
-            features.flush();
-            features.any = false;
-        }
+        features.any = false;
         let Method::SimHash(rules) = &recipe.method else { return features.take_minima() };
         let counts = &features.counts;
         let decided = if features.mode != Mode::Last {

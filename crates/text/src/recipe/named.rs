@@ -9,6 +9,9 @@ use crate::votes::weight::CountWeight;
 const USUAL_K_SIMHASH: u32 = 10;
 const USUAL_K_MINHASH: u32 = 7;
 
+/// The share of pairs that [`TextRecipe::candidate_k`] may miss.
+const MISSED: f64 = 0.01;
+
 impl TextRecipe {
     /// The names that [`TextRecipe::named`] takes.
     pub const NAMES: &'static [&'static str] = &["minhash", "simhash", "code", "1e0ng"];
@@ -72,5 +75,41 @@ impl TextRecipe {
             Method::SimHash(_) => USUAL_K_SIMHASH,
             Method::MinHash => USUAL_K_MINHASH,
         }
+    }
+
+    /// The distance within which the fingerprints of two documents of this Jaccard similarity lie,
+    /// but for one pair in a hundred: the smallest `k` for which 64 throws, each 1 with the
+    /// probability that a bit differs, give more than `k` ones in at most 1 % of cases.
+    ///
+    /// With MinHash a bit differs with probability (1 - J) / 2. With SimHash it is the angle between
+    /// the vectors of features over pi (Charikar, STOC 2002), here of sets of one size and equal
+    /// weights, whose cosine is 2 J / (1 + J).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore_text::TextRecipe;
+    ///
+    /// assert_eq!(TextRecipe::default().candidate_k(0.8), 12);
+    /// assert_eq!(TextRecipe::default().candidate_k(1.0), 0);
+    /// ```
+    pub fn candidate_k(&self, similarity: f64) -> u32 {
+        let similarity = similarity.clamp(0.0, 1.0);
+        let differs = match self.method {
+            Method::MinHash => (1.0 - similarity) / 2.0,
+            Method::SimHash(_) => {
+                (2.0 * similarity / (1.0 + similarity)).acos() / std::f64::consts::PI
+            }
+        };
+        // The probability of exactly k ones, from that of k - 1.
+        let mut exactly = (1.0 - differs).powi(64);
+        let mut at_most = exactly;
+        let mut k = 0;
+        while at_most < 1.0 - MISSED && k < 64 {
+            exactly *= f64::from(64 - k) / f64::from(k + 1) * differs / (1.0 - differs);
+            at_most += exactly;
+            k += 1;
+        }
+        k
     }
 }

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""What `fpstore pairs --confirm` finds, beside the truth.
+
+    pip install zstandard
+    confirmed_quality.py PROGRAM DATA [OPTION]...
+
+PROGRAM is the program of fpstore, DATA the folder of the collection with text/SET/docs.jsonl.zst and
+near.tsv.zst, which lists all pairs of documents whose exact Jaccard similarity is 0.8 or more
+(label 1), and those between a lower bound and 0.8, which do not count (label -1). OPTIONs go to the
+program, such as `--confirm 0.75 --shingle 3`. Documents with equal shingles are one document here.
+"""
+
+import io
+import os
+import re
+import subprocess
+import sys
+
+import zstandard
+
+
+def lines(path):
+    with open(path, "rb") as file:
+        reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
+        yield from io.TextIOWrapper(reader, "utf-8")
+
+
+def truth(path):
+    """The label of each pair, and the first document with the shingles of each other one."""
+    first, rows = {}, []
+    for line in lines(path):
+        one, other, label, _, kind = line.rstrip("\n").split("\t")[:5]
+        if kind.startswith(("same-text", "same-shingles")):
+            first[other] = one
+        elif one != "id1":
+            rows.append((one, other, int(label)))
+    return {pair(first, one, other): label for one, other, label in rows}, first
+
+
+def pair(first, one, other):
+    return tuple(sorted((first.get(one, one), first.get(other, other))))
+
+
+def main(program, data, *options):
+    options = options or ("--confirm", "0.8")
+    print("| set | true pairs | candidates | precision | recall | F1 |\n|---|---:|---:|---:|---:|---:|")
+    for name in sorted(os.listdir(f"{data}/text")):
+        folder = f"{data}/text/{name}"
+        if not os.path.exists(f"{folder}/near.tsv.zst"):
+            continue
+        labels, first = truth(f"{folder}/near.tsv.zst")
+        done = subprocess.run([program, "pairs", "--docs", f"{folder}/docs.jsonl.zst", *options],
+                              capture_output=True, text=True)
+        if done.returncode == 2:
+            sys.exit(done.stderr)
+        found = {pair(first, *line.split("\t")[4:6]) for line in done.stdout.splitlines()}
+        found = {both for both in found if both[0] != both[1]}
+        right = sum(labels.get(both) == 1 for both in found)
+        wrong = sum(both not in labels for both in found)
+        all_true = sum(label == 1 for label in labels.values())
+        precision, recall = right / max(right + wrong, 1), right / max(all_true, 1)
+        f1 = 2 * right / max(right + wrong + all_true, 1)
+        candidates = re.search(r"([\d ]+) pairs? within", done.stderr)[1].strip()
+        print(f"| {name} | {all_true} | {candidates} | {precision:.3f} | {recall:.3f} | {f1:.3f} |",
+              flush=True)
+
+
+main(*sys.argv[1:])

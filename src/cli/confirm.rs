@@ -1,0 +1,158 @@
+//! `--confirm`: near pairs of documents, confirmed by their features.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::join::confirm::{Confirmed, Documents as DocumentList};
+
+use super::documents::{Documents, report};
+use super::monitor::Monitor;
+use super::output::counted;
+use super::resources::ResourceArgs;
+
+/// Whether near documents are confirmed.
+#[derive(Args, Debug)]
+pub(super) struct ConfirmArgs {
+    /// With --docs: keep only pairs whose features have a Jaccard similarity of S or more, 0 to 1
+    /// [-k is then chosen so that few are missed]
+    #[arg(long, value_name = "S", value_parser = similarity)]
+    pub(super) confirm: Option<f64>,
+}
+
+fn similarity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(similarity) if similarity > 0.0 && similarity <= 1.0 => Ok(similarity),
+        _ => Err("expected a similarity above 0 and at most 1, such as 0.8".into()),
+    }
+}
+
+/// Documents whose near pairs are confirmed.
+pub(super) struct ConfirmedDocuments {
+    pub(super) confirmed: Confirmed,
+    /// The ids of the documents, by number.
+    pub(super) ids: IdTable,
+    /// The distance of the candidates.
+    pub(super) k: u32,
+    candidate_count: u64,
+    threshold: f64,
+}
+
+impl ConfirmedDocuments {
+    /// Reads documents twice, and confirms their near pairs.
+    pub(super) fn read(
+        files: &[PathBuf],
+        documents: &Documents,
+        (threshold, k): (f64, Option<u32>),
+        max_pairs: Option<u64>,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+    ) -> anyhow::Result<Self> {
+        for file in files {
+            if file == Path::new("-")
+                || file.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+            {
+                bail!(
+                    "--confirm reads the documents twice, and {} can be read only once; write it to \
+                     a file first",
+                    file.display()
+                );
+            }
+        }
+        let k = k.unwrap_or_else(|| documents.candidate_k(threshold));
+        let mut list = DocumentList::new();
+        let mut ids = IdTable::create(&resources.temp_dir())?;
+        let summary = documents.read_features(files, monitor, |document| {
+            if let Some(fingerprint) = document.fingerprint {
+                list.push(fingerprint, document.features);
+                ids.push(&document.id.to_string())?;
+            }
+            Ok(())
+        })?;
+        monitor.suspend(|| report(&summary));
+        let options = resources.join_options(k, monitor)?.max_pairs(max_pairs);
+        let count = list.len();
+        let mut candidates = list.candidates(&options)?;
+        let candidate_count = candidates.pair_count();
+        let mut number = 0;
+        if candidate_count > 0 {
+            documents.read_features(files, monitor, |document| {
+                if document.fingerprint.is_some() {
+                    if candidates.needs(number) {
+                        let taken = candidates.take(number, document.features);
+                        taken.with_context(|| changed(&document.id.to_string()))?;
+                    }
+                    number += 1;
+                }
+                Ok(())
+            })?;
+            if u64::from(number) != count {
+                bail!("the files were changed while they were read; nothing was written");
+            }
+        }
+        let confirmed = candidates.confirm(threshold)?;
+        Ok(ConfirmedDocuments { confirmed, ids, k, candidate_count, threshold })
+    }
+
+    /// Says how many pairs were candidates.
+    pub(super) fn report(&self) {
+        message!(
+            "{} within {} have different features, and were compared; {} or more is confirmed",
+            counted(self.candidate_count, "pair", "pairs"),
+            counted(self.k.into(), "bit", "bits"),
+            self.threshold,
+        );
+    }
+}
+
+fn changed(id: &str) -> String {
+    format!("{id} was changed while the documents were read; nothing was written")
+}
+
+/// Ids by number, in a temporary file.
+pub(super) struct IdTable {
+    out: RefCell<BufWriter<File>>,
+    folder: PathBuf,
+    /// Where each id ends.
+    ends: Vec<u64>,
+}
+
+impl IdTable {
+    fn create(folder: &Path) -> anyhow::Result<Self> {
+        let file = tempfile::tempfile_in(folder);
+        let file = file.with_context(|| format!("cannot create a file in {}", folder.display()))?;
+        let out = RefCell::new(BufWriter::new(file));
+        Ok(IdTable { out, folder: folder.into(), ends: Vec::new() })
+    }
+
+    fn push(&mut self, id: &str) -> anyhow::Result<()> {
+        let end = self.ends.last().copied().unwrap_or_default() + id.len() as u64;
+        self.ends.push(end);
+        let written = self.out.get_mut().write_all(id.as_bytes());
+        written.with_context(|| format!("cannot write a file in {}", self.folder.display()))
+    }
+
+    /// The number of ids.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The id of a document.
+    pub(super) fn get(&self, number: u32) -> anyhow::Result<String> {
+        let at = number as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let mut bytes = vec![0; (self.ends[at] - start) as usize];
+        let mut out = self.out.borrow_mut();
+        let mut read = || -> std::io::Result<()> {
+            out.flush()?;
+            let mut file = out.get_ref();
+            file.seek(SeekFrom::Start(start))?;
+            file.read_exact(&mut bytes)
+        };
+        read().with_context(|| format!("cannot read a file in {}", self.folder.display()))?;
+        Ok(String::from_utf8(bytes)?)
+    }
+}

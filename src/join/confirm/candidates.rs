@@ -1,0 +1,255 @@
+//! From fingerprints to candidate pairs, and from the features of these to confirmed pairs.
+
+use std::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
+
+use super::confirmed::{Confirmed, EdgeSorter};
+use super::nodes::{DOCUMENT_LEN, Nodes};
+use super::similarity::at_least;
+use crate::disk::ScratchFile;
+use crate::error::{Error, Result};
+use crate::join::near_pairs::near_pairs;
+use crate::join::options::JoinOptions;
+use crate::join::run::side_by_side;
+use fpstore_base::Fingerprint;
+
+/// Candidate pairs that are confirmed at a time, by all threads.
+const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
+
+/// The fingerprints of documents, and digests of their features.
+///
+/// Documents have numbers: 0, 1, 2 and so on, in the order in which they are pushed. They take 56
+/// bytes of memory each.
+#[derive(Debug, Default)]
+pub struct Documents {
+    /// Fingerprint and digest.
+    list: Vec<(u64, u64)>,
+}
+
+impl Documents {
+    /// No documents yet.
+    pub fn new() -> Self {
+        Documents::default()
+    }
+
+    /// Takes the next document. Its features are ascending and without repeats.
+    pub fn push(&mut self, fingerprint: Fingerprint, features: &[u64]) {
+        self.list.push((fingerprint.value(), digest(features)));
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> u64 {
+        self.list.len() as u64
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Finds which documents are in a candidate pair: one whose fingerprints lie within the distance
+    /// of the options, and whose features are not equal.
+    ///
+    /// # Errors
+    ///
+    /// As [`near_pairs`]; [`Error::TooLarge`] for more than 2^32 - 2 documents.
+    pub fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
+        options.check()?;
+        let count = self.len();
+        let digests = self.list.iter().map(|&(_, digest)| digest).collect();
+        let nodes = Nodes::new(self.list)?;
+        let options = options.reserve(count * DOCUMENT_LEN);
+        let mut is_candidate = vec![false; nodes.len()];
+        let mut pair_count = 0;
+        for group in nodes.each_group().filter(|group| group.len() > 1) {
+            pair_count += pairs_within(group.len() as u64);
+            is_candidate[group.start as usize..group.end as usize].fill(true);
+        }
+        let unlimited = options.clone().max_pairs(None);
+        near_pairs(nodes.fingerprints(), &unlimited, |pairs| {
+            for pair in pairs {
+                let [one, other] = [pair.first, pair.second].map(|end| nodes.with(end));
+                pair_count += one.len() as u64 * other.len() as u64;
+                for group in [one, other] {
+                    is_candidate[group.start as usize..group.end as usize].fill(true);
+                }
+            }
+            Ok::<(), Error>(())
+        })?;
+        let folder = options.resources()?.folder;
+        let sets = FeatureSets {
+            file: ScratchFile::create(&folder)?,
+            places: vec![Place::default(); nodes.len()],
+        };
+        Ok(Candidates { nodes, digests, is_candidate, pair_count, sets, options })
+    }
+}
+
+fn pairs_within(count: u64) -> u64 {
+    count * (count - 1) / 2
+}
+
+fn digest(features: &[u64]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    features.iter().for_each(|feature| hasher.write_u64(*feature));
+    hasher.finish()
+}
+
+/// The documents in candidate pairs, whose features are needed.
+#[derive(Debug)]
+pub struct Candidates {
+    nodes: Nodes,
+    /// The digest of the features of each document.
+    digests: Vec<u64>,
+    is_candidate: Vec<bool>,
+    pair_count: u64,
+    sets: FeatureSets,
+    options: JoinOptions,
+}
+
+impl Candidates {
+    /// The number of candidate pairs of documents with different features.
+    pub fn pair_count(&self) -> u64 {
+        self.pair_count
+    }
+
+    /// Whether the features of a document are needed. Of documents with equal features, only those
+    /// of the first are.
+    pub fn needs(&self, document: u32) -> bool {
+        let Some(node) = self.nodes.of(document) else { return false };
+        self.is_candidate[node as usize] && self.nodes.documents(node)[0] == document
+    }
+
+    /// Takes the features of a document that are needed, in any order of the documents.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidOptions`] if they are not those that were pushed before.
+    /// * [`Error::Io`] if the temporary file cannot be written.
+    pub fn take(&mut self, document: u32, features: &[u64]) -> Result<()> {
+        let pushed = self.digests.get(document as usize);
+        let (Some(node), true) = (self.nodes.of(document), pushed == Some(&digest(features)))
+        else {
+            let reason = format!("document {document} has other features than it had before");
+            return Err(Error::InvalidOptions { reason });
+        };
+        self.sets.put(node, features)
+    }
+
+    /// Compares the features of all candidate pairs, and keeps the pairs whose Jaccard similarity is
+    /// at least `threshold`. Documents with equal features have similarity 1.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or if features
+    ///   that are needed were not taken.
+    /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
+    /// * Otherwise as [`near_pairs`].
+    pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
+        let Candidates { nodes, is_candidate, sets, options, .. } = self;
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
+            return Err(Error::InvalidOptions { reason });
+        }
+        let missing = is_candidate.iter().zip(&sets.places).position(|(is, at)| *is && !at.is_set);
+        if let Some(node) = missing {
+            let document = nodes.documents(node as u32)[0];
+            let reason = format!("the features of document {document} were not given");
+            return Err(Error::InvalidOptions { reason });
+        }
+        let mut edges = EdgeSorter::new(&options)?;
+        let threads = options.resources()?.threads.max(1);
+        let mut batch: Vec<(u32, u32)> = Vec::new();
+        let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
+            // Pairs of one node follow one another, so that its features are read once.
+            batch.sort_unstable();
+            let parts: Vec<&[(u32, u32)]> =
+                batch.chunks(batch.len().div_ceil(threads).max(1)).collect();
+            let kept = side_by_side(&parts, |part| sets.confirm(part, threshold))?;
+            for (one, other, similarity) in kept.into_iter().flatten() {
+                edges.push(&nodes, one, other, similarity)?;
+            }
+            batch.clear();
+            Ok(())
+        };
+        let mut add = |one: std::ops::Range<u32>, other: std::ops::Range<u32>| -> Result<()> {
+            for first in one {
+                for second in other.clone().filter(|&second| second > first) {
+                    batch.push((first, second));
+                    if batch.len() >= BATCH_COUNT {
+                        flush(&mut batch)?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        for group in nodes.each_group().filter(|group| group.len() > 1) {
+            add(group.clone(), group)?;
+        }
+        let join_options = EdgeSorter::beside(&options)?.max_pairs(None);
+        near_pairs(nodes.fingerprints(), &join_options, |pairs| {
+            pairs.iter().try_for_each(|pair| add(nodes.with(pair.first), nodes.with(pair.second)))
+        })?;
+        flush(&mut batch)?;
+        edges.finish(nodes, sets, options)
+    }
+}
+
+/// The features of nodes, in a temporary file.
+#[derive(Debug)]
+pub(super) struct FeatureSets {
+    file: ScratchFile,
+    places: Vec<Place>,
+}
+
+/// Where the features of a node are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    offset: u64,
+    count: u32,
+    is_set: bool,
+}
+
+impl FeatureSets {
+    fn put(&mut self, node: u32, features: &[u64]) -> Result<()> {
+        let count = u32::try_from(features.len()).map_err(|_| {
+            let reason = format!("a document has {} features", features.len());
+            Error::TooLarge { reason }
+        })?;
+        let place = Place { offset: self.file.len(), count, is_set: true };
+        self.file.append(bytemuck::cast_slice(features))?;
+        self.places[node as usize] = place;
+        Ok(())
+    }
+
+    fn read(&self, node: u32, features: &mut Vec<u64>) -> Result<()> {
+        let Place { offset, count, .. } = self.places[node as usize];
+        features.resize(count as usize, 0);
+        self.file.read_at(bytemuck::cast_slice_mut(features), offset)
+    }
+
+    /// The pairs that are alike enough, with their similarity.
+    pub(super) fn confirm(
+        &self,
+        pairs: &[(u32, u32)],
+        threshold: f64,
+    ) -> Result<Vec<(u32, u32, f64)>> {
+        let (mut features, mut others) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+            self.read(same[0].0, &mut features)?;
+            for &(one, other) in same {
+                let [small, large] = [one, other].map(|node| self.places[node as usize].count);
+                if f64::from(small.min(large)) < threshold * f64::from(small.max(large)) - 1.0 {
+                    continue;
+                }
+                self.read(other, &mut others)?;
+                if let Some(similarity) = at_least(&features, &others, threshold) {
+                    kept.push((one, other, similarity));
+                }
+            }
+        }
+        Ok(kept)
+    }
+}

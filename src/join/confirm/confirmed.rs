@@ -1,0 +1,175 @@
+//! The confirmed pairs, sorted.
+
+use super::candidates::FeatureSets;
+use super::nodes::Nodes;
+use crate::error::{Error, Result};
+use crate::join::callback::CallbackError;
+use crate::join::options::JoinOptions;
+use crate::sort::{RecordSorter, Resources, SortedRecords};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// The part of the memory that the sorter gets, as a divisor; the join gets the rest.
+const SORTER_DIVISOR: u64 = 4;
+
+/// Two documents whose features are alike enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ConfirmedPair {
+    /// The number of the document with the smaller fingerprint, or of equal ones the smaller number.
+    pub first: u32,
+    /// The number of the other one.
+    pub second: u32,
+    /// The fingerprints of both.
+    pub fingerprints: [Fingerprint; 2],
+    /// The Jaccard similarity of their features, 0 to 1.
+    pub similarity: f64,
+}
+
+impl ConfirmedPair {
+    /// The distance of the fingerprints in bits.
+    pub fn distance(&self) -> u32 {
+        self.fingerprints[0].distance(self.fingerprints[1])
+    }
+}
+
+/// Pairs of documents whose features are alike enough.
+#[derive(Debug)]
+pub struct Confirmed {
+    pub(super) nodes: Nodes,
+    pub(super) sets: FeatureSets,
+    pub(super) options: JoinOptions,
+    /// Pairs of nodes, the first one smaller, with their similarity.
+    edges: SortedRecords,
+    /// Pairs of documents, and those of them whose fingerprints are equal.
+    pair_count: u64,
+    equal_count: u64,
+}
+
+impl Confirmed {
+    /// The number of pairs; with `distinct` of those whose fingerprints differ.
+    pub fn pair_count(&self, distinct: bool) -> u64 {
+        if distinct { self.pair_count - self.equal_count } else { self.pair_count }
+    }
+
+    /// The fingerprint of a document, by its number.
+    pub fn fingerprint(&self, document: u32) -> Option<Fingerprint> {
+        self.nodes.of(document).map(|node| self.nodes.fingerprint(node))
+    }
+
+    /// Calls `each` with each pair; with `distinct` only with those whose fingerprints differ.
+    ///
+    /// Pairs come by ascending first fingerprint. The pairs whose first documents have equal features
+    /// follow one another, by ascending second fingerprint, then by the numbers of the documents.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if temporary files cannot be read, and any error that `each` returns.
+    pub fn for_each_pair<E: From<Error>>(
+        &self,
+        distinct: bool,
+        mut each: impl FnMut(ConfirmedPair) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let nodes = &self.nodes;
+        let copies_until = |next: &mut u32, end: u32, each: &mut dyn FnMut(_) -> Result<(), E>| {
+            for node in std::mem::replace(next, end.max(*next))..end {
+                let (documents, own) = (nodes.documents(node), nodes.fingerprint(node));
+                for (at, &first) in documents.iter().enumerate().filter(|_| !distinct) {
+                    for &second in &documents[at + 1..] {
+                        let fingerprints = [own; 2];
+                        each(ConfirmedPair { first, second, fingerprints, similarity: 1.0 })?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        let mut next = 0;
+        let mut failed = CallbackError::default();
+        let passed = self.each_edge(|one, other, similarity| {
+            failed.check(copies_until(&mut next, one + 1, &mut each))?;
+            let fingerprints = [one, other].map(|node| nodes.fingerprint(node));
+            if distinct && fingerprints[0] == fingerprints[1] {
+                return Ok(());
+            }
+            for &first in nodes.documents(one) {
+                for &second in nodes.documents(other) {
+                    let pair = ConfirmedPair { first, second, fingerprints, similarity };
+                    failed.check(each(pair))?;
+                }
+            }
+            Ok(())
+        });
+        failed.result(passed)?;
+        copies_until(&mut next, nodes.len() as u32, &mut each)
+    }
+
+    /// Calls `each` with each pair of nodes, the first one smaller, in order.
+    pub(super) fn each_edge(
+        &self,
+        mut each: impl FnMut(u32, u32, f64) -> Result<()>,
+    ) -> Result<()> {
+        self.edges.pass(|key, id| match id.get() {
+            Some(IdRef::U64(bits)) => each((key >> 32) as u32, key as u32, f64::from_bits(bits)),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// Sorts pairs of nodes.
+pub(super) struct EdgeSorter {
+    sorter: RecordSorter,
+    most: u64,
+    pair_count: u64,
+    equal_count: u64,
+}
+
+impl EdgeSorter {
+    pub(super) fn new(options: &JoinOptions) -> Result<Self> {
+        let resources = options.resources()?;
+        let own = Resources { memory: resources.memory / SORTER_DIVISOR, ..resources };
+        let sorter = RecordSorter::new(own, false);
+        Ok(EdgeSorter { sorter, most: options.pairs_max(), pair_count: 0, equal_count: 0 })
+    }
+
+    /// The options for a join beside this sorter.
+    pub(super) fn beside(options: &JoinOptions) -> Result<JoinOptions> {
+        Ok(options.reserve(options.resources()?.memory / SORTER_DIVISOR))
+    }
+
+    pub(super) fn push(
+        &mut self,
+        nodes: &Nodes,
+        one: u32,
+        other: u32,
+        similarity: f64,
+    ) -> Result<()> {
+        let [first, second] = [one, other].map(|node| nodes.documents(node).len() as u64);
+        let is_equal = nodes.fingerprint(one) == nodes.fingerprint(other);
+        self.count(first * second, is_equal)?;
+        let key = u64::from(one) << 32 | u64::from(other);
+        self.sorter.push(key, IdRef::U64(similarity.to_bits()))
+    }
+
+    fn count(&mut self, pairs: u64, is_equal: bool) -> Result<()> {
+        self.pair_count += pairs;
+        self.equal_count += if is_equal { pairs } else { 0 };
+        if self.pair_count > self.most {
+            return Err(Error::TooManyPairs { most: self.most });
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(
+        mut self,
+        nodes: Nodes,
+        sets: FeatureSets,
+        options: JoinOptions,
+    ) -> Result<Confirmed> {
+        for node in 0..nodes.len() as u32 {
+            let copies = nodes.documents(node).len() as u64;
+            self.count(copies * (copies - 1) / 2, true)?;
+        }
+        let EdgeSorter { sorter, pair_count, equal_count, .. } = self;
+        let edges = sorter.finish()?;
+        Ok(Confirmed { nodes, sets, options, edges, pair_count, equal_count })
+    }
+}

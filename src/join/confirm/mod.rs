@@ -1,0 +1,28 @@
+//! Near pairs, confirmed: of the documents whose fingerprints are near, those whose features are
+//! alike enough.
+//!
+//! Fingerprints forget almost all of a document, so some near pairs are no duplicates. The Jaccard
+//! similarity of the features decides: the number of features that both documents have, divided by
+//! the number that at least one has. The documents are read twice:
+//!
+//! 1. [`Documents`] takes the fingerprint and the features of each, and keeps a digest of these.
+//!    [`Documents::candidates`] joins the fingerprints.
+//! 2. [`Candidates`] takes the features of the documents that are in a candidate pair, and keeps them
+//!    in a temporary file. [`Candidates::confirm`] joins again and compares the features of each
+//!    pair.
+//!
+//! Documents with equal features are one *node* of this work, so copies cost nothing. The result,
+//! [`Confirmed`], has the pairs, and the clusters that they make.
+
+mod candidates;
+mod clusters;
+mod confirmed;
+mod nodes;
+mod similarity;
+#[cfg(test)]
+mod tests;
+
+pub use candidates::{Candidates, Documents};
+pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
+pub use confirmed::{Confirmed, ConfirmedPair};
+pub use similarity::jaccard;

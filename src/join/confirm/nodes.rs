@@ -1,0 +1,111 @@
+//! Nodes: documents with equal features, taken as one.
+
+use crate::error::{Error, Result};
+use fpstore_base::Fingerprint;
+
+/// Documents with the same fingerprint and the same features, by their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    fingerprint: u64,
+    /// Its documents are `order[start..start + count]`.
+    start: u32,
+    count: u32,
+}
+
+/// All documents, grouped into nodes. Nodes ascend by fingerprint, then by their first document.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    nodes: Vec<Node>,
+    /// The numbers of the documents of the first node, of the second, and so on; those of one node
+    /// ascend.
+    order: Vec<u32>,
+    /// The distinct fingerprints, ascending.
+    fingerprints: Vec<Fingerprint>,
+    /// For each distinct fingerprint its first node, and the number of nodes at the end.
+    firsts: Vec<u32>,
+    /// The node of each document.
+    of_document: Vec<u32>,
+}
+
+/// Bytes of memory for each document.
+pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4;
+
+impl Nodes {
+    /// Groups documents, given by fingerprint and digest of features.
+    pub(super) fn new(documents: Vec<(u64, u64)>) -> Result<Self> {
+        let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
+        let Some(count) = count else {
+            let reason =
+                format!("{} documents, 2^32 - 2 can be confirmed at once", documents.len());
+            return Err(Error::TooLarge { reason });
+        };
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_unstable_by_key(|&number| (documents[number as usize], number));
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut start = 0;
+        for same in order.chunk_by(|&a, &b| documents[a as usize] == documents[b as usize]) {
+            let (fingerprint, count) = (documents[same[0] as usize].0, same.len() as u32);
+            nodes.push(Node { fingerprint, start, count });
+            start += count;
+        }
+        drop(documents);
+        nodes.sort_unstable_by_key(|node| (node.fingerprint, order[node.start as usize]));
+        let mut sorted = Nodes {
+            order: Vec::with_capacity(order.len()),
+            of_document: vec![0; order.len()],
+            fingerprints: Vec::new(),
+            firsts: Vec::new(),
+            nodes,
+        };
+        for (number, node) in (0..).zip(&mut sorted.nodes) {
+            let own = &order[node.start as usize..][..node.count as usize];
+            own.iter().for_each(|&document| sorted.of_document[document as usize] = number);
+            node.start = sorted.order.len() as u32;
+            sorted.order.extend_from_slice(own);
+            if sorted.fingerprints.last().is_none_or(|last| last.value() != node.fingerprint) {
+                sorted.fingerprints.push(Fingerprint::new(node.fingerprint));
+                sorted.firsts.push(number);
+            }
+        }
+        sorted.firsts.push(sorted.nodes.len() as u32);
+        Ok(sorted)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The distinct fingerprints, ascending.
+    pub(super) fn fingerprints(&self) -> &[Fingerprint] {
+        &self.fingerprints
+    }
+
+    /// The nodes that have a fingerprint.
+    pub(super) fn with(&self, fingerprint: Fingerprint) -> std::ops::Range<u32> {
+        match self.fingerprints.binary_search(&fingerprint) {
+            Ok(at) => self.firsts[at]..self.firsts[at + 1],
+            Err(_) => 0..0,
+        }
+    }
+
+    /// The nodes of each distinct fingerprint in turn.
+    pub(super) fn each_group(&self) -> impl Iterator<Item = std::ops::Range<u32>> {
+        self.firsts.windows(2).map(|pair| pair[0]..pair[1])
+    }
+
+    /// The fingerprint of a node.
+    pub(super) fn fingerprint(&self, node: u32) -> Fingerprint {
+        Fingerprint::new(self.nodes[node as usize].fingerprint)
+    }
+
+    /// The numbers of the documents of a node, ascending.
+    pub(super) fn documents(&self, node: u32) -> &[u32] {
+        let Node { start, count, .. } = self.nodes[node as usize];
+        &self.order[start as usize..][..count as usize]
+    }
+
+    /// The node of a document.
+    pub(super) fn of(&self, document: u32) -> Option<u32> {
+        self.of_document.get(document as usize).copied()
+    }
+}

@@ -1,0 +1,220 @@
+//! Confirmed pairs and clusters, compared with comparing each document with each.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::join::tests::random::Random;
+use crate::join::{ClusterMethod, JoinOptions};
+use crate::{Error, Fingerprint};
+
+/// A document: its fingerprint and its features.
+type Document = (u64, Vec<u64>);
+
+/// Documents with a few features each, many of which are near or equal. The fingerprint depends on
+/// the features.
+fn documents(count: usize, seed: u64) -> Vec<Document> {
+    let mut random = Random::new(seed);
+    let mut documents: Vec<Document> = Vec::new();
+    for _ in 0..count {
+        let mut features: BTreeSet<u64> = match documents.len() {
+            0 => BTreeSet::new(),
+            len if !random.next().is_multiple_of(4) => {
+                documents[random.next() as usize % len].1.iter().copied().collect()
+            }
+            _ => (0..random.next() % 30).map(|_| random.next() % 1000).collect(),
+        };
+        for _ in 0..random.next() % 3 {
+            features.insert(random.next() % 1000);
+            features.pop_first();
+        }
+        // Each feature changes one of a few bits, so that different sets have one fingerprint.
+        let value = features.iter().fold(0, |value, feature| value ^ 1 << (feature % 12));
+        documents.push((value, features.into_iter().collect()));
+    }
+    documents
+}
+
+fn confirmed(documents: &[Document], threshold: f64, options: &JoinOptions) -> Confirmed {
+    let mut list = Documents::new();
+    for (fingerprint, features) in documents {
+        list.push(Fingerprint::new(*fingerprint), features);
+    }
+    let mut candidates = list.candidates(options).unwrap();
+    for (number, (_, features)) in (0..).zip(documents) {
+        if candidates.needs(number) {
+            candidates.take(number, features).unwrap();
+        }
+    }
+    candidates.confirm(threshold).unwrap()
+}
+
+/// The pairs by definition: first, second, similarity.
+fn brute(documents: &[Document], k: u32, threshold: f64) -> BTreeSet<(u32, u32, u64)> {
+    let mut pairs = BTreeSet::new();
+    for (at, (fingerprint, features)) in (0..).zip(documents) {
+        let own: BTreeSet<&u64> = features.iter().collect();
+        for (other_at, (other, others)) in (0..at).zip(documents) {
+            let others: BTreeSet<&u64> = others.iter().collect();
+            let common = own.intersection(&others).count();
+            let all = own.union(&others).count();
+            let similarity = if all == 0 { 1.0 } else { common as f64 / all as f64 };
+            if (fingerprint ^ other).count_ones() <= k && similarity >= threshold {
+                pairs.insert((other_at, at, similarity.to_bits()));
+            }
+        }
+    }
+    pairs
+}
+
+fn pairs_of(confirmed: &Confirmed, distinct: bool) -> Vec<ConfirmedPair> {
+    let mut pairs = Vec::new();
+    confirmed
+        .for_each_pair(distinct, |pair| {
+            pairs.push(pair);
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    pairs
+}
+
+fn options(k: u32) -> JoinOptions {
+    JoinOptions::new(k).memory(1 << 16).threads(3)
+}
+
+#[test]
+fn pairs_are_those_of_each_with_each() {
+    for (count, seed) in [(0, 1), (1, 2), (2, 3), (40, 4), (300, 5)] {
+        let documents = documents(count, seed);
+        for (k, threshold) in [(0, 0.5), (2, 0.8), (4, 0.8), (12, 0.3), (64, 0.9), (3, 1.0)] {
+            let confirmed = confirmed(&documents, threshold, &options(k));
+            let pairs = pairs_of(&confirmed, false);
+            let found: BTreeSet<(u32, u32, u64)> = pairs
+                .iter()
+                .map(|pair| {
+                    let ends = (pair.first.min(pair.second), pair.first.max(pair.second));
+                    (ends.0, ends.1, pair.similarity.to_bits())
+                })
+                .collect();
+            assert_eq!(found, brute(&documents, k, threshold), "{count} {k} {threshold}");
+            assert_eq!(found.len(), pairs.len(), "a pair came twice");
+            assert_eq!(confirmed.pair_count(false), pairs.len() as u64);
+            assert!(pairs.is_sorted_by_key(|pair| pair.fingerprints[0]));
+            let distinct = pairs_of(&confirmed, true);
+            assert_eq!(confirmed.pair_count(true), distinct.len() as u64);
+            let expected: Vec<_> =
+                pairs.into_iter().filter(|p| p.fingerprints[0] != p.fingerprints[1]).collect();
+            assert_eq!(distinct, expected);
+        }
+    }
+}
+
+/// The clusters by the definition of their method.
+#[test]
+fn clusters_are_those_of_their_definition() {
+    let documents = documents(200, 11);
+    let (k, threshold) = (4, 0.7);
+    let pairs = brute(&documents, k, threshold);
+    let near =
+        |a: u32, b: u32| a == b || pairs.iter().any(|&(x, y, _)| (x, y) == (a.min(b), a.max(b)));
+    let confirmed = confirmed(&documents, threshold, &options(k));
+    for method in [ClusterMethod::Components, ClusterMethod::Star, ClusterMethod::Leader] {
+        let clusters = confirmed.clusters(method).unwrap();
+        let mut in_cluster = vec![None; documents.len()];
+        let mut numbers = 0;
+        let mut leaders = Vec::new();
+        clusters
+            .for_each(|cluster| {
+                numbers += 1;
+                assert_eq!(cluster.number, numbers);
+                let leader = cluster.members[0].documents[0];
+                leaders.push(leader);
+                let mut size = 0;
+                for member in &cluster.members {
+                    for &document in &member.documents {
+                        size += 1;
+                        let before = in_cluster[document as usize].replace((numbers, leader));
+                        assert_eq!(before, None, "document {document} is in two clusters");
+                        let features = &documents[document as usize].1;
+                        let is = jaccard(features, &documents[leader as usize].1);
+                        assert_eq!(is, member.similarity);
+                        if method != ClusterMethod::Components {
+                            assert!(near(document, leader));
+                        }
+                    }
+                }
+                assert!(size == cluster.size && size > 1);
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+        for (a, b, _) in &pairs {
+            let [a, b] = [a, b].map(|document| in_cluster[*document as usize]);
+            match method {
+                ClusterMethod::Components => assert!(a.is_some() && a == b),
+                _ => assert!(a.is_some() || b.is_some()),
+            }
+        }
+        if method == ClusterMethod::Leader {
+            // By definition: each document near no earlier leader becomes one.
+            let mut expected: Vec<u32> = Vec::new();
+            for document in 0..documents.len() as u32 {
+                if !expected.iter().any(|&leader| near(document, leader)) {
+                    expected.push(document);
+                }
+            }
+            expected.retain(|&leader| in_cluster[leader as usize].is_some());
+            leaders.sort_unstable();
+            assert_eq!(leaders, expected);
+        }
+    }
+}
+
+#[test]
+fn cluster_numbers_are_kept() {
+    let documents = documents(100, 12);
+    let confirmed = confirmed(&documents, 0.7, &options(4));
+    let mut clusters = confirmed.clusters(ClusterMethod::Components).unwrap();
+    let of = |clusters: &ConfirmedClusters<'_>| {
+        let mut numbers = vec![None; documents.len()];
+        let each = |cluster: &ConfirmedCluster| {
+            for member in &cluster.members {
+                member.documents.iter().for_each(|&d| numbers[d as usize] = Some(cluster.number));
+            }
+            Ok::<(), Error>(())
+        };
+        clusters.for_each(each).unwrap();
+        numbers
+    };
+    let plain = of(&clusters);
+    let shifted = |number: u64| 100 - number;
+    let earlier = |_, document: u32| Ok::<_, Error>(plain[document as usize].map(shifted));
+    clusters.keep_numbers(100, earlier).unwrap();
+    let expected: Vec<_> = plain.iter().map(|number| number.map(shifted)).collect();
+    assert_eq!(of(&clusters), expected);
+}
+
+#[test]
+fn what_is_wrong_is_refused() {
+    let list = || {
+        let mut list = Documents::new();
+        list.push(Fingerprint::new(1), &[1, 2]);
+        list.push(Fingerprint::new(2), &[2, 3]);
+        list
+    };
+    let mut candidates = list().candidates(&JoinOptions::new(2)).unwrap();
+    assert_eq!(candidates.pair_count(), 1);
+    assert!(candidates.needs(0) && candidates.needs(1) && !candidates.needs(2));
+    let changed = candidates.take(0, &[1, 3]).unwrap_err();
+    assert!(changed.to_string().contains("document 0 has other features"), "{changed}");
+    assert!(candidates.take(2, &[]).is_err());
+    let missing = candidates.confirm(0.5).unwrap_err();
+    assert!(missing.to_string().contains("features of document 0"), "{missing}");
+    for threshold in [0.0, 1.1, f64::NAN] {
+        let candidates = list().candidates(&JoinOptions::new(2)).unwrap();
+        assert!(candidates.confirm(threshold).is_err());
+    }
+    let mut copies = Documents::new();
+    (0..3).for_each(|_| copies.push(Fingerprint::new(0), &[7]));
+    let candidates = copies.candidates(&JoinOptions::new(2).max_pairs(2)).unwrap();
+    assert!(matches!(candidates.confirm(1.0), Err(Error::TooManyPairs { most: 2 })));
+    assert!(list().candidates(&JoinOptions::new(65)).is_err());
+}

@@ -1,0 +1,235 @@
+//! Near pairs of documents, confirmed by their features, compared with comparing each with each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fpstore_text::{TextHasher, TextRecipe};
+
+use crate::common::Random;
+use crate::common::program::Desk;
+
+/// A document: its id, fingerprint and features.
+struct Document {
+    id: String,
+    fingerprint: u64,
+    features: BTreeSet<u64>,
+}
+
+/// Writes documents of a few dozen words, many of them near or equal.
+fn desk(count: usize) -> (Desk, Vec<Document>) {
+    let mut random = Random::new(16);
+    let mut texts: Vec<Vec<u64>> = Vec::new();
+    for _ in 0..count {
+        let mut words = match texts.len() {
+            len if len > 0 && !random.next().is_multiple_of(3) => {
+                texts[random.next() as usize % len].clone()
+            }
+            _ => (0..40).map(|_| random.next() % 500).collect(),
+        };
+        for _ in 0..random.next() % 4 {
+            let at = random.next() as usize % words.len();
+            words[at] = random.next() % 500;
+        }
+        texts.push(words);
+    }
+    let mut hasher = TextHasher::new(&TextRecipe::default()).unwrap();
+    let mut lines = String::new();
+    let mut documents = Vec::new();
+    for (number, words) in texts.iter().enumerate() {
+        let text: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
+        let (id, text) = (format!("d{number}"), text.join(" "));
+        lines.push_str(&format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n"));
+        let fingerprint = hasher.fingerprint(&text).unwrap().value();
+        let features = hasher.distinct_features(&text).into_iter().collect();
+        documents.push(Document { id, fingerprint, features });
+    }
+    // A document without features is in no pair, and shifts no number.
+    let desk = Desk::with("docs.jsonl", &format!("{{\"id\":\"none\",\"text\":\" \"}}\n{lines}"));
+    (desk, documents)
+}
+
+fn similarity(one: &Document, other: &Document) -> f64 {
+    let common = one.features.intersection(&other.features).count();
+    common as f64 / one.features.union(&other.features).count() as f64
+}
+
+/// The pairs by definition, with their similarity.
+fn brute(documents: &[Document], k: u32, threshold: f64) -> BTreeMap<(String, String), f64> {
+    let mut pairs = BTreeMap::new();
+    for (at, one) in documents.iter().enumerate() {
+        for other in &documents[at + 1..] {
+            let (distance, is) =
+                ((one.fingerprint ^ other.fingerprint).count_ones(), similarity(one, other));
+            if distance <= k && is >= threshold {
+                pairs.insert((one.id.clone(), other.id.clone()), is);
+            }
+        }
+    }
+    pairs
+}
+
+fn in_order(one: &str, other: &str) -> (String, String) {
+    let number = |id: &str| id[1..].parse::<u64>().unwrap();
+    let (first, second) = if number(one) < number(other) { (one, other) } else { (other, one) };
+    (first.into(), second.into())
+}
+
+#[test]
+fn confirmed_pairs_are_those_of_each_with_each() {
+    let (desk, documents) = desk(150);
+    for (threshold, k) in [("0.8", None), ("0.6", Some("20")), ("1", None), ("0.3", Some("3"))] {
+        let mut args = vec!["pairs", "--docs", "docs.jsonl", "--confirm", threshold];
+        args.extend(k.iter().flat_map(|k| ["-k", *k]));
+        let threshold: f64 = threshold.parse().unwrap();
+        let bits = k.map_or(TextRecipe::default().candidate_k(threshold), |k| k.parse().unwrap());
+        let expected = brute(&documents, bits, threshold);
+        let (out, err) = desk.run(&args, 0);
+        assert!(err.contains(&format!("{} pairs of similarity {threshold}", expected.len())));
+        let mut found = BTreeMap::new();
+        for line in out.lines() {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [_, _, _, similarity, one, other] = columns[..] else { panic!("{line}") };
+            assert!(found.insert(in_order(one, other), similarity.to_string()).is_none());
+        }
+        let shown = |is: &f64| format!("{is:.4}");
+        let expected: BTreeMap<_, _> =
+            expected.iter().map(|(ids, is)| (ids.clone(), shown(is))).collect();
+        assert_eq!(found, expected);
+        // The same as JSON, on one thread with little memory, and from a folder of two files.
+        let json = [&args[..], &["--format", "json", "--memory", "64MiB", "--threads", "1"]];
+        let json = desk.ok(&json.concat(), "");
+        assert_eq!(json.lines().count(), expected.len());
+        assert!(json.lines().all(|line| line.contains("\"similarity\":")));
+    }
+}
+
+#[test]
+fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
+    let (desk, documents) = desk(120);
+    let pairs = brute(&documents, 12, 0.8);
+    let cluster = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.8"];
+    let (out, err) = desk.run(&cluster, 0);
+    assert!(err.contains("of similarity 0.8"), "{err}");
+    let mut number_of = BTreeMap::new();
+    for line in out.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [number, _, _, _, _, _, id] = columns[..] else { panic!("{line}") };
+        assert!(number_of.insert(id.to_string(), number.to_string()).is_none());
+    }
+    for (one, other) in pairs.keys() {
+        assert!(number_of[one] == number_of[other], "{one} and {other} are a pair");
+    }
+    // Earlier numbers stay, whatever the format.
+    desk.write("before.tsv", &out);
+    let stable = [&cluster[..], &["--stable", "before.tsv", "-q"]].concat();
+    assert_eq!(desk.ok(&stable, ""), out);
+    let json = desk.ok(&[&stable[..], &["--format", "json"]].concat(), "");
+    desk.write("before.json", &json);
+    assert_eq!(desk.ok(&[&cluster[..], &["--stable", "before.json", "-q"]].concat(), ""), out);
+    for rule in ["representative", "smallest-id", "first", "largest-cluster"] {
+        let keep = [&cluster[..], &["--keep", rule, "-q"]].concat();
+        let kept = desk.ok(&keep, "");
+        let dropped = desk.ok(&[&keep[..], &["--drop"]].concat(), "");
+        let all: BTreeSet<&str> =
+            kept.lines().chain(dropped.lines()).map(|l| l.split('\t').nth(1).unwrap()).collect();
+        assert_eq!(all.len(), documents.len());
+        assert_eq!(kept.lines().count() + dropped.lines().count(), documents.len());
+        if rule == "first" {
+            let mut seen = BTreeSet::new();
+            let first = |document: &&Document| match number_of.get(&document.id) {
+                Some(number) => seen.insert(number.clone()),
+                None => true,
+            };
+            let expected: Vec<String> = documents
+                .iter()
+                .filter(first)
+                .map(|d| format!("{:016x}\t{}", d.fingerprint, d.id))
+                .collect();
+            assert_eq!(kept.lines().collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
+#[test]
+fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
+    let (desk, documents) = desk(120);
+    let pairs = brute(&documents, 12, 0.8);
+    let mut kept: Vec<&Document> = Vec::new();
+    let is_near =
+        |one: &Document, other: &Document| pairs.contains_key(&in_order(&one.id, &other.id));
+    for document in &documents {
+        if !kept.iter().any(|earlier| is_near(earlier, document)) {
+            kept.push(document);
+        }
+    }
+    let dedup = ["dedup", "--within", "--docs", "docs.jsonl", "--confirm", "0.8"];
+    let (out, err) = desk.run(&[&dedup[..], &["--matches", "matches.tsv"]].concat(), 0);
+    let expected: Vec<String> =
+        kept.iter().map(|d| format!("{:016x}\t{}", d.fingerprint, d.id)).collect();
+    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+    let dropped = documents.len() - kept.len();
+    assert!(err.contains(&format!("{dropped} documents dropped")), "{err}");
+    let matches = desk.read("matches.tsv");
+    assert_eq!(matches.lines().count(), dropped);
+    for line in matches.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [_, _, _, similarity, id, kept_id, "new"] = columns[..] else { panic!("{line}") };
+        let is = pairs[&in_order(id, kept_id)];
+        assert_eq!(similarity, format!("{is:.4}"));
+        assert!(kept.iter().any(|document| document.id == kept_id));
+    }
+    let few = [&dedup[..], &["--matches", "few.tsv", "--max-matches", "1"]].concat();
+    let (_, err) = desk.run(&few, 2);
+    assert!(err.contains("--max-matches") && !desk.path("few.tsv").exists(), "{err}");
+}
+
+#[test]
+fn documents_are_joined_without_confirmation_too() {
+    let (desk, documents) = desk(100);
+    let expected = brute(&documents, 7, 0.0);
+    let (out, err) = desk.run(&["pairs", "--docs", "docs.jsonl"], 0);
+    assert!(err.contains(&format!("{} pairs within 7 bits", expected.len())), "{err}");
+    assert!(err.contains("used recipe minhash"), "{err}");
+    assert_eq!(out.lines().count(), expected.len());
+    let (kept, _) = desk.run(&["dedup", "--within", "--docs", "docs.jsonl"], 0);
+    let (same, _) = desk.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
+    let dropped: usize = documents.len() - kept.lines().count();
+    let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
+    assert_eq!(same.lines().count() - clusters.len(), dropped);
+    // Against a store, by its recipe.
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
+    let against = ["dedup", "--against", "docs.fps", "--docs", "docs.jsonl"];
+    let (out, err) = desk.run(&against, 0);
+    assert!(out.is_empty() && err.contains("0 records kept"), "{err}");
+    let other = [&against[..], &["--recipe", "minhash"]].concat();
+    let (_, err) = desk.run(&other, 2);
+    assert!(err.contains("recipe"), "{err}");
+}
+
+#[test]
+fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
+    let (desk, _) = desk(3);
+    desk.write("pages.tsv", "00ff\ta\n");
+    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    for (args, expected) in [
+        (&["pairs", "pages.tsv", "--confirm", "0.8"][..], "add --docs"),
+        (&["cluster", "pages.fps", "--confirm", "0.8"], "add --docs"),
+        (&["dedup", "--within", "pages.tsv", "--confirm", "0.8"], "add --docs"),
+        (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
+        (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
+        (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),
+        (&["dedup", "--within", "pages.tsv", "--recipe", "minhash"], "--recipe is for documents"),
+        (
+            &["dedup", "--against", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"],
+            "recipe",
+        ),
+        (&["dedup", "--against", "pages.fps", "--add", "-", "--docs"], "recipe"),
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains(expected), "{args:?}: {err}");
+    }
+    for bad in ["0", "1.5", "-1", "much"] {
+        let args = ["pairs", "--docs", "docs.jsonl", &format!("--confirm={bad}")];
+        let output = desk.output(&args, "");
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+    }
+}
