@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fpstore_text::{TextHasher, TextRecipe};
+use fpstore::join::confirm::sketch_similarity;
+use fpstore_text::{TextHasher, TextRecipe, sketch};
 
 use crate::common::Random;
 use crate::common::program::Desk;
@@ -210,9 +211,23 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
     let (desk, _) = desk(3);
     desk.write("pages.tsv", "00ff\ta\n");
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "sketched.fps", "--sketch", "-q"], "");
     for (args, expected) in [
         (&["pairs", "pages.tsv", "--confirm", "0.8"][..], "add --docs"),
-        (&["cluster", "pages.fps", "--confirm", "0.8"], "add --docs"),
+        (&["cluster", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
+        (&["query", "00ff", "-s", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
+        (&["query", "00ff", "-s", "sketched.fps", "--confirm", "0.8"], "a fingerprint alone"),
+        (
+            &["query", "--from", "pages.tsv", "-s", "sketched.fps", "--confirm", "0.8"],
+            "--from with --docs",
+        ),
+        (
+            &["query", "--text", "a b c", "-s", "sketched.fps", "--confirm", "0.8", "--limit", "1"],
+            "leave one of both out",
+        ),
+        (&["query", "00ff", "-s", "pages.fps", "--encoding", "gbk"], "--encoding is for documents"),
+        (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),
+        (&["add", "pages.tsv", "-s", "sketched.fps", "--recipe", "minhash"], "add documents"),
         (&["dedup", "--within", "pages.tsv", "--confirm", "0.8"], "add --docs"),
         (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
         (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
@@ -232,4 +247,78 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         let output = desk.output(&args, "");
         assert_eq!(output.status.code(), Some(2), "{bad}");
     }
+}
+
+/// All pairs whose sketches say so, within 12 bits.
+fn brute_sketches(documents: &[Document], len: u8) -> BTreeMap<(String, String), String> {
+    let sketches: Vec<Vec<u8>> = documents
+        .iter()
+        .map(|document| sketch(&document.features.iter().copied().collect::<Vec<u64>>(), len))
+        .collect();
+    let mut pairs = BTreeMap::new();
+    for (at, one) in documents.iter().enumerate() {
+        for (other_at, other) in documents.iter().enumerate().skip(at + 1) {
+            let is = sketch_similarity(&sketches[at], &sketches[other_at]);
+            if (one.fingerprint ^ other.fingerprint).count_ones() <= 12 && is >= 0.8 {
+                pairs.insert((one.id.clone(), other.id.clone()), format!("{is:.4}"));
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn a_store_with_sketches_confirms_without_the_documents() {
+    let (desk, documents) = desk(140);
+    let lines = desk.read("docs.jsonl");
+    let lines: Vec<&str> = lines.lines().collect();
+    desk.write("first.jsonl", format!("{}\n", lines[..90].join("\n")));
+    desk.write("second.jsonl", format!("{}\n", lines[90..].join("\n")));
+    for len in [32, 128] {
+        let store = format!("{len}.fps");
+        let sketch = format!("--sketch={len}");
+        desk.ok(&["build", "--docs", "first.jsonl", "-s", &store, &sketch, "-q"], "");
+        desk.ok(&["add", "--docs", "second.jsonl", "-s", &store, "-q"], "");
+        assert!(desk.ok(&["info", "-s", &store], "").contains(&format!("a sketch of {len} bytes")));
+        let expected = brute_sketches(&documents, len);
+        for compacted in [false, true] {
+            if compacted {
+                desk.ok(&["compact", "--all", "-s", &store, "-q"], "");
+            }
+            let out = desk.ok(&["pairs", &store, "--confirm", "0.8", "-q"], "");
+            let mut found = BTreeMap::new();
+            for line in out.lines() {
+                let columns: Vec<&str> = line.split('\t').collect();
+                let [_, _, _, similarity, one, other] = columns[..] else { panic!("{line}") };
+                found.insert(in_order(one, other), similarity.to_string());
+            }
+            assert_eq!(found, expected, "{len}");
+            let clusters = desk.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
+            assert!(clusters.lines().count() > 0);
+        }
+        // Each document finds itself and its partners, as a text, a file and a record.
+        let ask = ["query", "-s", &store, "--confirm", "0.8"];
+        let from = [&ask[..], &["--from", "docs.jsonl", "--docs"]].concat();
+        let from = desk.ok(&from, "");
+        assert_eq!(from.lines().count(), documents.len() + 2 * expected.len(), "{len}");
+        for (number, line) in lines[1..].iter().enumerate().take(20) {
+            let text = line.split('"').nth(7).unwrap();
+            let id = &documents[number].id;
+            let out = desk.ok(&[&ask[..], &["--text", text]].concat(), "");
+            let partners = expected.keys().filter(|(one, other)| one == id || other == id).count();
+            assert_eq!(out.lines().count(), 1 + partners);
+            assert!(out.lines().any(|line| line.ends_with(&format!("\t0\t1.0000\t{id}"))), "{out}");
+            let own: Vec<&str> =
+                from.lines().filter_map(|line| line.strip_prefix(&format!("{id}\t"))).collect();
+            assert_eq!(out.lines().collect::<Vec<_>>(), own);
+            desk.write("one.txt", text);
+            assert_eq!(desk.ok(&[&ask[..], &["--file", "one.txt"]].concat(), ""), out);
+            let json = desk.ok(&[&ask[..], &["--text", text, "--format", "json"]].concat(), "");
+            assert!(json.contains("\"similarities\":["), "{json}");
+        }
+    }
+    // Without confirmation everything is as without sketches.
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "plain.fps", "-q"], "");
+    let plain = desk.ok(&["dump", "-s", "plain.fps"], "");
+    assert_eq!(desk.ok(&["dump", "-s", "128.fps"], ""), plain);
 }

@@ -16,7 +16,7 @@ fn golden() -> PathBuf {
 fn the_golden_stores_are_written_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     make_golden::make(folder.path()).unwrap();
-    for store in ["worked.fps", "crowded.fps", "empty.fps", "lived.fps"] {
+    for store in ["worked.fps", "crowded.fps", "empty.fps", "lived.fps", "sketched.fps"] {
         let mut files: Vec<_> = std::fs::read_dir(golden().join(store))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -39,6 +39,7 @@ fn the_golden_stores_are_sound_and_answer() {
         ("crowded.fps", 6000, 5050),
         ("empty.fps", 0, 0),
         ("lived.fps", 4, 4),
+        ("sketched.fps", 3, 4),
     ] {
         let path = golden().join(store);
         let report = verify(&path, &samples(50)).unwrap();
@@ -51,6 +52,16 @@ fn the_golden_stores_are_sound_and_answer() {
     let ids: Vec<Vec<String>> =
         hits.iter().map(|hit| hit.ids.iter().map(ToString::to_string).collect()).collect();
     assert_eq!(ids, [vec!["a.html", "a2.html"], vec!["c.html"]]);
+
+    let sketched = Store::open(golden().join("sketched.fps")).unwrap();
+    assert_eq!(sketched.sketch_len(), 4);
+    let mut searcher = sketched.searcher();
+    let answer = searcher.search(Fingerprint::new(5), 0).unwrap();
+    let mut ids = answer.hits().next().unwrap().ids();
+    for first in [10, 30] {
+        assert_eq!(ids.next().unwrap().unwrap().to_id(), fpstore::Id::U64(first.into()));
+        assert_eq!(ids.sketch(), [first, first + 1, first + 2, first + 3]);
+    }
 
     let crowded = Store::open(golden().join("crowded.fps")).unwrap();
     let hits = crowded.query(Fingerprint::new(0xabcd_0000_0000_0064), 1).unwrap();

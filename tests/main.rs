@@ -37,4 +37,5 @@ mod resources;
 mod searcher;
 mod segments;
 mod shared_directory;
+mod sketches;
 mod stats;

@@ -57,3 +57,19 @@ if wrong:
 print(f"same fingerprints of {len(theirs)} texts: {options or 'the default recipe'}")
 PYTHON
 done
+
+# The sketches that a store keeps, as the second reader of stores finds them.
+for set in "32:" "128:--recipe code" "64:--recipe simhash"; do
+    length=${set%%:*} options=${set#*:}
+    # shellcheck disable=SC2086
+    "$fpstore" fingerprint "$folder/numbered.jsonl" $options -v >"$folder/ours" 2>"$folder/told"
+    sed -n 's/^fpstore: \([a-z-]*=.*\)/\1/p' "$folder/told" >"$folder/recipe"
+    # shellcheck disable=SC2086
+    "$fpstore" build --docs "$folder/numbered.jsonl" --sketch="$length" $options -s "$folder/store.fps" -f -q \
+        2>/dev/null
+    "$python" tools/fpstore_recipe.py "$folder/recipe" "$length" <"$folder/plain" |
+        awk '$0 != "-" { print NR - 1 "\t" $0 }' | sort >"$folder/theirs"
+    python3 tools/fpstore_reader.py sketches "$folder/store.fps" | sort >"$folder/ours"
+    cmp "$folder/ours" "$folder/theirs"
+    echo "same sketches of $(wc -l <"$folder/ours") texts: $length bytes $options"
+done

@@ -85,7 +85,7 @@ class Segment(File):
         data, need = self.data, self.need
         self.check_start(b"\x89FPS\r\n\x1a\n", SEGMENT_FIXED, 3)
         (header_len, file_len, self.count, self.id_count, self.id_kind, self.id_len, tuned_k,
-         reserved, table_count, section_count) = struct.unpack_from("<IQQQBBBBHH", data, 12)
+         self.sketch_len, table_count, section_count) = struct.unpack_from("<IQQQBBBBHH", data, 12)
         directory_at = SEGMENT_FIXED + DESCRIPTOR * table_count
         used = directory_at + DIRECTORY_ENTRY * section_count
         # The header must lie in the file before its CRC can be checked.
@@ -93,7 +93,6 @@ class Segment(File):
         self.check_crc(header_len)
         self.digest = sip_hash(data[:header_len])
         need(file_len == len(data), 3, 16, f"{len(data)} bytes, the header says {file_len}")
-        need(reserved == 0, 5, 43, "reserved byte is not zero")
         need(self.count <= 1 << 40, 6, 24, f"{self.count} fingerprints")
         need(self.id_kind <= TEXT_IDS, 6, 40, f"id kind {self.id_kind}")
         need(self.id_count <= (1 << 40 if self.id_kind else 0), 6, 32, f"{self.id_count} ids")
@@ -239,6 +238,9 @@ class Segment(File):
 
     def ids(self):
         """The ids of each fingerprint in order of rank, as bytes to print (R-18, R-19)."""
+        return [[text for text, _ in ids] for ids in self.ids_and_sketches()]
+
+    def ids_and_sketches(self):
         if self.id_kind == NO_IDS:
             return [()] * self.count
         groups, groups_start = self.section(GROUPS)
@@ -269,7 +271,9 @@ class Segment(File):
                     text = b"%d" % int.from_bytes(text, "little")
                 plain = not set("\0\r\n") & set(self.text(text, 19, start + id_at))
                 self.need(plain, 19, start + id_at, "a text id has NUL, CR or LF")
-                ids.append(text)
+                self.need(self.sketch_len <= end - at, 18, start + at, "a sketch is cut short")
+                ids.append((text, records[at:at + self.sketch_len]))
+                at += self.sketch_len
             self.need(ids_len in (None, at - first), 18, start + first,
                       f"ids of {at - first} bytes, the record says {ids_len}")
             all_ids.append(ids)
@@ -497,6 +501,15 @@ def dump(store):
     return 0
 
 
+def sketches(store):
+    """Prints each id and its sketch, in no particular order. Of deletions it knows nothing."""
+    for segment in open_store(store):
+        for ids in segment.ids_and_sketches():
+            for text, sketch in ids:
+                sys.stdout.buffer.write(b"%s\t%s\n" % (text, sketch.hex().encode()))
+    return 0
+
+
 def query(store, digits, distance):
     needle, limit = int(digits, 16), int(distance)
     if not (0 <= needle < 1 << 64 and 0 <= limit <= 64):
@@ -519,8 +532,8 @@ def verify(store):
 
 
 def main(words):
-    act = {("dump", 2): dump, ("verify", 2): verify, ("query", 4): query}.get(
-        (words[0] if words else "", len(words)))
+    act = {("dump", 2): dump, ("verify", 2): verify, ("query", 4): query,
+           ("sketches", 2): sketches}.get((words[0] if words else "", len(words)))
     if act is None:
         print(__doc__, file=sys.stderr)
         return 2

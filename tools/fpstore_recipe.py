@@ -155,18 +155,34 @@ def mix(z):
     return z ^ z >> 31
 
 
-def minhash(hashes):
-    least, number = [None] * 64, 0
+def minima(hashes, bits, hash_in_round):
+    """The minima of 2^bits bins, whose low bits are zero."""
+    least, number = [None] * (1 << bits), 0
     while None in least:
         empty = [value is None for value in least]
         for h in hashes:
-            g = h if number == 0 else mix(h + number * 0x9E3779B97F4A7C15)
-            place = g >> 58 if number < 64 else number - 64
+            g = hash_in_round(h, number)
+            place = g >> 64 - bits if number < 64 else number - 64
             if empty[place]:
-                value = g << 6 & MASK
+                value = g << bits & MASK
                 least[place] = value if least[place] is None else min(least[place], value)
         number += 1
-    return sum((value >> 6 & 1) << bit for bit, value in enumerate(least))
+    return least
+
+
+def minhash(hashes):
+    def in_round(h, number):
+        return h if number == 0 else mix(h + number * 0x9E3779B97F4A7C15)
+
+    return sum((value >> 6 & 1) << bit for bit, value in enumerate(minima(hashes, 6, in_round)))
+
+
+def sketch(hashes, length):
+    def in_round(h, number):
+        return mix(h + ((1 << 32) + number) * 0x9E3779B97F4A7C15)
+
+    bits = length.bit_length() - 1
+    return bytes(value >> bits & 0xFF for value in minima(hashes, bits, in_round))
 
 
 def log2_steps(number):
@@ -201,8 +217,8 @@ def simhash(counts, recipe):
     return value
 
 
-def fingerprint(text, recipe):
-    """The fingerprint of a text, or None without features."""
+def fingerprint(text, recipe, sketch_len=0):
+    """The fingerprint of a text, or its sketch, or None without features."""
     if recipe.get("stop", "none") != "none":
         sys.exit("stop words are not implemented here")
     counts = {}
@@ -211,6 +227,8 @@ def fingerprint(text, recipe):
         counts[h] = counts.get(h, 0) + 1
     if not counts:
         return None
+    if sketch_len:
+        return sketch(counts, sketch_len).hex()
     return minhash(counts) if recipe["method"] == "minhash" else simhash(counts, recipe)
 
 
@@ -219,9 +237,10 @@ def main():
         recipe = dict(line.strip().split("=", 1) for line in file if line.strip())
     if recipe.get("fpstore-text") != "1":
         sys.exit(f"{sys.argv[1]}: expected a recipe that starts with fpstore-text=1")
+    sketch_len = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     for line in sys.stdin:
-        value = fingerprint(json.loads(line), recipe)
-        print("-" if value is None else f"{value:016x}")
+        value = fingerprint(json.loads(line), recipe, sketch_len)
+        print("-" if value is None else value if sketch_len else f"{value:016x}")
 
 
 if __name__ == "__main__":

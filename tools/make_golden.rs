@@ -29,6 +29,7 @@ pub fn make(folder: &Path) -> Result<(), Error> {
     worked_example(&folder.join("worked.fps"))?;
     crowded(&folder.join("crowded.fps"))?;
     lived(&folder.join("lived.fps"))?;
+    sketched(&folder.join("sketched.fps"))?;
     empty(&folder.join("empty.fps"))
 }
 
@@ -73,6 +74,16 @@ fn lived(path: &Path) -> Result<(), Error> {
     let mut writer = Writer::open(path)?;
     writer.delete_ids(["a.html", "b.html", "d.html"].map(IdRef::Text))?;
     writer.delete_fingerprints(&[Fingerprint::new(u64::MAX)]).map(drop)
+}
+
+/// A sketch of four bytes with each id: that of id `n` is n, n + 1, n + 2, n + 3.
+fn sketched(path: &Path) -> Result<(), Error> {
+    let mut builder = Builder::with_options(path, options("2")?.sketch_len(4))?;
+    for (value, id) in [(5, 10), (u64::MAX, 20), (5, 30), (1 << 63, 40)] {
+        let sketch = [0, 1, 2, 3].map(|more| id as u8 + more);
+        builder.push_sketched(Fingerprint::new(value), id, &sketch)?;
+    }
+    builder.finish().map(drop)
 }
 
 fn empty(path: &Path) -> Result<(), Error> {

@@ -7,7 +7,8 @@
 PROGRAM is the program of fpstore, DATA the folder of the collection with text/SET/docs.jsonl.zst and
 near.tsv.zst, which lists all pairs of documents whose exact Jaccard similarity is 0.8 or more
 (label 1), and those between a lower bound and 0.8, which do not count (label -1). OPTIONs go to the
-program, such as `--confirm 0.75 --shingle 3`. Documents with equal shingles are one document here.
+program, such as `--confirm 0.75 --shingle 3`. With `--sketch=128` the similarities are estimated from
+the sketches of a store. Documents with equal shingles are one document here.
 """
 
 import io
@@ -15,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import zstandard
 
@@ -41,6 +43,18 @@ def pair(first, one, other):
     return tuple(sorted((first.get(one, one), first.get(other, other))))
 
 
+def run(program, documents, options):
+    sketch = [option for option in options if option.startswith("--sketch")]
+    others = [option for option in options if option not in sketch]
+    with tempfile.TemporaryDirectory() as folder:
+        if not sketch:
+            return subprocess.run([program, "pairs", "--docs", documents, *others],
+                                  capture_output=True, text=True)
+        store = f"{folder}/store.fps"
+        subprocess.run([program, "build", "--docs", documents, "-s", store, "-q", *sketch], check=True)
+        return subprocess.run([program, "pairs", store, *others], capture_output=True, text=True)
+
+
 def main(program, data, *options):
     options = options or ("--confirm", "0.8")
     print("| set | true pairs | candidates | precision | recall | F1 |\n|---|---:|---:|---:|---:|---:|")
@@ -49,8 +63,7 @@ def main(program, data, *options):
         if not os.path.exists(f"{folder}/near.tsv.zst"):
             continue
         labels, first = truth(f"{folder}/near.tsv.zst")
-        done = subprocess.run([program, "pairs", "--docs", f"{folder}/docs.jsonl.zst", *options],
-                              capture_output=True, text=True)
+        done = run(program, f"{folder}/docs.jsonl.zst", options)
         if done.returncode == 2:
             sys.exit(done.stderr)
         found = {pair(first, *line.split("\t")[4:6]) for line in done.stdout.splitlines()}

@@ -25,6 +25,7 @@ pub(crate) use space::check as check_space_for;
 use crate::directory::{Destination, OpenMode, Patience};
 use crate::error::{Error, Result};
 use crate::format::manifest::fault_of_label;
+use crate::id_policy::IdPolicy;
 use crate::input::{InputEstimate, InputOptions, InputSummary};
 use crate::sort::Resources;
 use crate::store::Store;
@@ -90,7 +91,7 @@ impl Builder {
 
     /// A builder of one more segment of the store in the directory `path`, which answers as before
     /// until the segment is whole. [`BuildOptions::replace`] and [`BuildOptions::store_id`] are
-    /// ignored.
+    /// ignored; [`BuildOptions::sketch_len`] is that of the store.
     ///
     /// # Errors
     ///
@@ -116,12 +117,14 @@ impl Builder {
     pub fn append(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let path = path.into();
         let destination = Destination::acquire(path.clone(), OpenMode::Change, options.patience())?;
-        if let Some(recipe) = Store::map(&path)?.recipe()
+        let store = Store::map(&path)?;
+        if let Some(recipe) = store.recipe()
             && recipe != options.recipe
         {
             let (store, given) = (recipe, options.recipe);
             return Err(Error::RecipeMismatch { store, given });
         }
+        let options = options.sketch_len(store.sketch_len());
         Builder::start(destination, options)
     }
 
@@ -135,7 +138,13 @@ impl Builder {
         };
         std::fs::read_dir(&scratch).map_err(Error::io("put temporary files into", &scratch))?;
         let resources = options.resources(scratch)?;
-        let records = RecordBuffer::new(options.ids, &resources, options.observer.clone());
+        let (ids, sketch_len) = (options.ids, options.sketch_len);
+        if ids == IdPolicy::None && sketch_len > 0 {
+            let reason = "a sketch is kept with an id, and the store is to have none".into();
+            return Err(Error::InvalidOptions { reason });
+        }
+        let observer = options.observer.clone();
+        let records = RecordBuffer::new(ids, sketch_len.into(), &resources, observer);
         Ok(Builder { destination, options, resources, records })
     }
 
@@ -148,7 +157,22 @@ impl Builder {
     /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
     /// * [`Error::Interrupted`] if the observer ends the build.
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
-        self.records.push(fingerprint, id.into())
+        self.records.push(fingerprint, id.into(), &[])
+    }
+
+    /// Takes a fingerprint with an id and a sketch of its document; see
+    /// [`BuildOptions::sketch_len`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push`], and [`Error::InvalidOptions`] if the sketch has another length.
+    pub fn push_sketched<'a>(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: impl Into<IdRef<'a>>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        self.records.push(fingerprint, id.into(), sketch)
     }
 
     /// Takes a fingerprint without an id.

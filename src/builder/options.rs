@@ -27,6 +27,7 @@ pub struct BuildOptions {
     pub(crate) scheme: SchemeChoice,
     pub(crate) ids: IdPolicy,
     pub(crate) recipe: Recipe,
+    pub(crate) sketch_len: u8,
     pub(crate) replace: bool,
     pub(crate) label: String,
     pub(crate) store_id: Option<StoreId>,
@@ -45,6 +46,7 @@ impl Default for BuildOptions {
             scheme: SchemeChoice::default(),
             ids: IdPolicy::Auto,
             recipe: Recipe::external(),
+            sketch_len: 0,
             replace: false,
             label: String::new(),
             store_id: None,
@@ -76,6 +78,14 @@ impl BuildOptions {
     #[must_use]
     pub fn recipe(mut self, recipe: Recipe) -> Self {
         self.recipe = recipe;
+        self
+    }
+
+    /// Sets the number of bytes of a sketch that the store keeps with each id, 0 for none. A sketch
+    /// says more of a document than its fingerprint; what its bytes mean depends on the recipe.
+    #[must_use]
+    pub fn sketch_len(mut self, len: u8) -> Self {
+        self.sketch_len = len;
         self
     }
 

@@ -17,6 +17,7 @@ use fpstore_base::{Fingerprint, IdRef};
 #[derive(Debug)]
 pub(crate) struct RecordBuffer {
     ids: IdPolicy,
+    sketch_len: u32,
     resources: Resources,
     sorter: RecordSorter,
     watch: Watch,
@@ -24,11 +25,18 @@ pub(crate) struct RecordBuffer {
 }
 
 impl RecordBuffer {
-    pub(crate) fn new(ids: IdPolicy, resources: &Resources, observer: Option<Observer>) -> Self {
-        let sorter = RecordSorter::new(resources.clone(), ids == IdPolicy::Text);
+    /// Records whose ids have sketches of `sketch_len` bytes, at most 255.
+    pub(crate) fn new(
+        ids: IdPolicy,
+        sketch_len: u32,
+        resources: &Resources,
+        observer: Option<Observer>,
+    ) -> Self {
+        let texts_only = ids == IdPolicy::Text;
+        let sorter = RecordSorter::with_sketches(resources.clone(), texts_only, sketch_len);
         let watch = Watch::new(observer, Phase::Read, None);
         let timer = PhaseTimer::default();
-        RecordBuffer { ids, resources: resources.clone(), sorter, watch, timer }
+        RecordBuffer { ids, sketch_len, resources: resources.clone(), sorter, watch, timer }
     }
 
     /// Announces `count` records, so that progress has a total.
@@ -36,11 +44,18 @@ impl RecordBuffer {
         self.watch = self.watch.next(Phase::Read, Some(count));
     }
 
-    pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: IdRef<'_>) -> Result<()> {
+    /// Takes a record with the sketch of its id, which is empty if ids have none.
+    pub(crate) fn push(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        self.check_sketch(sketch)?;
         match self.ids.admit(id)? {
             Some(id) => {
                 self.timer.start();
-                self.sorter.push(fingerprint.value(), id)?;
+                self.sorter.push_sketched(fingerprint.value(), id, sketch)?;
                 Ok(self.watch.tick(1)?)
             }
             None => self.push_bare(fingerprint),
@@ -48,10 +63,35 @@ impl RecordBuffer {
     }
 
     /// Takes a record of a segment: its id keeps its kind.
-    pub(crate) fn push_stored(&mut self, fingerprint: Fingerprint, id: IdRef<'_>) -> Result<()> {
-        self.sorter.push(fingerprint.value(), id)
+    pub(crate) fn push_stored(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        let sketch = sketch.get(..self.sketch_len as usize).unwrap_or(sketch);
+        self.sorter.push_sketched(fingerprint.value(), id, sketch)
     }
 
+    /// Refuses a record without the sketch that the others have.
+    fn check_sketch(&self, sketch: &[u8]) -> Result<()> {
+        if sketch.len() == self.sketch_len as usize {
+            return Ok(());
+        }
+        let reason = match (self.sketch_len, sketch.len()) {
+            (0, _) => "the store keeps no sketches, and a record has one".into(),
+            (expected, 0) => format!(
+                "the store keeps a sketch of {expected} bytes of each document, and a record has none: \
+                 add documents (--docs)"
+            ),
+            (expected, found) => {
+                format!("the store keeps sketches of {expected} bytes, a record has one of {found}")
+            }
+        };
+        Err(Error::InvalidOptions { reason })
+    }
+
+    /// Takes a record without an id.
     pub(crate) fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.timer.start();
         self.sorter.push_bare(fingerprint.value())?;
@@ -65,6 +105,7 @@ impl RecordBuffer {
         options: &InputOptions,
         mut inspect: impl FnMut(Fingerprint),
     ) -> Result<InputSummary> {
+        self.check_sketch(&[])?;
         self.timer.start();
         let (sorter, watch) = (&mut self.sorter, &self.watch);
         input::read_batches(path, options, self.ids, self.resources.threads, |batch| match batch {

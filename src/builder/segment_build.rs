@@ -72,12 +72,13 @@ impl SegmentBuild {
     }
 
     fn id_layout(&self) -> IdLayout {
+        let sketch_len = self.records.sketch_len;
         match self.records.ids {
-            IdColumn::None => IdLayout { kind: IdKind::None, id_len: 0 },
+            IdColumn::None => IdLayout { sketch_len, ..IdLayout::NONE },
             IdColumn::Numbers(largest) => {
-                IdLayout { kind: IdKind::U64, id_len: id_len_for(largest) }
+                IdLayout { kind: IdKind::U64, id_len: id_len_for(largest), sketch_len }
             }
-            IdColumn::Texts => IdLayout { kind: IdKind::Text, id_len: 0 },
+            IdColumn::Texts => IdLayout { kind: IdKind::Text, id_len: 0, sketch_len },
         }
     }
 
@@ -134,11 +135,13 @@ impl SegmentBuild {
         }
         let held = self.records.memory_len() + self.distinct.memory_len();
         let texts_only = self.records.ids == IdColumn::Texts;
-        let mut sorter = RecordSorter::new(self.resources.beside(held), texts_only);
-        self.records.pass(|key, id| {
+        let resources = self.resources.beside(held);
+        let sketch_len = self.records.sketch_len;
+        let mut sorter = RecordSorter::with_sketches(resources, texts_only, sketch_len);
+        self.records.pass_sketched(|key, id| {
             let key = first.apply(Fingerprint::new(key)).0;
-            match id.get() {
-                Some(id) => sorter.push(key, id),
+            match id {
+                Some((id, sketch)) => sorter.push_sketched(key, id, sketch),
                 None => sorter.push_bare(key),
             }
         })?;
@@ -161,12 +164,12 @@ fn encode(writer: &mut Writer<'_>, mask: u64, values: &SortedValues, watch: &Wat
 fn lists(writer: &mut Writer<'_>, records: &SortedRecords, watch: &Watch) -> Result<()> {
     writer.ids(|sections| {
         let mut current = None;
-        records.pass(|key, id| {
+        records.pass_sketched(|key, id| {
             if current.is_some_and(|current| current != key) {
                 sections.close()?;
             }
             current = Some(key);
-            id.get().map_or(Ok(()), |id| sections.push(id))?;
+            id.map_or(Ok(()), |(id, sketch)| sections.push(id, sketch))?;
             Ok(watch.tick(1)?)
         })?;
         if current.is_some() { sections.close() } else { Ok(()) }

@@ -129,7 +129,9 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let mut writer = Writer::with_options(&args.store.store, options)?;
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
-            .push_all(&files, &monitor, |fingerprint, id| writer.push(fingerprint, id))
+            .push_all(&files, &monitor, |fingerprint, id, sketch| {
+                writer.push_sketched(fingerprint, id, sketch)
+            })
             .map(|summary| monitor.suspend(|| documents::report(&summary))),
         None => read_fingerprints(args, &files, &mut writer, &monitor),
     };

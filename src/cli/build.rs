@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::doctor::{Collector, Severity};
 use fpstore::{BuildOptions, BuildReport, Builder, Fingerprint, Scheme, Store};
+use fpstore_text::SKETCH_LENS;
 
 use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
@@ -75,6 +76,11 @@ pub(super) struct BuildArgs {
     /// The kind of ids; auto takes u64 if every id is a canonical decimal
     #[arg(long, value_enum, default_value = "auto")]
     ids: IdsArg,
+    /// With --docs: keep a sketch of each document, of 32, 64 or 128 bytes, by which --confirm of
+    /// other commands can estimate similarities [BYTES: 128]
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "128", value_parser = sketch_len)]
+    sketch: Option<u8>,
     /// The label of the segment, such as 2026-11, by which 'expire' finds it
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
@@ -111,6 +117,11 @@ impl Run for BuildArgs {
     }
 }
 
+fn sketch_len(text: &str) -> Result<u8, String> {
+    let len = text.parse().ok().filter(|len| SKETCH_LENS.contains(len));
+    len.ok_or_else(|| "expected 32, 64 or 128 bytes".into())
+}
+
 /// The usual distance of fingerprints of which nothing is known.
 const DEFAULT_K: u32 = 3;
 
@@ -124,6 +135,12 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     if let Some(documents) = &documents {
         options = options.recipe(documents.recipe());
     }
+    let sketch_len = args.sketch.unwrap_or_default();
+    if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::are_given) {
+        bail!("--sketch keeps sketches of documents; add --docs to read them");
+    }
+    let documents = documents.map(|documents| documents.sketched(sketch_len));
+    options = options.sketch_len(sketch_len);
     let mut builder = Builder::with_options(&args.store.store, options)?;
     let mut doctor = (!args.quiet).then(|| Collector::with_exact_max(EXAMINED_MAX));
     let mut show = |fingerprint| {
@@ -133,9 +150,9 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     };
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
-            .push_all(&files, &monitor, |fingerprint, id| {
+            .push_all(&files, &monitor, |fingerprint, id, sketch| {
                 show(fingerprint);
-                builder.push(fingerprint, id)
+                builder.push_sketched(fingerprint, id, sketch)
             })
             .map(|summary| {
                 monitor.suspend(|| {

@@ -133,15 +133,8 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
         MethodArg::Leader => ClusterMethod::Leader,
     };
     if let Some(threshold) = args.confirm.confirm {
-        let (documents, files) = args.input.documents(&args.resources)?;
-        let confirmed = ConfirmedDocuments::read(
-            files,
-            &documents,
-            (threshold, args.k),
-            None,
-            &args.resources,
-            &monitor,
-        )?;
+        let (limits, resources) = ((threshold, args.k), &args.resources);
+        let confirmed = ConfirmedDocuments::of(&args.input, limits, None, resources, &monitor)?;
         let found = ConfirmedGroups::new(&confirmed, method)?;
         if !args.quiet {
             monitor.suspend(|| confirmed.report());

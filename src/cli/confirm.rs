@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::join::confirm::{Confirmed, Documents as DocumentList};
+use fpstore::{Fingerprint, IdRef, Store};
+use fpstore_text::TextRecipe;
 
 use super::documents::{Documents, report};
+use super::join_input::{JoinInputArgs, ToConfirm};
 use super::monitor::Monitor;
 use super::output::counted;
 use super::resources::ResourceArgs;
@@ -17,8 +20,8 @@ use super::resources::ResourceArgs;
 /// Whether near documents are confirmed.
 #[derive(Args, Debug)]
 pub(super) struct ConfirmArgs {
-    /// With --docs: keep only pairs whose features have a Jaccard similarity of S or more, 0 to 1
-    /// [-k is then chosen so that few are missed]
+    /// Keep only near documents whose features have a Jaccard similarity of S or more, 0 to 1:
+    /// exact with --docs, estimated from the sketches of a store; chooses -k so that few are missed
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(super) confirm: Option<f64>,
 }
@@ -42,6 +45,55 @@ pub(super) struct ConfirmedDocuments {
 }
 
 impl ConfirmedDocuments {
+    /// Confirms the near pairs of the input of a join.
+    pub(super) fn of(
+        input: &JoinInputArgs,
+        limits: (f64, Option<u32>),
+        max_pairs: Option<u64>,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+    ) -> anyhow::Result<Self> {
+        match input.to_confirm(resources)? {
+            ToConfirm::Documents(documents, files) => {
+                ConfirmedDocuments::read(files, &documents, limits, max_pairs, resources, monitor)
+            }
+            ToConfirm::Store(store) => {
+                ConfirmedDocuments::of_store(&store, limits, max_pairs, resources, monitor)
+            }
+        }
+    }
+
+    /// Confirms the near pairs of a store by their sketches.
+    fn of_store(
+        store: &Store,
+        (threshold, k): (f64, Option<u32>),
+        max_pairs: Option<u64>,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+    ) -> anyhow::Result<Self> {
+        let k = candidate_k(store, threshold, k)?;
+        let mut list = DocumentList::of_sketches();
+        let mut ids = IdTable::create(&resources.temp_dir())?;
+        each_sketch(store, |fingerprint, id, sketch| {
+            monitor.check()?;
+            list.push_sketch(fingerprint, sketch);
+            ids.push(&id.to_string())
+        })?;
+        let options = resources.join_options(k, monitor)?.max_pairs(max_pairs);
+        let mut candidates = list.candidates(&options)?;
+        let candidate_count = candidates.pair_count();
+        let mut number = 0;
+        each_sketch(store, |_, _, sketch| {
+            if candidates.needs(number) {
+                candidates.take_sketch(number, sketch)?;
+            }
+            number += 1;
+            Ok(())
+        })?;
+        let confirmed = candidates.confirm(threshold)?;
+        Ok(ConfirmedDocuments { confirmed, ids, k, candidate_count, threshold })
+    }
+
     /// Reads documents twice, and confirms their near pairs.
     pub(super) fn read(
         files: &[PathBuf],
@@ -106,6 +158,36 @@ impl ConfirmedDocuments {
             self.threshold,
         );
     }
+}
+
+/// The distance of candidates in a store with sketches: `k` if it is given, else the one that its
+/// recipe needs for the similarity.
+pub(super) fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> anyhow::Result<u32> {
+    if store.sketch_len() == 0 {
+        bail!(
+            "{} keeps no sketches of its documents; build it with --sketch, or name the documents \
+             with --docs",
+            store.info().path.display()
+        );
+    }
+    let recipe = store.recipe().and_then(|recipe| TextRecipe::from_recipe(&recipe).ok());
+    k.or_else(|| recipe.map(|recipe| recipe.candidate_k(threshold))).context(
+        "the recipe of the store is not one for texts; say with -k how near candidates are",
+    )
+}
+
+/// Calls `each` with each document of a store and its sketch.
+fn each_sketch(
+    store: &Store,
+    mut each: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    store.for_each(|hit| {
+        let mut ids = hit.ids();
+        while let Some(id) = ids.next() {
+            each(hit.fingerprint(), id?, ids.sketch())?;
+        }
+        Ok(())
+    })
 }
 
 fn changed(id: &str) -> String {

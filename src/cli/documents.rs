@@ -8,83 +8,112 @@ use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
     Admission, DocumentFeatures, DocumentOptions, DocumentSummary, HashedDocument, PassedOver,
-    TextHasher, hash_documents, read_features, read_texts,
+    TextHasher, hash_documents, read_features, read_texts, sketch,
 };
 
 use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
-use super::reading_args::{FormatArg, HtmlArg, ReadingArgs};
+use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
 use super::recipe_files::RecipeFileArgs;
 
-/// How `query` reads a file, and the files that the recipe of the store needs.
+/// How `query` reads documents, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
 pub(super) struct QueryDocumentArgs {
     #[command(flatten)]
     resources: RecipeFileArgs,
-    /// The format of --file [default: by the end of its name]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FORMAT",
-        help_heading = "Documents",
-        hide_short_help = true
-    )]
-    docs_format: Option<FormatArg>,
-    /// The encoding of --file: utf-8, detect, or a name such as gbk
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "utf-8",
-        help_heading = "Documents",
-        hide_short_help = true
-    )]
-    encoding: String,
-    /// The text of a page: its main part, all of it, or by the length of the main part
-    #[arg(
-        long,
-        value_enum,
-        value_name = "PART",
-        default_value = "auto",
-        help_heading = "Documents",
-        hide_short_help = true
-    )]
-    html: HtmlArg,
+    /// The files of --from hold documents, not fingerprints; folders are searched
+    #[arg(long, help_heading = "Documents", requires = "from")]
+    docs: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// A document to search for.
+pub(super) struct Needle {
+    pub(super) fingerprint: Fingerprint,
+    /// As long as the sketches of the store; empty for a fingerprint alone.
+    pub(super) sketch: Vec<u8>,
 }
 
 impl QueryDocumentArgs {
-    /// The fingerprints of texts, then of files, by the recipe of the store.
-    pub(super) fn fingerprints(
+    /// Whether the files of queries hold documents.
+    pub(super) fn are_given(&self) -> bool {
+        self.docs
+    }
+
+    /// The documents of the files of queries, by the recipe of the store.
+    pub(super) fn documents(
+        &self,
+        store: &Store,
+        read: &ReadArgs,
+        has_file: bool,
+    ) -> anyhow::Result<Option<Documents>> {
+        match self.reading.first_given() {
+            Some(option) if !self.docs && !has_file => {
+                bail!("{option} is for documents; name them with --file, or with --from and --docs")
+            }
+            _ => {}
+        }
+        if !self.docs {
+            return Ok(None);
+        }
+        if let Some(option) = read.first_given() {
+            bail!("{option} is for fingerprints; with --docs none are read");
+        }
+        let hasher = self.hasher(store)?;
+        let options = Some(self.reading.options(read.skip_bad, None)?);
+        Ok(Some(Documents { hasher, options, sketch_len: store.sketch_len() }))
+    }
+
+    fn hasher(&self, store: &Store) -> anyhow::Result<TextHasher> {
+        let info = store.info();
+        match info.segments.first() {
+            Some(segment) => self.resources.hasher_of(&segment.recipe),
+            None => bail!("the store is empty and has no recipe"),
+        }
+    }
+
+    /// Texts, then files, by the recipe of the store.
+    pub(super) fn needles(
         &self,
         store: &Store,
         texts: &[String],
         files: &[String],
-    ) -> anyhow::Result<impl Iterator<Item = Fingerprint> + use<>> {
-        let mut fingerprints = Vec::new();
+    ) -> anyhow::Result<Vec<Needle>> {
+        let mut needles = Vec::new();
         if texts.is_empty() && files.is_empty() {
-            return Ok(fingerprints.into_iter());
+            return Ok(needles);
         }
-        let info = store.info();
-        let recipe = info.segments.first().map(|segment| &segment.recipe);
-        let mut hasher = match recipe {
-            Some(recipe) => self.resources.hasher_of(recipe)?,
-            None => bail!("the store is empty and has no recipe"),
+        let mut hasher = self.hasher(store)?;
+        let mut needle = |text: &str| {
+            let fingerprint = hasher.fingerprint(text)?;
+            let sketch = match store.sketch_len() {
+                0 => Vec::new(),
+                len => sketch(&hasher.distinct_features(text), len),
+            };
+            Some(Needle { fingerprint, sketch })
         };
         for text in texts {
-            let fingerprint = hasher.fingerprint(text);
-            fingerprints.push(
-                fingerprint.with_context(|| {
-                    format!("'{text}' has no features, so it has no fingerprint")
-                })?,
-            );
+            let without = || format!("'{text}' has no features, so it has no fingerprint");
+            needles.push(needle(text).with_context(without)?);
         }
-        let reading = ReadingArgs::of_file(self.docs_format, &self.encoding, self.html);
-        let options = reading.options(false, None)?;
+        if store.sketch_len() == 0 {
+            // A huge file need not be held whole for its fingerprint.
+            let options = self.reading.options(false, None)?;
+            for file in files {
+                let fingerprint = fingerprint_of_file(file, &self.hasher(store)?, &options)?;
+                needles.push(Needle { fingerprint, sketch: Vec::new() });
+            }
+            return Ok(needles);
+        }
         for file in files {
-            fingerprints.push(fingerprint_of_file(file, &hasher, &options)?);
+            let text = text_of(file, false, &self.reading)?;
+            let without = || format!("{file} has no features, so it has no fingerprint");
+            needles.push(needle(&text).with_context(without)?);
         }
-        Ok(fingerprints.into_iter())
+        Ok(needles)
     }
 }
 
@@ -104,6 +133,8 @@ pub(super) struct DocumentArgs {
 pub(super) struct Documents {
     hasher: TextHasher,
     options: Option<DocumentOptions>,
+    /// Bytes of the sketch of each document; 0 for none.
+    sketch_len: u8,
 }
 
 impl DocumentArgs {
@@ -167,7 +198,7 @@ impl DocumentArgs {
             true => Some(self.reading.options(read.skip_bad, memory)?),
             false => None,
         };
-        Ok(Some(Documents { hasher, options }))
+        Ok(Some(Documents { hasher, options, sketch_len: 0 }))
     }
 }
 
@@ -185,14 +216,21 @@ impl DocumentArgs {
             Some(recipe) if self.docs && !self.recipe.is_given() => {
                 let hasher = self.recipe.hasher_of(&recipe)?;
                 let options = Some(self.reading.options(read.skip_bad, memory)?);
-                Ok(Some(Documents { hasher, options }))
+                Ok(Some(Documents { hasher, options, sketch_len: store.sketch_len() }))
             }
-            _ => self.prepare(read, memory),
+            _ => Ok(self
+                .prepare(read, memory)?
+                .map(|documents| documents.sketched(store.sketch_len()))),
         }
     }
 }
 
 impl Documents {
+    /// The same with sketches of this many bytes.
+    pub(super) fn sketched(self, sketch_len: u8) -> Self {
+        Documents { sketch_len, ..self }
+    }
+
     /// The recipe of the fingerprints.
     pub(super) fn recipe(&self) -> Recipe {
         self.hasher.recipe().to_recipe()
@@ -226,24 +264,48 @@ impl Documents {
         })
     }
 
-    /// Gives the fingerprints of all documents to `push`; an id that it refuses is a bad record.
+    /// Gives the fingerprints, ids and sketches of all documents to `take`.
+    pub(super) fn each(
+        &self,
+        files: &[PathBuf],
+        monitor: &Monitor,
+        mut take: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<DocumentSummary> {
+        let mut failed = None;
+        let done = self.push_all(files, monitor, |fingerprint, id, sketch| {
+            take(fingerprint, id, sketch).map_err(|error| {
+                failed = Some(error);
+                Error::Interrupted
+            })
+        });
+        failed.map_or(done, Err)
+    }
+
+    /// Gives the fingerprints, ids and sketches of all documents to `push`; an id that it refuses is
+    /// a bad record.
     pub(super) fn push_all(
         &self,
         files: &[PathBuf],
         monitor: &Monitor,
-        mut push: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), Error>,
+        mut push: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> Result<(), Error>,
     ) -> anyhow::Result<DocumentSummary> {
         let options = self.options.clone().unwrap_or_default().observer(monitor.observer());
-        hash_documents(files, &self.hasher, &options, |document| {
-            let pushed = match document.fingerprint {
-                Some(fingerprint) => push(fingerprint, document.id),
-                None => Ok(()),
-            };
-            match pushed {
+        let mut admit =
+            |fingerprint: Option<Fingerprint>, id: IdRef<'_>, sketch: &[u8]| match fingerprint
+                .map_or(Ok(()), |fingerprint| push(fingerprint, id, sketch))
+            {
                 Ok(()) => Ok(Admission::Taken),
                 Err(Error::InvalidId { reason }) => Ok(Admission::BadId { reason }),
                 Err(error) => Err(error.into()),
-            }
+            };
+        if self.sketch_len == 0 {
+            return hash_documents(files, &self.hasher, &options, |document| {
+                admit(document.fingerprint, document.id, &[])
+            });
+        }
+        read_features(files, &self.hasher, &options, |document| {
+            let sketch = sketch(document.features, self.sketch_len);
+            admit(document.fingerprint, document.id, &sketch)
         })
     }
 }

@@ -77,6 +77,8 @@ struct Segment {
     /// The time since the file was written.
     age_seconds: Option<u64>,
     id_kind: &'static str,
+    /// Bytes for each id; 0 without sketches.
+    sketch_len: u32,
     tuned_k: u32,
     /// 64 - log2 n + log2 e, the least number of bits for each member of a random set.
     information_limit: Option<f64>,
@@ -216,6 +218,7 @@ impl Segment {
             deleted_ids: info.deleted_ids,
             age_seconds: info.written.and_then(|at| at.elapsed().ok()).map(|age| age.as_secs()),
             id_kind: info.id_kind.name(),
+            sketch_len: info.sketch_len,
             tuned_k: info.tuned_k,
             information_limit: info.information_limit(),
             tables: tables.collect(),
@@ -227,10 +230,14 @@ impl Segment {
         writeln!(out, "\nsegment {}: {}", self.number, self.file)?;
         writeln!(
             out,
-            "  {} fingerprints, {} ids ({}), {}, tuned for k={}",
+            "  {} fingerprints, {} ids ({}{}), {}, tuned for k={}",
             grouped(self.fingerprints),
             grouped(self.ids),
             self.id_kind,
+            match self.sketch_len {
+                0 => String::new(),
+                len => format!(", each with a sketch of {len} bytes"),
+            },
             bytes(self.bytes),
             self.tuned_k
         )?;

@@ -45,6 +45,14 @@ pub(super) enum Source<'a> {
     Documents(&'a Documents),
 }
 
+/// Documents whose near pairs are to be confirmed.
+pub(super) enum ToConfirm<'a> {
+    /// Those in files.
+    Documents(Box<Documents>, &'a [PathBuf]),
+    /// Those of a store, by their sketches.
+    Store(Store),
+}
+
 /// An open store.
 pub(super) struct Opened {
     pub(super) store: Store,
@@ -75,19 +83,21 @@ impl JoinInputArgs {
         }
     }
 
-    /// The documents and their files, to be read more than once.
-    pub(super) fn documents(
-        &self,
-        resources: &ResourceArgs,
-    ) -> anyhow::Result<(Documents, &[PathBuf])> {
-        match self.documents.prepare(&self.read, resources.memory)? {
-            Some(documents) if self.documents.are_given() => {
-                if self.inputs.is_empty() {
-                    bail!("--docs needs the files or folders of the documents");
-                }
-                Ok((documents, &self.inputs))
+    /// What is confirmed: documents in files, or those of a store.
+    pub(super) fn to_confirm(&self, resources: &ResourceArgs) -> anyhow::Result<ToConfirm<'_>> {
+        let documents = self.documents.prepare(&self.read, resources.memory)?;
+        match documents.filter(|_| self.documents.are_given()) {
+            Some(_) if self.inputs.is_empty() => {
+                bail!("--docs needs the files or folders of the documents")
             }
-            _ => bail!("--confirm compares documents; add --docs and name their files"),
+            Some(documents) => Ok(ToConfirm::Documents(Box::new(documents), &self.inputs)),
+            None if self.has_files() => {
+                bail!("--confirm compares documents; add --docs to read them")
+            }
+            None => {
+                let path = self.inputs.first().unwrap_or(&self.store);
+                Ok(ToConfirm::Store(self.access.open(path)?))
+            }
         }
     }
 
@@ -194,7 +204,7 @@ pub(super) fn temporary_store(
     match source {
         Source::Documents(documents) => {
             default_k = documents.usual_k();
-            let summary = documents.push_all(&files, monitor, |fingerprint, id| {
+            let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
                 each(0, fingerprint, Some(id))?;
                 if ids == Ids::AsTheyAre {
                     return builder.push(fingerprint, id);

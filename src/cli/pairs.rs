@@ -115,9 +115,8 @@ fn confirmed_pairs(
     mut out: Sink,
     monitor: &Monitor,
 ) -> anyhow::Result<ExitStatus> {
-    let (documents, files) = args.input.documents(&args.resources)?;
     let (limits, most) = ((threshold, args.k), args.max_pairs);
-    let done = ConfirmedDocuments::read(files, &documents, limits, most, &args.resources, monitor)?;
+    let done = ConfirmedDocuments::of(&args.input, limits, most, &args.resources, monitor)?;
     monitor.finish();
     let ConfirmedDocuments { confirmed, ids, .. } = &done;
     let count = confirmed.pair_count(args.distinct);

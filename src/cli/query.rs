@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
-use super::documents::QueryDocumentArgs;
+use super::confirm::{self, ConfirmArgs};
+use super::documents::{Needle, QueryDocumentArgs};
 use super::inputs::{check_stdin, report_skipped};
 use super::output::{IdPrinter, RowFormat, counted, grouped};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
-use super::rows::{write_json, write_tsv};
+use super::rows::Query;
 use super::sink::{OutputArgs, Sink};
+use anyhow::bail;
 use clap::Args;
 use fpstore::input::read_records;
 use fpstore::plan::{CostEstimate, Plan};
@@ -32,6 +34,10 @@ recipe needs (--df, --stop-words, --weights) must be given again.
 - answers each line of standard input at once. A program that asks through pipes should take \
 --format json, which has exactly one line for each query, also where there is no match; TSV has \
 none. Records that others add meanwhile are found with --refresh.
+
+--confirm S compares the sketch of each text, file or document with those that the store keeps \
+(build --sketch), and prints the matches whose estimated Jaccard similarity is S or more; it stands \
+after the distance.
 
 --from FILE answers all records of a file, in their order and much faster than one by one. The \
 id of a record comes first, as another column or another field.
@@ -64,6 +70,8 @@ pub(super) struct QueryArgs {
     /// The distance in bits, inclusive [default: the one the store was built for]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
     /// Keep the N nearest matches of each query, with all their ids, and report cut answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -112,15 +120,27 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         })
         .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
     let store = args.access.open(&args.store.store)?;
-    needles.extend(args.documents.fingerprints(&store, &args.text, &args.file)?.map(Some));
-    let k = args.k.unwrap_or(store.tuned_k());
+    let k = match args.confirm.confirm {
+        Some(threshold) => confirm::candidate_k(&store, threshold, args.k)?,
+        None => args.k.unwrap_or(store.tuned_k()),
+    };
+    check_confirm(args)?;
+    let from_documents =
+        args.documents.documents(&store, &args.files.read, !args.file.is_empty())?;
+    let mut needles: Vec<Option<Needle>> = needles
+        .drain(..)
+        .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))
+        .collect();
+    needles.extend(args.documents.needles(&store, &args.text, &args.file)?.into_iter().map(Some));
     let limits = match args.limit {
         Some(most) => Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX)),
         None => Limits::default(),
     };
     if !args.files.from.is_empty() {
-        let options = QueryOptions { k, limits, format: args.format, quiet: args.quiet };
-        return query_files::run(&args.files, &store, args.output.open()?, &options);
+        let (format, quiet, confirm) = (args.format, args.quiet, args.confirm.confirm);
+        let options = QueryOptions { k, limits, format, quiet, confirm };
+        let (documents, out) = (from_documents.as_ref(), args.output.open()?);
+        return query_files::run(&args.files, &store, documents, out, &options);
     }
     let out = args.output.open()?;
     let mut session = Session {
@@ -134,18 +154,36 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         quiet: args.quiet,
         line: Vec::new(),
         found: false,
+        confirm: args.confirm.confirm,
     };
     if args.explain {
         session.expected = Some(explain_plan(&store, k)?);
     }
     for needle in needles {
         match needle {
-            Some(needle) => session.search(needle)?,
+            Some(needle) => session.search(needle.fingerprint, &needle.sketch)?,
             None => session.search_standard_input(&store, args)?,
         }
     }
     session.out.finish()?;
     Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
+}
+
+/// Refuses what has no sketch to be confirmed by.
+fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
+    if args.confirm.confirm.is_none() {
+        return Ok(());
+    }
+    if !args.needles.is_empty() || !args.files.from.is_empty() && !args.documents.are_given() {
+        bail!(
+            "--confirm compares documents, and a fingerprint alone is none: use --text, --file, or \
+             --from with --docs"
+        );
+    }
+    if args.limit.is_some() {
+        bail!("--limit would cut the candidates before they are confirmed; leave one of both out");
+    }
+    Ok(())
 }
 
 /// The expected cost of a query, summed over all segments.
@@ -169,6 +207,8 @@ struct Session {
     line: Vec<u8>,
     found: bool,
     quiet: bool,
+    /// The similarity that a match must have.
+    confirm: Option<f64>,
 }
 
 impl Session {
@@ -180,7 +220,7 @@ impl Session {
             if args.refresh && store.refresh()? {
                 self.searcher.follow(store);
             }
-            self.search(record.fingerprint)?;
+            self.search(record.fingerprint, &[])?;
             // A program that writes line by line waits for each answer, so none may stay in the
             // buffer.
             Ok(self.out.flush()?)
@@ -189,16 +229,14 @@ impl Session {
         Ok(())
     }
 
-    fn search(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
+    fn search(&mut self, needle: Fingerprint, sketch: &[u8]) -> anyhow::Result<()> {
         let start = Instant::now();
         let answer = self.searcher.search_with(needle, self.k, &self.limits)?;
         let micros = start.elapsed().as_secs_f64() * 1e6;
         self.line.clear();
-        match self.format {
-            RowFormat::Tsv => write_tsv(&mut self.line, None, needle, &answer, &self.printer)?,
-            RowFormat::Json => write_json(&mut self.line, None, needle, &answer)?,
-        }
-        self.found |= !answer.is_empty();
+        let confirm = self.confirm.map(|threshold| (sketch, threshold));
+        let query = Query { id: None, fingerprint: needle, confirm };
+        self.found |= query.write(&mut self.line, &answer, self.format, &self.printer)?;
         let outcome = answer.outcome();
         self.out.write_all(&self.line)?;
         if outcome.cut && self.format == RowFormat::Tsv && !self.quiet {

@@ -10,11 +10,12 @@ use fpstore::join::{BatchMode, JoinOptions, search_many};
 use fpstore::{Fingerprint, Limits, Store};
 
 use super::command::ExitStatus;
+use super::documents::{self, Documents};
 use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
 use super::output::{IdPrinter, RowFormat, counted};
 use super::resources::ResourceArgs;
-use super::rows::{write_json, write_tsv};
+use super::rows::Query;
 use super::sink::Sink;
 
 /// The number of queries in a batch.
@@ -41,11 +42,14 @@ pub(super) struct QueryOptions {
     pub(super) limits: Limits,
     pub(super) format: RowFormat,
     pub(super) quiet: bool,
+    /// The similarity that a match must have.
+    pub(super) confirm: Option<f64>,
 }
 
 pub(super) fn run(
     args: &QueryFileArgs,
     store: &Store,
+    documents: Option<&Documents>,
     out: Sink,
     options: &QueryOptions,
 ) -> anyhow::Result<ExitStatus> {
@@ -59,18 +63,27 @@ pub(super) fn run(
         queries: Vec::new(),
         ids: String::new(),
         id_ends: Vec::new(),
+        sketches: Vec::new(),
         printer: IdPrinter::new(out.is_terminal()),
         out,
         line: Vec::new(),
         found: false,
         cut: 0,
     };
-    for file in inputs(&args.from)? {
-        let summary = read_records(&file, &args.read.options(), |record| {
-            let id = record.id.map(|id| id.to_string());
-            batch.push(record.fingerprint, id.as_deref())
+    let files = inputs(&args.from)?;
+    if let Some(documents) = documents {
+        let summary = documents.each(&files, &monitor, |fingerprint, id, sketch| {
+            batch.push(fingerprint, Some(&id.to_string()), sketch)
         })?;
-        report_skipped(&file, &summary);
+        monitor.suspend(|| documents::report(&summary));
+    } else {
+        for file in files {
+            let summary = read_records(&file, &args.read.options(), |record| {
+                let id = record.id.map(|id| id.to_string());
+                batch.push(record.fingerprint, id.as_deref(), &[])
+            })?;
+            report_skipped(&file, &summary);
+        }
     }
     batch.answer()?;
     batch.out.finish()?;
@@ -92,6 +105,8 @@ struct QueryBatch<'a> {
     ids: String,
     /// The end of the id of each query in `ids`; an empty id means none.
     id_ends: Vec<usize>,
+    /// The sketches of the queries, if matches are confirmed.
+    sketches: Vec<u8>,
     printer: IdPrinter,
     out: Sink,
     line: Vec<u8>,
@@ -100,8 +115,9 @@ struct QueryBatch<'a> {
 }
 
 impl QueryBatch<'_> {
-    fn push(&mut self, query: Fingerprint, id: Option<&str>) -> anyhow::Result<()> {
+    fn push(&mut self, query: Fingerprint, id: Option<&str>, sketch: &[u8]) -> anyhow::Result<()> {
         self.queries.push(query);
+        self.sketches.extend_from_slice(sketch);
         self.ids.push_str(id.unwrap_or_default());
         self.id_ends.push(self.ids.len());
         if self.queries.len() == BATCH_COUNT || self.ids.len() >= BATCH_IDS_LEN {
@@ -111,7 +127,10 @@ impl QueryBatch<'_> {
     }
 
     fn answer(&mut self) -> anyhow::Result<()> {
-        let QueryBatch { queries, ids, id_ends, line, options, monitor, answered, .. } = self;
+        let QueryBatch {
+            queries, ids, id_ends, sketches, line, options, monitor, answered, ..
+        } = self;
+        let sketch_len = usize::from(self.store.sketch_len());
         self.join = self.join.clone().observer(monitor.observer_after(*answered));
         let (printer, out) = (&self.printer, &mut self.out);
         let (mut found, mut cut) = (false, 0);
@@ -126,11 +145,10 @@ impl QueryBatch<'_> {
                 let start = at.checked_sub(1).map_or(0, |before| id_ends[before]);
                 let id = Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty());
                 line.clear();
-                match options.format {
-                    RowFormat::Tsv => write_tsv(line, id, queries[at], &answer, printer)?,
-                    RowFormat::Json => write_json(line, id, queries[at], &answer)?,
-                }
-                found |= !answer.is_empty();
+                let sketch = |threshold| (&sketches[at * sketch_len..][..sketch_len], threshold);
+                let confirm = options.confirm.map(sketch);
+                let query = Query { id, fingerprint: queries[at], confirm };
+                found |= query.write(line, &answer, options.format, printer)?;
                 cut += u64::from(answer.outcome().cut);
                 Ok(out.write_all(line)?)
             },
@@ -141,6 +159,7 @@ impl QueryBatch<'_> {
         queries.clear();
         ids.clear();
         id_ends.clear();
+        sketches.clear();
         Ok(())
     }
 }

@@ -74,22 +74,6 @@ pub(super) enum HtmlArg {
 }
 
 impl ReadingArgs {
-    /// For one file that is a document.
-    pub(super) fn of_file(docs_format: Option<FormatArg>, encoding: &str, html: HtmlArg) -> Self {
-        ReadingArgs {
-            docs_format,
-            id_field: "id".into(),
-            text_field: "text".into(),
-            encoding: encoding.into(),
-            html,
-            max_document: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            hidden: false,
-            doc_threads: 1,
-        }
-    }
-
     /// The first option that differs from its default.
     pub(super) fn first_given(&self) -> Option<&'static str> {
         let given = [

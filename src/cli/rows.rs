@@ -2,36 +2,113 @@
 
 use std::io::Write;
 
-use fpstore::{Answer, Fingerprint};
+use fpstore::join::confirm::sketch_similarity;
+use fpstore::{Answer, Fingerprint, Hit};
 use serde::Serialize;
 
-use super::output::IdPrinter;
+use super::output::{IdPrinter, RowFormat};
 
-/// Writes one line for each match and id, which begins with the id of the query if it has one.
-pub(super) fn write_tsv(
-    out: &mut Vec<u8>,
-    query_id: Option<&str>,
-    needle: Fingerprint,
-    answer: &Answer<'_>,
-    printer: &IdPrinter,
-) -> anyhow::Result<()> {
-    let query = match query_id {
-        Some(id) => format!("{}\t{needle}", printer.show_column(id)),
-        None => needle.to_string(),
-    };
-    for hit in answer.hits() {
-        let mut bare = true;
-        for id in hit.ids() {
-            bare = false;
-            let id = id?.to_string();
-            let (fingerprint, distance) = (hit.fingerprint(), hit.distance());
-            writeln!(out, "{query}\t{fingerprint}\t{distance}\t{}", printer.show(&id))?;
-        }
-        if bare {
-            writeln!(out, "{query}\t{}\t{}\t", hit.fingerprint(), hit.distance())?;
+/// A query: its fingerprint, and what else is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Query<'a> {
+    /// The id of its record, if it has one.
+    pub(super) id: Option<&'a str>,
+    pub(super) fingerprint: Fingerprint,
+    /// The sketch of its document, and the similarity that a match must have.
+    pub(super) confirm: Option<(&'a [u8], f64)>,
+}
+
+/// A document that matches.
+struct Row {
+    /// `None` for a fingerprint without ids.
+    id: Option<String>,
+    similarity: Option<f64>,
+}
+
+impl Query<'_> {
+    /// Writes an answer, and returns whether anything was found.
+    pub(super) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        answer: &Answer<'_>,
+        format: RowFormat,
+        printer: &IdPrinter,
+    ) -> anyhow::Result<bool> {
+        match format {
+            RowFormat::Tsv => self.write_tsv(out, answer, printer),
+            RowFormat::Json => self.write_json(out, answer),
         }
     }
-    Ok(())
+
+    /// The documents of a match, without those that are not alike enough.
+    fn rows(&self, hit: &Hit<'_>) -> anyhow::Result<Vec<Row>> {
+        let mut ids = hit.ids();
+        let mut rows = Vec::new();
+        let mut is_bare = true;
+        while let Some(id) = ids.next() {
+            is_bare = false;
+            let similarity =
+                self.confirm.map(|(sketch, _)| sketch_similarity(sketch, ids.sketch()));
+            let id = Some(id?.to_string());
+            rows.push(Row { id, similarity });
+        }
+        if let Some((_, threshold)) = self.confirm {
+            rows.retain(|row| row.similarity.is_some_and(|similarity| similarity >= threshold));
+        } else if is_bare {
+            rows.push(Row { id: None, similarity: None });
+        }
+        Ok(rows)
+    }
+
+    /// Writes one line for each match and id, which begins with the id of the query if it has one.
+    fn write_tsv(
+        &self,
+        out: &mut Vec<u8>,
+        answer: &Answer<'_>,
+        printer: &IdPrinter,
+    ) -> anyhow::Result<bool> {
+        let query = match self.id {
+            Some(id) => format!("{}\t{}", printer.show_column(id), self.fingerprint),
+            None => self.fingerprint.to_string(),
+        };
+        let mut found = false;
+        for hit in answer.hits() {
+            for row in self.rows(&hit)? {
+                found = true;
+                write!(out, "{query}\t{}\t{}\t", hit.fingerprint(), hit.distance())?;
+                if let Some(similarity) = row.similarity {
+                    write!(out, "{similarity:.4}\t")?;
+                }
+                writeln!(out, "{}", printer.show(&row.id.unwrap_or_default()))?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes an answer as one JSON object on one line.
+    fn write_json(&self, out: &mut Vec<u8>, answer: &Answer<'_>) -> anyhow::Result<bool> {
+        let mut matches = Vec::with_capacity(answer.len());
+        for hit in answer.hits() {
+            let rows = self.rows(&hit)?;
+            if rows.is_empty() {
+                continue;
+            }
+            let is_confirmed = self.confirm.is_some();
+            let similarities = rows.iter().filter_map(|row| row.similarity).collect();
+            matches.push(JsonMatch {
+                fingerprint: hit.fingerprint().to_string(),
+                distance: hit.distance(),
+                similarities: is_confirmed.then_some(similarities),
+                ids: rows.into_iter().filter_map(|row| row.id).collect(),
+            });
+        }
+        let found = !matches.is_empty();
+        let query = self.fingerprint.to_string();
+        let line = JsonAnswer { id: self.id, query, matches, cut: answer.outcome().cut };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.push(b'\n');
+        Ok(found)
+    }
 }
 
 #[derive(Serialize)]
@@ -48,28 +125,9 @@ struct JsonAnswer<'a> {
 struct JsonMatch {
     fingerprint: String,
     distance: u32,
+    /// One for each id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarities: Option<Vec<f64>>,
     /// As strings, because JavaScript rounds numbers above 2^53.
     ids: Vec<String>,
-}
-
-/// Writes an answer as one JSON object on one line.
-pub(super) fn write_json(
-    out: &mut Vec<u8>,
-    id: Option<&str>,
-    needle: Fingerprint,
-    answer: &Answer<'_>,
-) -> anyhow::Result<()> {
-    let mut matches = Vec::with_capacity(answer.len());
-    for hit in answer.hits() {
-        let ids: Result<Vec<String>, _> = hit.ids().map(|id| id.map(|id| id.to_string())).collect();
-        matches.push(JsonMatch {
-            fingerprint: hit.fingerprint().to_string(),
-            distance: hit.distance(),
-            ids: ids?,
-        });
-    }
-    let cut = answer.outcome().cut;
-    serde_json::to_writer(&mut *out, &JsonAnswer { id, query: needle.to_string(), matches, cut })?;
-    out.push(b'\n');
-    Ok(())
 }

@@ -69,6 +69,8 @@ pub(crate) struct Header {
     pub(crate) id_kind: IdKind,
     /// Bytes of each u64 id; 0 for other kinds.
     pub(crate) id_len: u32,
+    /// Bytes of the sketch of each id.
+    pub(crate) sketch_len: u32,
     pub(crate) tuned_k: u32,
     pub(crate) set_sum: SetSum,
     /// The digest of the checksums section, and so of every page.
@@ -145,16 +147,14 @@ fn read_checked(
     let short = || at(0, Fault::Truncated { needed: FIXED_LEN as u64, found: body.len() as u64 });
     let fingerprint_count = u64_at(body, 24).ok_or_else(short)?;
     let id_count = u64_at(body, 32).ok_or_else(short)?;
-    let [kind, id_len, tuned_k, reserved] =
+    let [kind, id_len, tuned_k, sketch_len] =
         *body.get(40..).and_then(|rest| rest.first_chunk()).ok_or_else(short)?;
     let table_count = u16_at(body, 44).ok_or_else(short)?;
     let section_count = u16_at(body, 46).ok_or_else(short)?;
     let set_sum = SetSum::read(body, 48).ok_or_else(short)?;
     let content_digest = Digest::read(body, 64).ok_or_else(short)?;
-    for (offset, clear) in [(10, u16_at(body, 10) == Some(0)), (43, reserved == 0)] {
-        if !clear {
-            return Err(at(offset, Fault::rule(5, "reserved bytes not zero")));
-        }
+    if u16_at(body, 10) != Some(0) {
+        return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
     }
     if fingerprint_count > FINGERPRINT_COUNT_MAX || id_count > ID_COUNT_MAX {
         let detail = format!("{fingerprint_count} fingerprints, {id_count} ids, at most 2^40 each");
@@ -197,6 +197,7 @@ fn read_checked(
         id_count,
         id_kind,
         id_len: id_len.into(),
+        sketch_len: sketch_len.into(),
         tuned_k: tuned_k.into(),
         set_sum,
         content_digest,
@@ -307,7 +308,7 @@ impl Header {
             IdKind::Text => 2,
         };
         let byte = |value: u32| u8::try_from(value).expect("bit counts, lengths and k are small");
-        out.extend([kind, byte(self.id_len), byte(self.tuned_k), 0]);
+        out.extend([kind, byte(self.id_len), byte(self.tuned_k), byte(self.sketch_len)]);
         put_u16(&mut out, small(self.tables.len()));
         put_u16(&mut out, small(self.places.len()));
         self.set_sum.put(&mut out);

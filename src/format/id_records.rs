@@ -31,6 +31,13 @@ pub(crate) struct IdLayout {
     pub(crate) kind: IdKind,
     /// Bytes of each u64 id.
     pub(crate) id_len: u32,
+    /// Bytes of the sketch after each id.
+    pub(crate) sketch_len: u32,
+}
+
+impl IdLayout {
+    /// The layout of a segment without ids.
+    pub(crate) const NONE: IdLayout = IdLayout { kind: IdKind::None, id_len: 0, sketch_len: 0 };
 }
 
 /// The start of a record, from which its length follows.
@@ -49,13 +56,14 @@ impl Parts {
         let (payload_len, len_len) = match (layout.kind, id_count) {
             (_, 0) | (IdKind::None, _) => (0, 0),
             (IdKind::U64, _) => {
-                let len = id_count.checked_mul(layout.id_len.into());
+                let len = id_count.checked_mul((layout.id_len + layout.sketch_len).into());
                 (len.ok_or_else(|| too_long(rest))?, 0)
             }
             // A single text brings its own length.
             (IdKind::Text, 1) => {
                 let (len, len_len) = varint::read(rest)?;
-                (len.checked_add(len_len as u64).ok_or_else(|| too_long(rest))?, 0)
+                let after = len_len as u64 + u64::from(layout.sketch_len);
+                (len.checked_add(after).ok_or_else(|| too_long(rest))?, 0)
             }
             (IdKind::Text, _) => varint::read(rest)?,
         };
@@ -69,6 +77,8 @@ pub(crate) struct Record<'a> {
     layout: IdLayout,
     left: u64,
     payload: &'a [u8],
+    /// The sketch of the last id that was read.
+    sketch: &'a [u8],
 }
 
 impl<'a> Record<'a> {
@@ -87,12 +97,12 @@ impl<'a> Record<'a> {
             .and_then(|len| bytes.get(parts.prefix_len..)?.get(..len))
             .ok_or_else(|| too_long(bytes))?;
         let len = parts.prefix_len + payload.len();
-        Ok((Record { layout, left: parts.id_count, payload }, len))
+        Ok((Record { layout, left: parts.id_count, payload, sketch: &[] }, len))
     }
 
     /// The record of a fingerprint in a segment without ids.
     pub(crate) fn empty() -> Self {
-        Record { layout: IdLayout { kind: IdKind::None, id_len: 0 }, left: 0, payload: &[] }
+        Record { layout: IdLayout::NONE, left: 0, payload: &[], sketch: &[] }
     }
 
     /// The number of ids that are left; each takes at least a byte.
@@ -118,7 +128,14 @@ impl<'a> Record<'a> {
             IdKind::Text => self.next_text()?,
         };
         self.left = left;
+        let sketch = self.payload.split_at_checked(self.layout.sketch_len as usize);
+        (self.sketch, self.payload) = sketch.ok_or_else(|| too_long(self.payload))?;
         Ok(Some(id))
+    }
+
+    /// The sketch of the id that was read last; empty in a segment without sketches.
+    pub(crate) fn sketch(&self) -> &'a [u8] {
+        self.sketch
     }
 
     fn next_number(&mut self) -> Result<IdRef<'a>, Fault> {
@@ -160,9 +177,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_as_a_record_give_ids_or_a_fault(bytes: Vec<u8>, text: bool, id_len in 1..=8_u32) {
+        fn any_bytes_as_a_record_give_ids_or_a_fault(
+            bytes: Vec<u8>,
+            text: bool,
+            id_len in 1..=8_u32,
+            sketch_len in 0..9_u32,
+        ) {
             let kind = if text { IdKind::Text } else { IdKind::U64 };
-            if let Ok((mut record, len)) = Record::read(&bytes, IdLayout { kind, id_len }) {
+            if let Ok((mut record, len)) = Record::read(&bytes, IdLayout { kind, id_len, sketch_len }) {
                 prop_assert!(len <= bytes.len());
                 prop_assert!(record.id_count().is_ok_and(|count| count <= len as u64) || text);
                 while let Ok(Some(_)) = record.next() {}

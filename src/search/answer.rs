@@ -153,6 +153,12 @@ pub struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
+    /// The sketch that is stored with the id that came last; empty before the first, after the end,
+    /// and in a store without sketches.
+    pub fn sketch(&self) -> &'a [u8] {
+        self.open.as_ref().map_or(&[], |(_, ids)| ids.sketch())
+    }
+
     fn step(&mut self) -> Result<Option<IdRef<'a>>> {
         loop {
             if let Some((found, ids)) = &mut self.open {

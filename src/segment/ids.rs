@@ -14,7 +14,8 @@ impl Segment {
     }
 
     pub(crate) fn id_layout(&self) -> IdLayout {
-        IdLayout { kind: self.header().id_kind, id_len: self.header().id_len }
+        let header = self.header();
+        IdLayout { kind: header.id_kind, id_len: header.id_len, sketch_len: header.sketch_len }
     }
 
     /// The id record of the fingerprint at `rank` of the first table.

@@ -163,6 +163,11 @@ impl<'a> LiveIds<'a> {
         Ok(self.record.id_count()?.saturating_sub(self.deleted.len() as u64))
     }
 
+    /// The sketch of the last one; empty in a segment without sketches.
+    pub(crate) fn sketch(&self) -> &'a [u8] {
+        self.record.sketch()
+    }
+
     /// The next one.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         loop {

@@ -8,7 +8,7 @@
 //! 0, 2, 1 of 2 bits to the smallest id 7.
 
 use crate::bits::packing::{self, Packer, WIDTH_MAX};
-use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::bytes::{put_u32, put_u64, slice_at, u32_at, u64_at};
 use crate::checksum::crc32;
 use fpstore_base::IdRef;
 
@@ -98,12 +98,18 @@ impl RunBlock {
         match &self.ids {
             BlockIds::None => None,
             BlockIds::Numbers(numbers) => Some(IdRef::U64(numbers[at])),
-            BlockIds::Texts { bytes, ends } => {
-                let start = at.checked_sub(1).map_or(0, |before| ends[before] as usize);
-                let text = str::from_utf8(&bytes[start..ends[at] as usize]);
+            BlockIds::Texts { .. } => {
+                let text = str::from_utf8(self.text(at)?);
                 Some(IdRef::Text(text.expect("only whole texts are pushed")))
             }
         }
+    }
+
+    /// The bytes of the text of the entry at `at`.
+    pub(super) fn text(&self, at: usize) -> Option<&[u8]> {
+        let BlockIds::Texts { bytes, ends } = &self.ids else { return None };
+        let start = at.checked_sub(1).map_or(0, |before| ends[before] as usize);
+        Some(&bytes[start..ends[at] as usize])
     }
 
     /// Appends the bytes of the block. Its keys must ascend.
@@ -129,7 +135,7 @@ impl RunBlock {
             BlockIds::Texts { bytes, ends } => {
                 let mut before = 0;
                 for &end in ends {
-                    put_u16(out, (end - before) as u16);
+                    put_u32(out, end - before);
                     before = end;
                 }
                 out.extend_from_slice(bytes);
@@ -184,10 +190,10 @@ impl RunBlock {
                 let mut end = 0;
                 let mut ends = Vec::with_capacity(count);
                 for entry in 0..count {
-                    end += u32::from(u16_at(bytes, at + 2 * entry)?);
+                    end = u32_at(bytes, at + 4 * entry)?.checked_add(end)?;
                     ends.push(end);
                 }
-                let texts = slice_at(bytes, at + 2 * count, end as usize)?;
+                let texts = slice_at(bytes, at + 4 * count, end as usize)?;
                 self.ids = BlockIds::Texts { bytes: texts.to_vec(), ends };
             }
         }

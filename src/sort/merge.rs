@@ -7,6 +7,7 @@ use std::collections::binary_heap::PeekMut;
 use crate::error::Result;
 use crate::sort::block::{BLOCK_COUNT, RunBlock};
 use crate::sort::run::RunReader;
+use crate::sort::sketched;
 use fpstore_base::IdRef;
 
 /// Sorted entries that are read block by block.
@@ -49,17 +50,17 @@ fn take<'a, T>(rest: &mut &'a [T]) -> &'a [T] {
     taken
 }
 
-/// Texts one after the other, each after its length (u16, little-endian).
+/// Texts one after the other, each after its length (u32, little-endian).
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
 }
 
 impl Arena {
-    /// Appends a text of at most 65 535 bytes. Returns its place.
+    /// Appends a text. Returns its place.
     pub(super) fn push(&mut self, text: &[u8]) -> u64 {
         let place = self.bytes.len() as u64;
-        crate::bytes::put_u16(&mut self.bytes, text.len() as u16);
+        crate::bytes::put_u32(&mut self.bytes, text.len() as u32);
         self.bytes.extend_from_slice(text);
         place
     }
@@ -72,9 +73,9 @@ impl Arena {
     }
 
     fn text(&self, place: u64) -> &[u8] {
-        let place = place as usize;
-        let len = usize::from(self.bytes[place]) | usize::from(self.bytes[place + 1]) << 8;
-        &self.bytes[place + 2..place + 2 + len]
+        let (len, rest) = self.bytes[place as usize..].split_at(4);
+        let len = len.iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte));
+        &rest[..len]
     }
 
     pub(super) fn len(&self) -> usize {
@@ -96,6 +97,11 @@ pub(crate) struct EntryId<'a> {
 impl<'a> EntryId<'a> {
     pub(crate) fn get(self) -> Option<IdRef<'a>> {
         self.block.id(self.at)
+    }
+
+    /// The id and the sketch of an entry of a [`sketched`](super::sketched) column.
+    pub(crate) fn get_sketched(self) -> Option<(IdRef<'a>, &'a [u8])> {
+        self.block.text(self.at).map(sketched::decode)
     }
 }
 

@@ -10,6 +10,7 @@ mod merge;
 mod partition;
 mod records;
 mod run;
+mod sketched;
 mod values;
 
 pub(crate) use records::{IdColumn, RecordBatch, RecordSorter, SortedRecords};

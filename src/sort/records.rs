@@ -5,6 +5,7 @@ use crate::sort::Resources;
 use crate::sort::merge::{Arena, EntryId, MergeInput, merge};
 use crate::sort::partition;
 use crate::sort::run::RunWriter;
+use crate::sort::sketched;
 use crate::sort::values::{Levels, SortedValues, SortedWriter, write_run};
 use fpstore_base::IdRef;
 
@@ -46,6 +47,14 @@ impl RecordBatch {
             IdRef::U64(number) => self.push_text(key, &number.to_string()),
             IdRef::Text(text) => self.push_text(key, text),
         }
+    }
+
+    /// Takes a record with an id and its sketch.
+    fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8], buffer: &mut Vec<u8>) {
+        buffer.clear();
+        sketched::encode(id, sketch, buffer);
+        let place = self.arena.push(buffer);
+        self.texts.push((key, place));
     }
 
     fn push_text(&mut self, key: u64, text: &str) {
@@ -137,12 +146,22 @@ pub(crate) struct RecordSorter {
     any_text: bool,
     any_id: bool,
     count: u64,
+    /// Bytes of the sketch of each id. If there are any, ids and sketches together are texts.
+    sketch_len: u32,
+    buffer: Vec<u8>,
 }
 
 impl RecordSorter {
+    /// A sorter of records whose ids have sketches of this length.
+    pub(crate) fn with_sketches(resources: Resources, texts_only: bool, sketch_len: u32) -> Self {
+        RecordSorter { sketch_len, ..RecordSorter::new(resources, texts_only) }
+    }
+
     /// A sorter. With `texts_only` it stores numbers as texts.
     pub(crate) fn new(resources: Resources, texts_only: bool) -> Self {
         RecordSorter {
+            sketch_len: 0,
+            buffer: Vec::new(),
             resources,
             batch: RecordBatch::default(),
             scratch: Scratch::default(),
@@ -170,7 +189,21 @@ impl RecordSorter {
         self.after(1)
     }
 
-    /// Takes all records of a batch.
+    /// Takes a record with an id that can be stored, and its sketch, empty if ids have none.
+    pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
+        debug_assert_eq!(sketch.len(), self.sketch_len as usize);
+        if sketch.is_empty() {
+            return self.push(key, id);
+        }
+        match id {
+            IdRef::U64(number) => self.largest_number = self.largest_number.max(number),
+            IdRef::Text(_) => self.any_text = true,
+        }
+        self.batch.push_sketched(key, id, sketch, &mut self.buffer);
+        self.after(1)
+    }
+
+    /// Takes all records of a batch, which have no sketches.
     pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         // If both do not fit into memory, the records before are written to a run.
         if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
@@ -182,7 +215,7 @@ impl RecordSorter {
 
     fn after(&mut self, count: u64) -> Result<()> {
         self.count += count;
-        self.any_text |= !self.batch.texts.is_empty();
+        self.any_text |= self.sketch_len == 0 && !self.batch.texts.is_empty();
         if self.batch.sorting_len() > self.resources.memory { self.spill() } else { Ok(()) }
     }
 
@@ -244,6 +277,7 @@ impl RecordSorter {
             texts: self.texts,
             ids,
             count: self.count,
+            sketch_len: self.sketch_len,
         })
     }
 }
@@ -258,6 +292,7 @@ pub(crate) struct SortedRecords {
     texts: Levels,
     pub(crate) ids: IdColumn,
     pub(crate) count: u64,
+    pub(crate) sketch_len: u32,
 }
 
 impl SortedRecords {
@@ -273,6 +308,18 @@ impl SortedRecords {
         inputs.extend(self.texts.inputs(&self.resources, all));
         inputs.push(texts);
         merge(inputs, each)
+    }
+
+    /// As [`SortedRecords::pass`], with the id and the sketch of each record.
+    pub(crate) fn pass_sketched(
+        &self,
+        mut each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
+    ) -> Result<()> {
+        let has_sketches = self.sketch_len > 0;
+        self.pass(|key, id| match has_sketches {
+            true => each(key, id.get_sketched()),
+            false => each(key, id.get().map(|id| (id, &[][..]))),
+        })
     }
 
     /// The distinct keys. Calls `tick` with the number of records that were read. Records without

@@ -89,6 +89,8 @@ pub struct SegmentInfo {
     pub written: Option<SystemTime>,
     /// The kind of the ids.
     pub id_kind: IdKind,
+    /// Bytes of the sketch of each id; 0 without sketches.
+    pub sketch_len: u32,
     /// The distance for which the scheme is tuned.
     pub tuned_k: u32,
     /// The recipe of the fingerprints.
@@ -166,6 +168,7 @@ impl SegmentInfo {
             deleted_ids: open.deleted.as_ref().map_or(0, |of| of.id_count()),
             written: std::fs::metadata(open.segment.path()).and_then(|of| of.modified()).ok(),
             id_kind: header.id_kind,
+            sketch_len: header.sketch_len,
             tuned_k: header.tuned_k,
             recipe: open.segment.recipe().clone(),
             tables: tables.collect(),

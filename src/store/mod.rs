@@ -192,6 +192,15 @@ impl Store {
         self.snapshot().segments().first().map(|open| open.segment.recipe().clone())
     }
 
+    /// The number of bytes of the sketch that the store keeps with each id; 0 if it keeps none.
+    pub fn sketch_len(&self) -> u8 {
+        let snapshot = self.snapshot();
+        let lens = snapshot.segments().iter().map(|open| open.segment.header().sketch_len);
+        let (least, most) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
+        // Where segments differ, not all documents have one of the same kind.
+        if least == most { u8::try_from(least).unwrap_or(0) } else { 0 }
+    }
+
     /// The plan of each segment for distance `k`, in the order of the segments.
     ///
     /// # Errors

@@ -31,7 +31,23 @@ impl Writer {
     ///
     /// As [`Builder::push`](crate::Builder::push).
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
-        self.pending.push(fingerprint, id.into())
+        self.pending.push(fingerprint, id.into(), &[])
+    }
+
+    /// Takes a fingerprint with an id and a sketch of its document, as
+    /// [`Builder::push_sketched`](crate::Builder::push_sketched). All records of a store with
+    /// sketches need one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push_sketched`](crate::Builder::push_sketched).
+    pub fn push_sketched<'a>(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: impl Into<IdRef<'a>>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        self.pending.push(fingerprint, id.into(), sketch)
     }
 
     /// Takes a fingerprint without an id.
@@ -100,7 +116,8 @@ impl Writer {
             self.compact_by_tier()?;
         }
         let observer = self.options.observer.clone();
-        let next = RecordBuffer::new(self.options.ids, &self.resources, observer);
+        let sketch_len = self.store.sketch_len().into();
+        let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer);
         let pending = std::mem::replace(&mut self.pending, next);
         let mut build = pending.sort(|count| scheme_for(count, &self.options, &self.store))?;
         let mut file = self.directory.new_segment()?;

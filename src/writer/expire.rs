@@ -61,7 +61,8 @@ impl Writer {
         let mut segments: Vec<_> = transaction.segments().iter().filter(stays).cloned().collect();
         if segments.is_empty() {
             let observer = self.options.observer.clone();
-            let records = RecordBuffer::new(IdPolicy::Auto, &self.resources, observer);
+            let sketch_len = self.store.sketch_len().into();
+            let records = RecordBuffer::new(IdPolicy::Auto, sketch_len, &self.resources, observer);
             let mut build = records.sort(|count| scheme_for(count, &self.options, &self.store))?;
             let mut file = self.directory.new_segment()?;
             build.write(&mut file, &self.recipe)?;

@@ -76,7 +76,12 @@ impl<'a> Merger<'a> {
             self.check_room(parts)?;
         }
         let observer = self.observer.clone();
-        let mut records = RecordBuffer::new(IdPolicy::Auto, &self.resources, observer.clone());
+        let mut lens = parts.iter().map(|open| open.segment.header().sketch_len);
+        let first = lens.next().unwrap_or_default();
+        // What has no sketch gets none, so all lose theirs; writers do not let it come to that.
+        let sketch_len = if lens.all(|len| len == first) { first } else { 0 };
+        let mut records =
+            RecordBuffer::new(IdPolicy::Auto, sketch_len, &self.resources, observer.clone());
         let total = parts.iter().map(OpenSegment::live_count).sum();
         let watch = Watch::new(observer, Phase::Read, Some(total));
         // The pauses of a throttle repeat the last report, so there must be one.
@@ -223,7 +228,7 @@ fn push_live_records(
                 let mut ids = open.live_ids(rank, record);
                 while let Some(id) = ids.next().map_err(|fault| id_fault(open, fault))? {
                     bare = false;
-                    buffer.push_stored(fingerprint, id)?;
+                    buffer.push_stored(fingerprint, id, ids.sketch())?;
                 }
             }
             if bare {

@@ -152,7 +152,8 @@ impl Writer {
         let mut resources = share_out(options.memory, options.threads, scratch)?;
         resources.memory = (resources.memory / 2).max(MEMORY_MIN);
         directory.collect_garbage();
-        let pending = RecordBuffer::new(options.ids, &resources, options.observer.clone());
+        let (sketch_len, observer) = (store.sketch_len().into(), options.observer.clone());
+        let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer);
         Ok(Writer { directory, options, recipe, resources, pending, store, written_len: 0 })
     }
 

@@ -89,12 +89,15 @@ impl Writer {
         let mut done = Imported::default();
         self.store.refresh()?;
         let mut recipe = self.store.recipe();
+        let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         for (number, arrival) in arrivals.iter().enumerate() {
             let segment = map(&arrival.path)?;
             if let Some(recipe) = &recipe {
                 segment.check_recipe(recipe)?;
             }
             recipe = Some(segment.recipe().clone());
+            let found = segment.header().sketch_len;
+            check_sketches(&arrival.path, found, *sketch_len.get_or_insert(found))?;
             let earlier = arrivals.iter().zip(&copies).take(number);
             // A store may hold the same twice, under two labels for example. It is one state.
             let earlier = earlier.filter(|(of, _)| of.source != arrival.source);
@@ -145,6 +148,18 @@ impl Writer {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses a segment with other sketches than those of the store.
+fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let reason = format!(
+        "{} has sketches of {found} bytes and the store has {expected}, where 0 is none",
+        path.display()
+    );
+    Err(Error::InvalidOptions { reason })
 }
 
 /// The segment of a file, or those of a store.

@@ -41,6 +41,7 @@ mod hasher;
 mod minima;
 mod recipe;
 mod resources;
+mod sketch;
 mod tokens;
 mod votes;
 
@@ -60,6 +61,7 @@ pub use recipe::{Case, Factor, Method, ResourceId, TextRecipe, Tokenizer, VoteRu
 pub use resources::TextResources;
 pub use resources::df::{DfBuilder, DfTable};
 pub use resources::lists::{GivenWeights, StopWords};
+pub use sketch::{SKETCH_LENS, sketch};
 pub use tokens::dictionary::DictionaryMethod;
 pub use votes::weight::{CountWeight, InvalidWeight, Weight};
 pub use votes::{TieRule, simhash};

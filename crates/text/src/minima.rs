@@ -116,7 +116,7 @@ const DISTINCT_KEPT_MAX: usize = 1 << 16;
 /// Another hash for the same feature: a step and the finalizer of SplitMix64 (Steele, Lea and
 /// Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 #[inline]
-fn mix(hash: u64, round: u64) -> u64 {
+pub(crate) fn mix(hash: u64, round: u64) -> u64 {
     let mut z = hash.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -5,9 +5,8 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::confirmed::{Confirmed, EdgeSorter};
+use super::features::{FeatureFile, FeatureKind};
 use super::nodes::{DOCUMENT_LEN, Nodes};
-use super::similarity::at_least;
-use crate::disk::ScratchFile;
 use crate::error::{Error, Result};
 use crate::join::near_pairs::near_pairs;
 use crate::join::options::JoinOptions;
@@ -25,17 +24,30 @@ const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
 pub struct Documents {
     /// Fingerprint and digest.
     list: Vec<(u64, u64)>,
+    kind: FeatureKind,
 }
 
 impl Documents {
-    /// No documents yet.
+    /// No documents yet; their features will be given.
     pub fn new() -> Self {
         Documents::default()
     }
 
+    /// No documents yet; sketches will be given instead of features, and similarities are estimated.
+    pub fn of_sketches() -> Self {
+        Documents { list: Vec::new(), kind: FeatureKind::Sketches }
+    }
+
     /// Takes the next document. Its features are ascending and without repeats.
     pub fn push(&mut self, fingerprint: Fingerprint, features: &[u64]) {
-        self.list.push((fingerprint.value(), digest(features)));
+        debug_assert_eq!(self.kind, FeatureKind::Sets);
+        self.list.push((fingerprint.value(), digest(bytemuck::cast_slice(features))));
+    }
+
+    /// Takes the next document of [`Documents::of_sketches`]. All sketches have one length.
+    pub fn push_sketch(&mut self, fingerprint: Fingerprint, sketch: &[u8]) {
+        debug_assert_eq!(self.kind, FeatureKind::Sketches);
+        self.list.push((fingerprint.value(), digest(sketch)));
     }
 
     /// The number of documents.
@@ -58,6 +70,7 @@ impl Documents {
         options.check()?;
         let count = self.len();
         let digests = self.list.iter().map(|&(_, digest)| digest).collect();
+        let kind = self.kind;
         let nodes = Nodes::new(self.list)?;
         let options = options.reserve(count * DOCUMENT_LEN);
         let mut is_candidate = vec![false; nodes.len()];
@@ -78,10 +91,7 @@ impl Documents {
             Ok::<(), Error>(())
         })?;
         let folder = options.resources()?.folder;
-        let sets = FeatureSets {
-            file: ScratchFile::create(&folder)?,
-            places: vec![Place::default(); nodes.len()],
-        };
+        let sets = FeatureFile::create(kind, nodes.len(), &folder)?;
         Ok(Candidates { nodes, digests, is_candidate, pair_count, sets, options })
     }
 }
@@ -90,9 +100,9 @@ fn pairs_within(count: u64) -> u64 {
     count * (count - 1) / 2
 }
 
-fn digest(features: &[u64]) -> u64 {
+fn digest(features: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
-    features.iter().for_each(|feature| hasher.write_u64(*feature));
+    hasher.write(features);
     hasher.finish()
 }
 
@@ -104,7 +114,7 @@ pub struct Candidates {
     digests: Vec<u64>,
     is_candidate: Vec<bool>,
     pair_count: u64,
-    sets: FeatureSets,
+    sets: FeatureFile,
     options: JoinOptions,
 }
 
@@ -128,6 +138,19 @@ impl Candidates {
     /// * [`Error::InvalidOptions`] if they are not those that were pushed before.
     /// * [`Error::Io`] if the temporary file cannot be written.
     pub fn take(&mut self, document: u32, features: &[u64]) -> Result<()> {
+        self.take_bytes(document, bytemuck::cast_slice(features))
+    }
+
+    /// As [`Candidates::take`] for documents with sketches.
+    ///
+    /// # Errors
+    ///
+    /// As [`Candidates::take`].
+    pub fn take_sketch(&mut self, document: u32, sketch: &[u8]) -> Result<()> {
+        self.take_bytes(document, sketch)
+    }
+
+    fn take_bytes(&mut self, document: u32, features: &[u8]) -> Result<()> {
         let pushed = self.digests.get(document as usize);
         let (Some(node), true) = (self.nodes.of(document), pushed == Some(&digest(features)))
         else {
@@ -152,7 +175,8 @@ impl Candidates {
             let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
             return Err(Error::InvalidOptions { reason });
         }
-        let missing = is_candidate.iter().zip(&sets.places).position(|(is, at)| *is && !at.is_set);
+        let missing =
+            is_candidate.iter().zip(sets.are_set()).position(|(is, is_set)| *is && !is_set);
         if let Some(node) = missing {
             let document = nodes.documents(node as u32)[0];
             let reason = format!("the features of document {document} were not given");
@@ -193,63 +217,5 @@ impl Candidates {
         })?;
         flush(&mut batch)?;
         edges.finish(nodes, sets, options)
-    }
-}
-
-/// The features of nodes, in a temporary file.
-#[derive(Debug)]
-pub(super) struct FeatureSets {
-    file: ScratchFile,
-    places: Vec<Place>,
-}
-
-/// Where the features of a node are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Place {
-    offset: u64,
-    count: u32,
-    is_set: bool,
-}
-
-impl FeatureSets {
-    fn put(&mut self, node: u32, features: &[u64]) -> Result<()> {
-        let count = u32::try_from(features.len()).map_err(|_| {
-            let reason = format!("a document has {} features", features.len());
-            Error::TooLarge { reason }
-        })?;
-        let place = Place { offset: self.file.len(), count, is_set: true };
-        self.file.append(bytemuck::cast_slice(features))?;
-        self.places[node as usize] = place;
-        Ok(())
-    }
-
-    fn read(&self, node: u32, features: &mut Vec<u64>) -> Result<()> {
-        let Place { offset, count, .. } = self.places[node as usize];
-        features.resize(count as usize, 0);
-        self.file.read_at(bytemuck::cast_slice_mut(features), offset)
-    }
-
-    /// The pairs that are alike enough, with their similarity.
-    pub(super) fn confirm(
-        &self,
-        pairs: &[(u32, u32)],
-        threshold: f64,
-    ) -> Result<Vec<(u32, u32, f64)>> {
-        let (mut features, mut others) = (Vec::new(), Vec::new());
-        let mut kept = Vec::new();
-        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
-            self.read(same[0].0, &mut features)?;
-            for &(one, other) in same {
-                let [small, large] = [one, other].map(|node| self.places[node as usize].count);
-                if f64::from(small.min(large)) < threshold * f64::from(small.max(large)) - 1.0 {
-                    continue;
-                }
-                self.read(other, &mut others)?;
-                if let Some(similarity) = at_least(&features, &others, threshold) {
-                    kept.push((one, other, similarity));
-                }
-            }
-        }
-        Ok(kept)
     }
 }

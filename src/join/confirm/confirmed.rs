@@ -1,6 +1,6 @@
 //! The confirmed pairs, sorted.
 
-use super::candidates::FeatureSets;
+use super::features::FeatureFile;
 use super::nodes::Nodes;
 use crate::error::{Error, Result};
 use crate::join::callback::CallbackError;
@@ -21,7 +21,7 @@ pub struct ConfirmedPair {
     pub second: u32,
     /// The fingerprints of both.
     pub fingerprints: [Fingerprint; 2],
-    /// The Jaccard similarity of their features, 0 to 1.
+    /// The Jaccard similarity of their features, 0 to 1; an estimate from sketches.
     pub similarity: f64,
 }
 
@@ -36,7 +36,7 @@ impl ConfirmedPair {
 #[derive(Debug)]
 pub struct Confirmed {
     pub(super) nodes: Nodes,
-    pub(super) sets: FeatureSets,
+    pub(super) sets: FeatureFile,
     pub(super) options: JoinOptions,
     /// Pairs of nodes, the first one smaller, with their similarity.
     edges: SortedRecords,
@@ -161,7 +161,7 @@ impl EdgeSorter {
     pub(super) fn finish(
         mut self,
         nodes: Nodes,
-        sets: FeatureSets,
+        sets: FeatureFile,
         options: JoinOptions,
     ) -> Result<Confirmed> {
         for node in 0..nodes.len() as u32 {

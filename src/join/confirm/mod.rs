@@ -11,12 +11,16 @@
 //!    in a temporary file. [`Candidates::confirm`] joins again and compares the features of each
 //!    pair.
 //!
+//! Sketches, which a store can keep, may take the place of features; then similarities are estimates,
+//! and the store is read instead of the documents.
+//!
 //! Documents with equal features are one *node* of this work, so copies cost nothing. The result,
 //! [`Confirmed`], has the pairs, and the clusters that they make.
 
 mod candidates;
 mod clusters;
 mod confirmed;
+mod features;
 mod nodes;
 mod similarity;
 #[cfg(test)]
@@ -25,4 +29,4 @@ mod tests;
 pub use candidates::{Candidates, Documents};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
-pub use similarity::jaccard;
+pub use similarity::{jaccard, sketch_similarity};

@@ -31,6 +31,24 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
     (similarity >= threshold).then_some(similarity)
 }
 
+/// The Jaccard similarity of two documents, estimated from sketches of the same length, whose bytes
+/// are equal by chance once in 256 times.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::join::confirm::sketch_similarity;
+///
+/// assert_eq!(sketch_similarity(&[1, 2, 3, 4], &[1, 2, 3, 4]), 1.0);
+/// assert_eq!(sketch_similarity(&[1, 2, 3, 4], &[5, 6, 7, 8]), 0.0);
+/// ```
+pub fn sketch_similarity(one: &[u8], other: &[u8]) -> f64 {
+    const BY_CHANCE: f64 = 1.0 / 256.0;
+    let equal = one.iter().zip(other).filter(|(a, b)| a == b).count();
+    let share = equal as f64 / one.len().max(other.len()).max(1) as f64;
+    ((share - BY_CHANCE) / (1.0 - BY_CHANCE)).max(0.0)
+}
+
 /// The number of elements of both.
 fn count_common(one: &[u64], other: &[u64]) -> usize {
     let (mut at, mut other_at, mut count) = (0, 0, 0);

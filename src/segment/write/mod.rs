@@ -162,6 +162,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
             id_count: self.id_count,
             id_kind: self.spec.ids.kind,
             id_len: self.spec.ids.id_len,
+            sketch_len: self.spec.ids.sketch_len,
             tuned_k: self.spec.tuned_k,
             set_sum: self.set_sum,
             content_digest,
@@ -204,10 +205,10 @@ pub(crate) struct IdSections<'a, W> {
 }
 
 impl<W: Write + Seek> IdSections<'_, W> {
-    /// Adds an id to the current list.
-    pub(crate) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
+    /// Adds an id and its sketch to the current list.
+    pub(crate) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
         self.id_count += 1;
-        self.writer.push(id)
+        self.writer.push(id, sketch)
     }
 
     /// Ends the current list, of one fingerprint.

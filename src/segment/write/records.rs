@@ -33,9 +33,10 @@ impl RecordWriter {
         }
     }
 
-    /// Adds an id to the current record. Where ids are texts, a number is
+    /// Adds an id and its sketch to the current record. Where ids are texts, a number is
     /// stored as the text that spells it.
-    pub(crate) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
+    pub(crate) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
+        debug_assert_eq!(sketch.len(), self.layout.sketch_len as usize);
         self.count += 1;
         match (self.layout.kind, id) {
             (IdKind::U64, IdRef::U64(number)) => {
@@ -45,6 +46,7 @@ impl RecordWriter {
             (_, IdRef::U64(number)) => put_text(&number.to_string(), self.payload.tail()),
             (_, IdRef::Text(text)) => put_text(text, self.payload.tail()),
         }
+        self.payload.tail().extend_from_slice(sketch);
         self.payload.spill_if_full()
     }
 
@@ -97,19 +99,23 @@ mod tests {
         prop::collection::vec(id, 0..4).boxed()
     }
 
-    fn records() -> impl Strategy<Value = (IdKind, Vec<Vec<Id>>)> {
+    fn records() -> impl Strategy<Value = (IdKind, Vec<Vec<Id>>, u32)> {
         prop_oneof![Just(IdKind::U64), Just(IdKind::Text)]
-            .prop_flat_map(|kind| (Just(kind), prop::collection::vec(ids(kind), 0..100)))
+            .prop_flat_map(|kind| (Just(kind), prop::collection::vec(ids(kind), 0..100), 0..3_u32))
     }
 
     proptest! {
         #[test]
-        fn records_come_back_in_order((kind, records) in records()) {
-            let layout = IdLayout { kind, id_len: if kind == IdKind::U64 { 3 } else { 0 } };
+        fn records_come_back_in_order((kind, records, sketch_len) in records()) {
+            let id_len = if kind == IdKind::U64 { 3 } else { 0 };
+            let layout = IdLayout { kind, id_len, sketch_len };
+            let sketch_of = |id: &Id| [id.to_string().as_bytes()[0], 7][..sketch_len as usize].to_vec();
             let (mut groups, mut bytes) = (Vec::new(), Vec::new());
             let mut writer = RecordWriter::new(layout, &ScratchFolder::new("".into()));
             for ids in &records {
-                ids.iter().for_each(|id| writer.push(id.as_ref()).unwrap());
+                for id in ids {
+                    writer.push(id.as_ref(), &sketch_of(id)).unwrap();
+                }
                 writer.close(&mut groups, |part| {
                     bytes.extend_from_slice(part);
                     Ok(())
@@ -127,6 +133,7 @@ mod tests {
                 at += len;
                 for id in ids {
                     prop_assert_eq!(record.next().unwrap(), Some(id.as_ref()));
+                    prop_assert_eq!(record.sketch(), sketch_of(id));
                 }
                 prop_assert_eq!(record.next().unwrap(), None);
             }

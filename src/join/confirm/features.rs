@@ -1,0 +1,120 @@
+//! The features of nodes, or sketches of them, in a temporary file.
+
+use super::similarity::{at_least, sketch_similarity};
+use crate::disk::{ScratchFile, ScratchFolder};
+use crate::error::Result;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum FeatureKind {
+    /// The hashes of all features, ascending.
+    #[default]
+    Sets,
+    /// Sketches.
+    Sketches,
+}
+
+/// The features of nodes.
+#[derive(Debug)]
+pub(super) struct FeatureFile {
+    kind: FeatureKind,
+    file: ScratchFile,
+    places: Vec<Option<Place>>,
+}
+
+/// Where the features of a node are, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    offset: u64,
+    len: u64,
+}
+
+impl FeatureFile {
+    pub(super) fn create(
+        kind: FeatureKind,
+        node_count: usize,
+        folder: &ScratchFolder,
+    ) -> Result<Self> {
+        let file = ScratchFile::create(folder)?;
+        Ok(FeatureFile { kind, file, places: vec![None; node_count] })
+    }
+
+    /// For each node whether its features are there.
+    pub(super) fn are_set(&self) -> impl Iterator<Item = bool> {
+        self.places.iter().map(Option::is_some)
+    }
+
+    pub(super) fn put(&mut self, node: u32, features: &[u8]) -> Result<()> {
+        let place = Place { offset: self.file.len(), len: features.len() as u64 };
+        self.file.append(features)?;
+        self.places[node as usize] = Some(place);
+        Ok(())
+    }
+
+    fn place(&self, node: u32) -> Place {
+        self.places[node as usize].expect("the features of all candidates are there")
+    }
+
+    fn read(&self, node: u32, features: &mut Vec<u64>) -> Result<()> {
+        let Place { offset, len } = self.place(node);
+        features.resize((len / 8) as usize, 0);
+        self.file.read_at(bytemuck::cast_slice_mut(features), offset)
+    }
+
+    fn read_sketch(&self, node: u32, sketch: &mut Vec<u8>) -> Result<()> {
+        let Place { offset, len } = self.place(node);
+        sketch.resize(len as usize, 0);
+        self.file.read_at(sketch, offset)
+    }
+
+    /// The pairs that are alike enough, with their similarity.
+    pub(super) fn confirm(
+        &self,
+        pairs: &[(u32, u32)],
+        threshold: f64,
+    ) -> Result<Vec<(u32, u32, f64)>> {
+        match self.kind {
+            FeatureKind::Sets => self.confirm_sets(pairs, threshold),
+            FeatureKind::Sketches => self.confirm_sketches(pairs, threshold),
+        }
+    }
+
+    fn confirm_sets(&self, pairs: &[(u32, u32)], threshold: f64) -> Result<Vec<(u32, u32, f64)>> {
+        let (mut features, mut others) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+            self.read(same[0].0, &mut features)?;
+            for &(one, other) in same {
+                let [a, b] = [one, other].map(|node| self.place(node).len as f64 / 8.0);
+                if a.min(b) < threshold * a.max(b) - 1.0 {
+                    continue;
+                }
+                self.read(other, &mut others)?;
+                if let Some(similarity) = at_least(&features, &others, threshold) {
+                    kept.push((one, other, similarity));
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    fn confirm_sketches(
+        &self,
+        pairs: &[(u32, u32)],
+        threshold: f64,
+    ) -> Result<Vec<(u32, u32, f64)>> {
+        let (mut sketch, mut other_sketch) = (Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+            self.read_sketch(same[0].0, &mut sketch)?;
+            for &(one, other) in same {
+                self.read_sketch(other, &mut other_sketch)?;
+                let similarity = sketch_similarity(&sketch, &other_sketch);
+                if similarity >= threshold {
+                    kept.push((one, other, similarity));
+                }
+            }
+        }
+        Ok(kept)
+    }
+}

@@ -1,0 +1,45 @@
+//! An id with its sketch as the bytes of one text, so that both are sorted together.
+//!
+//! ```text
+//! kind of id (0 number, 1 text) | length of the sketch | sketch | number or text
+//! ```
+
+use fpstore_base::IdRef;
+
+/// Appends an id and its sketch, of at most 255 bytes.
+pub(super) fn encode(id: IdRef<'_>, sketch: &[u8], out: &mut Vec<u8>) {
+    let kind = u8::from(matches!(id, IdRef::Text(_)));
+    out.extend([kind, sketch.len() as u8]);
+    out.extend_from_slice(sketch);
+    match id {
+        IdRef::U64(number) => out.extend_from_slice(&number.to_le_bytes()),
+        IdRef::Text(text) => out.extend_from_slice(text.as_bytes()),
+    }
+}
+
+/// The id and the sketch of such bytes.
+pub(super) fn decode(bytes: &[u8]) -> (IdRef<'_>, &[u8]) {
+    let (head, rest) = bytes.split_at(2);
+    let (sketch, id) = rest.split_at(head[1].into());
+    let id = match head[0] {
+        0 => IdRef::U64(id.iter().rev().fold(0, |id, &byte| id << 8 | u64::from(byte))),
+        _ => IdRef::Text(str::from_utf8(id).expect("only whole texts are pushed")),
+    };
+    (id, sketch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_sketches_come_back() {
+        for id in [IdRef::U64(0), IdRef::U64(u64::MAX), IdRef::Text("a"), IdRef::Text("\u{e9}\t")] {
+            for sketch in [&[][..], &[0], &[255; 255]] {
+                let mut bytes = Vec::new();
+                encode(id, sketch, &mut bytes);
+                assert_eq!(decode(&bytes), (id, sketch));
+            }
+        }
+    }
+}
