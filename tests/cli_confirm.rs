@@ -322,3 +322,61 @@ fn a_store_with_sketches_confirms_without_the_documents() {
     let plain = desk.ok(&["dump", "-s", "plain.fps"], "");
     assert_eq!(desk.ok(&["dump", "-s", "128.fps"], ""), plain);
 }
+
+#[test]
+fn dedup_against_a_store_with_sketches_confirms_and_adds() {
+    let (desk, documents) = desk(140);
+    let lines = desk.read("docs.jsonl");
+    let lines: Vec<&str> = lines.lines().collect();
+    // The first line is the document without features.
+    desk.write("old.jsonl", format!("{}\n", lines[..71].join("\n")));
+    desk.write("new.jsonl", format!("{}\n", lines[71..].join("\n")));
+    let (old, new) = documents.split_at(70);
+    let pairs = brute_sketches(&documents, 128);
+    let is_near = |one: &Document, other: &Document| {
+        one.id == other.id || pairs.contains_key(&in_order(&one.id, &other.id))
+    };
+    for within in [false, true] {
+        desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
+        let mut kept: Vec<&Document> = Vec::new();
+        for document in new {
+            let is_known = old.iter().any(|other| is_near(other, document));
+            let is_again = within && kept.iter().any(|other| is_near(other, document));
+            if !(is_known || is_again) {
+                kept.push(document);
+            }
+        }
+        let mut args = vec!["dedup", "--against", "old.fps", "--docs", "new.jsonl"];
+        args.extend(["--confirm", "0.8", "--add", "--matches", "matches.tsv", "-f"]);
+        args.extend(within.then_some("--within"));
+        let (out, err) = desk.run(&args, 0);
+        let expected: Vec<String> =
+            kept.iter().map(|d| format!("{:016x}\t{}", d.fingerprint, d.id)).collect();
+        assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+        assert!(err.contains("kept and added"), "{err}");
+        let matches = desk.read("matches.tsv");
+        let stored = matches.lines().filter(|line| line.ends_with("\tstored")).count();
+        let near =
+            |document: &&Document| old.iter().filter(|other| is_near(other, document)).count();
+        assert_eq!(stored, new.iter().map(|document| near(&document)).sum::<usize>());
+        assert_eq!(matches.lines().count() > stored, within);
+        for line in matches.lines() {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [_, _, _, similarity, id, other, _] = columns[..] else { panic!("{line}") };
+            assert_eq!(similarity, pairs[&in_order(id, other)]);
+        }
+        // What was added has sketches: everything is known now.
+        let again = [&args[..], &["-q"]].concat();
+        assert_eq!(desk.ok(&again, ""), "");
+    }
+    // Without confirmation, too, what is added has a sketch.
+    desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
+    let plain = ["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--add", "-k", "0", "-q"];
+    let out = desk.ok(&plain, "");
+    assert!(out.lines().count() > 20);
+    assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("a sketch of 128 bytes"));
+    let few = ["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--confirm", "0.8"];
+    let few = [&few[..], &["--matches", "few.tsv", "--max-matches", "1"]].concat();
+    let (_, err) = desk.run(&few, 2);
+    assert!(err.contains("--max-matches") && !desk.path("few.tsv").exists(), "{err}");
+}

@@ -15,6 +15,7 @@ use super::join_input::{Ids, JoinInputArgs};
 use super::monitor::Monitor;
 use super::output::{IdPrinter, counted};
 use super::previous::Previous;
+use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
 
@@ -59,7 +60,7 @@ Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 er
 
 /// Find clusters of near-duplicates, and which documents to keep
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(super) struct ClusterArgs {
     #[command(flatten)]
     input: JoinInputArgs,

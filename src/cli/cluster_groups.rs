@@ -97,7 +97,10 @@ impl<'a> ConfirmedGroups<'a> {
     }
 
     fn member(&self, member: &ConfirmedMember) -> anyhow::Result<GroupMember> {
-        let ids = member.documents.iter().map(|&number| self.documents.ids.get(number).map(Some));
+        let ids = member
+            .documents
+            .iter()
+            .map(|&number| self.documents.ids.text(number as usize).map(Some));
         Ok(GroupMember {
             fingerprint: member.fingerprint,
             distance: member.distance,
@@ -111,7 +114,7 @@ impl Groups for ConfirmedGroups<'_> {
     fn keep_numbers(&mut self, previous: &Previous) -> anyhow::Result<()> {
         let ids = &self.documents.ids;
         self.found.keep_numbers(previous.last(), |fingerprint, document| {
-            Ok(previous.number(fingerprint, Some(&ids.get(document)?)))
+            Ok(previous.number(fingerprint, Some(&ids.text(document as usize)?)))
         })
     }
 
@@ -139,7 +142,7 @@ impl Groups for ConfirmedGroups<'_> {
                 KeepArg::Representative => cluster.members[0].documents.first().copied(),
                 KeepArg::First => documents().min(),
                 KeepArg::SmallestId => {
-                    let named = documents().map(|number| Ok((ids.get(number)?, number)));
+                    let named = documents().map(|number| Ok((ids.text(number as usize)?, number)));
                     let named = named.collect::<anyhow::Result<Vec<_>>>()?;
                     named.into_iter().min().map(|(_, number)| number)
                 }
@@ -160,7 +163,7 @@ impl Groups for ConfirmedGroups<'_> {
             let Some(fingerprint) = confirmed.fingerprint(number) else {
                 bail!("document {number} was not read");
             };
-            each(fate, fingerprint, Some(&ids.get(number)?))?;
+            each(fate, fingerprint, Some(&ids.text(number as usize)?))?;
         }
         Ok(())
     }

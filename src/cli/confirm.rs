@@ -1,8 +1,5 @@
 //! `--confirm`: near pairs of documents, confirmed by their features.
 
-use std::cell::RefCell;
-use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -11,6 +8,7 @@ use fpstore::join::confirm::{Confirmed, Documents as DocumentList};
 use fpstore::{Fingerprint, IdRef, Store};
 use fpstore_text::TextRecipe;
 
+use super::byte_table::ByteTable;
 use super::documents::{Documents, report};
 use super::join_input::{JoinInputArgs, ToConfirm};
 use super::monitor::Monitor;
@@ -20,8 +18,10 @@ use super::resources::ResourceArgs;
 /// Whether near documents are confirmed.
 #[derive(Args, Debug)]
 pub(super) struct ConfirmArgs {
-    /// Keep only near documents whose features have a Jaccard similarity of S or more, 0 to 1:
-    /// exact with --docs, estimated from the sketches of a store; chooses -k so that few are missed
+    /// Keep only near documents whose features have a Jaccard similarity of S or more
+    ///
+    /// It is exact with --docs, and estimated from the sketches of a store. Without -k the distance
+    /// is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others.
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(super) confirm: Option<f64>,
 }
@@ -37,7 +37,7 @@ fn similarity(text: &str) -> Result<f64, String> {
 pub(super) struct ConfirmedDocuments {
     pub(super) confirmed: Confirmed,
     /// The ids of the documents, by number.
-    pub(super) ids: IdTable,
+    pub(super) ids: ByteTable,
     /// The distance of the candidates.
     pub(super) k: u32,
     candidate_count: u64,
@@ -73,11 +73,11 @@ impl ConfirmedDocuments {
     ) -> anyhow::Result<Self> {
         let k = candidate_k(store, threshold, k)?;
         let mut list = DocumentList::of_sketches();
-        let mut ids = IdTable::create(&resources.temp_dir())?;
+        let mut ids = ByteTable::create(&resources.temp_dir())?;
         each_sketch(store, |fingerprint, id, sketch| {
             monitor.check()?;
             list.push_sketch(fingerprint, sketch);
-            ids.push(&id.to_string())
+            ids.push(id.to_string().as_bytes())
         })?;
         let options = resources.join_options(k, monitor)?.max_pairs(max_pairs);
         let mut candidates = list.candidates(&options)?;
@@ -116,11 +116,11 @@ impl ConfirmedDocuments {
         }
         let k = k.unwrap_or_else(|| documents.candidate_k(threshold));
         let mut list = DocumentList::new();
-        let mut ids = IdTable::create(&resources.temp_dir())?;
+        let mut ids = ByteTable::create(&resources.temp_dir())?;
         let summary = documents.read_features(files, monitor, |document| {
             if let Some(fingerprint) = document.fingerprint {
                 list.push(fingerprint, document.features);
-                ids.push(&document.id.to_string())?;
+                ids.push(document.id.to_string().as_bytes())?;
             }
             Ok(())
         })?;
@@ -192,49 +192,4 @@ fn each_sketch(
 
 fn changed(id: &str) -> String {
     format!("{id} was changed while the documents were read; nothing was written")
-}
-
-/// Ids by number, in a temporary file.
-pub(super) struct IdTable {
-    out: RefCell<BufWriter<File>>,
-    folder: PathBuf,
-    /// Where each id ends.
-    ends: Vec<u64>,
-}
-
-impl IdTable {
-    fn create(folder: &Path) -> anyhow::Result<Self> {
-        let file = tempfile::tempfile_in(folder);
-        let file = file.with_context(|| format!("cannot create a file in {}", folder.display()))?;
-        let out = RefCell::new(BufWriter::new(file));
-        Ok(IdTable { out, folder: folder.into(), ends: Vec::new() })
-    }
-
-    fn push(&mut self, id: &str) -> anyhow::Result<()> {
-        let end = self.ends.last().copied().unwrap_or_default() + id.len() as u64;
-        self.ends.push(end);
-        let written = self.out.get_mut().write_all(id.as_bytes());
-        written.with_context(|| format!("cannot write a file in {}", self.folder.display()))
-    }
-
-    /// The number of ids.
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The id of a document.
-    pub(super) fn get(&self, number: u32) -> anyhow::Result<String> {
-        let at = number as usize;
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let mut bytes = vec![0; (self.ends[at] - start) as usize];
-        let mut out = self.out.borrow_mut();
-        let mut read = || -> std::io::Result<()> {
-            out.flush()?;
-            let mut file = out.get_ref();
-            file.seek(SeekFrom::Start(start))?;
-            file.read_exact(&mut bytes)
-        };
-        read().with_context(|| format!("cannot read a file in {}", self.folder.display()))?;
-        Ok(String::from_utf8(bytes)?)
-    }
 }

@@ -9,19 +9,21 @@ use fpstore::join::{Dedup, DocumentPair, Fate, dedup};
 use fpstore::{Error, IdRef, Recipe, Store, Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, open_map};
-use super::confirm::ConfirmArgs;
+use super::confirm::{self, ConfirmArgs};
+use super::dedup_stored::Destinations;
 use super::documents::{DocumentArgs, Documents};
 use super::inputs::ReadArgs;
 use super::join_input::{Source, split_position};
 use super::monitor::Monitor;
 use super::new_records::NewRecords;
 use super::output::{IdPrinter, counted, grouped};
+use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
 use super::stream::BatchArgs;
 use super::turns::Turns;
 use super::wait::WaitArgs;
-use super::{dedup_confirmed, dedup_stream};
+use super::{dedup_confirmed, dedup_stored, dedup_stream};
 
 const LONG_ABOUT: &str = "\
 Find the new records that are near-duplicates of stored ones, and print the others in their \
@@ -39,9 +41,10 @@ document make very many lines, so they are counted first, and more than --max-ma
 With --docs, NEW are documents, and the recipe is that of the store. New fingerprints must be made \
 by the recipe of the store: give --recipe as for 'build', unless the store holds ready-made ones.
 
-With --within and --docs, --confirm S drops a document only if its features are alike to those of \
-the kept one: their Jaccard similarity is S or more. --matches then has the similarity after the \
-distance. The documents are read twice.
+With --docs, --confirm S drops a document only if it is alike to the other one: the Jaccard \
+similarity of their features is S or more. It is estimated from the sketches that the store keeps \
+(build --sketch); without --against it is exact, and the documents are read twice. --matches then \
+has the similarity after the distance, and the documents in their order.
 
 --add adds the kept records to the store, all of them after the output is written, or none. With \
 --add and - as NEW, each record of standard input is answered at once, and later records are \
@@ -66,7 +69,7 @@ Exit status: 0 done, 2 error.";
 
 /// Find which new records are near-duplicates of stored ones
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(super) struct DedupArgs {
     /// Files of new records, as 'build' reads them, or -; with --docs also folders
     #[arg(value_name = "NEW", required = true)]
@@ -76,7 +79,7 @@ pub(super) struct DedupArgs {
     against: Option<PathBuf>,
     /// Also find near-duplicates among the new records; the first one is kept
     #[arg(long)]
-    within: bool,
+    pub(super) within: bool,
     /// Add the kept records to the store; with - each record is answered at once
     #[arg(long, requires = "against")]
     add: bool,
@@ -142,14 +145,18 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let recipe = documents.as_ref().map_or(Recipe::external(), Documents::recipe);
     check_recipe(stored.as_ref(), &recipe)?;
     let documents = documents.filter(Documents::are_given);
-    if let Some(threshold) = args.confirm.confirm {
-        let Some(documents) = &documents else {
-            bail!("--confirm compares documents; add --docs and name their files");
-        };
-        if args.against.is_some() {
-            bail!("--confirm compares documents with one another; leave out --against");
+    match (args.confirm.confirm, &documents, &stored) {
+        (Some(_), None, _) => {
+            bail!("--confirm compares documents; add --docs and name their files")
         }
-        return dedup_confirmed::run(args, documents, threshold);
+        (Some(threshold), Some(documents), None) => {
+            return dedup_confirmed::run(args, documents, threshold);
+        }
+        // Before any work is done.
+        (Some(threshold), Some(_), Some(stored)) => {
+            confirm::candidate_k(stored, threshold, args.k)?;
+        }
+        (None, ..) => {}
     }
     let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
     if is_stream && (args.files.len() > 1 || args.matches.is_some() || args.output.output.is_some())
@@ -186,6 +193,12 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
         }
         _ => None,
     };
+    if let (Some(threshold), Some(documents), Some(stored)) =
+        (args.confirm.confirm, &documents, &stored)
+    {
+        let to = Destinations { out, matches, writer };
+        return dedup_stored::run(args, documents, stored, threshold, to, &monitor);
+    }
     let source = documents.as_ref().map_or(Source::Records(&args.read), Source::Documents);
     let mut records = NewRecords::new(&args.files, source, &args.resources)?;
     let opened = records.make_store(recipe, &monitor)?;
@@ -251,14 +264,14 @@ fn write_kept(
     monitor: &Monitor,
 ) -> anyhow::Result<()> {
     let printer = IdPrinter::new(out.is_terminal());
-    records.read_again(|position, fingerprint, id: Option<IdRef<'_>>| {
+    records.read_again(|position, fingerprint, id: Option<IdRef<'_>>, sketch| {
         monitor.check()?;
         if !kept.contains(position) {
             return Ok(());
         }
         if let Some(writer) = &mut writer {
             match id {
-                Some(id) => writer.push(fingerprint, id)?,
+                Some(id) => writer.push_sketched(fingerprint, id, sketch)?,
                 None => writer.push_bare(fingerprint)?,
             }
         }

@@ -84,7 +84,7 @@ fn write_kept(
     for (number, _) in (0..).zip(is_dropped).filter(|(_, dropped)| !**dropped) {
         monitor.check()?;
         let Some(fingerprint) = done.confirmed.fingerprint(number) else { break };
-        writeln!(out, "{fingerprint}\t{}", printer.show(&done.ids.get(number)?))?;
+        writeln!(out, "{fingerprint}\t{}", printer.show(&done.ids.text(number as usize)?))?;
     }
     Ok(())
 }
@@ -99,7 +99,7 @@ fn write_matches(
     let printer = IdPrinter::new(out.is_terminal());
     found.for_each(|cluster| {
         let leader = &cluster.members[0];
-        let (kept, kept_id) = (leader.fingerprint, done.ids.get(leader.documents[0])?);
+        let (kept, kept_id) = (leader.fingerprint, done.ids.text(leader.documents[0] as usize)?);
         let kept_id = printer.show_column(&kept_id);
         for member in &cluster.members {
             for &number in member.documents.iter().filter(|number| **number != leader.documents[0])
@@ -107,7 +107,7 @@ fn write_matches(
                 monitor.check()?;
                 let (own, distance, similarity) =
                     (member.fingerprint, member.distance, member.similarity);
-                let id = done.ids.get(number)?;
+                let id = done.ids.text(number as usize)?;
                 let id = printer.show_column(&id);
                 writeln!(out, "{own}\t{kept}\t{distance}\t{similarity:.4}\t{id}\t{kept_id}\tnew")?;
             }

@@ -117,7 +117,7 @@ impl JoinInputArgs {
         if self.documents.are_given() {
             let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
             let source = Source::Documents(documents);
-            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+            let each: &mut EachRecord<'_> = &mut |_, _, _, _| Ok(());
             let recipe = documents.recipe();
             return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
         }
@@ -131,7 +131,7 @@ impl JoinInputArgs {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
-                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+                let each: &mut EachRecord<'_> = &mut |_, _, _, _| Ok(());
                 let source = Source::Records(&self.read);
                 let recipe = Recipe::external();
                 temporary_store(files, source, recipe, resources, monitor, ids, each)
@@ -166,9 +166,10 @@ pub(super) fn split_position(id: &str) -> (u64, Option<&str>) {
     (u64::from_str_radix(position, 16).unwrap_or_default(), own.strip_prefix('\t'))
 }
 
-/// Is called with each record: the number of its file, the fingerprint, and the id in the file.
+/// Is called with each record: the number of its file, the fingerprint, the id in the file, and the
+/// sketch, if the records have one.
 pub(super) type EachRecord<'a> =
-    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
+    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>, &[u8]) -> Result<(), Error> + 'a;
 
 /// Builds a store of one table with all records of the files. `each` is called if the records get
 /// positions.
@@ -204,8 +205,8 @@ pub(super) fn temporary_store(
     match source {
         Source::Documents(documents) => {
             default_k = documents.usual_k();
-            let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
-                each(0, fingerprint, Some(id))?;
+            let summary = documents.push_all(&files, monitor, |fingerprint, id, sketch| {
+                each(0, fingerprint, Some(id), sketch)?;
                 if ids == Ids::AsTheyAre {
                     return builder.push(fingerprint, id);
                 }
@@ -227,7 +228,7 @@ pub(super) fn temporary_store(
                     Ids::WithPositions => read_records(file, &input, |record| {
                         let id = with_position(position, record.id);
                         position += 1;
-                        each(number, record.fingerprint, record.id)?;
+                        each(number, record.fingerprint, record.id, &[])?;
                         builder.push(record.fingerprint, &id)
                     }),
                 };

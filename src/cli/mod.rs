@@ -8,6 +8,7 @@ mod output;
 
 mod add;
 mod build;
+mod byte_table;
 mod cluster;
 mod cluster_groups;
 mod cluster_rows;
@@ -21,6 +22,7 @@ mod confirm;
 mod costs;
 mod dedup;
 mod dedup_confirmed;
+mod dedup_stored;
 mod dedup_stream;
 mod delete;
 mod df;

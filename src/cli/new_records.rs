@@ -63,16 +63,14 @@ impl<'a> NewRecords<'a> {
         monitor: &Monitor,
     ) -> anyhow::Result<Opened> {
         let NewRecords { files, copies, source, resources, count } = self;
-        let mut copy = |number: usize, fingerprint: Fingerprint, id: Option<IdRef<'_>>| {
-            *count += 1;
-            let Some(copy) = &mut copies[number] else { return Ok(()) };
-            let written = match id {
-                Some(id) => writeln!(copy, "{fingerprint}\t{id}"),
-                None => writeln!(copy, "{fingerprint}"),
+        let mut copy =
+            |number: usize, fingerprint: Fingerprint, id: Option<IdRef<'_>>, sketch: &[u8]| {
+                *count += 1;
+                let Some(copy) = &mut copies[number] else { return Ok(()) };
+                let written = write_copy(copy, fingerprint, id, sketch);
+                let path = files[number].clone();
+                written.map_err(|source| Error::Io { doing: "keep a copy of", path, source })
             };
-            let path = files[number].clone();
-            written.map_err(|source| Error::Io { doing: "keep a copy of", path, source })
-        };
         let ids = Ids::WithPositions;
         temporary_store(files, *source, recipe, resources, monitor, ids, &mut copy)
     }
@@ -80,19 +78,19 @@ impl<'a> NewRecords<'a> {
     /// Calls `each` with each record again, and with its position.
     pub(super) fn read_again(
         &mut self,
-        mut each: impl FnMut(u64, Fingerprint, Option<IdRef<'_>>) -> anyhow::Result<()>,
+        mut each: impl FnMut(u64, Fingerprint, Option<IdRef<'_>>, &[u8]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut position = 0;
-        let mut next = |fingerprint, id: Option<IdRef<'_>>| {
+        let mut next = |fingerprint, id: Option<IdRef<'_>>, sketch: &[u8]| {
             let at = position;
             position += 1;
-            each(at, fingerprint, id)
+            each(at, fingerprint, id, sketch)
         };
         for (file, copy) in self.files.iter().zip(&mut self.copies) {
             match copy {
                 None => {
                     let take = |record: fpstore::input::Record<'_>| -> anyhow::Result<()> {
-                        next(record.fingerprint, record.id)
+                        next(record.fingerprint, record.id, &[])
                     };
                     let Source::Records(read) = self.source else {
                         bail!("documents have a copy of their fingerprints");
@@ -110,19 +108,39 @@ impl<'a> NewRecords<'a> {
     }
 }
 
+/// Writes a line: fingerprint, sketch in hex, and id, if there is one.
+fn write_copy(
+    copy: &mut impl Write,
+    fingerprint: Fingerprint,
+    id: Option<IdRef<'_>>,
+    sketch: &[u8],
+) -> std::io::Result<()> {
+    write!(copy, "{fingerprint}\t")?;
+    sketch.iter().try_for_each(|byte| write!(copy, "{byte:02x}"))?;
+    match id {
+        Some(id) => writeln!(copy, "\t{id}"),
+        None => writeln!(copy),
+    }
+}
+
 fn read_copy(
     copy: &mut BufWriter<File>,
-    next: &mut impl FnMut(Fingerprint, Option<IdRef<'_>>) -> anyhow::Result<()>,
+    next: &mut impl FnMut(Fingerprint, Option<IdRef<'_>>, &[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     copy.flush()?;
     let mut file = copy.get_ref();
     file.rewind()?;
+    let mut sketch = Vec::new();
     for line in BufReader::new(file).lines() {
         let line = line?;
-        match line.split_once('\t') {
-            Some((fingerprint, id)) => next(fingerprint.parse()?, Some(IdRef::Text(id)))?,
-            None => next(line.parse()?, None)?,
+        let mut columns = line.splitn(3, '\t');
+        let (fingerprint, hex) = (columns.next(), columns.next());
+        let (Some(fingerprint), Some(hex)) = (fingerprint, hex) else { bail!("a line is cut") };
+        sketch.clear();
+        for digits in hex.as_bytes().chunks(2) {
+            sketch.push(u8::from_str_radix(str::from_utf8(digits)?, 16)?);
         }
+        next(fingerprint.parse()?, columns.next().map(IdRef::Text), &sketch)?;
     }
     Ok(())
 }

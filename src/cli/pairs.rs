@@ -12,6 +12,7 @@ use super::confirm::{ConfirmArgs, ConfirmedDocuments};
 use super::join_input::{Ids, JoinInputArgs};
 use super::monitor::Monitor;
 use super::output::{IdPrinter, RowFormat, counted};
+use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
 use super::sink::{OutputArgs, Sink};
 
@@ -43,7 +44,7 @@ Exit status: 0 if there is any pair, 1 if there is none, 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(super) struct PairsArgs {
     #[command(flatten)]
     input: JoinInputArgs,
@@ -133,7 +134,7 @@ fn confirmed_pairs(
             &Row {
                 fingerprints: pair.fingerprints,
                 similarity: Some(pair.similarity),
-                ids: [Some(ids.get(pair.first)?), Some(ids.get(pair.second)?)],
+                ids: [Some(ids.text(pair.first as usize)?), Some(ids.text(pair.second as usize)?)],
             },
         )
     })?;

@@ -10,6 +10,7 @@ use super::documents::{Needle, QueryDocumentArgs};
 use super::inputs::{check_stdin, report_skipped};
 use super::output::{IdPrinter, RowFormat, counted, grouped};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
+use super::reading_args::in_long_help;
 use super::rows::Query;
 use super::sink::{OutputArgs, Sink};
 use anyhow::bail;
@@ -53,7 +54,7 @@ Examples:
 
 /// Find fingerprints within k bits, with ids
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(super) struct QueryArgs {
     /// Fingerprints; - reads them from standard input, one on each line
     #[arg(

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use fpstore_text::{DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding};
 
 /// How documents are read.
@@ -40,6 +40,12 @@ pub(super) struct ReadingArgs {
     /// Number of threads; 0 means one for each core
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     doc_threads: usize,
+}
+
+/// Leaves the options for documents out of the short help of commands that mostly take other inputs.
+pub(super) fn in_long_help(arg: Arg) -> Arg {
+    let names = ["docs_format", "id_field", "text_field", "recipe", "access", "radix"];
+    if names.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
