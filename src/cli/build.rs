@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::doctor::{Collector, Severity};
-use fpstore::{BuildOptions, BuildReport, Builder, Fingerprint, Scheme, Store};
+use fpstore::doctor::Collector;
+use fpstore::{BuildOptions, Builder, Fingerprint};
 use fpstore_text::SKETCH_LENS;
 
+use super::build_report::{print_report, warn};
 use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
 use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
 use super::monitor::Monitor;
-use super::output::{bytes, counted};
+use super::output::counted;
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
 use super::scheme_help::scheme_help;
@@ -20,9 +21,6 @@ use super::wait::WaitArgs;
 
 /// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;
-
-/// From this many fingerprints on, the bits for each are reported.
-const BITS_SHOWN_MIN: u64 = 10_000;
 
 const LONG_ABOUT: &str = "\
 Make a store from fingerprints and ids.
@@ -261,77 +259,4 @@ fn options(args: &BuildArgs, k: u32, monitor: &Monitor) -> anyhow::Result<BuildO
         .threads(args.resources.threads()?)
         .temp_dir(args.resources.temp_dir.clone())
         .observer(monitor.observer()))
-}
-
-/// Prints the first warning of the doctor about the fingerprints, in at most two lines.
-fn warn(store: &Store, doctor: Collector) -> anyhow::Result<()> {
-    let info = store.info();
-    let Some(segment) = info.segments.first() else { return Ok(()) };
-    let masks = segment.tables.iter().map(|table| table.mask).collect();
-    let findings = doctor.finish(&Scheme::from_masks(masks, segment.tuned_k)?).findings();
-    let mut warnings = findings.iter().filter(|finding| finding.severity >= Severity::Warning);
-    if let Some(first) = warnings.next() {
-        message!("warning: {}", first.sentence);
-        let more = match warnings.count() as u64 {
-            0 => String::new(),
-            count => format!("{}; ", counted(count, "more warning", "more warnings")),
-        };
-        message!("{more}run 'fpstore stats -s {}' for advice", info.path.display());
-    }
-    Ok(())
-}
-
-fn print_report(store: &Store, report: &BuildReport, read_len: Option<u64>) {
-    let info = store.info();
-    let distinct = report.fingerprint_count;
-    message!(
-        "{}: {}, {}, {}, {}",
-        info.path.display(),
-        counted(report.record_count, "record", "records"),
-        counted(distinct, "fingerprint", "fingerprints"),
-        counted(info.id_count(), "id", "ids"),
-        bytes(info.file_len()),
-    );
-    if distinct == 0 {
-        message!("the input has no fingerprints, so the store is empty");
-        return;
-    }
-    let tables: Vec<f64> = info
-        .segments
-        .iter()
-        .flat_map(|segment| &segment.tables)
-        .filter_map(|table| table.bits_per_fingerprint)
-        .collect();
-    let seconds: f64 = report.phases.iter().map(|(_, time)| time.as_secs_f64()).sum();
-    let phases: Vec<String> = report
-        .phases
-        .iter()
-        .map(|(phase, time)| format!("{} {:.2}", phase.name(), time.as_secs_f64()))
-        .collect();
-    // Of few fingerprints the fixed parts of a file are most, and the number says nothing.
-    let bits = match tables.iter().sum::<f64>() / tables.len() as f64 {
-        bits if distinct >= BITS_SHOWN_MIN => {
-            format!(", {bits:.1} bits for each fingerprint and table")
-        }
-        _ => String::new(),
-    };
-    message!(
-        "  {}{}{bits}",
-        counted(report.record_count - distinct, "duplicate", "duplicates"),
-        read_len.map_or(String::new(), |len| format!(", {} read", bytes(len))),
-    );
-    let memory = peak_memory().map_or(String::new(), |len| format!(", {} of memory", bytes(len)));
-    let temporary = match report.temporary_len {
-        0 => String::new(),
-        len => format!(", {} of temporary files", bytes(len)),
-    };
-    message!("  {seconds:.2} s ({}){memory}{temporary}", phases.join(", "));
-}
-
-/// The peak memory of this process, if the system reports it.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }

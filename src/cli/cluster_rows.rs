@@ -53,7 +53,8 @@ pub(super) enum ClusterOutput<'a> {
 }
 
 impl<'a> ClusterOutput<'a> {
-    /// With `has_similarity` the table has a column for it.
+    /// With `has_similarity` a table has a column for it.
+    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "Parquet is a table"))]
     pub(super) fn new(
         format: ClusterFormat,
         has_similarity: bool,

@@ -8,6 +8,7 @@ mod output;
 
 mod add;
 mod build;
+mod build_report;
 mod byte_table;
 mod cluster;
 mod cluster_groups;
@@ -44,6 +45,7 @@ mod pairs;
 mod plan;
 mod previous;
 mod query;
+mod query_documents;
 mod query_files;
 mod reading_args;
 mod recipe_args;

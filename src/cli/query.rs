@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
 use super::confirm::{self, ConfirmArgs};
-use super::documents::{Needle, QueryDocumentArgs};
 use super::inputs::{check_stdin, report_skipped};
 use super::output::{IdPrinter, RowFormat, counted, grouped};
+use super::query_documents::{Needle, QueryDocumentArgs};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
 use super::reading_args::in_long_help;
 use super::rows::Query;

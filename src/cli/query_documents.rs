@@ -1,0 +1,110 @@
+//! Documents that `fpstore query` searches for, by the recipe of the store.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::{Fingerprint, Store};
+use fpstore_text::{TextHasher, sketch};
+
+use super::documents::{Documents, fingerprint_of_file, text_of};
+use super::inputs::ReadArgs;
+use super::reading_args::ReadingArgs;
+use super::recipe_files::RecipeFileArgs;
+
+/// How `query` reads documents, and the files that the recipe of the store needs.
+#[derive(Args, Debug)]
+pub(super) struct QueryDocumentArgs {
+    #[command(flatten)]
+    resources: RecipeFileArgs,
+    /// The files of --from hold documents, not fingerprints; folders are searched
+    #[arg(long, help_heading = "Documents", requires = "from")]
+    docs: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// A document to search for.
+pub(super) struct Needle {
+    pub(super) fingerprint: Fingerprint,
+    /// As long as the sketches of the store; empty for a fingerprint alone.
+    pub(super) sketch: Vec<u8>,
+}
+
+impl QueryDocumentArgs {
+    /// Whether the files of queries hold documents.
+    pub(super) fn are_given(&self) -> bool {
+        self.docs
+    }
+
+    /// The documents of the files of queries, by the recipe of the store.
+    pub(super) fn documents(
+        &self,
+        store: &Store,
+        read: &ReadArgs,
+        has_file: bool,
+    ) -> anyhow::Result<Option<Documents>> {
+        match self.reading.first_given() {
+            Some(option) if !self.docs && !has_file => {
+                bail!("{option} is for documents; name them with --file, or with --from and --docs")
+            }
+            _ => {}
+        }
+        if !self.docs {
+            return Ok(None);
+        }
+        if let Some(option) = read.first_given() {
+            bail!("{option} is for fingerprints; with --docs none are read");
+        }
+        let hasher = self.hasher(store)?;
+        let options = Some(self.reading.options(read.skip_bad, None)?);
+        Ok(Some(Documents::new(hasher, options, store.sketch_len())))
+    }
+
+    fn hasher(&self, store: &Store) -> anyhow::Result<TextHasher> {
+        let info = store.info();
+        match info.segments.first() {
+            Some(segment) => self.resources.hasher_of(&segment.recipe),
+            None => bail!("the store is empty and has no recipe"),
+        }
+    }
+
+    /// Texts, then files, by the recipe of the store.
+    pub(super) fn needles(
+        &self,
+        store: &Store,
+        texts: &[String],
+        files: &[String],
+    ) -> anyhow::Result<Vec<Needle>> {
+        let mut needles = Vec::new();
+        if texts.is_empty() && files.is_empty() {
+            return Ok(needles);
+        }
+        let mut hasher = self.hasher(store)?;
+        let mut needle = |text: &str| {
+            let fingerprint = hasher.fingerprint(text)?;
+            let sketch = match store.sketch_len() {
+                0 => Vec::new(),
+                len => sketch(&hasher.distinct_features(text), len),
+            };
+            Some(Needle { fingerprint, sketch })
+        };
+        for text in texts {
+            let without = || format!("'{text}' has no features, so it has no fingerprint");
+            needles.push(needle(text).with_context(without)?);
+        }
+        if store.sketch_len() == 0 {
+            // A huge file need not be held whole for its fingerprint.
+            let options = self.reading.options(false, None)?;
+            for file in files {
+                let fingerprint = fingerprint_of_file(file, &self.hasher(store)?, &options)?;
+                needles.push(Needle { fingerprint, sketch: Vec::new() });
+            }
+            return Ok(needles);
+        }
+        for file in files {
+            let text = text_of(file, false, &self.reading)?;
+            let without = || format!("{file} has no features, so it has no fingerprint");
+            needles.push(needle(&text).with_context(without)?);
+        }
+        Ok(needles)
+    }
+}
