@@ -28,6 +28,7 @@ mod golden;
 mod join;
 mod life;
 mod live;
+mod nearest;
 mod plan;
 mod planner;
 mod real_data;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use fpstore::{Answer, Fingerprint, Limits, Searcher};
+use fpstore::{Answer, Fingerprint, Searcher};
 
 use super::command::ExitStatus;
 use super::inputs::{ReadArgs, inputs, report_skipped};
@@ -121,8 +121,7 @@ impl StreamDedup {
         }
         let Some(searcher) = &mut self.searcher else { bail!("there is no store to search") };
         let (needle, k) = (item.fingerprint, self.k);
-        let limits = Limits::default().max_matches(1);
-        let stored = searcher.search_with(needle, k, &limits)?;
+        let stored = searcher.nearest(needle, 1, k)?;
         let nearest = stored.hits().next().map(|hit| hit.distance());
         let waiting = self.waiting.iter().map(|item| item.fingerprint.distance(needle));
         let waiting = waiting.zip(&self.waiting).min_by_key(|(distance, _)| *distance);

@@ -36,6 +36,9 @@ recipe needs (--df, --stop-words, --weights) must be given again.
 --format json, which has exactly one line for each query, also where there is no match; TSV has \
 none. Records that others add meanwhile are found with --refresh.
 
+--nearest N finds the N nearest, ties by ascending fingerprint, at any distance or within -k; \
+--nearest 1 -k 8 tells whether there is any, faster than a search within 8 bits.
+
 --confirm S compares the sketch of each text, file or document with those that the store keeps \
 (build --sketch), and prints the matches whose estimated Jaccard similarity is S or more; it stands \
 after the distance.
@@ -50,7 +53,8 @@ Examples:
   fpstore query c0f1789bed2eb9b8 -s pages.fps
   fpstore query --file page.html -s pages.fps
   cut -f1 new.tsv | fpstore query - -k 6 --format json
-  fpstore query --from new.tsv.zst -s pages.fps > near.tsv";
+  fpstore query --from new.tsv.zst -s pages.fps > near.tsv
+  fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps";
 
 /// Find fingerprints within k bits, with ids
 #[derive(Args, Debug)]
@@ -73,6 +77,10 @@ pub(super) struct QueryArgs {
     k: Option<u32>,
     #[command(flatten)]
     confirm: ConfirmArgs,
+    /// Find the N nearest fingerprints, at any distance or within that of -k
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
+          conflicts_with_all = ["limit", "confirm", "explain"])]
+    nearest: Option<u64>,
     /// Keep the N nearest matches of each query, with all their ids, and report cut answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -123,8 +131,10 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     let store = args.access.open(&args.store.store)?;
     let k = match args.confirm.confirm {
         Some(threshold) => confirm::candidate_k(&store, threshold, args.k)?,
+        None if args.nearest.is_some() => args.k.unwrap_or(64),
         None => args.k.unwrap_or(store.tuned_k()),
     };
+    let nearest = args.nearest.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     check_confirm(args)?;
     let from_documents =
         args.documents.documents(&store, &args.files.read, !args.file.is_empty())?;
@@ -139,7 +149,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     };
     if !args.files.from.is_empty() {
         let (format, quiet, confirm) = (args.format, args.quiet, args.confirm.confirm);
-        let options = QueryOptions { k, limits, format, quiet, confirm };
+        let options = QueryOptions { k, limits, nearest, format, quiet, confirm };
         let (documents, out) = (from_documents.as_ref(), args.output.open()?);
         return query_files::run(&args.files, &store, documents, out, &options);
     }
@@ -156,6 +166,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         line: Vec::new(),
         found: false,
         confirm: args.confirm.confirm,
+        nearest,
     };
     if args.explain {
         session.expected = Some(explain_plan(&store, k)?);
@@ -210,6 +221,8 @@ struct Session {
     quiet: bool,
     /// The similarity that a match must have.
     confirm: Option<f64>,
+    /// How many of the nearest are wanted, if not all.
+    nearest: Option<usize>,
 }
 
 impl Session {
@@ -232,7 +245,10 @@ impl Session {
 
     fn search(&mut self, needle: Fingerprint, sketch: &[u8]) -> anyhow::Result<()> {
         let start = Instant::now();
-        let answer = self.searcher.search_with(needle, self.k, &self.limits)?;
+        let answer = match self.nearest {
+            Some(count) => self.searcher.nearest(needle, count, self.k)?,
+            None => self.searcher.search_with(needle, self.k, &self.limits)?,
+        };
         let micros = start.elapsed().as_secs_f64() * 1e6;
         self.line.clear();
         let confirm = self.confirm.map(|threshold| (sketch, threshold));
@@ -240,7 +256,7 @@ impl Session {
         self.found |= query.write(&mut self.line, &answer, self.format, &self.printer)?;
         let outcome = answer.outcome();
         self.out.write_all(&self.line)?;
-        if outcome.cut && self.format == RowFormat::Tsv && !self.quiet {
+        if outcome.cut && self.nearest.is_none() && self.format == RowFormat::Tsv && !self.quiet {
             let kept = counted(answer.len() as u64, "match", "matches");
             message!("{needle}: cut to the nearest {kept} by --limit");
         }

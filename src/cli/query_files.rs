@@ -8,6 +8,7 @@ use clap::Args;
 use fpstore::input::read_records;
 use fpstore::join::{BatchMode, JoinOptions, search_many};
 use fpstore::{Fingerprint, Limits, Store};
+use fpstore_base::parallel::{Feed, Parallel};
 
 use super::command::ExitStatus;
 use super::documents::{self, Documents};
@@ -22,6 +23,9 @@ use super::sink::Sink;
 const BATCH_COUNT: usize = 1 << 20;
 /// The bytes of ids after which a batch ends early.
 const BATCH_IDS_LEN: usize = 64 << 20;
+
+/// The number of queries that a thread takes at a time, where the nearest are wanted.
+const NEAREST_COUNT: usize = 64;
 
 /// Files of queries.
 #[derive(Args, Debug)]
@@ -40,6 +44,8 @@ pub(super) struct QueryFileArgs {
 pub(super) struct QueryOptions {
     pub(super) k: u32,
     pub(super) limits: Limits,
+    /// How many of the nearest are wanted, if not all within `k`.
+    pub(super) nearest: Option<usize>,
     pub(super) format: RowFormat,
     pub(super) quiet: bool,
     /// The similarity that a match must have.
@@ -59,6 +65,7 @@ pub(super) fn run(
         options,
         join: args.resources.join_options(options.k, &monitor)?,
         monitor: &monitor,
+        threads: args.resources.threads()?.unwrap_or(0),
         answered: 0,
         queries: Vec::new(),
         ids: String::new(),
@@ -94,12 +101,19 @@ pub(super) fn run(
     Ok(if batch.found { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
+/// The id of a query of a batch, if it has one.
+fn id_of<'a>(ids: &'a str, id_ends: &[usize], at: usize) -> Option<&'a str> {
+    let start = at.checked_sub(1).map_or(0, |before| id_ends[before]);
+    Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty())
+}
+
 /// The queries of the current batch, and the output of all.
 struct QueryBatch<'a> {
     store: &'a Store,
     options: &'a QueryOptions,
     join: JoinOptions,
     monitor: &'a Monitor,
+    threads: usize,
     answered: u64,
     queries: Vec<Fingerprint>,
     ids: String,
@@ -126,7 +140,62 @@ impl QueryBatch<'_> {
         Ok(())
     }
 
+    /// Finds the nearest of each query, on all threads.
+    fn answer_nearest(&mut self, count: usize, threads: usize) -> anyhow::Result<()> {
+        let QueryBatch { store, options, queries, ids, id_ends, printer, monitor, .. } = self;
+        let (options, store) = (*options, *store);
+        let chunks: Vec<std::ops::Range<usize>> = (0..queries.len())
+            .step_by(NEAREST_COUNT)
+            .map(|start| start..queries.len().min(start + NEAREST_COUNT))
+            .collect();
+        let (queries, ids, id_ends, printer) = (&*queries, &*ids, &*id_ends, &*printer);
+        let work = || {
+            let mut searcher = store.searcher();
+            move |range: std::ops::Range<usize>| -> anyhow::Result<(Vec<u8>, bool)> {
+                let (mut lines, mut found) = (Vec::new(), false);
+                for at in range {
+                    let answer = searcher.nearest(queries[at], count, options.k)?;
+                    let (id, fingerprint) = (id_of(ids, id_ends, at), queries[at]);
+                    let query = Query { id, fingerprint, confirm: None };
+                    found |= query.write(&mut lines, &answer, options.format, printer)?;
+                }
+                Ok((lines, found))
+            }
+        };
+        let (out, found) = (&mut self.out, &mut self.found);
+        std::thread::scope(|scope| -> anyhow::Result<()> {
+            let feed = |feed: &mut Feed<_, _>| {
+                for chunk in chunks {
+                    if !feed.push(chunk, 1) {
+                        break;
+                    }
+                }
+            };
+            for done in Parallel::new(threads).run_in(scope, feed, work) {
+                monitor.check()?;
+                let (lines, is_found) = done?;
+                out.write_all(&lines)?;
+                *found |= is_found;
+            }
+            Ok(())
+        })?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Forgets the queries of the batch, which are answered.
+    fn forget(&mut self) {
+        self.answered += self.queries.len() as u64;
+        self.queries.clear();
+        self.ids.clear();
+        self.id_ends.clear();
+        self.sketches.clear();
+    }
+
     fn answer(&mut self) -> anyhow::Result<()> {
+        if let Some(count) = self.options.nearest {
+            return self.answer_nearest(count, self.threads);
+        }
         let QueryBatch {
             queries, ids, id_ends, sketches, line, options, monitor, answered, ..
         } = self;
@@ -142,8 +211,7 @@ impl QueryBatch<'_> {
             &options.limits,
             auto,
             |at, answer| -> anyhow::Result<()> {
-                let start = at.checked_sub(1).map_or(0, |before| id_ends[before]);
-                let id = Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty());
+                let id = id_of(ids, id_ends, at);
                 line.clear();
                 let sketch = |threshold| (&sketches[at * sketch_len..][..sketch_len], threshold);
                 let confirm = options.confirm.map(sketch);
@@ -155,11 +223,7 @@ impl QueryBatch<'_> {
         )?;
         self.found |= found;
         self.cut += cut;
-        self.answered += queries.len() as u64;
-        queries.clear();
-        ids.clear();
-        id_ends.clear();
-        sketches.clear();
+        self.forget();
         Ok(())
     }
 }

@@ -28,9 +28,11 @@ fn compare_all(
     needle: Fingerprint,
     collector: &mut impl Collector,
 ) -> Result<()> {
-    let (needle, k) = (table.permutation.apply(needle).0, collector.k());
+    let needle = table.permutation.apply(needle).0;
     let mut values = table.values();
     while let Some((first, run)) = values.next_run()? {
+        // It shrinks where only the nearest are wanted.
+        let k = collector.k();
         for (rank, &value) in (first.0..).map(Rank).zip(run) {
             let distance = (value ^ needle).count_ones();
             if distance <= k {

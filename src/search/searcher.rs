@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::plan::AccessPath;
 use crate::search::answer::{Answer, Outcome, SearchStats};
+use crate::search::nearest::Levels;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
 use crate::search::scan::scan;
 use crate::snapshot::{SegmentHit, Snapshot};
@@ -18,7 +19,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Keeps only the `count` nearest matches, ties by ascending fingerprint.
+    /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search takes as
+    /// long as without it; [`Searcher::nearest`] takes less.
     #[must_use]
     pub fn max_matches(mut self, count: impl Into<Option<usize>>) -> Self {
         self.max_matches = count.into();
@@ -42,19 +44,26 @@ impl Limits {
 /// It searches the state of the store at the time when it was made, or at the last `follow`.
 #[derive(Debug)]
 pub struct Searcher {
-    snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<Snapshot>,
     scratch: ProbeScratch,
     collector: HitCollector,
+    pub(super) levels: Levels,
 }
 
 impl Searcher {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
-        Searcher { snapshot, scratch: ProbeScratch::default(), collector: HitCollector::default() }
+        Searcher {
+            snapshot,
+            scratch: ProbeScratch::default(),
+            collector: HitCollector::default(),
+            levels: Levels::default(),
+        }
     }
 
     /// Searches another state of the store from now on.
     pub(crate) fn set_snapshot(&mut self, snapshot: Arc<Snapshot>) {
         self.snapshot = snapshot;
+        self.levels.clear();
     }
 
     /// The number of manifests that the store had had in the state that is searched.
@@ -132,6 +141,17 @@ impl Searcher {
         if k > 64 {
             return Err(Error::InvalidDistance { k });
         }
+        let hit_count = self.collect(needle, k, limits)?;
+        Ok(self.answer(hit_count))
+    }
+
+    /// Collects the hits within `k` bits, at most 64. Returns the number of different fingerprints.
+    pub(super) fn collect(
+        &mut self,
+        needle: Fingerprint,
+        k: u32,
+        limits: &Limits,
+    ) -> Result<usize> {
         let collector = &mut self.collector;
         collector.restart(k, *limits);
         for (number, open) in self.snapshot.segments().iter().enumerate() {
@@ -148,13 +168,14 @@ impl Searcher {
             }
             open.retain_live(&mut collector.found, number)?;
         }
-        let hit_count = collector.finish();
-        Ok(Answer {
-            snapshot: &self.snapshot,
-            found: &collector.found,
-            hit_count,
-            outcome: Outcome { cut: collector.cut, stats: collector.stats },
-        })
+        Ok(collector.finish())
+    }
+
+    /// The hits that were collected last.
+    pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
+        let HitCollector { found, cut, stats, .. } = &self.collector;
+        let outcome = Outcome { cut: *cut, stats: *stats };
+        Answer { snapshot: &self.snapshot, found, hit_count, outcome }
     }
 }
 
@@ -238,8 +259,13 @@ impl Collector for HitCollector {
             let most = most.saturating_add(self.deleted_max);
             // A fingerprint can be in every segment so far, so this leaves room for all its places.
             let room = most.saturating_add(1).saturating_mul(self.segment + 1);
-            if self.found.len() > room.saturating_mul(2).max(1024) {
-                self.keep_nearest(most);
+            if self.found.len() > room.saturating_mul(2).max(1024)
+                && self.keep_nearest(most) == most
+                && self.cut
+                && let Some(last) = self.found.last()
+            {
+                // Enough of those that are left live: nothing farther can be among the nearest.
+                self.k = last.distance;
             }
         }
     }
