@@ -1,8 +1,13 @@
 //! The nearest matches are those of a scan, whatever the tables, segments and deletions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use fpstore::writer::Compaction;
 use fpstore::{
-    BuildOptions, Builder, Error, Fingerprint, Id, Scheme, Store, Writer, WriterOptions,
+    BuildOptions, Builder, Error, Fingerprint, Id, Limits, Scheme, Store, Warm, Writer,
+    WriterOptions,
 };
 
 use crate::common::program::Desk;
@@ -134,4 +139,73 @@ fn the_program_finds_the_nearest_one_by_one_and_from_files() {
     }
     let (out, _) = desk.run(&["query", "--nearest", "1", "-k", "0", "1", "-s", "pages.fps"], 1);
     assert_eq!(out, "");
+}
+
+/// A time in the past and a flag that is set stop a search at its first look, a later time and no
+/// flag never do.
+#[test]
+fn a_deadline_and_a_flag_cut_the_answer() {
+    let records = clustered(20_000, 11);
+    let temp = store_of(&records, Scheme::named("2", 3).unwrap());
+    let mut searcher = temp.store.searcher();
+    let (needle, now) = (Fingerprint::new(records[7].0), Instant::now());
+    let late = Limits::default().deadline(now + Duration::from_secs(100_000));
+    let past = Limits::default().deadline(now);
+    let all = scan(&records, needle.value(), 40);
+    let complete = |searcher: &mut fpstore::Searcher| {
+        let answer = searcher.search_with(needle, 40, &late).unwrap();
+        assert!(!answer.outcome().cut && answer.len() == all.len());
+    };
+    let cut = |searcher: &mut fpstore::Searcher, limits: &Limits| {
+        let answer = searcher.search_with(needle, 40, limits).unwrap();
+        assert!(answer.outcome().cut && answer.outcome().stats.scanned < 2000);
+        let answer = searcher.nearest_with(needle, 20_000, 64, limits).unwrap();
+        assert!(answer.outcome().cut && answer.len() < 20_000);
+    };
+    complete(&mut searcher);
+    cut(&mut searcher, &past);
+    complete(&mut searcher);
+    let flag = Arc::new(AtomicBool::new(false));
+    searcher.stop_flag(Arc::clone(&flag));
+    complete(&mut searcher);
+    flag.store(true, Ordering::Relaxed);
+    cut(&mut searcher, &late);
+    searcher.stop_flag(None);
+    complete(&mut searcher);
+}
+
+/// What is warmed before it is shown has no page left to check.
+#[test]
+fn a_warm_refresh_shows_a_state_that_is_warm() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let records = uniform(5000, 12);
+    Builder::new(&path).unwrap().finish().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert!(!store.refresh_warm(Warm::All).unwrap());
+    let mut writer = Writer::open(&path).unwrap();
+    for (value, id) in &records {
+        writer.push(Fingerprint::new(*value), id.as_ref().unwrap().as_ref()).unwrap();
+    }
+    writer.commit().unwrap();
+    assert!(store.refresh_warm(Warm::All).unwrap());
+    let mut searcher = store.searcher();
+    for (value, _) in &records[..100] {
+        let answer = searcher.search(Fingerprint::new(*value), 3).unwrap();
+        assert_eq!(answer.outcome().stats.pages_checked, 0);
+        assert!(!answer.is_empty());
+    }
+    // A damaged new state is an error, and the old one answers on.
+    writer.push(Fingerprint::new(1), 1).unwrap();
+    writer.commit().unwrap();
+    let newest = writer.store().info().segments.last().unwrap().path.clone();
+    let mut bytes = std::fs::read(&newest).unwrap();
+    // The first page after the header is the recipe, the next one the prefix index.
+    bytes[2 * 4096] ^= 1;
+    let replaced = folder.path().join("damaged");
+    std::fs::write(&replaced, &bytes).unwrap();
+    std::fs::rename(&replaced, &newest).unwrap();
+    assert!(store.refresh_warm(Warm::Hot).is_err());
+    assert_eq!(store.info().segments.len(), 2);
+    assert!(store.searcher().search(Fingerprint::new(records[0].0), 0).unwrap().len() == 1);
 }

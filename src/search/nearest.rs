@@ -109,15 +109,33 @@ impl Searcher {
     /// # Ok(()) }
     /// ```
     pub fn nearest(&mut self, needle: Fingerprint, count: usize, k_max: u32) -> Result<Answer<'_>> {
+        self.nearest_with(needle, count, k_max, &Limits::default())
+    }
+
+    /// As [`Searcher::nearest`], with limits. Of a search that [`Limits::max_compared`] or
+    /// [`Limits::deadline`] ended, the matches found so far are kept, and the answer is cut;
+    /// `max_compared` counts anew for each distance.
+    ///
+    /// # Errors
+    ///
+    /// As [`Searcher::search`].
+    pub fn nearest_with(
+        &mut self,
+        needle: Fingerprint,
+        count: usize,
+        k_max: u32,
+        limits: &Limits,
+    ) -> Result<Answer<'_>> {
         if k_max > 64 {
             return Err(Error::InvalidDistance { k: k_max });
         }
         self.levels.choose(&self.snapshot, k_max);
-        let limits = Limits::default().max_matches(count);
+        let count = limits.max_matches.map_or(count, |most| count.min(most));
+        let limits = limits.max_matches(count);
         let mut hit_count = 0;
         for level in 0..self.levels.list.len() {
             hit_count = self.collect(needle, self.levels.list[level], &limits)?;
-            if hit_count >= count {
+            if hit_count >= count || self.is_cut() {
                 break;
             }
         }

@@ -1,6 +1,8 @@
 //! The searcher: searches all segments, joins their hits, and keeps its memory for the next query.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::plan::AccessPath;
@@ -16,6 +18,7 @@ use fpstore_base::Fingerprint;
 pub struct Limits {
     pub(crate) max_matches: Option<usize>,
     pub(crate) max_compared: Option<u64>,
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Limits {
@@ -31,6 +34,14 @@ impl Limits {
     #[must_use]
     pub fn max_compared(mut self, count: impl Into<Option<u64>>) -> Self {
         self.max_compared = count.into();
+        self
+    }
+
+    /// Stops at about this time: it is looked at after each 256 values that are scanned, or 512 that
+    /// are probed. Before the first of them nothing stops.
+    #[must_use]
+    pub fn deadline(mut self, time: impl Into<Option<Instant>>) -> Self {
+        self.deadline = time.into();
         self
     }
 }
@@ -64,6 +75,30 @@ impl Searcher {
     pub(crate) fn set_snapshot(&mut self, snapshot: Arc<Snapshot>) {
         self.snapshot = snapshot;
         self.levels.clear();
+    }
+
+    /// Sets a flag that ends a search: once another thread has made it true, searches stop as at a
+    /// [`Limits::deadline`], and their answers are cut.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let mut searcher = store.searcher();
+    /// searcher.stop_flag(Arc::clone(&stop));
+    /// std::thread::spawn(move || stop.store(true, Ordering::Relaxed));
+    /// let answer = searcher.search(0.into(), 40)?;
+    /// if answer.outcome().cut {
+    ///     eprintln!("stopped; there may be more matches");
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn stop_flag(&mut self, flag: impl Into<Option<Arc<AtomicBool>>>) {
+        self.collector.stop = flag.into();
     }
 
     /// The number of manifests that the store had had in the state that is searched.
@@ -171,6 +206,11 @@ impl Searcher {
         Ok(collector.finish())
     }
 
+    /// Whether a limit cut the last search.
+    pub(super) fn is_cut(&self) -> bool {
+        self.collector.cut
+    }
+
     /// The hits that were collected last.
     pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
         let HitCollector { found, cut, stats, .. } = &self.collector;
@@ -187,6 +227,8 @@ struct HitCollector {
     segment: usize,
     stats: SearchStats,
     limits: Limits,
+    /// Set when the search is to stop.
+    stop: Option<Arc<AtomicBool>>,
     /// The largest number of hits of the current segment that may be deleted.
     deleted_max: usize,
     found: Vec<SegmentHit>,
@@ -242,11 +284,13 @@ impl Collector for HitCollector {
         &mut self.stats
     }
 
-    /// Whether `max_compared` is reached; the answer counts as cut from then on.
+    /// Whether a limit of work or time is reached; the answer counts as cut from then on.
     #[inline]
     fn is_exhausted(&mut self) -> bool {
         let compared = self.stats.candidates + self.stats.scanned;
-        let is_exhausted = self.limits.max_compared.is_some_and(|most| compared >= most);
+        let is_exhausted = self.limits.max_compared.is_some_and(|most| compared >= most)
+            || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         self.cut |= is_exhausted;
         is_exhausted
     }

@@ -133,8 +133,24 @@ impl Store {
     /// # Ok(()) }
     /// ```
     pub fn refresh(&self) -> Result<bool> {
+        self.refresh_after(|_| Ok(()))
+    }
+
+    /// As [`Store::refresh`], and reads and verifies the pages of the new state before it is shown:
+    /// searches go on in the state before meanwhile, and none waits for a page that is new.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the state before.
+    pub fn refresh_warm(&self, what: Warm) -> Result<bool> {
+        self.refresh_after(|next| warm::warm_all(next, what).map(drop))
+    }
+
+    /// Shows the newest state once `prepare` is done with it.
+    fn refresh_after(&self, prepare: impl FnOnce(&Snapshot) -> Result<()>) -> Result<bool> {
         let before = self.snapshot();
         let Some(next) = before.next()? else { return Ok(false) };
+        prepare(&next)?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have refreshed at the same time, to a newer state.
         if Arc::ptr_eq(&current, &before) || current.generation() < next.generation() {

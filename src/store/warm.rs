@@ -4,6 +4,7 @@ use crate::checksum::PAGE_LEN;
 use crate::error::Result;
 use crate::section::Section;
 use crate::segment::Segment;
+use crate::snapshot::Snapshot;
 use crate::store::Store;
 
 /// Which pages to read and verify before queries.
@@ -38,13 +39,21 @@ impl Store {
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn warm(&self, what: Warm) -> Result<u64> {
-        let mut pages = 0;
-        let snapshot = self.snapshot();
-        for open in snapshot.segments() {
-            pages += warm_segment(&open.segment, what)?;
-        }
-        Ok(pages)
+        warm_all(&self.snapshot(), what)
     }
+}
+
+/// Reads part of a state, and makes the plans for the distances that are asked most. Returns the
+/// number of pages.
+pub(super) fn warm_all(snapshot: &Snapshot, what: Warm) -> Result<u64> {
+    let mut pages = 0;
+    for open in snapshot.segments() {
+        pages += warm_segment(&open.segment, what)?;
+        for k in 0..=open.segment.header().tuned_k {
+            open.plan(k);
+        }
+    }
+    Ok(pages)
 }
 
 fn warm_segment(segment: &Segment, what: Warm) -> Result<u64> {
