@@ -74,10 +74,13 @@ impl RecordBuffer {
     }
 
     /// Refuses a record without the sketch that the others have.
+    #[inline]
     fn check_sketch(&self, sketch: &[u8]) -> Result<()> {
-        if sketch.len() == self.sketch_len as usize {
-            return Ok(());
-        }
+        if sketch.len() == self.sketch_len as usize { Ok(()) } else { self.refuse(sketch) }
+    }
+
+    #[cold]
+    fn refuse(&self, sketch: &[u8]) -> Result<()> {
         let reason = match (self.sketch_len, sketch.len()) {
             (0, _) => "the store keeps no sketches, and a record has one".into(),
             (expected, 0) => format!(

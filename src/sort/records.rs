@@ -315,11 +315,10 @@ impl SortedRecords {
         &self,
         mut each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
     ) -> Result<()> {
-        let has_sketches = self.sketch_len > 0;
-        self.pass(|key, id| match has_sketches {
-            true => each(key, id.get_sketched()),
-            false => each(key, id.get().map(|id| (id, &[][..]))),
-        })
+        if self.sketch_len > 0 {
+            return self.pass(|key, id| each(key, id.get_sketched()));
+        }
+        self.pass(|key, id| each(key, id.get().map(|id| (id, &[][..]))))
     }
 
     /// The distinct keys. Calls `tick` with the number of records that were read. Records without

@@ -46,7 +46,9 @@ impl RecordWriter {
             (_, IdRef::U64(number)) => put_text(&number.to_string(), self.payload.tail()),
             (_, IdRef::Text(text)) => put_text(text, self.payload.tail()),
         }
-        self.payload.tail().extend_from_slice(sketch);
+        if !sketch.is_empty() {
+            self.payload.tail().extend_from_slice(sketch);
+        }
         self.payload.spill_if_full()
     }
 
