@@ -35,12 +35,34 @@ impl Form {
             }
             return;
         }
+        if self.nfkc && self.case != Case::Lower {
+            // What a character becomes does not depend on its neighbours then, unless they join.
+            return each_part(text, &mut |part| match part {
+                Part::Inert(inert) => {
+                    let start = out.len();
+                    push_narrow(inert, out);
+                    if self.case == Case::Folded {
+                        out[start..].make_ascii_lowercase();
+                    }
+                }
+                Part::Other(other) => {
+                    scratch.clear();
+                    scratch.extend(other.nfkc());
+                    self.push_normal(scratch, out);
+                }
+            });
+        }
         scratch.clear();
         if self.nfkc {
             push_nfkc(text, scratch);
         } else {
             scratch.push_str(text);
         }
+        self.push_normal(scratch, out);
+    }
+
+    /// Appends a text in normal form without vowel marks and in its case.
+    fn push_normal(self, scratch: &mut String, out: &mut String) {
         if !self.vowel_marks && scratch.contains(is_vowel_mark) {
             scratch.retain(|c| !is_vowel_mark(c));
         }
@@ -77,32 +99,74 @@ fn is_inert(c: char) -> bool {
         || FULL_WIDTH.contains(&c)
 }
 
-fn push_inert(c: char, out: &mut String) {
-    match c {
-        c if FULL_WIDTH.contains(&c) => {
-            out.extend(char::from_u32(u32::from(c) - FULL_WIDTH_OFFSET));
+/// The length of the longest start of a text that is inert, by its bytes: in Chinese nearly all
+/// characters have three bytes of which the first tells.
+fn inert_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(&first) = bytes.get(at) {
+        let (second, third) = match bytes.get(at + 1..at + 3) {
+            Some(&[second, third]) => (second, third),
+            _ => (0, 0),
+        };
+        at += match first {
+            ..0x80 => 1,
+            // U+5000 to U+9FFF, and from U+4E00 to there.
+            0xe5..=0xe9 => 3,
+            0xe4 if second >= 0xb8 => 3,
+            // U+3001 and U+3002.
+            0xe3 if second == 0x80 && matches!(third, 0x81 | 0x82) => 3,
+            // U+FF01 to U+FF5E.
+            0xef if second == 0xbc && third >= 0x81 || second == 0xbd && third <= 0x9e => 3,
+            _ => break,
+        };
+    }
+    at
+}
+
+/// Appends an inert text, its full-width characters made narrow.
+fn push_narrow(mut inert: &str, out: &mut String) {
+    // Of inert characters, only full-width ones begin with this byte.
+    while let Some(at) = inert.bytes().position(|byte| byte == 0xef) {
+        let (plain, rest) = inert.split_at(at);
+        out.push_str(plain);
+        let mut chars = rest.chars();
+        let wide = chars.next().map_or(0, u32::from);
+        out.extend(char::from_u32(wide - FULL_WIDTH_OFFSET));
+        inert = chars.as_str();
+    }
+    out.push_str(inert);
+}
+
+/// A part of a text that is brought into normal form by itself.
+enum Part<'a> {
+    Inert(&'a str),
+    Other(&'a str),
+}
+
+/// Gives the parts of a text to `take`, in order.
+fn each_part<'a>(mut text: &'a str, take: &mut impl FnMut(Part<'a>)) {
+    while !text.is_empty() {
+        let (inert, rest) = text.split_at(inert_len(text));
+        if rest.is_empty() {
+            return take(Part::Inert(inert));
         }
-        c => out.push(c),
+        // A character that is not inert may join the one before it.
+        let last_len = inert.chars().next_back().map_or(0, char::len_utf8);
+        let joining_start = inert.len() - last_len;
+        take(Part::Inert(&inert[..joining_start]));
+        let joining_end = inert.len() + rest.find(is_inert).unwrap_or(rest.len());
+        take(Part::Other(&text[joining_start..joining_end]));
+        text = &text[joining_end..];
     }
 }
 
 /// The same as `text.nfkc()`, with a fast path for inert characters.
-fn push_nfkc(mut text: &str, out: &mut String) {
-    while !text.is_empty() {
-        let inert_len = text.find(|c| !is_inert(c)).unwrap_or(text.len());
-        let (inert, rest) = text.split_at(inert_len);
-        if rest.is_empty() {
-            inert.chars().for_each(|c| push_inert(c, out));
-            return;
-        }
-        // A character that is not inert may join the one before it.
-        let last_len = inert.chars().next_back().map_or(0, char::len_utf8);
-        let joining_start = inert_len - last_len;
-        inert[..joining_start].chars().for_each(|c| push_inert(c, out));
-        let joining_end = inert_len + rest.find(is_inert).unwrap_or(rest.len());
-        out.extend(text[joining_start..joining_end].nfkc());
-        text = &text[joining_end..];
-    }
+fn push_nfkc(text: &str, out: &mut String) {
+    each_part(text, &mut |part| match part {
+        Part::Inert(inert) => push_narrow(inert, out),
+        Part::Other(other) => out.extend(other.nfkc()),
+    });
 }
 
 /// The same as `text.to_lowercase()`, with a fast path for characters without case.
@@ -179,6 +243,8 @@ mod tests {
         let joiners = ["", "a", "\u{301}", "\u{3099}", "\u{ff9e}", "\u{1161}", "\u{4e2d}"];
         let (mut out, mut scratch) = (String::new(), String::new());
         let form = Form { nfkc: true, vowel_marks: true, case: Case::Lower };
+        let folded = Form { case: Case::Folded, ..form };
+        let kept = Form { case: Case::Kept, ..form };
         for c in '\0'..=char::MAX {
             for before in joiners {
                 for after in ["", "\u{301}", "\u{ff0c}", "\u{3099}\u{4e2d}"] {
@@ -190,6 +256,13 @@ mod tests {
                     form.push(&text, &mut out, &mut scratch);
                     let plain: String = text.nfkc().collect();
                     assert_eq!(out, plain.to_lowercase(), "{text:?}");
+                    out.clear();
+                    folded.push(&text, &mut out, &mut scratch);
+                    let fold = |c: char| c.to_uppercase().flat_map(char::to_lowercase);
+                    assert_eq!(out, plain.chars().flat_map(fold).collect::<String>(), "{text:?}");
+                    out.clear();
+                    kept.push(&text, &mut out, &mut scratch);
+                    assert_eq!(out, plain, "{text:?}");
                 }
             }
         }
