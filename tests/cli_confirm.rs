@@ -313,6 +313,7 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             assert_eq!(out.lines().collect::<Vec<_>>(), own);
             desk.write("one.txt", text);
             assert_eq!(desk.ok(&[&ask[..], &["--file", "one.txt"]].concat(), ""), out);
+            assert_eq!(desk.ok(&[&ask[..], &["--id", id]].concat(), ""), out);
             let json = desk.ok(&[&ask[..], &["--text", text, "--format", "json"]].concat(), "");
             assert!(json.contains("\"similarities\":["), "{json}");
         }

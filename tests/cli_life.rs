@@ -221,3 +221,38 @@ fn segments_travel() {
     assert!(err.starts_with("fpstore: damaged.fps: ") && err.contains("checksum"), "{err}");
     assert_eq!(names_of(&desk.path("third.fps")).len(), 2);
 }
+
+#[test]
+fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
+    let desk = Desk::with("pages.tsv", "00ff\ta\n00ff\tb\n0f0f\tb\nffff\tc\nabcd\n");
+    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    let before = desk.ok(&["dump", "-s", "pages.fps"], "");
+    let info = desk.ok(&["info", "-s", "pages.fps"], "");
+    for what in [&["--id", "b", "--id", "x"][..], &["--fingerprint", "00ff"]] {
+        let delete = [&["delete", "-s", "pages.fps"], what].concat();
+        let (_, would) = desk.run(&[&delete[..], &["--dry-run"]].concat(), 0);
+        assert!(would.contains("would be deleted; nothing was"), "{would}");
+        assert_eq!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
+        assert_eq!(desk.ok(&["info", "-s", "pages.fps"], ""), info);
+        // It says what the deletion then says.
+        desk.ok(&["build", "pages.tsv", "-s", "copy.fps", "-qf"], "");
+        let (_, done) = desk.run(&[&["delete", "-s", "copy.fps"], what].concat(), 0);
+        assert_eq!(would.replace("would be deleted; nothing was", "deleted"), done);
+    }
+}
+
+#[test]
+fn a_stored_document_is_searched_for_by_its_id() {
+    let desk = Desk::with("pages.tsv", "00ff\ta\n00fe\t7\nff00000000000000\ta\n1234\tc\n");
+    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    let out = desk.ok(&["query", "--id", "7", "-s", "pages.fps"], "");
+    let by_value = desk.ok(&["query", "00fe", "-s", "pages.fps"], "");
+    assert_eq!(out, by_value);
+    assert_eq!(out.lines().count(), 2);
+    // An id of two fingerprints asks for both, in the order of the ids.
+    let out = desk.ok(&["query", "--id", "a", "--id", "c", "-k", "0", "-s", "pages.fps"], "");
+    let ids: Vec<&str> = out.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
+    assert_eq!(ids, ["a", "a", "c"]);
+    let (_, err) = desk.run(&["query", "--id", "b", "-s", "pages.fps"], 2);
+    assert!(err.contains("no record of pages.fps has the id 'b'"), "{err}");
+}

@@ -27,6 +27,7 @@ All of them are deleted or none.";
 
 const AFTER_HELP: &str = "\
 Examples:
+  fpstore delete --ids gone.txt -s pages.fps --dry-run
   fpstore delete --ids gone.txt -s pages.fps
   fpstore delete --fingerprint ffffffffffffffff --fingerprint 0000000000000000
 
@@ -52,6 +53,9 @@ pub(super) struct DeleteArgs {
     /// Delete this fingerprint; may be repeated
     #[arg(long, value_name = "HEX", allow_negative_numbers = true)]
     fingerprint: Vec<String>,
+    /// Say what would be deleted, and delete nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     store: StoreArg,
     #[command(flatten)]
@@ -103,10 +107,12 @@ fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     let options = WriterOptions::default().wait(args.wait.duration());
     let options = args.resources.limit(options, &monitor)?;
     let mut writer = Writer::with_options(&args.store.store, options)?;
-    let done = if by_id {
-        writer.delete_ids(ids.iter().map(|id| IdRef::Text(id)))?
-    } else {
-        writer.delete_fingerprints(&fingerprints)?
+    let wanted = ids.iter().map(|id| IdRef::Text(id));
+    let done = match (by_id, args.dry_run) {
+        (true, false) => writer.delete_ids(wanted)?,
+        (true, true) => writer.would_delete_ids(wanted)?,
+        (false, false) => writer.delete_fingerprints(&fingerprints)?,
+        (false, true) => writer.would_delete_fingerprints(&fingerprints)?,
     };
     monitor.finish();
     if !args.quiet {
@@ -118,9 +124,10 @@ fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
         };
         message!("{} found{missing}", counted(done.found, one, many));
         message!(
-            "{} and {} deleted",
+            "{} and {} {}",
             counted(done.fingerprints, "fingerprint", "fingerprints"),
             counted(done.ids, "id", "ids"),
+            if args.dry_run { "would be deleted; nothing was" } else { "deleted" },
         );
     }
     Ok(ExitStatus::Done)

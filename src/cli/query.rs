@@ -8,7 +8,7 @@ use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
 use super::confirm::{self, ConfirmArgs};
 use super::inputs::{check_stdin, report_skipped};
 use super::output::{IdPrinter, RowFormat, counted, grouped};
-use super::query_documents::{Needle, QueryDocumentArgs};
+use super::query_documents::{Needle, QueryDocumentArgs, stored_needles};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
 use super::reading_args::in_long_help;
 use super::rows::Query;
@@ -35,6 +35,9 @@ recipe needs (--df, --stop-words, --weights) must be given again.
 - answers each line of standard input at once. A program that asks through pipes should take \
 --format json, which has exactly one line for each query, also where there is no match; TSV has \
 none. Records that others add meanwhile are found with --refresh.
+
+--id ID searches for what is stored under an id, its own record included; it reads the ids of the \
+whole store first.
 
 --nearest N finds the N nearest, ties by ascending fingerprint, at any distance or within -k; \
 --nearest 1 -k 8 tells whether there is any, faster than a search within 8 bits.
@@ -63,7 +66,7 @@ pub(super) struct QueryArgs {
     /// Fingerprints; - reads them from standard input, one on each line
     #[arg(
         value_name = "HEX",
-        required_unless_present_any = ["text", "file", "from"],
+        required_unless_present_any = ["text", "file", "from", "id"],
         conflicts_with = "from",
         allow_negative_numbers = true
     )]
@@ -90,6 +93,9 @@ pub(super) struct QueryArgs {
     /// With -: answer from the newest state of the store; otherwise from that at the beginning
     #[arg(long)]
     refresh: bool,
+    /// Search for the stored fingerprints of a document, by its id; may be repeated
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
+    id: Vec<String>,
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
@@ -142,6 +148,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))
         .collect();
+    needles.extend(stored_needles(&store, &args.id)?.into_iter().map(Some));
     needles.extend(args.documents.needles(&store, &args.text, &args.file)?.into_iter().map(Some));
     let limits = match args.limit {
         Some(most) => Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX)),

@@ -108,3 +108,27 @@ impl QueryDocumentArgs {
         Ok(needles)
     }
 }
+
+/// The stored fingerprints of documents, by their ids, in the order of the ids.
+pub(super) fn stored_needles(store: &Store, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found: Vec<Vec<Needle>> = ids.iter().map(|_| Vec::new()).collect();
+    store.for_each(|hit| -> anyhow::Result<()> {
+        let mut stored = hit.ids();
+        while let Some(id) = stored.next() {
+            // A number and the text that spells it are the same id.
+            let id = id?.to_string();
+            for (found, _) in found.iter_mut().zip(ids).filter(|(_, wanted)| **wanted == id) {
+                let fingerprint = hit.fingerprint();
+                found.push(Needle { fingerprint, sketch: stored.sketch().to_vec() });
+            }
+        }
+        Ok(())
+    })?;
+    if let Some((id, _)) = ids.iter().zip(&found).find(|(_, found)| found.is_empty()) {
+        bail!("no record of {} has the id '{id}'", store.info().path.display());
+    }
+    Ok(found.into_iter().flatten().collect())
+}

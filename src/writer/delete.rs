@@ -26,6 +26,13 @@ pub struct Deleted {
     pub ids: u64,
 }
 
+/// Whether what is chosen is deleted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Delete,
+    Count,
+}
+
 /// The ids to delete. A text that is a canonical number counts as the number, because one segment
 /// may keep it as a text and another as a number.
 #[derive(Default)]
@@ -99,11 +106,24 @@ impl Writer {
     /// # Ok(()) }
     /// ```
     pub fn delete_fingerprints(&mut self, fingerprints: &[Fingerprint]) -> Result<Deleted> {
+        self.choose_fingerprints(fingerprints, Mode::Delete)
+    }
+
+    /// What [`Writer::delete_fingerprints`] would delete now; nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::delete_fingerprints`].
+    pub fn would_delete_fingerprints(&mut self, fingerprints: &[Fingerprint]) -> Result<Deleted> {
+        self.choose_fingerprints(fingerprints, Mode::Count)
+    }
+
+    fn choose_fingerprints(&mut self, fingerprints: &[Fingerprint], mode: Mode) -> Result<Deleted> {
         let mut wanted = fingerprints.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
         let mut was_found = vec![false; wanted.len()];
-        let done = self.delete(|segments, sets| {
+        let done = self.delete(mode, |segments, sets| {
             for (open, set) in segments.iter().zip(sets) {
                 let Some(first) = open.segment.first_table() else { continue };
                 // In the order of the table, neighbours are looked up one after the other.
@@ -154,11 +174,31 @@ impl Writer {
     /// # Ok(()) }
     /// ```
     pub fn delete_ids<'a>(&mut self, ids: impl IntoIterator<Item = IdRef<'a>>) -> Result<Deleted> {
+        self.choose_ids(ids, Mode::Delete)
+    }
+
+    /// What [`Writer::delete_ids`] would delete now; nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::delete_ids`].
+    pub fn would_delete_ids<'a>(
+        &mut self,
+        ids: impl IntoIterator<Item = IdRef<'a>>,
+    ) -> Result<Deleted> {
+        self.choose_ids(ids, Mode::Count)
+    }
+
+    fn choose_ids<'a>(
+        &mut self,
+        ids: impl IntoIterator<Item = IdRef<'a>>,
+        mode: Mode,
+    ) -> Result<Deleted> {
         let mut wanted = WantedIds::default();
         ids.into_iter().for_each(|id| wanted.insert(id));
         let total = self.store.info().id_count();
         let watch = Watch::new(self.options.observer.clone(), Phase::Search, Some(total));
-        let done = self.delete(|segments, sets| {
+        let done = self.delete(mode, |segments, sets| {
             let mut emptied = Vec::new();
             for (open, set) in segments.iter().zip(sets.iter_mut()) {
                 let label = open.entry.label.as_str();
@@ -174,9 +214,11 @@ impl Writer {
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
     }
 
-    /// Has `choose` add deletions to the set of each segment, and publishes all sets in one step.
+    /// Has `choose` add deletions to the set of each segment, and publishes all sets in one step,
+    /// or only counts them.
     fn delete(
         &mut self,
+        mode: Mode,
         choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
     ) -> Result<Deleted> {
         // The transaction begins first: a merge published meanwhile would make the chosen ranks
@@ -199,8 +241,10 @@ impl Writer {
                 done.fingerprints += deletions.fingerprint_count()
                     - before.map_or(0, |before| before.fingerprint_count);
                 done.ids += deletions.id_count() - before.map_or(0, |before| before.id_count);
-                entry.deletions = Some(transaction.add_deletions(&entry, &deletions)?);
-                is_changed = true;
+                if mode == Mode::Delete {
+                    entry.deletions = Some(transaction.add_deletions(&entry, &deletions)?);
+                    is_changed = true;
+                }
             }
             segments.push(entry);
         }
