@@ -13,9 +13,13 @@ pub(super) struct ReadingArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     docs_format: Option<FormatArg>,
     /// The field or column of the id
+    ///
+    /// In JSON, doc.id is the field id of the object doc.
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
     /// The field or column of the text
+    ///
+    /// In JSON, doc.body is the field body of the object doc.
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
     /// utf-8, detect, or a name such as gbk, big5, windows-1252

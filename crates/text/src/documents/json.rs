@@ -14,8 +14,7 @@ pub(super) fn text_of<'a>(
     id_field: &str,
     text_field: &str,
 ) -> Result<(Id, Cow<'a, str>), String> {
-    let found = parse(line, Fields { id: id_field, content: text_field, features: false })?;
-    match found {
+    match parse(line, id_field, text_field, false)? {
         (id, Content::Text(text)) => Ok((id, text)),
         (_, Content::Features(_)) => Err(format!("field '{text_field}' is not a text")),
     }
@@ -26,19 +25,32 @@ pub(super) fn features_of<'a>(
     line: &'a [u8],
     id_field: &str,
 ) -> Result<(Id, Features<'a>), String> {
-    let found = parse(line, Fields { id: id_field, content: "features", features: true })?;
-    match found {
+    match parse(line, id_field, "features", true)? {
         (id, Content::Features(features)) => Ok((id, features)),
         (_, Content::Text(_)) => Err("field 'features' is not an object".into()),
     }
 }
 
-fn parse<'a>(line: &'a [u8], fields: Fields<'_>) -> Result<(Id, Content<'a>), String> {
+fn parse<'a>(
+    line: &'a [u8],
+    id: &str,
+    content: &str,
+    features: bool,
+) -> Result<(Id, Content<'a>), String> {
     let text = super::decode::utf8_line(line)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
+    let fields = Fields { id: Some(id), content: Some(content), features };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
-    Ok(found)
+    let missing = |field: &str| {
+        let others: Vec<&str> = found.others.iter().map(|name| name.as_ref()).collect();
+        match others.as_slice() {
+            [] => format!("no field '{field}'"),
+            others => format!("no field '{field}'; other fields: {}", super::listed(others)),
+        }
+    };
+    let own_id = found.id.ok_or_else(|| missing(id))?;
+    Ok((own_id, found.content.ok_or_else(|| missing(content))?))
 }
 
 /// The message of serde without its line number, which is always 1 here.
@@ -58,16 +70,37 @@ enum Content<'a> {
     Features(Features<'a>),
 }
 
-/// Picks two fields of an object and skips the others.
+/// Picks two fields of an object and skips the others. A name with dots is a path into objects,
+/// unless a field has the whole name.
 #[derive(Clone, Copy)]
 struct Fields<'f> {
-    id: &'f str,
-    content: &'f str,
+    /// The rest of the path, if the field is in this object.
+    id: Option<&'f str>,
+    content: Option<&'f str>,
     features: bool,
 }
 
+/// What was found in an object.
+#[derive(Default)]
+struct Found<'a> {
+    id: Option<Id>,
+    content: Option<Content<'a>>,
+    /// Some of the other fields.
+    others: Vec<Cow<'a, str>>,
+}
+
+/// The rest of a path below the object `key`.
+fn below<'f>(path: Option<&'f str>, key: &str) -> Option<&'f str> {
+    path?.strip_prefix(key)?.strip_prefix('.')
+}
+
+fn twice<E: serde::de::Error>(key: &str) -> E {
+    // Which of two the writer meant is unknown; other readers take the last one.
+    E::custom(format!("field '{key}' is there twice"))
+}
+
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
-    type Value = (Id, Content<'de>);
+    type Value = Found<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
@@ -75,46 +108,52 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
 }
 
 impl<'de> Visitor<'de> for Fields<'_> {
-    type Value = (Id, Content<'de>);
+    type Value = Found<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut id, mut content) = (None, None);
-        let mut others = Vec::new();
+        let mut found = Found::default();
         while let Some(KeyText(key)) = map.next_key()? {
-            // Which of two the writer meant is unknown; other readers take the last one.
-            let is_second =
-                key == self.id && id.is_some() || key == self.content && content.is_some();
-            if is_second {
-                return Err(serde::de::Error::custom(format!("field '{key}' is there twice")));
-            }
-            if key == self.id {
-                id = Some(map.next_value_seed(IdValue(self.id))?);
-            } else if key == self.content {
-                content = Some(if self.features {
+            let key_text = key.as_ref();
+            let inner = Fields {
+                id: below(self.id, key_text),
+                content: below(self.content, key_text),
+                features: self.features,
+            };
+            if self.id == Some(key_text) {
+                if found.id.replace(map.next_value_seed(IdValue(key_text))?).is_some() {
+                    return Err(twice(key_text));
+                }
+            } else if self.content == Some(key_text) {
+                let content = if self.features {
                     Content::Features(map.next_value_seed(FeaturesValue)?)
                 } else {
-                    Content::Text(map.next_value_seed(TextValue(self.content))?)
-                });
+                    Content::Text(map.next_value_seed(TextValue(key_text))?)
+                };
+                if found.content.replace(content).is_some() {
+                    return Err(twice(key_text));
+                }
+            } else if inner.id.is_some() || inner.content.is_some() {
+                let deeper = map.next_value_seed(inner)?;
+                let is_second = deeper.id.is_some() && found.id.is_some()
+                    || deeper.content.is_some() && found.content.is_some();
+                if is_second {
+                    return Err(twice(key_text));
+                }
+                found.id = found.id.or(deeper.id);
+                found.content = found.content.or(deeper.content);
+                found.others.push(key);
             } else {
-                if others.len() <= super::LISTED_MAX {
-                    others.push(key);
+                if found.others.len() <= super::LISTED_MAX {
+                    found.others.push(key);
                 }
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        let missing = |field: &str| {
-            let others: Vec<&str> = others.iter().map(|name| name.as_ref()).collect();
-            serde::de::Error::custom(match others.as_slice() {
-                [] => format!("no field '{field}'"),
-                others => format!("no field '{field}'; other fields: {}", super::listed(others)),
-            })
-        };
-        let id = id.ok_or_else(|| missing(self.id))?;
-        Ok((id, content.ok_or_else(|| missing(self.content))?))
+        Ok(found)
     }
 }
 
@@ -230,6 +269,12 @@ mod tests {
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
         let (id, text) = text_of(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("-7".into()), ""));
+        // Below objects, or in a field that has a dot in its name.
+        let line = br#"{"doc":{"body":{"en":"deep"},"id":4},"x":{"body":1},"doc.title":"flat"}"#;
+        let (id, text) = text_of(line, "doc.id", "doc.body.en").unwrap();
+        assert_eq!((id, text.as_ref()), (Id::U64(4), "deep"));
+        let (_, text) = text_of(line, "doc.id", "doc.title").unwrap();
+        assert_eq!(text, "flat");
         let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
         let (id, features) = features_of(line, "id").unwrap();
         let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
@@ -254,6 +299,15 @@ mod tests {
             (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 of the line is not UTF-8"),
         ] {
             let reason = text_of(line, "id", "text").unwrap_err();
+            assert!(reason.contains(part), "{reason}");
+        }
+        for (line, part) in [
+            (&br#"{"id":1,"doc":{"title":"x"}}"#[..], "no field 'doc.body'; other fields: doc"),
+            (br#"{"id":1,"doc":"x"}"#, "expected an object"),
+            (br#"{"id":1,"doc":{"body":"x"},"doc":{"body":"y"}}"#, "field 'doc' is there twice"),
+            (br#"{"id":1,"doc":{"body":"x"},"doc.body":"y"}"#, "field 'doc.body' is there twice"),
+        ] {
+            let reason = text_of(line, "id", "doc.body").unwrap_err();
             assert!(reason.contains(part), "{reason}");
         }
         let reason = features_of(br#"{"id":1,"features":{"a":-1}}"#, "id").unwrap_err();
