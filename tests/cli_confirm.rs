@@ -229,6 +229,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),
         (&["add", "pages.tsv", "-s", "sketched.fps", "--recipe", "minhash"], "add documents"),
         (&["dedup", "--within", "pages.tsv", "--confirm", "0.8"], "add --docs"),
+        (&["pairs", ".", "--confirm", "0.8"], "if it holds documents, add --docs"),
         (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
         (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
         (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),
@@ -279,7 +280,8 @@ fn a_store_with_sketches_confirms_without_the_documents() {
         let sketch = format!("--sketch={len}");
         desk.ok(&["build", "--docs", "first.jsonl", "-s", &store, &sketch, "-q"], "");
         desk.ok(&["add", "--docs", "second.jsonl", "-s", &store, "-q"], "");
-        assert!(desk.ok(&["info", "-s", &store], "").contains(&format!("a sketch of {len} bytes")));
+        let info = desk.ok(&["info", "-s", &store], "");
+        assert!(info.contains(&format!("sketches       {len} bytes for each id")), "{info}");
         let expected = brute_sketches(&documents, len);
         for compacted in [false, true] {
             if compacted {
@@ -375,7 +377,7 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
     let plain = ["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--add", "-k", "0", "-q"];
     let out = desk.ok(&plain, "");
     assert!(out.lines().count() > 20);
-    assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("a sketch of 128 bytes"));
+    assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("128 bytes for each id"));
     let few = ["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--confirm", "0.8"];
     let few = [&few[..], &["--matches", "few.tsv", "--max-matches", "1"]].concat();
     let (_, err) = desk.run(&few, 2);

@@ -37,7 +37,7 @@ impl Run for InfoArgs {
 
 fn run(args: &InfoArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
-    let report = Report::of(&store.info(), store.tuned_k());
+    let report = Report::of(&store.info(), store.tuned_k(), store.sketch_len());
     let mut out = stdout();
     match args.format {
         ReportFormat::Json => {
@@ -58,6 +58,8 @@ struct Report {
     fingerprints: u64,
     ids: u64,
     bytes: u64,
+    /// Bytes of the sketch of each id; 0 without sketches, or where segments differ.
+    sketch_len: u8,
     tuned_k: u32,
     recipe: Option<String>,
     segments: Vec<Segment>,
@@ -104,7 +106,7 @@ struct Section {
 }
 
 impl Report {
-    fn of(info: &StoreInfo, tuned_k: u32) -> Self {
+    fn of(info: &StoreInfo, tuned_k: u32, sketch_len: u8) -> Self {
         Report {
             store: info.path.display().to_string(),
             store_id: format!("{:032x}", u128::from_be_bytes(info.store_id)),
@@ -112,6 +114,7 @@ impl Report {
             fingerprints: info.fingerprint_count(),
             ids: info.id_count(),
             bytes: info.file_len(),
+            sketch_len,
             tuned_k,
             recipe: info.segments.first().map(|segment| segment.recipe.to_string()),
             segments: info.segments.iter().map(Segment::of).collect(),
@@ -135,6 +138,9 @@ impl Report {
         writeln!(out, "store          {}", self.store)?;
         writeln!(out, "fingerprints   {}", grouped(self.fingerprints))?;
         writeln!(out, "ids            {}", grouped(self.ids))?;
+        if self.sketch_len > 0 {
+            writeln!(out, "sketches       {} bytes for each id", self.sketch_len)?;
+        }
         writeln!(out, "bytes          {} ({})", grouped(self.bytes), bytes(self.bytes))?;
         writeln!(out, "tuned for k    {}{}", self.tuned_k, self.meaning_of_k())?;
         for (number, line) in self.recipe.as_deref().unwrap_or("none").lines().enumerate() {

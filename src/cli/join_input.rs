@@ -96,7 +96,14 @@ impl JoinInputArgs {
             }
             None => {
                 let path = self.inputs.first().unwrap_or(&self.store);
-                Ok(ToConfirm::Store(self.access.open(path)?))
+                let opened = self.access.open(path);
+                let is_other = opened.as_ref().err().is_some_and(|error| {
+                    matches!(error.downcast_ref(), Some(Error::NotAStore { .. }))
+                });
+                if is_other && path.is_dir() {
+                    bail!("{} is not a store; if it holds documents, add --docs", path.display());
+                }
+                Ok(ToConfirm::Store(opened?))
             }
         }
     }
