@@ -96,7 +96,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     writer.delete_ids(gone.iter().copied().map(fpstore::IdRef::U64)).unwrap();
     let centers: Vec<u64> = (0..5_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     check(writer.store(), &records, &centers, "deleted");
-    // A searcher follows the store, and chooses its distances anew.
+    // A searcher that follows the store chooses other distances.
     let _ = searcher.nearest(Fingerprint::new(centers[1]), 3, 12).unwrap();
     store.refresh().unwrap();
     searcher.follow(&store);

@@ -145,18 +145,18 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let recipe = documents.as_ref().map_or(Recipe::external(), Documents::recipe);
     check_recipe(stored.as_ref(), &recipe)?;
     let documents = documents.filter(Documents::are_given);
+    // Sketches take time, and are of use only to be compared or kept.
+    let has_use = args.add || args.confirm.confirm.is_some();
+    let documents = documents.map(|of| if has_use { of } else { of.sketched(0) });
     match (args.confirm.confirm, &documents, &stored) {
         (Some(_), None, _) => {
             bail!("--confirm compares documents; add --docs and name their files")
-        }
-        (Some(threshold), Some(documents), None) => {
-            return dedup_confirmed::run(args, documents, threshold);
         }
         // Before any work is done.
         (Some(threshold), Some(_), Some(stored)) => {
             confirm::candidate_k(stored, threshold, args.k)?;
         }
-        (None, ..) => {}
+        _ => {}
     }
     let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
     if is_stream && (args.files.len() > 1 || args.matches.is_some() || args.output.output.is_some())
@@ -193,9 +193,10 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
         }
         _ => None,
     };
-    if let (Some(threshold), Some(documents), Some(stored)) =
-        (args.confirm.confirm, &documents, &stored)
-    {
+    if let (Some(threshold), Some(documents)) = (args.confirm.confirm, &documents) {
+        let Some(stored) = &stored else {
+            return dedup_confirmed::run(args, documents, threshold, (out, matches), &monitor);
+        };
         let to = Destinations { out, matches, writer };
         return dedup_stored::run(args, documents, stored, threshold, to, &monitor);
     }

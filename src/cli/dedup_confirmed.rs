@@ -21,17 +21,12 @@ pub(super) fn run(
     args: &DedupArgs,
     documents: &Documents,
     threshold: f64,
+    (mut out, matches): (Sink, Option<Sink>),
+    monitor: &Monitor,
 ) -> anyhow::Result<ExitStatus> {
-    let monitor = args.resources.monitor(args.quiet)?;
-    if args.matches.is_some() && args.matches == args.output.output {
-        bail!("--matches and --output name the same file");
-    }
-    let mut out = args.output.open()?;
-    let matches = args.matches.as_deref().map(|path| Sink::open(path, args.output.force));
-    let matches = matches.transpose()?;
     let files = inputs(&args.files)?;
     let (limits, resources) = ((threshold, args.k), &args.resources);
-    let done = ConfirmedDocuments::read(&files, documents, limits, None, resources, &monitor)?;
+    let done = ConfirmedDocuments::read(&files, documents, limits, None, resources, monitor)?;
     let found = done.confirmed.clusters(ClusterMethod::Leader)?;
 
     let mut is_dropped = vec![false; done.ids.len()];
@@ -51,12 +46,12 @@ pub(super) fn run(
         );
     }
     if let Some(mut matches) = matches {
-        write_matches(&done, &found, &mut matches, &monitor)?;
-        write_kept(&done, &is_dropped, &mut out, &monitor)?;
+        write_matches(&done, &found, &mut matches, monitor)?;
+        write_kept(&done, &is_dropped, &mut out, monitor)?;
         out.finish()?;
         matches.finish()?;
     } else {
-        write_kept(&done, &is_dropped, &mut out, &monitor)?;
+        write_kept(&done, &is_dropped, &mut out, monitor)?;
         out.finish()?;
     }
     monitor.finish();

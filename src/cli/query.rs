@@ -142,14 +142,18 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     };
     let nearest = args.nearest.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     check_confirm(args)?;
+    // Without confirmation nobody asks for sketches.
+    let sketch_len = args.confirm.confirm.map_or(0, |_| store.sketch_len());
     let from_documents =
-        args.documents.documents(&store, &args.files.read, !args.file.is_empty())?;
+        args.documents.documents(&store, sketch_len, &args.files.read, !args.file.is_empty())?;
     let mut needles: Vec<Option<Needle>> = needles
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))
         .collect();
     needles.extend(stored_needles(&store, &args.id)?.into_iter().map(Some));
-    needles.extend(args.documents.needles(&store, &args.text, &args.file)?.into_iter().map(Some));
+    needles.extend(
+        args.documents.needles(&store, sketch_len, &args.text, &args.file)?.into_iter().map(Some),
+    );
     let limits = match args.limit {
         Some(most) => Limits::default().max_matches(usize::try_from(most).unwrap_or(usize::MAX)),
         None => Limits::default(),

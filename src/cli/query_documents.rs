@@ -35,10 +35,12 @@ impl QueryDocumentArgs {
         self.docs
     }
 
-    /// The documents of the files of queries, by the recipe of the store.
+    /// The documents of the files of queries, by the recipe of the store, with sketches of this
+    /// many bytes.
     pub(super) fn documents(
         &self,
         store: &Store,
+        sketch_len: u8,
         read: &ReadArgs,
         has_file: bool,
     ) -> anyhow::Result<Option<Documents>> {
@@ -56,7 +58,7 @@ impl QueryDocumentArgs {
         }
         let hasher = self.hasher(store)?;
         let options = Some(self.reading.options(read.skip_bad, None)?);
-        Ok(Some(Documents::new(hasher, options, store.sketch_len())))
+        Ok(Some(Documents::new(hasher, options, sketch_len)))
     }
 
     fn hasher(&self, store: &Store) -> anyhow::Result<TextHasher> {
@@ -67,10 +69,11 @@ impl QueryDocumentArgs {
         }
     }
 
-    /// Texts, then files, by the recipe of the store.
+    /// Texts, then files, by the recipe of the store, with sketches of this many bytes.
     pub(super) fn needles(
         &self,
         store: &Store,
+        sketch_len: u8,
         texts: &[String],
         files: &[String],
     ) -> anyhow::Result<Vec<Needle>> {
@@ -81,7 +84,7 @@ impl QueryDocumentArgs {
         let mut hasher = self.hasher(store)?;
         let mut needle = |text: &str| {
             let fingerprint = hasher.fingerprint(text)?;
-            let sketch = match store.sketch_len() {
+            let sketch = match sketch_len {
                 0 => Vec::new(),
                 len => sketch(&hasher.distinct_features(text), len),
             };
@@ -91,7 +94,7 @@ impl QueryDocumentArgs {
             let without = || format!("'{text}' has no features, so it has no fingerprint");
             needles.push(needle(text).with_context(without)?);
         }
-        if store.sketch_len() == 0 {
+        if sketch_len == 0 {
             // A huge file need not be held whole for its fingerprint.
             let options = self.reading.options(false, None)?;
             for file in files {

@@ -2,9 +2,8 @@
 //!
 //! [`Searcher`] answers one query after the other: for each segment it takes the chosen access
 //! path, probes (`probe`) or a scan (`scan`), and joins the hits; `nearest` grows the distance.
-//! `batch` probes one table for many
-//! queries. `kernel` holds the inner loops and all SIMD. Called by `store` and `join`; it never
-//! changes a store and opens no files.
+//! `batch` probes one table for many queries. `kernel` holds the inner loops and all SIMD. Called by
+//! `store` and `join`; it never changes a store and opens no files.
 
 mod answer;
 mod batch;

@@ -114,7 +114,7 @@ impl Searcher {
 
     /// As [`Searcher::nearest`], with limits. Of a search that [`Limits::max_compared`] or
     /// [`Limits::deadline`] ended, the matches found so far are kept, and the answer is cut;
-    /// `max_compared` counts anew for each distance.
+    /// `max_compared` holds for each distance by itself.
     ///
     /// # Errors
     ///

@@ -96,7 +96,8 @@ impl Documents {
     }
 }
 
-fn pairs_within(count: u64) -> u64 {
+/// The number of pairs of `count` documents.
+pub(super) fn pairs_within(count: u64) -> u64 {
     count * (count - 1) / 2
 }
 

@@ -1,5 +1,6 @@
 //! The confirmed pairs, sorted.
 
+use super::candidates::pairs_within;
 use super::features::FeatureFile;
 use super::nodes::Nodes;
 use crate::error::{Error, Result};
@@ -166,7 +167,7 @@ impl EdgeSorter {
     ) -> Result<Confirmed> {
         for node in 0..nodes.len() as u32 {
             let copies = nodes.documents(node).len() as u64;
-            self.count(copies * (copies - 1) / 2, true)?;
+            self.count(pairs_within(copies), true)?;
         }
         let EdgeSorter { sorter, pair_count, equal_count, .. } = self;
         let edges = sorter.finish()?;

@@ -1,5 +1,7 @@
 //! The features of nodes, or sketches of them, in a temporary file.
 
+use bytemuck::Pod;
+
 use super::similarity::{at_least, sketch_similarity};
 use crate::disk::{ScratchFile, ScratchFolder};
 use crate::error::Result;
@@ -55,16 +57,10 @@ impl FeatureFile {
         self.places[node as usize].expect("the features of all candidates are there")
     }
 
-    fn read(&self, node: u32, features: &mut Vec<u64>) -> Result<()> {
+    fn read<T: Pod>(&self, node: u32, features: &mut Vec<T>) -> Result<()> {
         let Place { offset, len } = self.place(node);
-        features.resize((len / 8) as usize, 0);
+        features.resize(len as usize / size_of::<T>(), T::zeroed());
         self.file.read_at(bytemuck::cast_slice_mut(features), offset)
-    }
-
-    fn read_sketch(&self, node: u32, sketch: &mut Vec<u8>) -> Result<()> {
-        let Place { offset, len } = self.place(node);
-        sketch.resize(len as usize, 0);
-        self.file.read_at(sketch, offset)
     }
 
     /// The pairs that are alike enough, with their similarity.
@@ -74,43 +70,36 @@ impl FeatureFile {
         threshold: f64,
     ) -> Result<Vec<(u32, u32, f64)>> {
         match self.kind {
-            FeatureKind::Sets => self.confirm_sets(pairs, threshold),
-            FeatureKind::Sketches => self.confirm_sketches(pairs, threshold),
+            FeatureKind::Sets => {
+                self.compare(pairs, threshold, |one, other| at_least(one, other, threshold))
+            }
+            FeatureKind::Sketches => self.compare(pairs, threshold, |one, other| {
+                let similarity = sketch_similarity(one, other);
+                (similarity >= threshold).then_some(similarity)
+            }),
         }
     }
 
-    fn confirm_sets(&self, pairs: &[(u32, u32)], threshold: f64) -> Result<Vec<(u32, u32, f64)>> {
+    /// Keeps the pairs for which `compare` returns a similarity.
+    fn compare<T: Pod>(
+        &self,
+        pairs: &[(u32, u32)],
+        threshold: f64,
+        compare: impl Fn(&[T], &[T]) -> Option<f64>,
+    ) -> Result<Vec<(u32, u32, f64)>> {
         let (mut features, mut others) = (Vec::new(), Vec::new());
         let mut kept = Vec::new();
         for same in pairs.chunk_by(|a, b| a.0 == b.0) {
             self.read(same[0].0, &mut features)?;
             for &(one, other) in same {
-                let [a, b] = [one, other].map(|node| self.place(node).len as f64 / 8.0);
+                // Sets of very different sizes need not be read. Sketches have one length.
+                let [a, b] =
+                    [one, other].map(|node| self.place(node).len as f64 / size_of::<T>() as f64);
                 if a.min(b) < threshold * a.max(b) - 1.0 {
                     continue;
                 }
                 self.read(other, &mut others)?;
-                if let Some(similarity) = at_least(&features, &others, threshold) {
-                    kept.push((one, other, similarity));
-                }
-            }
-        }
-        Ok(kept)
-    }
-
-    fn confirm_sketches(
-        &self,
-        pairs: &[(u32, u32)],
-        threshold: f64,
-    ) -> Result<Vec<(u32, u32, f64)>> {
-        let (mut sketch, mut other_sketch) = (Vec::new(), Vec::new());
-        let mut kept = Vec::new();
-        for same in pairs.chunk_by(|a, b| a.0 == b.0) {
-            self.read_sketch(same[0].0, &mut sketch)?;
-            for &(one, other) in same {
-                self.read_sketch(other, &mut other_sketch)?;
-                let similarity = sketch_similarity(&sketch, &other_sketch);
-                if similarity >= threshold {
+                if let Some(similarity) = compare(&features, &others) {
                     kept.push((one, other, similarity));
                 }
             }

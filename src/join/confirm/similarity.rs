@@ -53,7 +53,7 @@ pub fn sketch_similarity(one: &[u8], other: &[u8]) -> f64 {
 fn count_common(one: &[u64], other: &[u64]) -> usize {
     let (mut at, mut other_at, mut count) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(at), other.get(other_at)) {
-        // Which is smaller cannot be foretold, so nothing here branches on it.
+        // The processor cannot predict which is smaller, so nothing here branches on it.
         let order = a.cmp(b);
         at += usize::from(order != Ordering::Greater);
         other_at += usize::from(order != Ordering::Less);
