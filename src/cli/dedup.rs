@@ -88,11 +88,12 @@ pub(super) struct DedupArgs {
         value_name = "LABEL",
         default_value = "",
         hide_default_value = true,
+        hide_short_help = true,
         requires = "add"
     )]
     pub(super) label: String,
     /// With --add: remember NAME in the store; if it is there already, do nothing
-    #[arg(long, value_name = "NAME", requires = "add")]
+    #[arg(long, value_name = "NAME", requires = "add", hide_short_help = true)]
     pub(super) run: Option<String>,
     /// The distance in bits, inclusive [default: the one the store was built for, else 3]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]

@@ -267,6 +267,10 @@ pub(super) fn report(summary: &DocumentSummary) {
         let links = "link to a folder, pipe or device";
         message!("{} passed over", counted(special, links, "links to folders, pipes and devices"));
     }
+    if summary.other_count > 0 {
+        let others = counted(summary.other_count, "response that is", "responses that are");
+        message!("{others} no page or text passed over");
+    }
     for bad in &summary.skipped {
         message!("{bad}");
     }

@@ -3,7 +3,9 @@
 use anyhow::bail;
 use bytesize::ByteSize;
 use clap::{Arg, Args, ValueEnum};
-use fpstore_text::{DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding};
+use fpstore_text::{
+    DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
+};
 
 /// How documents are read.
 #[derive(Args, Debug)]
@@ -25,6 +27,15 @@ pub(super) struct ReadingArgs {
     /// In JSON, doc.body is the field body of the object doc.
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
+    /// What the text in a field is
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "plain",
+        hide_short_help = true
+    )]
+    text_format: TextFormatArg,
     /// utf-8, detect, or a name such as gbk, big5, windows-1252
     #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
     encoding: String,
@@ -67,12 +78,25 @@ pub(super) enum FormatArg {
     Tsv,
     /// Columns of ids and texts
     Parquet,
+    /// Web archives: pages and texts in responses, and texts made of them
+    Warc,
     /// One document on each line, with the number of the line as id
     Lines,
     /// Each file is one document
     Text,
     /// Each file is a page, of which the main text is taken
     Html,
+}
+
+/// What the text in a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum TextFormatArg {
+    /// The text itself
+    Plain,
+    /// HTML, of which --html chooses a part
+    Html,
+    /// Markdown, whose marks are no part of the text
+    Markdown,
 }
 
 /// The part of a page in HTML that is its text.
@@ -94,6 +118,7 @@ impl ReadingArgs {
             (self.id_field != "id", "--id-field"),
             (self.line_ids, "--line-ids"),
             (self.text_field != "text", "--text-field"),
+            (self.text_format != TextFormatArg::Plain, "--text-format"),
             (self.encoding != "utf-8", "--encoding"),
             (self.html != HtmlArg::Auto, "--html"),
             (self.max_document.is_some(), "--max-document"),
@@ -134,6 +159,11 @@ impl ReadingArgs {
             .id_field(&self.id_field)
             .line_ids(self.line_ids)
             .text_field(&self.text_field)
+            .text_format(match self.text_format {
+                TextFormatArg::Plain => TextFormat::Plain,
+                TextFormatArg::Html => TextFormat::Html,
+                TextFormatArg::Markdown => TextFormat::Markdown,
+            })
             .encoding(TextEncoding::named(&self.encoding)?)
             .html(match self.html {
                 HtmlArg::Auto => HtmlPart::Auto,
@@ -159,6 +189,7 @@ impl ReadingArgs {
             Some(FormatArg::Csv) => options.format(DocumentFormat::Csv),
             Some(FormatArg::Tsv) => options.format(DocumentFormat::Tsv),
             Some(FormatArg::Parquet) => options.format(DocumentFormat::Parquet),
+            Some(FormatArg::Warc) => options.format(DocumentFormat::Warc),
             Some(FormatArg::Lines) => options.format(DocumentFormat::Lines),
             Some(FormatArg::Text) => options.format(DocumentFormat::Plain),
             Some(FormatArg::Html) => options.format(DocumentFormat::Html),

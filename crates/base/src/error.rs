@@ -63,6 +63,8 @@ pub enum InputPlace {
     Byte(u64),
     /// The row of a table without lines, counted from 1.
     Row(u64),
+    /// The record of a file that consists of records, counted from 1.
+    Record(u64),
 }
 
 impl fmt::Display for InputPlace {
@@ -71,6 +73,7 @@ impl fmt::Display for InputPlace {
             InputPlace::Line(line) => write!(f, "line {line}"),
             InputPlace::Byte(offset) => write!(f, "byte {offset}"),
             InputPlace::Row(row) => write!(f, "row {row}"),
+            InputPlace::Record(number) => write!(f, "record {number}"),
         }
     }
 }

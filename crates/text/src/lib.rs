@@ -49,7 +49,7 @@ mod votes;
 pub use documents::{
     Admission, DecideFate, Document, DocumentFile, DocumentFiles, DocumentFormat, DocumentOptions,
     DocumentPlace, DocumentSummary, FileChoice, HtmlPart, PassedOver, RecordFate, TextEncoding,
-    Wanted, count_document_frequencies, hash_documents, read_features, read_texts,
+    TextFormat, Wanted, count_document_frequencies, hash_documents, read_features, read_texts,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

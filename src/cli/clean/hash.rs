@@ -9,7 +9,7 @@ use fpstore_text::{Admission, Document, DocumentSummary, sketch};
 
 use super::super::documents::report;
 use super::Work;
-use super::job::Job;
+use super::job::{Job, PART};
 use super::spool::{Counts, Entry, Spools, write_end, write_entry, write_start};
 
 /// A batch of files is full when it has this many bytes or files. After a crash, the files of one
@@ -19,7 +19,7 @@ const BATCH_COUNT: usize = 4096;
 
 pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
     let batches = batches(work);
-    let paths: Vec<_> = (0..batches.len()).map(|at| job.path(&format!("spool-{at}"))).collect();
+    let paths: Vec<_> = (0..batches.len()).map(|at| job.path(&format!("{PART}{at}"))).collect();
     let done = paths.iter().filter(|path| path.exists()).count();
     if job.is_resumed() && !work.args.quiet {
         message!("going on with unfinished work: {done} of {} parts are read", batches.len());
@@ -30,7 +30,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
         let files = work.files.part(batch.clone());
         if !path.exists() {
             let observer = work.monitor.observer_of_part(before, total);
-            job.save(&format!("spool-{at}"), |out| {
+            job.save(&format!("{PART}{at}"), |out| {
                 write_start(out)?;
                 let options = work.options.clone().observer(observer);
                 let mut write = |document: Document<'_>, digest, sketch: Vec<u8>| {

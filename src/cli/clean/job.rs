@@ -16,6 +16,8 @@ use super::super::new_file::NewFile;
 
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
+/// The names of the parts begin so.
+pub(super) const PART: &str = "spool-";
 /// The name of its run.
 const RUN: &str = "run";
 /// The numbers of the files that are written, one a line.
@@ -70,7 +72,7 @@ impl Job {
         });
         let is_resumed = earlier.as_ref() == Some(description);
         if !is_resumed {
-            if let Some(earlier) = earlier.filter(|_| !force) {
+            if let Some(earlier) = earlier.filter(|_| !force && has_parts(folder)) {
                 bail!(
                     "{} holds unfinished work that differs in: {}; finish it with the command that \
                      began it, or give it up with --force",
@@ -124,9 +126,9 @@ impl Job {
         &self.run
     }
 
-    /// Removes what has begun; nothing is done yet.
+    /// Removes the folder if nothing is done yet that would be lost.
     pub(super) fn give_up(&self) {
-        if self.scratch.is_none() && !self.is_resumed {
+        if self.scratch.is_none() && !has_parts(&self.folder) {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
@@ -190,6 +192,14 @@ fn new_run() -> String {
     format!("dedup-{nanos:x}-{}", std::process::id())
 }
 
+/// Whether anything is done: a part of the documents is read.
+fn has_parts(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|entries| {
+        let names = entries.flatten().map(|entry| entry.file_name());
+        names.into_iter().any(|name| name.as_encoded_bytes().starts_with(PART.as_bytes()))
+    })
+}
+
 /// Removes all files but the lock.
 fn clear(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -224,7 +234,7 @@ mod tests {
         let job = Job::open(&folder, &description, false).unwrap();
         assert!(!job.is_resumed() && !job.is_written(1));
         assert!(Job::open(&folder, &description, false).is_err());
-        job.save("part", |out| Ok(out.write_all(b"done")?)).unwrap();
+        job.save("spool-0", |out| Ok(out.write_all(b"done")?)).unwrap();
         job.set_written(1).unwrap();
         job.set_written(30).unwrap();
         drop(job);
@@ -234,13 +244,21 @@ mod tests {
         let job = Job::open(&folder, &description, false).unwrap();
         assert!(job.is_resumed() && job.is_written(1) && job.is_written(30));
         assert!(!job.is_written(3) && !job.is_written(4));
-        assert_eq!(fs::read(job.path("part")).unwrap(), b"done");
+        assert_eq!(fs::read(job.path("spool-0")).unwrap(), b"done");
         drop(job);
         let other = json!({"k": 4, "files": ["a"]});
         let refused = Job::open(&folder, &other, false).err().unwrap().to_string();
         assert!(refused.contains("differs in: k;"), "{refused}");
         let job = Job::open(&folder, &other, true).unwrap();
-        assert!(!job.is_resumed() && !job.path("part").exists() && !job.is_written(1));
+        assert!(!job.is_resumed() && !job.path("spool-0").exists() && !job.is_written(1));
+        // Of which nothing is done.
+        drop(job);
+        let job = Job::open(&folder, &description, false).unwrap();
+        assert!(!job.is_resumed());
+        job.give_up();
+        assert!(!folder.exists());
+        drop(job);
+        let job = Job::open(&folder, &description, false).unwrap();
         job.finish().unwrap();
         assert!(!folder.exists());
     }

@@ -103,7 +103,7 @@ pub(super) fn run(
     let replaces = args.output.force || job.is_resumed();
     let removed = args.removed.as_deref().map(|path| Sink::open(path, replaces)).transpose()?;
 
-    let spools = hash::run(&work, &job)?;
+    let spools = hash::run(&work, &job).inspect_err(|_| job.give_up())?;
     let dropped = decide::run(&work, &job, &spools)?;
     let mut failed = 0;
     if let Some(targets) = &targets {

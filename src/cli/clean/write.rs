@@ -141,7 +141,8 @@ impl Copier<'_> {
             _ => Compression::of_file(file.path()).map_err(TextError::from)?,
         };
         let buffer = BufWriter::with_capacity(1 << 18, new.file().with_context(cannot)?);
-        let mut out = Output { encoder: Encoder::new(compression, buffer)?, failed: None };
+        let has_members = file.format() == DocumentFormat::Warc;
+        let mut out = Output::new(compression, has_members, buffer).with_context(cannot)?;
         let mark_field = self.work.args.annotate.as_deref();
         let mut decide = |record: u64| {
             let number = dropped.get(&record);
@@ -157,8 +158,7 @@ impl Copier<'_> {
             return Err(failed).with_context(cannot);
         }
         copied?;
-        let mut buffer = out.encoder.finish().with_context(cannot)?;
-        buffer.flush().with_context(cannot)?;
+        out.finish().and_then(|mut buffer| buffer.flush()).with_context(cannot)?;
         new.publish().with_context(cannot)
     }
 
@@ -210,11 +210,43 @@ fn is_of_input(error: &anyhow::Error) -> bool {
 
 /// The file that is written. Remembers its error, which is not one of the file that is read.
 struct Output<W: Write> {
-    encoder: Encoder<W>,
+    compression: Option<Compression>,
+    /// Whether a flush ends a member of the compressed file.
+    has_members: bool,
+    /// One of both is there.
+    encoder: Option<Encoder<W>>,
+    between: Option<W>,
     failed: Option<io::Error>,
 }
 
 impl<W: Write> Output<W> {
+    fn new(compression: Option<Compression>, has_members: bool, to: W) -> io::Result<Self> {
+        let (encoder, between) = match has_members {
+            true => (None, Some(to)),
+            false => (Some(Encoder::new(compression, to)?), None),
+        };
+        Ok(Output { compression, has_members, encoder, between, failed: None })
+    }
+
+    fn encoder(&mut self) -> io::Result<&mut Encoder<W>> {
+        if let Some(to) = self.between.take() {
+            self.encoder = Some(Encoder::new(self.compression, to)?);
+        }
+        self.encoder.as_mut().ok_or_else(|| io::Error::other("it has failed before"))
+    }
+
+    fn end_member(&mut self) -> io::Result<()> {
+        if let Some(encoder) = self.encoder.take() {
+            self.between = Some(encoder.finish()?);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<W> {
+        self.end_member()?;
+        self.between.ok_or_else(|| io::Error::other("it has failed before"))
+    }
+
     fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
         done.map_err(|error| {
             let kind = error.kind();
@@ -226,12 +258,15 @@ impl<W: Write> Output<W> {
 
 impl<W: Write> Write for Output<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let done = self.encoder.write(bytes);
+        let done = self.encoder().and_then(|encoder| encoder.write(bytes));
         self.note(done)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let done = self.encoder.flush();
+        let done = match self.has_members {
+            true => self.end_member(),
+            false => self.encoder().and_then(Encoder::flush),
+        };
         self.note(done)
     }
 }

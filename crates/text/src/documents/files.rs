@@ -106,16 +106,16 @@ impl<'a> DocumentFile<'a> {
 pub struct DocumentPlace {
     /// The number of the file among all files.
     pub file: usize,
-    /// The line or row where it starts, or `None` if the file is one document.
+    /// The line, row or record where it starts, or `None` if the file is one document.
     pub at: Option<InputPlace>,
 }
 
 impl DocumentPlace {
-    /// The number of the line or row; 0 if the file is one document. No two documents of a file have
+    /// The number of the line, row or record; 0 if the file is one document. No two documents of a file have
     /// the same.
     pub fn record(&self) -> u64 {
         match self.at {
-            Some(InputPlace::Line(number) | InputPlace::Row(number)) => number,
+            Some(InputPlace::Line(at) | InputPlace::Row(at) | InputPlace::Record(at)) => at,
             _ => 0,
         }
     }

@@ -130,6 +130,9 @@ pub enum DocumentFormat {
     Tsv,
     /// Parquet with columns of ids and texts. Needs the cargo feature `parquet`.
     Parquet,
+    /// Records of a web archive: pages and texts in responses, and texts made of them. The URI is the
+    /// id.
+    Warc,
     /// A document a line; the number of the line is the id.
     Lines,
     /// The whole file is one document.
@@ -156,6 +159,7 @@ impl DocumentFormat {
             Some("csv") => DocumentFormat::Csv,
             Some("tsv" | "tab") => DocumentFormat::Tsv,
             Some("parquet") => DocumentFormat::Parquet,
+            Some("warc" | "wet") => DocumentFormat::Warc,
             Some("html" | "htm" | "xhtml") => DocumentFormat::Html,
             _ => DocumentFormat::Plain,
         }
@@ -174,6 +178,8 @@ mod tests {
             ("a.csv.gz", DocumentFormat::Csv),
             ("a.tsv", DocumentFormat::Tsv),
             ("dir.csv/page.HTM", DocumentFormat::Html),
+            ("crawl.warc.gz", DocumentFormat::Warc),
+            ("crawl.warc.wet.gz", DocumentFormat::Warc),
             ("README", DocumentFormat::Plain),
             ("x.gz", DocumentFormat::Plain),
             ("-", DocumentFormat::JsonLines),

@@ -19,6 +19,7 @@ mod folders;
 mod guard;
 mod inputs;
 mod json;
+mod markup;
 mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -27,6 +28,7 @@ mod reading;
 mod records;
 mod summary;
 mod task;
+mod warc;
 mod whole_file;
 
 use fpstore_base::watch::Observer;
@@ -36,6 +38,7 @@ pub use decode::TextEncoding;
 pub use files::{DocumentFile, DocumentFiles, DocumentPlace};
 pub use folders::{FileChoice, PassedOver};
 pub use inputs::DocumentFormat;
+pub use markup::TextFormat;
 pub use pipeline::{
     Admission, Document, count_document_frequencies, hash_documents, read_features, read_texts,
 };
@@ -65,6 +68,7 @@ pub struct DocumentOptions {
     id_field: String,
     line_ids: bool,
     text_field: String,
+    text_format: TextFormat,
     rank_field: Option<String>,
     new_field: Option<String>,
     encoding: TextEncoding,
@@ -84,6 +88,7 @@ impl Default for DocumentOptions {
             id_field: "id".into(),
             line_ids: false,
             text_field: "text".into(),
+            text_format: TextFormat::Plain,
             rank_field: None,
             new_field: None,
             encoding: TextEncoding::UTF_8,
@@ -125,6 +130,13 @@ impl DocumentOptions {
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
         self.text_field = name.into();
+        self
+    }
+
+    /// Sets what the texts in fields, rows and lines are; plain texts by default.
+    #[must_use]
+    pub fn text_format(mut self, format: TextFormat) -> Self {
+        self.text_format = format;
         self
     }
 

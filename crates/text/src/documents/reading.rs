@@ -1,14 +1,15 @@
 //! Reading the inputs one after the other, and cutting them into raw documents.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::capped::TooLong;
 use super::guard::guarded;
 use super::inputs::Input;
 use super::records::{Line, Row, TableFault, read_lines, read_rows};
-use super::{DocumentFiles, DocumentFormat, DocumentOptions, DocumentPlace, decode};
+use super::{DocumentFiles, DocumentFormat, DocumentOptions, DocumentPlace, decode, warc};
 use crate::error::{Error, Result};
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
@@ -39,6 +40,8 @@ pub(super) enum Body {
     Line(String, Vec<u8>),
     /// The fields of a row of a table.
     Row(RowFields),
+    /// The id, the field by which it is ranked, and the block of a web archive.
+    Archived(String, Option<String>, warc::Block),
     /// The id and the path of a file that is one document.
     PlainFile(String, PathBuf),
     /// The id and the path of a file that is one page in HTML.
@@ -161,6 +164,7 @@ impl<'p> Reader<'p> {
                 | DocumentFormat::Csv
                 | DocumentFormat::Tsv
                 | DocumentFormat::Parquet
+                | DocumentFormat::Warc
         );
         if let (Some(field), false) = (&self.options.rank_field, has_fields) {
             let reason = format!("no field '{field}': documents of this format have no fields");
@@ -184,6 +188,7 @@ impl<'p> Reader<'p> {
             DocumentFormat::Csv => self.read_rows(input, false),
             DocumentFormat::Tsv => self.read_rows(input, true),
             DocumentFormat::Parquet => self.read_parquet(input),
+            DocumentFormat::Warc => self.read_archive(input),
             DocumentFormat::Plain => self.push_file(input, Body::PlainFile),
             DocumentFormat::Html => self.push_file(input, Body::HtmlFile),
         }
@@ -216,6 +221,65 @@ impl<'p> Reader<'p> {
             TableFault::Io(fault) => unreadable(input, fault),
             TableFault::Header(reason) => Error::BadFile { name: input.name.clone(), reason },
         })
+    }
+
+    fn read_archive(&mut self, input: &Input) -> Result<()> {
+        let source = Source::open(&input.path)?;
+        self.taken = source.taken;
+        self.told = 0;
+        let mut reader = BufReader::with_capacity(source::BUFFER_LEN, source.reader);
+        let unread = |fault| unreadable(input, fault);
+        let mut raw = Vec::new();
+        for number in 1.. {
+            let Some(header) = warc::next_header(&mut reader, &mut raw).map_err(unread)? else {
+                break;
+            };
+            let bad = |reason: String| Error::BadInput {
+                name: input.name.clone(),
+                place: InputPlace::Record(number),
+                reason,
+            };
+            let header = header.map_err(bad)?;
+            let at = Some(InputPlace::Record(number));
+            let is_wanted =
+                self.wanted.is_none_or(|wanted| wanted(DocumentPlace { file: self.input, at }));
+            let body = match header.content().filter(|_| is_wanted) {
+                None => None,
+                Some(_) if header.block_len > self.options.len_max => {
+                    let len_max = self.options.len_max;
+                    Some(Body::Bad(format!("the record is {}", TooLong { len_max })))
+                }
+                Some(content) => {
+                    let mut bytes = Vec::new();
+                    let mut block = reader.by_ref().take(header.block_len);
+                    block.read_to_end(&mut bytes).map_err(unread)?;
+                    if bytes.len() as u64 != header.block_len {
+                        return Err(bad("it is cut".into()));
+                    }
+                    let rank = self.options.rank_field.as_deref();
+                    let rank = rank.and_then(|field| header.get(field)).map(str::to_string);
+                    let content_type = header.get("Content-Type").unwrap_or_default().into();
+                    Some(match header.id() {
+                        Some(id) => {
+                            let block = warc::Block { content, content_type, bytes };
+                            Body::Archived(id.into(), rank, block)
+                        }
+                        None => Body::Bad("it has no WARC-Target-URI and no WARC-Record-ID".into()),
+                    })
+                }
+            };
+            if !matches!(body, Some(Body::Archived(..))) {
+                let block = &mut reader.by_ref().take(header.block_len);
+                if io::copy(block, &mut io::sink()).map_err(unread)? != header.block_len {
+                    return Err(bad("it is cut".into()));
+                }
+            }
+            if body.is_some_and(|body| !self.push(at, body)) {
+                break;
+            }
+        }
+        self.report();
+        Ok(())
     }
 
     #[cfg(feature = "parquet")]
@@ -280,6 +344,7 @@ impl<'p> Reader<'p> {
         self.batch_len += match &body {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
             Body::Row(row) => row.id.len() + row.text.len(),
+            Body::Archived(id, _, block) => id.len() + block.bytes.len(),
             // Counted before.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
             Body::Bad(_) | Body::BadFile(..) => 0,

@@ -18,6 +18,8 @@ pub struct DocumentSummary {
     pub empty_count: u64,
     /// The ids of the first ten of these.
     pub empty: Vec<Id>,
+    /// Records of web archives with responses that are no documents: errors, images.
+    pub other_count: u64,
     /// Bad records that were skipped.
     pub skipped_count: u64,
     /// The faults of the first ten, with the names of their inputs and their places.
@@ -56,6 +58,10 @@ impl DocumentSummary {
             // A wait for the file was ended: it is not a bad one.
             Failure::File(Error::Interrupted, _) | Failure::Unreadable(Error::Interrupted) => {
                 return Err(Error::Interrupted);
+            }
+            Failure::NoDocument => {
+                self.other_count += 1;
+                return Ok(());
             }
             Failure::File(error, count) => {
                 self.skip_file(&error, count);

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::guard::guarded;
 use super::reading::{Body, RawDocument, RowFields};
 use super::whole_file::NotText;
-use super::{DocumentOptions, DocumentPlace, decode, json, whole_file};
+use super::{DocumentOptions, DocumentPlace, decode, json, warc, whole_file};
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
 use crate::hasher::TextHasher;
@@ -189,6 +189,8 @@ impl<T> Processed<T> {
 
 /// The reason why a document has no result.
 pub(super) enum Failure {
+    /// The record holds no document.
+    NoDocument,
     /// The record is bad.
     Bad(String),
     /// The rest of a file in a folder cannot be read; the number of its documents that were.
@@ -205,9 +207,10 @@ pub(super) fn run<T: Task>(
     let RawDocument { mut place, id: line_id, body } = document;
     let outcome = match body {
         Body::JsonText(line) => json::text_of(&line, options.names())
-            .map(|json::TextFields { id, text, rank }| {
+            .and_then(|json::TextFields { id, text, rank }| {
+                let text = options.text_in(text)?;
                 let text_len = text.len() as u64;
-                Processed { id, output: task.whole(&text), text_len, rank }
+                Ok(Processed { id, output: task.whole(&text), text_len, rank })
             })
             .map_err(Failure::Bad),
         Body::JsonFeatures(line) => json::features_of(&line, options.names().id)
@@ -217,11 +220,20 @@ pub(super) fn run<T: Task>(
             })
             .map_err(Failure::Bad),
         Body::Line(id, line) => decode::utf8_line(&line)
-            .map(|text| Processed::new(id, text.len(), task.whole(text)))
+            .and_then(|text| options.text_in(text.into()))
+            .map(|text| Processed::new(id, text.len(), task.whole(&text)))
             .map_err(Failure::Bad),
-        Body::Row(RowFields { id, text, rank }) => {
-            Ok(Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
-        }
+        Body::Row(RowFields { id, text, rank }) => options
+            .text_in(text.into())
+            .map(|text| Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+            .map_err(Failure::Bad),
+        Body::Archived(id, rank, block) => match guarded(|| warc::text_of(&block, options)) {
+            Ok(Ok(Some(text))) => {
+                Ok(Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+            }
+            Ok(Ok(None)) => Err(Failure::NoDocument),
+            Ok(Err(reason)) | Err(reason) => Err(Failure::Bad(reason)),
+        },
         Body::PlainFile(id, path) => {
             let read = plain_file(&path, options, task, &mut place);
             read.map(|(text_len, output)| Processed::new(id, text_len, output))

@@ -68,7 +68,7 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
 /// The text of a page in HTML.
 ///
 /// The result changes from one version of the extractor to the next, so it is no part of a recipe.
-fn text_of_page(
+pub(super) fn text_of_page(
     page: &[u8],
     encoding: TextEncoding,
     part: HtmlPart,
@@ -84,14 +84,19 @@ fn text_of_page(
     decode_stream(page, encoding, &mut |piece| html.push_str(piece))
         .map_err(|fault| fault.to_string())?
         .map_err(|fault| format!("byte {} is {fault}", fault.offset))?;
-    let tree = page_tree::parse(&html, len_max)?;
+    text_of_html(&html, part, len_max)
+}
+
+/// The text of a page that is decoded, or of a part of one.
+pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<String, String> {
+    let tree = page_tree::parse(html, len_max)?;
     if part == HtmlPart::Full {
         return Ok(all_text(&tree));
     }
     let reader = Readability::with_document(tree, None, None);
     let article = reader.and_then(|mut reader| reader.parse());
     // The extractor has changed the tree.
-    let again = || page_tree::parse(&html, len_max);
+    let again = || page_tree::parse(html, len_max);
     let article = match article {
         Ok(article) if printed_len(&article.text_content) > 0 => article,
         _ => return Ok(all_text(&again()?)),

@@ -8,6 +8,7 @@ mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
+mod warc;
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
@@ -54,7 +55,10 @@ impl DocumentFile<'_> {
             (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, Some(_)) => {
                 return Err(bad("its documents have no fields, so none can be added".into()));
             }
-            (DocumentFormat::Parquet, _) => return Ok(()),
+            (DocumentFormat::Warc, Some(_)) => {
+                return Err(bad("records of a web archive get no fields".into()));
+            }
+            (DocumentFormat::Parquet | DocumentFormat::Warc, _) => return Ok(()),
             _ => {}
         }
         let mut head = Vec::new();
@@ -66,7 +70,8 @@ impl DocumentFile<'_> {
 
     /// Copies the file to `out`, decompressed, without the records that `decide` drops. With
     /// `mark_field`, the name of a new field, all records are copied, and those that `decide` marks
-    /// have this field. `watch` counts the bytes of the file, compressed as they are.
+    /// have this field. `out` is flushed after each record of a web archive, which may be a member of
+    /// its own where it is compressed. `watch` counts the bytes of the file, compressed as they are.
     ///
     /// # Errors
     ///
@@ -89,6 +94,9 @@ impl DocumentFile<'_> {
         let source = Source::open(self.path())?;
         let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
         let mut reader = BufReader::with_capacity(source::BUFFER_LEN, observed);
+        if format == DocumentFormat::Warc {
+            return warc::copy(reader, out, decide).map_err(|source| self.copy_error(source));
+        }
         let copied = copy_mark(&mut reader, out).and_then(|head| {
             let reader = io::Cursor::new(head).chain(reader);
             match format {
@@ -97,10 +105,14 @@ impl DocumentFile<'_> {
                 _ => lines::copy(reader, options.len_max, mark_field, out, decide),
             }
         });
-        copied.map_err(|source| match fpstore_base::Interrupted::is_in(&source) {
+        copied.map_err(|source| self.copy_error(source))
+    }
+
+    fn copy_error(&self, source: io::Error) -> Error {
+        match fpstore_base::Interrupted::is_in(&source) {
             true => Error::Interrupted,
             false => Error::Io { doing: "copy", path: self.name().into(), source },
-        })
+        }
     }
 }
 

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Cleans one corpus with `fpstore dedup --docs` and with Python packages, side by side.
+
+    python3 -m venv peers && peers/bin/pip install text-dedup datatrove spacy
+    peers/bin/python benches/peers/clean.py --documents 100000 [--only fpstore]
+
+It makes a corpus of documents about 5 KB long, in ten files of JSON Lines. A fifth of them are
+copies of an earlier document: a quarter of these are exact, the others have 1 to 10 % of their words
+changed. Words follow Zipf's law. For each tool it prints documents and MB a second, the peak memory
+of all its processes, the working space on disk beside input and output, and what was found:
+
+* recall: copies of which all features have a Jaccard similarity of 0.85 or more with the original
+  (so that the threshold of 0.8 cannot decide by chance) and that were removed, of all such;
+* precision: removed documents that are copies or originals of copies, of all removed.
+
+text-dedup keeps one document of each connected component, datatrove too; a copy counts as removed if
+of its family any but one is left out. FPSTORE names the program.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+SEED = 7
+FILES = 10
+WORDS = 60_000
+
+
+def make(folder, count):
+    """Writes the corpus; returns for each id the id of its original, and the share of words changed."""
+    rng = np.random.default_rng(SEED)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(rng.choice(list(letters), size=rng.integers(2, 10))) for _ in range(WORDS)]
+    weights = 1 / np.arange(1, WORDS + 1)
+    cumulated = np.cumsum(weights / weights.sum())
+    draw = lambda size: np.searchsorted(cumulated, rng.random(size)).clip(max=WORDS - 1)
+    families, kept = {}, []
+    folder.mkdir()
+    per_file = -(-count // FILES)
+    number = 0
+    for part in range(FILES):
+        with open(folder / f"part-{part}.jsonl", "w") as out:
+            for _ in range(min(per_file, count - number)):
+                rate = 0.0
+                if kept and rng.random() < 0.2:
+                    original, text = kept[rng.integers(len(kept))]
+                    text = text.copy()
+                    if rng.random() > 0.25:
+                        rate = float(rng.uniform(0.01, 0.1))
+                        changed = rng.random(len(text)) < rate
+                        text[changed] = draw(int(changed.sum()))
+                    families[number] = (original, rate)
+                else:
+                    text = draw(int(rng.integers(400, 1200)))
+                    if len(kept) < 20_000:
+                        kept.append((number, text))
+                    else:
+                        kept[rng.integers(len(kept))] = (number, text)
+                line = {"id": number, "text": " ".join(map(words.__getitem__, text))}
+                out.write(json.dumps(line) + "\n")
+                number += 1
+    return families
+
+
+def similarity(one, other):
+    """The Jaccard similarity of two texts by shingles of three words."""
+    sets = [{tuple(words[i : i + 3]) for i in range(len(words) - 2)} for words in (one, other)]
+    return len(sets[0] & sets[1]) / max(1, len(sets[0] | sets[1]))
+
+
+def near_copies(folder, families):
+    """The copies that are near enough to their originals to be found for sure."""
+    texts = {}
+    wanted = set(families) | {original for original, _ in families.values()}
+    for path in sorted(folder.iterdir()):
+        for line in path.open():
+            record = json.loads(line)
+            if record["id"] in wanted:
+                texts[record["id"]] = record["text"].split()
+    return {
+        copy
+        for copy, (original, _) in families.items()
+        if similarity(texts[copy], texts[original]) >= 0.85
+    }
+
+
+class Watch(threading.Thread):
+    """The largest memory of a process and its children, and of their working files."""
+
+    def __init__(self, process, folders):
+        super().__init__(daemon=True)
+        self.process, self.folders, self.memory, self.space = process, folders, 0, 0
+
+    def run(self):
+        while self.process.poll() is None:
+            pids = self.tree(self.process.pid)
+            self.memory = max(self.memory, sum(map(self.rss, pids)))
+            self.space = max(self.space, self.disk(pids))
+            time.sleep(0.1)
+
+    def disk(self, pids):
+        """The bytes of all files in the folders, and of open files without names."""
+        found = {}
+        paths = [path for folder in self.folders for path in folder.rglob("*")]
+        for pid in pids:
+            paths += Path(f"/proc/{pid}/fd").glob("*")
+        for path in paths:
+            try:
+                stat = path.stat()
+                if path.parts[1] != "proc" or os.readlink(path).endswith("(deleted)"):
+                    found[stat.st_dev, stat.st_ino] = stat.st_blocks * 512
+            except OSError:
+                pass
+        return sum(found.values())
+
+    @staticmethod
+    def tree(pid):
+        pids = [pid]
+        for one in pids:
+            try:
+                for task in os.listdir(f"/proc/{one}/task"):
+                    with open(f"/proc/{one}/task/{task}/children") as children:
+                        pids += map(int, children.read().split())
+            except OSError:
+                pass
+        return pids
+
+    @staticmethod
+    def rss(pid):
+        try:
+            with open(f"/proc/{pid}/smaps_rollup") as lines:
+                return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
+        except (OSError, StopIteration):
+            return 0
+
+
+def kept_ids(folder):
+    """The ids in all JSON Lines below a folder."""
+    ids = set()
+    for path in folder.rglob("*.jsonl*"):
+        opened = path.open("rb")
+        if path.suffix == ".gz":
+            import gzip
+
+            opened = gzip.open(path)
+        for line in opened:
+            ids.add(int(json.loads(line)["id"]))
+    return ids
+
+
+def fpstore(corpus, out, work, options):
+    program = os.environ.get("FPSTORE", "fpstore")
+    command = [program, "dedup", "--docs", str(corpus), "-o", f"{out}/", "--temp-dir", str(work)]
+    return command + options, lambda: kept_ids(out)
+
+
+def text_dedup(corpus, out, work, module, options):
+    command = [sys.executable, "-m", f"text_dedup.{module}", "--path", "json"]
+    command += ["--data_files", str(corpus / "*.jsonl"), "--split", "train", "--column", "text"]
+    command += ["--cache_dir", str(work), "--output", str(out)] + options
+
+    def kept():
+        import datasets
+
+        return set(datasets.load_from_disk(str(out))["id"])
+
+    return command, kept
+
+
+def datatrove(corpus, out, work):
+    """The four steps of its MinHash, with one worker for each core."""
+    script = work.parent / "datatrove_steps.py"
+    script.write_text(
+        f"""
+from datatrove.executor import LocalPipelineExecutor
+from datatrove.pipeline.dedup import MinhashDedupBuckets, MinhashDedupCluster
+from datatrove.pipeline.dedup import MinhashDedupFilter, MinhashDedupSignature
+from datatrove.pipeline.dedup.minhash import MinhashConfig
+from datatrove.pipeline.readers import JsonlReader
+from datatrove.pipeline.writers import JsonlWriter
+if __name__ == "__main__":
+    config, work = MinhashConfig(n_grams=3), {str(work)!r}
+    reader = JsonlReader({str(corpus)!r}, id_key="id")
+    steps = [
+        ([reader, MinhashDedupSignature(f"{{work}}/signatures", config=config)], {FILES}),
+        ([MinhashDedupBuckets(f"{{work}}/signatures", f"{{work}}/buckets", config=config)],
+         config.num_buckets),
+        ([MinhashDedupCluster(f"{{work}}/buckets", f"{{work}}/remove", config=config)], 1),
+        ([reader, MinhashDedupFilter(f"{{work}}/remove"), JsonlWriter({str(out)!r})], {FILES}),
+    ]
+    for number, (pipeline, tasks) in enumerate(steps):
+        LocalPipelineExecutor(pipeline, tasks=tasks, workers={os.cpu_count()},
+                              logging_dir=f"{{work}}/logs{{number}}").run()
+"""
+    )
+    return [sys.executable, str(script)], lambda: kept_ids(out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--only", help="names of tools, separated by commas")
+    parser.add_argument("--folder", help="where to work; it is emptied")
+    args = parser.parse_args()
+    root = Path(args.folder or tempfile.mkdtemp(prefix="clean-"))
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    families = make(root / "corpus", args.documents)
+    corpus = root / "corpus"
+    size = sum(path.stat().st_size for path in corpus.iterdir())
+    near = near_copies(corpus, families)
+    print(f"{args.documents} documents, {size / 1e6:.0f} MB, {len(families)} copies, {len(near)} of")
+    print("them with a similarity of 0.85 or more")
+    tools = {
+        "fpstore --confirm 0.8": lambda out, work: fpstore(corpus, out, work, ["--confirm", "0.8"]),
+        "fpstore -k 7": lambda out, work: fpstore(corpus, out, work, []),
+        "text-dedup MinHash": lambda out, work: text_dedup(
+            corpus, out, work, "minhash", ["--threshold", "0.8", "--ngram", "3", "--num_perm", "128"]
+        ),
+        "text-dedup SimHash": lambda out, work: text_dedup(
+            corpus, out, work, "simhash", ["--bit_diff", "3", "--ngram", "3"]
+        ),
+        "datatrove MinHash": lambda out, work: datatrove(corpus, out, work),
+    }
+    originals = {copy: original for copy, (original, _) in families.items()}
+    family_of = lambda number: originals.get(number, number)
+    print("| tool | s | documents/s | MB/s | memory, MB | working space | recall | precision |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name, prepare in tools.items():
+        if args.only and not any(name.startswith(only) for only in args.only.split(",")):
+            continue
+        out, work = root / "out", root / "work"
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        command, read = prepare(out, work)
+        log = open(root / "log.txt", "w")
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=root)
+        watch = Watch(process, [work, out / ".fpstore-dedup"])
+        watch.start()
+        status = process.wait()
+        seconds = time.monotonic() - began
+        watch.join()
+        if status:
+            print(f"| {name} | failed, see {root}/log.txt |")
+            continue
+        kept = read()
+        removed = set(range(args.documents)) - kept
+        # Of each family one may stay, whichever it is.
+        left = {}
+        for number in kept:
+            left.setdefault(family_of(number), []).append(number)
+        found = 0
+        for copy in near:
+            others = [one for one in left.get(family_of(copy), []) if one != copy]
+            found += copy in removed or not others
+        members = set(families) | set(originals.values())
+        right = sum(family_of(number) in left and number in members for number in removed)
+        space = watch.space / size
+        print(
+            f"| {name} | {seconds:.1f} | {args.documents / seconds:.0f} | {size / 1e6 / seconds:.1f} "
+            f"| {watch.memory / 1e6:.0f} | {space:.2f} of the input | {found / max(1, len(near)):.4f} "
+            f"| {right / max(1, len(removed)):.4f} |",
+            flush=True,
+        )
+    shutil.rmtree(root)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+//! Texts in fields that are marked up.
+
+use std::borrow::Cow;
+
+use pulldown_cmark::{Event, Options, Parser, TagEnd};
+
+use super::guard::guarded;
+use super::{DocumentOptions, whole_file};
+
+/// What the texts in fields, rows and lines are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextFormat {
+    /// The texts themselves.
+    #[default]
+    Plain,
+    /// Pages or parts of them in HTML, of which [`DocumentOptions::html`] chooses the text.
+    Html,
+    /// CommonMark with tables and footnotes, of which the text is taken without the marks.
+    Markdown,
+}
+
+impl DocumentOptions {
+    /// The text in a field.
+    pub(super) fn text_in<'a>(&self, field: Cow<'a, str>) -> Result<Cow<'a, str>, String> {
+        match self.text_format {
+            TextFormat::Plain => Ok(field),
+            TextFormat::Html => {
+                // The parser of others must not end the program.
+                guarded(|| whole_file::text_of_html(&field, self.html, self.len_max))
+                    .flatten()
+                    .map(Cow::Owned)
+            }
+            TextFormat::Markdown => guarded(|| text_of_markdown(&field)).map(Cow::Owned),
+        }
+    }
+}
+
+fn text_of_markdown(marked: &str) -> String {
+    let extensions =
+        Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH;
+    let mut text = String::with_capacity(marked.len());
+    for event in Parser::new_ext(marked, extensions) {
+        match event {
+            Event::Text(part) | Event::Code(part) => text.push_str(&part),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => text.push('\n'),
+            // Marks within a word are no ends of words.
+            Event::End(
+                TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link,
+            ) => {}
+            Event::End(_) => text.push('\n'),
+            _ => {}
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_no_part_of_a_text() {
+        let marked = "# Title\n\nSome **bo**ld [text](http://a.example/) and `code`.\n\n* one\n* two\n\n\
+                      | a | b |\n|---|---|\n| c | d |\n\n<b>tags</b>\n";
+        let words: Vec<_> = text_of_markdown(marked).split_whitespace().map(String::from).collect();
+        let expected = "Title Some bold text and code. one two a b c d tags";
+        assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn a_field_is_what_the_option_says() {
+        let field = "<p>some <i>text</i></p>";
+        let of = |format| {
+            let options = DocumentOptions::default().text_format(format);
+            options.text_in(field.into()).unwrap().trim().to_string()
+        };
+        assert_eq!(of(TextFormat::Plain), field);
+        assert_eq!(of(TextFormat::Html), "some text");
+        assert_eq!(of(TextFormat::Markdown), "some text");
+    }
+}
