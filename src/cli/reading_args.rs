@@ -27,7 +27,7 @@ pub(super) struct ReadingArgs {
     encoding: String,
     /// The text of a page: its main part, all of it, or by the length of the main part
     #[arg(long, value_enum, value_name = "PART", default_value = "auto", hide_short_help = true)]
-    html: HtmlArg,
+    html_part: HtmlArg,
     /// The longest document, record or page, after decompression; a longer one is bad [default:
     /// 64MiB, or an eighth of --memory where that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
@@ -91,7 +91,7 @@ impl ReadingArgs {
             (self.id_field != "id", "--id-field"),
             (self.text_field != "text", "--text-field"),
             (self.encoding != "utf-8", "--encoding"),
-            (self.html != HtmlArg::Auto, "--html"),
+            (self.html_part != HtmlArg::Auto, "--html-part"),
             (self.max_document.is_some(), "--max-document"),
             (!self.include.is_empty(), "--include"),
             (!self.exclude.is_empty(), "--exclude"),
@@ -127,7 +127,7 @@ impl ReadingArgs {
             .id_field(&self.id_field)
             .text_field(&self.text_field)
             .encoding(TextEncoding::named(&self.encoding)?)
-            .html(match self.html {
+            .html(match self.html_part {
                 HtmlArg::Auto => HtmlPart::Auto,
                 HtmlArg::Main => HtmlPart::Main,
                 HtmlArg::Full => HtmlPart::Full,
