@@ -14,6 +14,7 @@ mod cli_join;
 mod cli_life;
 mod cli_options;
 mod cli_output;
+mod cli_page;
 mod cli_signal;
 mod cli_stream;
 mod cli_text;
