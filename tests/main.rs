@@ -12,6 +12,7 @@ mod cli_confirm;
 mod cli_documents;
 mod cli_join;
 mod cli_life;
+mod cli_man;
 mod cli_options;
 mod cli_output;
 mod cli_page;

@@ -43,7 +43,9 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore compare old.html new.html --html differences.html
   fpstore compare --text 'the quick brown fox' 'The quick, brown fox!'
-  fpstore compare -s pages.fps 2026/a.html 2026/b.html --texts pages/";
+  fpstore compare -s pages.fps 2026/a.html 2026/b.html --texts pages/
+
+Exit status: 0 done; 2 error.";
 
 /// Print how alike two documents are, and where they differ
 #[derive(Args, Debug)]

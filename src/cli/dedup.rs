@@ -65,7 +65,7 @@ Examples:
   fpstore dedup --within --docs corpus.jsonl.zst --confirm 0.8 -o kept.tsv
   crawler | fpstore dedup --against pages.fps --add -
 
-Exit status: 0 done, 2 error.";
+Exit status: 0 done; 2 error.";
 
 /// Find which new records are near-duplicates of stored ones
 #[derive(Args, Debug)]

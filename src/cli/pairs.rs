@@ -40,7 +40,7 @@ Examples:
   fpstore pairs pages.fps --distinct | cut -f4,5
   fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
 
-Exit status: 0 if there is any pair, 1 if there is none, 2 error.";
+Exit status: 0 if there is any pair; 1 if there is none; 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
