@@ -70,6 +70,8 @@ Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 er
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(super) struct ClusterArgs {
+    #[command(flatten)]
+    input: JoinInputArgs,
     /// The distance in bits, inclusive [default: the one the store was built for, 3 for files]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
@@ -99,9 +101,6 @@ pub(super) struct ClusterArgs {
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
-    // The last, because its headings would hold for what follows.
-    #[command(flatten)]
-    input: JoinInputArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

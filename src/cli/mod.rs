@@ -167,7 +167,7 @@ impl Command {
 
 /// The program as its users see it.
 fn program() -> clap::Command {
-    overview::with_groups(Cli::command())
+    overview::with_groups(overview::with_own_headings(Cli::command()))
 }
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use clap::Command;
+use clap::{Args, Command};
+
+use super::recipe_args::RecipeArgs;
 
 /// The groups. A test checks that each command stands in one of them, once.
 pub(super) const GROUPS: [(&str, &[&str]); 7] = [
@@ -39,6 +41,20 @@ pub(super) fn with_groups(program: Command) -> Command {
     program.help_template(template)
 }
 
+/// The program with headings over the options that belong under them: that of the last options of
+/// a group would hold for those that follow, too.
+pub(super) fn with_own_headings(program: Command) -> Command {
+    let recipe = RecipeArgs::augment_args(Command::new("recipe"));
+    let of_recipe: Vec<_> = recipe.get_arguments().map(|arg| arg.get_id().clone()).collect();
+    let heading = recipe.get_arguments().find_map(|arg| arg.get_help_heading());
+    program.mut_subcommands(|command| {
+        command.mut_args(|arg| match arg.get_help_heading() == heading {
+            true if !of_recipe.contains(arg.get_id()) => arg.help_heading(None::<&str>),
+            _ => arg,
+        })
+    })
+}
+
 /// The commands of these names.
 pub(super) fn commands<'a>(
     program: &'a Command,
@@ -52,6 +68,21 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn options_of_every_command_stand_under_no_heading() {
+        let program = super::super::program();
+        for command in program.get_subcommands() {
+            let common = ["quiet", "output", "force", "format", "skip_bad", "memory", "threads"];
+            let common =
+                command.get_arguments().filter(|it| common.contains(&it.get_id().as_str()));
+            for arg in common.filter(|arg| arg.get_help_heading().is_some()) {
+                // 'query' takes some with --from alone.
+                assert_eq!(arg.get_help_heading(), Some("Queries from files"), "{arg:?}");
+                assert_eq!(command.get_name(), "query");
+            }
+        }
+    }
 
     #[test]
     fn every_command_stands_in_one_group() {
