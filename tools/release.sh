@@ -34,7 +34,8 @@ mkdir -p "$dist"
 dist=$(cd "$dist" && pwd)
 
 # The same time in every file of every build of this commit.
-: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
+commit=$(git rev-parse HEAD)
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct "$commit")}"
 export SOURCE_DATE_EPOCH
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 target=$(rustc -vV | sed -n 's/^host: //p')
@@ -46,7 +47,7 @@ trap 'rm -rf "$work"' EXIT
 build() {
     place=$1
     mkdir -p "$place/source" "$place/out"
-    git archive HEAD | tar -x -C "$place/source"
+    git archive "$commit" | tar -x -C "$place/source"
     cargo_home=${CARGO_HOME:-$HOME/.cargo}
     (
         cd "$place/source"
@@ -65,6 +66,11 @@ build() {
         "$fpstore" completions fish >"$made/completions/fpstore.fish"
         "$fpstore" completions elvish >"$made/completions/fpstore.elv"
         "$fpstore" completions powershell >"$made/completions/_fpstore.ps1"
+        # As Debian wants them.
+        mkdir "$made/man.gz"
+        for page in "$made"/man/man1/*.1; do
+            gzip --no-name -9 --stdout "$page" >"$made/man.gz/${page##*/}.gz"
+        done
         python3 tools/third_party.py "$target" >"$made/THIRD-PARTY.txt"
 
         mkdir "$place/$name"
