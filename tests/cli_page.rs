@@ -345,6 +345,8 @@ fn records_that_cannot_be_compared_are_named() {
     assert!(!out.contains("estimate"), "nobody knows the recipe: {out}");
     let err = compare(&["1", "2", "--text-field", "body"], 2);
     assert!(err.contains("--texts names them"), "{err}");
+    let err = compare(&["1", "2", "--limit", "3"], 2);
+    assert!(err.contains("--limit is for the features of texts"), "{err}");
     let err = compare(&["1", "2", "--recipe", "minhash"], 2);
     assert!(err.contains("leave out --recipe"), "{err}");
     let err = compare(&["1", "2", "--shingle", "3"], 2);

@@ -47,6 +47,9 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
+/// The features of each document that are printed.
+const LIMIT: usize = 10;
+
 /// Print how alike two documents are, and where they differ
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
@@ -66,9 +69,9 @@ pub(super) struct CompareArgs {
     /// With -s: documents that hold the texts of the ids; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
-    /// Features of each document to print that the other does not have; 0 prints none
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    limit: usize,
+    /// Features of each document to print that the other does not have; 0 prints none [default: 10]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
@@ -128,7 +131,7 @@ fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     };
     let features = match (&compared.texts, &mut compared.hasher) {
         (Some([a, b]), Some(hasher)) => {
-            Some(compare(hasher.features(a), hasher.features(b), args.limit))
+            Some(compare(hasher.features(a), hasher.features(b), args.limit.unwrap_or(LIMIT)))
         }
         _ => None,
     };
@@ -210,6 +213,9 @@ fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
 fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     if let (true, Some(option)) = (args.texts.is_empty(), args.reading.first_given()) {
         bail!("{option} is for documents; with -s, --texts names them");
+    }
+    if args.texts.is_empty() && args.limit.is_some() {
+        bail!("--limit is for the features of texts; with -s, --texts names them");
     }
     if args.recipe.is_given() {
         bail!("the store has its recipe; leave out --recipe");
