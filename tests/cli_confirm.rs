@@ -162,14 +162,14 @@ fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
             kept.push(document);
         }
     }
-    let dedup = ["dedup", "--within", "--docs", "docs.jsonl", "--confirm", "0.8"];
-    let (out, err) = desk.run(&[&dedup[..], &["--matches", "matches.tsv"]].concat(), 0);
+    let dedup = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--list"];
+    let (out, err) = desk.run(&[&dedup[..], &["--removed", "removed.tsv"]].concat(), 0);
     let expected: Vec<String> =
         kept.iter().map(|d| format!("{:016x}\t{}", d.fingerprint, d.id)).collect();
     assert_eq!(out.lines().collect::<Vec<_>>(), expected);
     let dropped = documents.len() - kept.len();
-    assert!(err.contains(&format!("{dropped} documents dropped")), "{err}");
-    let matches = desk.read("matches.tsv");
+    assert!(err.contains(&format!("{dropped} documents removed")), "{err}");
+    let matches = desk.read("removed.tsv");
     assert_eq!(matches.lines().count(), dropped);
     for line in matches.lines() {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -178,9 +178,6 @@ fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
         assert_eq!(similarity, format!("{is:.4}"));
         assert!(kept.iter().any(|document| document.id == kept_id));
     }
-    let few = [&dedup[..], &["--matches", "few.tsv", "--max-matches", "1"]].concat();
-    let (_, err) = desk.run(&few, 2);
-    assert!(err.contains("--max-matches") && !desk.path("few.tsv").exists(), "{err}");
 }
 
 #[test]
@@ -191,16 +188,16 @@ fn documents_are_joined_without_confirmation_too() {
     assert!(err.contains(&format!("{} pairs within 7 bits", expected.len())), "{err}");
     assert!(err.contains("used recipe minhash"), "{err}");
     assert_eq!(out.lines().count(), expected.len());
-    let (kept, _) = desk.run(&["dedup", "--within", "--docs", "docs.jsonl"], 0);
+    let (kept, _) = desk.run(&["dedup", "--docs", "docs.jsonl", "--list"], 0);
     let (same, _) = desk.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
     assert_eq!(same.lines().count() - clusters.len(), dropped);
     // Against a store, by its recipe.
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
-    let against = ["dedup", "--against", "docs.fps", "--docs", "docs.jsonl"];
+    let against = ["dedup", "--against", "docs.fps", "--docs", "docs.jsonl", "--list"];
     let (out, err) = desk.run(&against, 0);
-    assert!(out.is_empty() && err.contains("0 records kept"), "{err}");
+    assert!(out.is_empty() && err.contains("0 documents kept"), "{err}");
     let other = [&against[..], &["--recipe", "minhash"]].concat();
     let (_, err) = desk.run(&other, 2);
     assert!(err.contains("recipe"), "{err}");
@@ -228,7 +225,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["query", "00ff", "-s", "pages.fps", "--encoding", "gbk"], "--encoding is for documents"),
         (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),
         (&["add", "pages.tsv", "-s", "sketched.fps", "--recipe", "minhash"], "add documents"),
-        (&["dedup", "--within", "pages.tsv", "--confirm", "0.8"], "add --docs"),
+        (&["dedup", "pages.tsv", "--confirm", "0.8"], "add --docs"),
         (&["pairs", ".", "--confirm", "0.8"], "if it holds documents, add --docs"),
         (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
         (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
@@ -238,7 +235,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
             &["dedup", "--against", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"],
             "recipe",
         ),
-        (&["dedup", "--against", "pages.fps", "--add", "-", "--docs"], "recipe"),
+        (&["dedup", "--against", "pages.fps", "--add", "-", "--docs"], "answers fingerprints"),
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");
@@ -349,19 +346,18 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
                 kept.push(document);
             }
         }
-        let mut args = vec!["dedup", "--against", "old.fps", "--docs", "new.jsonl"];
-        args.extend(["--confirm", "0.8", "--add", "--matches", "matches.tsv", "-f"]);
+        let mut args = vec!["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--list"];
+        args.extend(["--confirm", "0.8", "--add", "--removed", "removed.tsv", "-f"]);
         args.extend(within.then_some("--within"));
         let (out, err) = desk.run(&args, 0);
         let expected: Vec<String> =
             kept.iter().map(|d| format!("{:016x}\t{}", d.fingerprint, d.id)).collect();
         assert_eq!(out.lines().collect::<Vec<_>>(), expected);
         assert!(err.contains("kept and added"), "{err}");
-        let matches = desk.read("matches.tsv");
+        let matches = desk.read("removed.tsv");
         let stored = matches.lines().filter(|line| line.ends_with("\tstored")).count();
-        let near =
-            |document: &&Document| old.iter().filter(|other| is_near(other, document)).count();
-        assert_eq!(stored, new.iter().map(|document| near(&document)).sum::<usize>());
+        let is_known = |document: &&Document| old.iter().any(|other| is_near(other, document));
+        assert_eq!(stored, new.iter().filter(is_known).count());
         assert_eq!(matches.lines().count() > stored, within);
         for line in matches.lines() {
             let columns: Vec<&str> = line.split('\t').collect();
@@ -374,12 +370,19 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
     }
     // Without confirmation, too, what is added has a sketch.
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
-    let plain = ["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--add", "-k", "0", "-q"];
+    let plain = [
+        "dedup",
+        "--against",
+        "old.fps",
+        "--docs",
+        "new.jsonl",
+        "--list",
+        "--add",
+        "-k",
+        "0",
+        "-q",
+    ];
     let out = desk.ok(&plain, "");
     assert!(out.lines().count() > 20);
     assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("128 bytes for each id"));
-    let few = ["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--confirm", "0.8"];
-    let few = [&few[..], &["--matches", "few.tsv", "--max-matches", "1"]].concat();
-    let (_, err) = desk.run(&few, 2);
-    assert!(err.contains("--max-matches") && !desk.path("few.tsv").exists(), "{err}");
 }

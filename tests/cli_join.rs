@@ -64,7 +64,7 @@ fn results_are_files_that_are_whole_or_not_there() {
     desk.write("bad.tsv", "0\ta\nxyz\n");
     desk.run(&["cluster", "bad.tsv", "-o", "x"], 2);
     desk.run(&["cluster", "-s", "missing.fps", "-o", "x"], 2);
-    desk.run(&["dedup", "--within", "bad.tsv", "-o", "x", "--matches", "y"], 2);
+    desk.run(&["dedup", "bad.tsv", "-o", "x", "--removed", "y"], 2);
     desk.run(&["pairs", "pages.tsv", "-o", "missing/x"], 2);
     desk.assert_files(&["bad.tsv", "pages.tsv", "pairs.tsv"]);
     assert_eq!(desk.run(&["cluster", "bad.tsv", "--skip-bad", "-q"], 1).0, "");
@@ -152,34 +152,32 @@ fn new_records_are_compared_with_stored_ones() {
         "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n";
     desk.write("new.tsv", new);
     let args = ["dedup", "--against", "store.fps", "new.tsv"];
-    let (out, err) = desk.run(&[&args[..], &["--matches", "m.tsv"]].concat(), 0);
+    let (out, err) = desk.run(&[&args[..], &["--removed", "m.tsv"]].concat(), 0);
     assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n");
-    assert_eq!(
-        err,
-        "fpstore: 3 matches\nfpstore: 4 new records: 3 records kept, 1 record dropped\n"
-    );
+    assert_eq!(err, "fpstore: 4 new records: 3 records kept, 1 record removed\n");
     assert_eq!(
         desk.read("m.tsv"),
         "\
-0000000000000001\t0000000000000000\t1\tn2\ta\tstored
-0000000000000001\t0000000000000007\t2\tn2\tb\tstored
-0000000000000001\t0000000000000007\t2\tn2\tcopy of b\tstored
+0000000000000001\t0000000000000000\t1\t\tn2\ta\tstored
 "
     );
     let within =
-        [&args[..], &["--within", "--matches", "m.tsv", "--force", "-o", "kept.tsv"]].concat();
+        [&args[..], &["--within", "--removed", "m.tsv", "--force", "-o", "kept.tsv"]].concat();
     desk.run(&within, 0);
     assert_eq!(desk.read("kept.tsv"), "f0f0f0f0f0f0f0f0\tn1\n");
     assert_eq!(
-        desk.read("m.tsv").lines().skip(3).collect::<Vec<_>>(),
+        desk.read("m.tsv").lines().skip(1).collect::<Vec<_>>(),
         [
-            "f0f0f0f0f0f0f0f0\tf0f0f0f0f0f0f0f0\t0\t\tn1\tnew",
-            "f0f0f0f0f0f0f0f1\tf0f0f0f0f0f0f0f0\t1\tn3\tn1\tnew",
+            "f0f0f0f0f0f0f0f0\tf0f0f0f0f0f0f0f0\t0\t\t\tn1\tnew",
+            "f0f0f0f0f0f0f0f1\tf0f0f0f0f0f0f0f0\t1\t\tn3\tn1\tnew",
         ]
     );
     let (out, _) = desk.run_on(&["dedup", "--within", "-"], new, 0);
     assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\n");
-    assert_eq!(desk.output(&["dedup", "new.tsv"], "").status.code(), Some(2));
+    // Without a store they are compared with one another.
+    assert_eq!(desk.run(&["dedup", "new.tsv", "-q"], 0).0, out);
+    let (last, _) = desk.run_on(&["dedup", "-", "--keep", "last", "-q"], new, 0);
+    assert_eq!(last, "0000000000000001\tn2\nf0f0f0f0f0f0f0f0\n");
     desk.run(&["dedup", "--against", "missing.fps", "new.tsv"], 2);
     assert_eq!(
         desk.run_on(&["dedup", "--within", "-", "-q"], "", 0),

@@ -186,11 +186,11 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     let files = ["dedup", "--against", "pages.fps", "--within", "--add", "new.tsv"];
     let (out, err) = desk.run(&files, 0);
     assert_eq!(out, "0000000000abcdef\tq\n");
-    assert_eq!(err, "fpstore: 3 new records: 1 record kept and added, 2 records dropped\n");
+    assert_eq!(err, "fpstore: 3 new records: 1 record kept and added, 2 records removed\n");
     assert_eq!(info_of(&desk)["fingerprints"], 6);
     let (out, _) = desk.run(&files, 0);
     assert_eq!(out, "");
-    let alone = desk.output(&["dedup", "--within", "--add", "new.tsv"], "");
+    let alone = desk.output(&["dedup", "--add", "new.tsv"], "");
     assert_eq!(alone.status.code(), Some(2));
 }
 
@@ -227,13 +227,14 @@ fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
     let desk = Desk::with("pages.tsv", "00ff\ta\n00ff\tb\n0f0f\tb\nffff\tc\nabcd\n");
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     let before = desk.ok(&["dump", "-s", "pages.fps"], "");
-    let info = desk.ok(&["info", "-s", "pages.fps"], "");
+    let generation = || info_of(&desk)["generation"].clone();
+    let first = generation();
     for what in [&["--id", "b", "--id", "x"][..], &["--fingerprint", "00ff"]] {
         let delete = [&["delete", "-s", "pages.fps"], what].concat();
         let (_, would) = desk.run(&[&delete[..], &["--dry-run"]].concat(), 0);
         assert!(would.contains("would be deleted; nothing was"), "{would}");
         assert_eq!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
-        assert_eq!(desk.ok(&["info", "-s", "pages.fps"], ""), info);
+        assert_eq!(generation(), first);
         // It says what the deletion then says.
         desk.ok(&["build", "pages.tsv", "-s", "copy.fps", "-qf"], "");
         let (_, done) = desk.run(&[&["delete", "-s", "copy.fps"], what].concat(), 0);
@@ -255,4 +256,29 @@ fn a_stored_document_is_searched_for_by_its_id() {
     assert_eq!(ids, ["a", "a", "c"]);
     let (_, err) = desk.run(&["query", "--id", "b", "-s", "pages.fps"], 2);
     assert!(err.contains("no record of pages.fps has the id 'b'"), "{err}");
+}
+
+#[test]
+fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
+    let desk = desk();
+    let add = ["add", "-", "-s", "pages.fps", "--run", "2026-11-22", "--replace"];
+    let (_, err) = desk.run_on(&add, "ffff0000\ta\n1234\tnew\n12345\tnew\n", 0);
+    assert!(err.contains("2 records added") && err.contains("1 record replaced"), "{err}");
+    let found = desk.ok(&["query", "--id", "new", "-s", "pages.fps"], "");
+    assert!(found.contains("0000000000012345"), "{found}");
+    let before = desk.ok(&["dump", "-s", "pages.fps"], "");
+    let (_, err) = desk.run_on(&add, "77\tx\n", 0);
+    assert!(
+        err.contains("run 2026-11-22 has added its records before; nothing was changed"),
+        "{err}"
+    );
+    desk.write("new.tsv", "7777000000000000\tx\n");
+    let dedup = ["dedup", "--against", "pages.fps", "--add", "new.tsv", "--run"];
+    let (_, err) = desk.run(&[&dedup[..], &["2026-11-22"]].concat(), 0);
+    assert!(err.contains("nothing was changed"), "{err}");
+    assert_eq!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
+    desk.run(&[&dedup[..], &["2026-11-23", "-q"]].concat(), 0);
+    let (_, err) = desk.run(&[&dedup[..], &["2026-11-23"]].concat(), 0);
+    assert!(err.contains("nothing was changed"), "{err}");
+    assert_ne!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
 }

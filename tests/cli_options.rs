@@ -61,22 +61,16 @@ fn a_full_store_is_not_replaced_by_an_empty_one() {
 }
 
 #[test]
-fn matches_are_counted_before_they_are_written() {
+fn each_removed_record_has_one_line_however_many_are_near() {
     let desk = desk();
     let equal: String = (0..300).map(|id| format!("abcdef\t{id}\n")).collect();
     desk.write("equal.tsv", &equal);
     desk.ok(&["build", "equal.tsv", "-s", "equal.fps", "-q"], "");
-    let dedup = ["dedup", "--against", "equal.fps", "equal.tsv", "--within", "--matches", "m.tsv"];
-    let limit = |most| [&dedup[..], &["--max-matches", most, "-o", "kept.tsv"]].concat();
-    let (_, err) = desk.run(&limit("89999"), 2);
-    assert!(err.contains("90 000 lines") && err.contains("--max-matches"), "{err}");
-    assert!(!desk.path("m.tsv").exists() && !desk.path("kept.tsv").exists());
-    desk.run(&limit("90000"), 0);
-    assert_eq!(desk.read("m.tsv").lines().count(), 90_000);
-    // Those dropped because of new ones count, too.
-    let alone = ["dedup", "equal.tsv", "--within", "--matches", "n.tsv", "--max-matches"];
-    desk.run(&[&alone[..], &["298"]].concat(), 2);
-    desk.run(&[&alone[..], &["299"]].concat(), 0);
+    desk.run(&["dedup", "--against", "equal.fps", "equal.tsv", "--removed", "m.tsv"], 0);
+    let removed = desk.read("m.tsv");
+    assert_eq!(removed.lines().count(), 300);
+    assert!(removed.lines().all(|line| line.ends_with("\t0\tstored")));
+    desk.run(&["dedup", "equal.tsv", "--removed", "n.tsv"], 0);
     assert_eq!(desk.read("n.tsv").lines().count(), 299);
 }
 

@@ -29,7 +29,7 @@ fn writers() -> Vec<Vec<&'static str>> {
         #[cfg(feature = "parquet")]
         vec!["cluster", "-q", "--format", "parquet", "-o"],
         vec!["dedup", "-q", "--within", "pages.tsv", "-o"],
-        vec!["dedup", "-q", "--within", "pages.tsv", "--matches"],
+        vec!["dedup", "-q", "--within", "pages.tsv", "--removed"],
         vec!["query", "ff", "-o"],
         vec!["query", "--from", "pages.tsv", "-o"],
         vec!["dump", "-o"],
@@ -161,7 +161,7 @@ fn what_a_killed_command_leaves_has_no_name_or_is_removed_by_the_next() {
     let desk = desk();
     fs::create_dir(desk.path("tmp")).unwrap();
     make_pipe(&desk.path("pipe"));
-    let args = ["dedup", "--within", "pipe", "-o", "out", "--matches", "m", "--temp-dir", "tmp"];
+    let args = ["dedup", "--within", "pipe", "-o", "out", "--removed", "m", "--temp-dir", "tmp"];
     let mut child = desk.command(&args).spawn().unwrap();
     // The pipe opens when the command reads it, and by then it has all its files.
     let writer = fs::File::options().write(true).open(desk.path("pipe")).unwrap();

@@ -323,13 +323,23 @@ fn what_stays_is_what_comes_first() {
                 let expected = dedup_brute(&new, against, within, k);
                 assert_eq!(kept, expected, "{few} new, k={k}, within {within}");
                 let mut dropped = std::collections::BTreeSet::new();
-                let mut note = |row: fpstore::join::DocumentPair<'_>| {
+                done.for_each_dropped(|row| {
+                    let (own, other) = (row.pair.first.value(), row.pair.second.value());
                     assert!(row.pair.distance() <= k);
-                    dropped.insert(row.first_id.unwrap().to_id());
+                    assert!(dropped.insert(row.id.unwrap().to_id()));
+                    let reason = (other, row.other_id.unwrap().to_id());
+                    if row.is_stored {
+                        let order = |(value, id): &Record| {
+                            ((own ^ value).count_ones(), *value, id.clone().unwrap())
+                        };
+                        let nearest = against.iter().min_by_key(|record| order(record)).unwrap();
+                        assert_eq!(reason, (nearest.0, nearest.1.clone().unwrap()));
+                    } else {
+                        assert!(kept.contains(&reason));
+                    }
                     Ok::<(), Error>(())
-                };
-                done.for_each_stored_match(&mut note).unwrap();
-                done.for_each_new_match(&mut note).unwrap();
+                })
+                .unwrap();
                 assert_eq!(dropped.len() + kept.len(), new.len());
             }
         }

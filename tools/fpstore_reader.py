@@ -2,7 +2,7 @@
 """A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
 
     fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
-    fpstore_reader.py verify STORE         check rules R-1 to R-28
+    fpstore_reader.py verify STORE         check rules R-1 to R-29
     fpstore_reader.py query STORE HEX K    fingerprints within K bits, by a full read of table 0
 
 Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
@@ -361,10 +361,12 @@ class Manifest(File):
         self.check_start(b"\x89FPM\r\n\x1a\n", MANIFEST_FIXED + 4, 22)
         count, self.generation, next_number = struct.unpack_from("<IQQ", data, 12)
         self.store_id = data[32:MANIFEST_FIXED]
+        run_count = struct.unpack_from("<H", data, 10)[0]
         need(count <= 65536, 22, 12, f"{count} segments")
         label_at = MANIFEST_FIXED + MANIFEST_ENTRY * count
         need(label_at + 4 <= len(data), 22, 12, f"{count} segments in {len(data)} bytes")
-        self.check_crc(len(data))
+        self.check_crc(len(data), 10)
+        need(run_count <= 1024, 29, 10, f"{run_count} runs")
         need(max(self.generation, next_number) <= NUMBER_MAX, 22, 16, "a number above 2^62")
         need(any(self.store_id), 28, 32, "the store id is all zeros")
         self.entries, numbers = [], set()
@@ -390,7 +392,18 @@ class Manifest(File):
             path = os.path.join(store, f"segment-{number:016x}.fps")
             deletion = deletion and os.path.join(store, f"deletion-{deletion:016x}.fpd")
             self.entries.append((at, path, facts, deletion, deleted))
-        need(label_at + 4 == len(data), 22, label_at, "bytes after the last label")
+        self.runs = []
+        for _ in range(run_count):
+            name_at = label_at + 1
+            need(name_at + 4 <= len(data), 29, label_at, "the name of a run is cut")
+            label_at = name_at + data[name_at - 1]
+            need(label_at + 4 <= len(data), 29, name_at - 1, "the name of a run is cut")
+            name = self.text(data[name_at:label_at], 29, name_at)
+            plain = all(c >= " " and not "\x7f" <= c <= "\x9f" for c in name)
+            need(name and plain, 29, name_at, "the name of a run is empty or has a control character")
+            need(name not in self.runs, 29, name_at, f"two runs have the name {name}")
+            self.runs.append(name)
+        need(label_at + 4 == len(data), 22, label_at, "bytes after the last name")
 
     def segments(self):
         segments = []

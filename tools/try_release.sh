@@ -35,7 +35,7 @@ use() {
     run query --text 'one two three four five six' -s /tmp/docs.fps | grep -q 'b$'
     run cluster /tmp/docs.fps --texts /tmp/docs.jsonl --html /tmp/page.html --quiet
     grep -q 'one two three' "$root/tmp/page.html"
-    run dedup --docs /tmp/docs.jsonl --within --quiet >/dev/null
+    run dedup --docs /tmp/docs.jsonl --within -o /tmp/kept.jsonl --quiet
     run man /tmp/man --quiet
 }
 

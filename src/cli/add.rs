@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::{BuildReport, Writer, WriterOptions};
+use fpstore::writer::Committed;
+use fpstore::{Store, Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
@@ -29,6 +30,13 @@ The new segment gets the tables of the largest segment or, if it has more than t
 fingerprints, the fastest tables for its data. Before and after, small segments are merged, \
 unless --no-compact is given; see 'fpstore compact'.
 
+--replace is for what was crawled again: stored records with the ids of new ones are deleted in the \
+step that adds these. Of new records with one id the last one counts. The new records are held in \
+memory.
+
+--run NAME makes a job safe to repeat: the store remembers the last 1024 names, in the step that adds \
+the records, and a run whose name it knows changes nothing.
+
 --follow reads lines from standard input until it ends. It commits --batch-count records at a \
 time, or what came within --batch-seconds, and prints for each commit the number of records that \
 are durable and the generation of the store. It writes to the store only while it commits, so that \
@@ -37,7 +45,7 @@ output any more it adds what has come, says so, and ends with status 2.";
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore add today.tsv.zst -s pages.fps --label 2026-11-21
+  fpstore add today.tsv.zst -s pages.fps --label 2026-11 --run 2026-11-22 --replace
   crawler | fpstore add --follow -s pages.fps --batch-count 1000 --batch-seconds 5
 
 Exit status: 0 done; 2 error.";
@@ -53,6 +61,12 @@ pub(super) struct AddArgs {
     /// The label of the new segment, such as 2026-11, by which 'expire' finds it
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
+    /// Replace stored records with the ids of the new ones, in the same step
+    #[arg(long)]
+    replace: bool,
+    /// Remember NAME in the store; if it is there already, do nothing
+    #[arg(long, value_name = "NAME", conflicts_with = "follow")]
+    run: Option<String>,
     /// The tables of the new segment: auto, a name or a file of masks [default: see --help]
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
@@ -63,7 +77,7 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "BYTES")]
     budget: Option<BudgetArg>,
     /// The kind of ids; auto takes u64 if every id is a canonical decimal
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", hide_short_help = true)]
     ids: IdsArg,
     #[command(flatten)]
     read: ReadArgs,
@@ -107,6 +121,9 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         );
     }
     let k = args.k.unwrap_or(store.tuned_k());
+    if is_known_run(&store, args.run.as_deref(), args.quiet) {
+        return Ok(ExitStatus::Done);
+    }
     drop(store);
     let files = if args.follow.is_on() { Vec::new() } else { inputs(&args.files)? };
     let monitor = args.resources.monitor(args.quiet)?;
@@ -116,6 +133,8 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         .ids(args.ids.into())
         .recipe(recipe)
         .wait(args.wait.duration())
+        .run(args.run.clone())
+        .replace(args.replace)
         .compact(!args.no_compact);
     if args.scheme.is_some() || args.k.is_some() || args.budget.is_some() {
         let scheme = args.scheme.as_deref().unwrap_or("auto");
@@ -127,6 +146,10 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         return follow::add(&args.follow, &args.files, turns, &args.read, &monitor, args.quiet);
     }
     let mut writer = Writer::with_options(&args.store.store, options)?;
+    // The same run may have ended while this one waited.
+    if is_known_run(writer.store(), args.run.as_deref(), args.quiet) {
+        return Ok(ExitStatus::Done);
+    }
     let read = match documents.filter(Documents::are_given) {
         Some(documents) => documents
             .push_all(&files, &monitor, |fingerprint, id, sketch| {
@@ -154,7 +177,7 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     };
     monitor.finish();
     if !args.quiet {
-        report(&store.info(), &committed.report);
+        report(&store.info(), &committed);
     }
     Ok(ExitStatus::Done)
 }
@@ -176,7 +199,18 @@ fn read_fingerprints(
     Ok(())
 }
 
-fn report(info: &fpstore::info::StoreInfo, done: &BuildReport) {
+/// Whether the store knows a run of this name, which is then said.
+pub(super) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
+    let known = run.filter(|run| store.has_run(run));
+    if let (Some(run), false) = (known, quiet) {
+        let path = store.info().path;
+        message!("{}: run {run} has added its records before; nothing was changed", path.display());
+    }
+    known.is_some()
+}
+
+fn report(info: &fpstore::info::StoreInfo, committed: &Committed) {
+    let done = &committed.report;
     if done.record_count == 0 {
         message!("the input has no fingerprints; nothing was changed");
         return;
@@ -188,6 +222,9 @@ fn report(info: &fpstore::info::StoreInfo, done: &BuildReport) {
         counted(done.record_count, "record", "records"),
         counted(done.fingerprint_count, "fingerprint", "fingerprints"),
     );
+    if committed.replaced.ids > 0 {
+        message!("  {} replaced", counted(committed.replaced.ids, "record", "records"));
+    }
     message!(
         "  now {}, {}, {} in {}",
         counted(info.fingerprint_count(), "fingerprint", "fingerprints"),

@@ -8,7 +8,7 @@ use fpstore::{Error, Fingerprint, Id};
 use super::cluster::KeepArg;
 use super::cluster_rows::{Group, GroupMember};
 use super::confirm::ConfirmedDocuments;
-use super::join_input::{Ids, split_position};
+use super::join_input::Ids;
 use super::previous::Previous;
 
 /// Is called with each document, and whether it is kept.
@@ -36,7 +36,7 @@ pub(super) struct StoreGroups {
 fn own_id(id: &str, ids: Ids) -> Option<&str> {
     match ids {
         Ids::AsTheyAre => Some(id),
-        Ids::WithPositions => split_position(id).1,
+        ids => ids.split(id).1,
     }
 }
 

@@ -194,6 +194,16 @@ impl Documents {
         self.options.is_some()
     }
 
+    /// How they are read.
+    pub(super) fn options(&self) -> DocumentOptions {
+        self.options.clone().unwrap_or_default()
+    }
+
+    /// Bytes of the sketch of each document; 0 for none.
+    pub(super) fn sketch_len(&self) -> u8 {
+        self.sketch_len
+    }
+
     /// The largest distance at which nearly all documents of a similarity are found.
     pub(super) fn candidate_k(&self, similarity: f64) -> u32 {
         self.hasher.recipe().candidate_k(similarity)
@@ -243,7 +253,9 @@ impl Documents {
                 .map_or(Ok(()), |fingerprint| push(fingerprint, id, sketch))
             {
                 Ok(()) => Ok(Admission::Taken),
-                Err(Error::InvalidId { reason }) => Ok(Admission::BadId { reason }),
+                Err(Error::InvalidId { reason }) => {
+                    Ok(Admission::Refused { reason: format!("bad id: {reason}") })
+                }
                 Err(error) => Err(error.into()),
             };
         if self.sketch_len == 0 {

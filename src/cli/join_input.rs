@@ -176,7 +176,7 @@ impl JoinInputArgs {
         ids: Ids,
         reads_texts: bool,
     ) -> anyhow::Result<Opened> {
-        if ids == Ids::WithPositions && !self.has_files() {
+        if ids != Ids::AsTheyAre && !self.has_files() {
             bail!("a store does not keep the order of its records; name files, or another rule");
         }
         if self.access.is_given() && self.has_files() {
@@ -187,7 +187,7 @@ impl JoinInputArgs {
         if self.documents.are_given() {
             let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
             let source = Source::Documents(documents);
-            let each: &mut EachRecord<'_> = &mut |_, _, _, _| Ok(());
+            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
             let recipe = documents.recipe();
             return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
         }
@@ -201,7 +201,7 @@ impl JoinInputArgs {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
-                let each: &mut EachRecord<'_> = &mut |_, _, _, _| Ok(());
+                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
                 let source = Source::Records(&self.read);
                 let recipe = Recipe::external();
                 temporary_store(files, source, recipe, resources, monitor, ids, each)
@@ -218,28 +218,38 @@ pub(super) enum Ids {
     /// The position of each record, followed by its id, so that the first record has the smallest
     /// id.
     WithPositions,
+    /// As before, with positions that fall, so that the last record has the smallest id.
+    WithFallingPositions,
+}
+
+impl Ids {
+    /// The position of a record in an id, and the own id of the record.
+    pub(super) fn split(self, id: &str) -> (u64, Option<&str>) {
+        let (position, own) = split_position(id);
+        (if self == Ids::WithFallingPositions { !position } else { position }, own)
+    }
+
+    fn with_position(self, position: u64, id: Option<IdRef<'_>>) -> String {
+        let position = if self == Ids::WithFallingPositions { !position } else { position };
+        match id {
+            Some(id) => format!("{position:016x}\t{id}"),
+            None => format!("{position:016x}"),
+        }
+    }
 }
 
 /// The number of hex digits of a position.
 const POSITION_LEN: usize = 16;
 
-fn with_position(position: u64, id: Option<IdRef<'_>>) -> String {
-    match id {
-        Some(id) => format!("{position:016x}\t{id}"),
-        None => format!("{position:016x}"),
-    }
-}
-
 /// Splits an id into the position of the record and the id of the file.
-pub(super) fn split_position(id: &str) -> (u64, Option<&str>) {
+fn split_position(id: &str) -> (u64, Option<&str>) {
     let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
     (u64::from_str_radix(position, 16).unwrap_or_default(), own.strip_prefix('\t'))
 }
 
-/// Is called with each record: the number of its file, the fingerprint, the id in the file, and the
-/// sketch, if the records have one.
+/// Is called with each record: the number of its file, the fingerprint, and the id in the file.
 pub(super) type EachRecord<'a> =
-    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>, &[u8]) -> Result<(), Error> + 'a;
+    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
 
 /// Builds a store of one table with all records of the files. `each` is called if the records get
 /// positions.
@@ -253,34 +263,23 @@ pub(super) fn temporary_store(
     each: &mut EachRecord<'_>,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
-    let parent = resources.temp_dir();
-    let folder = ScratchDir::create(&parent)
-        .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
-    let scheme = Scheme::named("1", DEFAULT_K)?;
     let policy = match ids {
         Ids::AsTheyAre => IdPolicy::Auto,
-        Ids::WithPositions => IdPolicy::Text,
+        Ids::WithPositions | Ids::WithFallingPositions => IdPolicy::Text,
     };
-    let options = BuildOptions::default()
-        .scheme(scheme)
-        .ids(policy)
-        .recipe(recipe)
-        .memory(resources.memory.map(|memory| memory.as_u64()))
-        .threads(resources.threads()?)
-        .temp_dir(parent);
-    let path = folder.path().join("input.fps");
-    let mut builder = Builder::with_options(&path, options.observer(monitor.observer()))?;
+    let mut temporary = TemporaryBuilder::create(policy, recipe, resources, monitor)?;
+    let builder = &mut temporary.builder;
     let mut position = 0;
     let mut default_k = DEFAULT_K;
     match source {
         Source::Documents(documents) => {
             default_k = documents.usual_k();
-            let summary = documents.push_all(&files, monitor, |fingerprint, id, sketch| {
-                each(0, fingerprint, Some(id), sketch)?;
+            let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
+                each(0, fingerprint, Some(id))?;
                 if ids == Ids::AsTheyAre {
                     return builder.push(fingerprint, id);
                 }
-                let id = with_position(position, Some(id));
+                let id = ids.with_position(position, Some(id));
                 position += 1;
                 builder.push(fingerprint, &id)
             });
@@ -295,10 +294,10 @@ pub(super) fn temporary_store(
             for (number, file) in files.iter().enumerate() {
                 let read = match ids {
                     Ids::AsTheyAre => builder.read(file, &input),
-                    Ids::WithPositions => read_records(file, &input, |record| {
-                        let id = with_position(position, record.id);
+                    ids => read_records(file, &input, |record| {
+                        let id = ids.with_position(position, record.id);
                         position += 1;
-                        each(number, record.fingerprint, record.id, &[])?;
+                        each(number, record.fingerprint, record.id)?;
                         builder.push(record.fingerprint, &id)
                     }),
                 };
@@ -307,11 +306,46 @@ pub(super) fn temporary_store(
             }
         }
     }
-    let store = builder.finish()?;
-    // On Unix the files can be unlinked while they are open, so that none is left if the process is
-    // killed.
-    let folder = if cfg!(unix) { folder.close().map(|()| None) } else { Ok(Some(folder)) };
-    let folder =
-        folder.with_context(|| format!("cannot remove temporary files in {}", path.display()))?;
-    Ok(Opened { store, default_k, _folder: folder })
+    Ok(Opened { default_k, ..temporary.finish()? })
+}
+
+/// Builds a store of one table in a temporary folder.
+pub(super) struct TemporaryBuilder {
+    pub(super) builder: Builder,
+    folder: ScratchDir,
+}
+
+impl TemporaryBuilder {
+    pub(super) fn create(
+        ids: IdPolicy,
+        recipe: Recipe,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+    ) -> anyhow::Result<Self> {
+        let parent = resources.temp_dir();
+        let folder = ScratchDir::create(&parent)
+            .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
+        let options = BuildOptions::default()
+            .scheme(Scheme::named("1", DEFAULT_K)?)
+            .ids(ids)
+            .recipe(recipe)
+            .memory(resources.memory.map(|memory| memory.as_u64()))
+            .threads(resources.threads()?)
+            .temp_dir(parent)
+            .observer(monitor.observer());
+        let builder = Builder::with_options(folder.path().join("input.fps"), options)?;
+        Ok(TemporaryBuilder { builder, folder })
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<Opened> {
+        let TemporaryBuilder { builder, folder } = self;
+        let store = builder.finish()?;
+        let path = folder.path().to_path_buf();
+        // On Unix the files can be unlinked while they are open, so that none is left if the process
+        // is killed.
+        let folder = if cfg!(unix) { folder.close().map(|()| None) } else { Ok(Some(folder)) };
+        let folder = folder
+            .with_context(|| format!("cannot remove temporary files in {}", path.display()))?;
+        Ok(Opened { store, default_k: DEFAULT_K, _folder: folder })
+    }
 }

@@ -136,9 +136,11 @@ fn after_options(help: &str, program: Option<&Command>) -> Roff {
         roff.control("PP", []);
         roff.text([roman(part)]);
     }
-    if program.is_some() {
+    if !status.contains("130 ") {
         roff.control("PP", []);
         roff.text([roman("130 ended by a signal: an interrupt, SIGTERM or SIGHUP")]);
+    }
+    if program.is_some() {
         roff.control("SH", ["SEE ALSO"]);
         roff.text([bold("fpstore"), roman("(1)")]);
     }

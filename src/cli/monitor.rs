@@ -58,6 +58,16 @@ impl Monitor {
         })
     }
 
+    /// As [`Monitor::observer`], for one part of the documents: adds the bytes `before` it, and shows
+    /// the total of all parts.
+    pub(super) fn observer_of_part(&self, before: u64, total: Option<u64>) -> Observer {
+        self.observer_of(move |mut progress| {
+            progress.done += before;
+            progress.total = total;
+            progress
+        })
+    }
+
     fn observer_of(
         &self,
         shown: impl Fn(Progress) -> Progress + Send + Sync + 'static,

@@ -17,6 +17,9 @@ pub(super) struct ReadingArgs {
     /// In JSON, doc.id is the field id of the object doc.
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
+    /// Take the number of the line or row as id, after the name of the file if there are several
+    #[arg(long, hide_short_help = true)]
+    line_ids: bool,
     /// The field or column of the text
     ///
     /// In JSON, doc.body is the field body of the object doc.
@@ -89,6 +92,7 @@ impl ReadingArgs {
         let given = [
             (self.docs_format.is_some(), "--docs-format"),
             (self.id_field != "id", "--id-field"),
+            (self.line_ids, "--line-ids"),
             (self.text_field != "text", "--text-field"),
             (self.encoding != "utf-8", "--encoding"),
             (self.html_part != HtmlArg::Auto, "--html-part"),
@@ -123,8 +127,12 @@ impl ReadingArgs {
             .include(&self.include)?
             .exclude(&self.exclude)?
             .hidden(self.hidden);
+        if self.line_ids && self.id_field != "id" {
+            bail!("--line-ids takes no field as id; leave --id-field out");
+        }
         let mut options = DocumentOptions::default()
             .id_field(&self.id_field)
+            .line_ids(self.line_ids)
             .text_field(&self.text_field)
             .encoding(TextEncoding::named(&self.encoding)?)
             .html(match self.html_part {

@@ -58,7 +58,10 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
 /// What the user can do about a bad record of documents.
 pub(super) fn of_documents(reason: &str) -> Option<String> {
     if reason.starts_with("no field '") {
-        return Some("--id-field and --text-field name the fields".into());
+        return Some(
+            "--id-field and --text-field name the fields; --line-ids takes numbers of lines as ids"
+                .into(),
+        );
     }
     // Passing over such a record would lose all that seems to stand between its quotes.
     let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");

@@ -1,7 +1,7 @@
 //! The options of long commands: memory, threads, temporary files, progress.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use bytesize::ByteSize;
@@ -16,7 +16,7 @@ const THREADS_MAX: usize = 1024;
 const THREADS_VARIABLE: &str = "FPSTORE_THREADS";
 
 /// The resources that a long command may use.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct ResourceArgs {
     /// Memory to use, such as 512MiB or 4GB [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE")]
@@ -36,7 +36,7 @@ pub(super) struct ResourceArgs {
 }
 
 /// Whether progress is shown.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(super) struct ProgressArgs {
     /// When to show progress on standard error; auto: if it is a terminal
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
@@ -93,6 +93,12 @@ impl ResourceArgs {
     /// The directory for temporary files of commands that write no store.
     pub(super) fn temp_dir(&self) -> PathBuf {
         self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
+    /// The same with temporary files in `folder`, unless the user names another one.
+    pub(super) fn beside(&self, folder: &Path) -> Self {
+        let temp_dir = self.temp_dir.clone().or_else(|| Some(folder.into()));
+        ResourceArgs { temp_dir, ..self.clone() }
     }
 
     /// As [`ProgressArgs::monitor`].

@@ -177,7 +177,8 @@ impl StoreDirectory {
                 (numbers.filter(|&number| number < NUMBER_MAX).max().unwrap_or(0), 1)
             }
         };
-        Ok(Manifest { store_id, generation, next_number, segments: Vec::new() })
+        let (segments, runs) = (Vec::new(), Vec::new());
+        Ok(Manifest { store_id, generation, next_number, segments, runs })
     }
 
     /// Ends the changes and opens the store: moves a new directory to its path, and removes

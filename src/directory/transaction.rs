@@ -53,6 +53,11 @@ impl Transaction {
         &self.manifest.segments
     }
 
+    /// See [`Manifest::add_run`].
+    pub(crate) fn add_run(&mut self, name: &str) {
+        self.manifest.add_run(name);
+    }
+
     /// Gives a segment its final name, writes its `deletions`, and returns its entry.
     pub(crate) fn add_segment(
         &mut self,
@@ -137,7 +142,8 @@ impl Transaction {
             return Err(Error::TooLarge { reason });
         }
         let Manifest { store_id, generation, next_number, .. } = self.manifest;
-        Ok(Manifest { store_id, generation: generation + 1, next_number, segments })
+        let runs = self.manifest.runs.clone();
+        Ok(Manifest { store_id, generation: generation + 1, next_number, segments, runs })
     }
 
     /// Puts a manifest under a name, in the place of the old one, if there is one, in one step.

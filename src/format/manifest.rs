@@ -30,9 +30,13 @@ pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 /// The longest label in bytes.
 pub(crate) const LABEL_LEN_MAX: usize = 255;
+/// The most runs that a store remembers; then the oldest is forgotten.
+pub(crate) const RUN_COUNT_MAX: usize = 1024;
 /// The longest manifest in bytes; a reader refuses a longer file before reading it.
-pub(crate) const LEN_MAX: u64 =
-    (FIXED_LEN + SEGMENT_COUNT_MAX * (ENTRY_LEN + LABEL_LEN_MAX) + CRC_LEN) as u64;
+pub(crate) const LEN_MAX: u64 = (FIXED_LEN
+    + SEGMENT_COUNT_MAX * (ENTRY_LEN + LABEL_LEN_MAX)
+    + RUN_COUNT_MAX * (1 + LABEL_LEN_MAX)
+    + CRC_LEN) as u64;
 
 /// Sixteen random bytes, not all zero, that identify a store.
 pub(crate) type StoreId = [u8; 16];
@@ -94,6 +98,16 @@ pub(crate) struct Manifest {
     pub(crate) next_number: u64,
     /// In the order of their ids in answers: the oldest first.
     pub(crate) segments: Vec<SegmentEntry>,
+    /// The names of the runs that have added to it, the oldest first.
+    pub(crate) runs: Vec<String>,
+}
+
+/// Says why a text cannot be the name of a run, if it cannot.
+pub(crate) fn fault_of_run(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("the name of a run is empty".into());
+    }
+    fault_of_label(name).map(|fault| format!("the name of a run is {fault}"))
 }
 
 /// Says why a text cannot be a label, if it cannot.
@@ -146,8 +160,10 @@ impl Manifest {
         if found != expected {
             return Err(at(body_len, Fault::Checksum { found, expected }));
         }
-        if u16_at(body, 10) != Some(0) {
-            return Err(at(10, Fault::rule(5, "reserved bytes not zero")));
+        let run_count = usize::from(u16_at(body, 10).ok_or_else(|| short(FIXED_LEN))?);
+        if run_count > RUN_COUNT_MAX {
+            let detail = format!("{run_count} runs, at most {RUN_COUNT_MAX}");
+            return Err(at(10, Fault::rule(29, detail)));
         }
         let field = |offset: usize| u64_at(body, offset).ok_or_else(|| short(body_len));
         let store_id = slice_at(body, 32, 16).and_then(|id| id.first_chunk().copied());
@@ -156,6 +172,7 @@ impl Manifest {
             generation: field(16)?,
             next_number: field(24)?,
             segments: Vec::new(),
+            runs: Vec::new(),
         };
         if manifest.store_id == StoreId::default() {
             return Err(at(32, Fault::rule(28, "a store id of zeros")));
@@ -197,11 +214,35 @@ impl Manifest {
             }
             manifest.segments.push(entry);
         }
-        if !labels.is_empty() {
-            let detail = format!("{} bytes after the last label", labels.len());
-            return Err(at(body_len - labels.len(), Fault::rule(24, detail)));
+        let mut rest = labels;
+        for _ in 0..run_count {
+            let start = body_len - rest.len();
+            let bad_run = |detail: String| at(start, Fault::rule(29, detail));
+            let (name, after) = rest
+                .split_first()
+                .and_then(|(&len, rest)| rest.split_at_checked(len.into()))
+                .ok_or_else(|| bad_run("the name of a run is cut".into()))?;
+            rest = after;
+            let name = str::from_utf8(name).map_err(|_| bad_run("not UTF-8".into()))?;
+            fault_of_run(name).map_or(Ok(()), |detail| Err(bad_run(detail)))?;
+            if manifest.runs.iter().any(|run| run == name) {
+                return Err(bad_run(format!("two runs have the name {name}")));
+            }
+            manifest.runs.push(name.into());
+        }
+        if !rest.is_empty() {
+            let detail = format!("{} bytes after the last name", rest.len());
+            return Err(at(body_len - rest.len(), Fault::rule(22, detail)));
         }
         Ok(manifest)
+    }
+
+    /// Remembers the name of a run, and forgets the oldest ones if there are too many.
+    pub(crate) fn add_run(&mut self, name: &str) {
+        self.runs.retain(|run| run != name);
+        self.runs.push(name.into());
+        let forgotten = self.runs.len().saturating_sub(RUN_COUNT_MAX);
+        self.runs.drain(..forgotten);
     }
 
     /// The whole file.
@@ -209,7 +250,7 @@ impl Manifest {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         put_u16(&mut out, VERSION);
-        put_u16(&mut out, 0);
+        put_u16(&mut out, u16::try_from(self.runs.len()).expect("at most 1024 runs"));
         put_u32(&mut out, u32::try_from(self.segments.len()).expect("at most 65536 segments"));
         put_u64(&mut out, self.generation);
         put_u64(&mut out, self.next_number);
@@ -228,6 +269,10 @@ impl Manifest {
             put_u32(&mut out, 0);
         }
         self.segments.iter().for_each(|entry| out.extend_from_slice(entry.label.as_bytes()));
+        for run in &self.runs {
+            out.push(u8::try_from(run.len()).expect("at most 255 bytes"));
+            out.extend_from_slice(run.as_bytes());
+        }
         let crc = crc32(&out);
         put_u32(&mut out, crc);
         out
@@ -272,7 +317,8 @@ mod tests {
             label: label.into(),
         };
         let segments = vec![entry(3, "2026-10"), entry(1, ""), entry(2, "2026-11")];
-        Manifest { store_id: *b"0123456789abcdef", generation: 7, next_number: 5, segments }
+        let runs = vec!["2026-11-21".into(), "night".into()];
+        Manifest { store_id: *b"0123456789abcdef", generation: 7, next_number: 5, segments, runs }
     }
 
     #[test]
@@ -292,6 +338,37 @@ mod tests {
             }
             assert!(Manifest::read(&whole[..at]).is_err(), "cut at {at}");
         }
+    }
+
+    #[test]
+    fn names_of_runs_are_distinct_texts() {
+        for (names, is_good) in [
+            (&[][..], true),
+            (&["a", "b\u{e9}"], true),
+            (&["a", ""], false),
+            (&["a", "b", "a"], false),
+            (&["a\tb"], false),
+        ] {
+            let runs: Vec<String> = names.iter().map(ToString::to_string).collect();
+            let manifest = Manifest { runs, ..sample() };
+            let read = Manifest::read(&manifest.encode());
+            assert_eq!(read.is_ok(), is_good, "{names:?}");
+            assert!(!is_good || read == Ok(manifest));
+        }
+        let runs = (0..=RUN_COUNT_MAX).map(|number| number.to_string()).collect();
+        assert!(Manifest::read(&Manifest { runs, ..sample() }.encode()).is_err());
+    }
+
+    #[test]
+    fn the_oldest_runs_are_forgotten() {
+        let mut manifest = Manifest { runs: Vec::new(), ..sample() };
+        (0..RUN_COUNT_MAX + 5).for_each(|number| manifest.add_run(&number.to_string()));
+        manifest.add_run("7");
+        assert_eq!(manifest.runs.len(), RUN_COUNT_MAX);
+        assert_eq!((manifest.runs[0].as_str(), manifest.runs[1].as_str()), ("5", "6"));
+        assert_eq!(manifest.runs.last().unwrap(), "7");
+        assert_eq!(manifest.runs.iter().filter(|run| *run == "7").count(), 1);
+        assert_eq!(Manifest::read(&manifest.encode()), Ok(manifest));
     }
 
     #[test]

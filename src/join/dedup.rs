@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use super::clusters::{ClusterMethod, Clusters, JoinMemory, ReadValues, read};
 use super::disjoint_sets::PositionIndex;
-use super::document_pairs::{DocumentPair, IdLookup, each_or_none};
+use super::document_pairs::{IdLookup, each_or_none};
 use super::keep::{Fate, KeepRule};
 use super::near_pairs::{Pair, near_pairs_across};
 use super::options::JoinOptions;
 use super::search_many::{BatchMode, search_many};
-use super::sorted_pairs::{PairSorter, SortedPairs};
 use crate::error::{Error, Result};
 use crate::search::Limits;
 use crate::store::Store;
-use fpstore_base::Fingerprint;
-use fpstore_base::IdRef;
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// With more than this many stored fingerprints for each new one, the new ones are searched in the
 /// store rather than joined with it.
@@ -25,8 +23,8 @@ const SEARCH_RATIO: u64 = 16;
 pub struct Dedup {
     new: Store,
     stored: Option<Store>,
-    /// Pairs of a new fingerprint and a stored one that it is near.
-    matches: SortedPairs,
+    /// Each new fingerprint that is near a stored one, with the nearest, ascending.
+    near_stored: Vec<Pair>,
     /// Clusters of the new fingerprints that are near no stored one.
     within: Option<Clusters>,
     /// The new fingerprints that are near no stored one.
@@ -40,13 +38,12 @@ pub struct Dedup {
 /// and with `within` those near a new document that is kept. Of near new documents the one with
 /// the smallest id is kept, numbers by value, texts by bytes.
 ///
-/// Takes 24 bytes of memory for each new fingerprint, beside the memory of the join.
+/// Takes 33 bytes of memory for each new fingerprint, beside the memory of the join.
 ///
 /// # Errors
 ///
-/// As [`clusters`](crate::join::clusters), [`Error::RecipeMismatch`] if the two stores have
-/// different recipes, and [`Error::TooManyPairs`] if there are more pairs of a new and a stored
-/// fingerprint than the options allow.
+/// As [`clusters`](crate::join::clusters), and [`Error::RecipeMismatch`] if the two stores have
+/// different recipes.
 ///
 /// # Examples
 ///
@@ -80,17 +77,24 @@ pub fn dedup(
     let stored = stored.as_ref();
     let memory = JoinMemory::of(new, options)?;
     let ReadValues { values, copied } = read(new, options)?;
-    let mut sorter = PairSorter::new(options)?;
-    let join_options = sorter.join_options(options);
     let mut is_near = vec![false; values.len()];
+    let mut nearest = Vec::new();
     if let Some(stored) = stored {
         let positions = PositionIndex::new(&values);
-        let mut add = |pairs: &[Pair]| {
-            for pair in pairs {
-                is_near[positions.of(&values, pair.first.value()) as usize] = true;
+        nearest.resize(values.len(), 0_u64);
+        let mut add = |pairs: &[Pair]| -> Result<()> {
+            for Pair { first, second } in pairs {
+                let at = positions.of(&values, first.value()) as usize;
+                let order = |of: u64| ((of ^ first.value()).count_ones(), of);
+                if !std::mem::replace(&mut is_near[at], true)
+                    || order(second.value()) < order(nearest[at])
+                {
+                    nearest[at] = second.value();
+                }
             }
-            sorter.push(pairs)
+            Ok(())
         };
+        let join_options = options.clone().max_pairs(None);
         let stored_count = stored.info().fingerprint_count();
         if values.len() as u64 * SEARCH_RATIO < stored_count {
             check_recipes(new, stored)?;
@@ -106,12 +110,17 @@ pub fn dedup(
             near_pairs_across(new, stored, &join_options, add)?;
         }
     }
-    let matches = sorter.finish()?;
+    let near = |(_, near): &(_, &bool)| **near;
+    let near_stored = values.iter().zip(&nearest).zip(&is_near).filter(near);
+    let near_stored = near_stored
+        .map(|((&first, &second), _)| Pair { first: first.into(), second: second.into() })
+        .collect();
+    drop(nearest);
     let rest = without(ReadValues { values, copied }, &is_near);
     let unmatched = Arc::clone(&rest.values);
     let cluster = || Clusters::among(new, options, ClusterMethod::Leader, memory, rest);
     let within = within.then(cluster).transpose()?;
-    Ok(Dedup { new: new.clone(), stored: stored.cloned(), matches, within, unmatched })
+    Ok(Dedup { new: new.clone(), stored: stored.cloned(), near_stored, within, unmatched })
 }
 
 fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
@@ -140,11 +149,6 @@ fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
 }
 
 impl Dedup {
-    /// How many near pairs of a new and a stored fingerprint there are.
-    pub fn stored_match_count(&self) -> u64 {
-        self.matches.len()
-    }
-
     /// Calls `each` with each new document and whether to keep it, by ascending fingerprint, then
     /// in the order of its ids.
     ///
@@ -172,89 +176,59 @@ impl Dedup {
         })
     }
 
-    /// Calls `each` with each new document and each stored one that it is near: by ascending new
-    /// fingerprint, then stored one, then in the order of their ids.
+    /// Calls `each` once with each new document that is dropped, and with the document that is the
+    /// reason: first those that are near a stored one, by ascending fingerprint, then the others, by
+    /// ascending smallest fingerprint of their component, then by the kept document, then by distance
+    /// from it. Of several stored documents it is the nearest, ties by fingerprint, then by id.
     ///
     /// # Errors
     ///
     /// As [`Dedup::for_each_document`].
-    pub fn for_each_stored_match<E: From<Error>>(
+    pub fn for_each_dropped<E: From<Error>>(
         &self,
-        mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
+        mut each: impl FnMut(DroppedDocument<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some(stored) = &self.stored else { return Ok(()) };
-        let mut new_documents = IdLookup::new(&self.new);
-        let mut stored_documents = IdLookup::new(stored);
-        self.matches.for_each(|pair| {
-            new_documents.look_up(pair.first)?;
-            stored_documents.look_up(pair.second)?;
-            for first_id in each_or_none(&new_documents.ids) {
-                for second_id in each_or_none(&stored_documents.ids) {
-                    each(DocumentPair { pair, first_id, second_id })?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// The number of calls that [`Dedup::for_each_stored_match`] and
-    /// [`Dedup::for_each_new_match`] will make together. Calls `tick` now and then; its error ends
-    /// the counting.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dedup::for_each_document`].
-    pub fn match_count<E: From<Error>>(
-        &self,
-        mut tick: impl FnMut() -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let mut count = 0_u64;
         if let Some(stored) = &self.stored {
             let mut new_documents = IdLookup::new(&self.new);
             let mut stored_documents = IdLookup::new(stored);
-            self.matches.for_each(|pair| -> Result<(), E> {
-                tick()?;
+            for &pair in &self.near_stored {
                 new_documents.look_up(pair.first)?;
                 stored_documents.look_up(pair.second)?;
-                let of = |ids: &[fpstore_base::Id]| ids.len().max(1) as u64;
-                let both = of(&new_documents.ids).saturating_mul(of(&stored_documents.ids));
-                count = count.saturating_add(both);
-                Ok(())
-            })?;
+                let other_id = stored_documents.ids.iter().min().map(Id::as_ref);
+                for id in each_or_none(&new_documents.ids) {
+                    each(DroppedDocument { pair, id, other_id, is_stored: true })?;
+                }
+            }
         }
-        self.for_each_new_match(|_| {
-            count = count.saturating_add(1);
-            tick()
-        })?;
-        Ok(count)
-    }
-
-    /// Calls `each` with each new document that is dropped because of another new one, which comes
-    /// second: by ascending smallest fingerprint of their component, then by the kept document,
-    /// then by distance from it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dedup::for_each_document`].
-    pub fn for_each_new_match<E: From<Error>>(
-        &self,
-        mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
         let Some(within) = &self.within else { return Ok(()) };
         within.for_each(|cluster| {
             let leader = cluster.representative();
             let kept = leader.ids.iter().enumerate().min_by_key(|(_, id)| *id);
             for (number, member) in cluster.members.iter().enumerate() {
                 let pair = Pair { first: member.fingerprint, second: leader.fingerprint };
-                for (at, first_id) in each_or_none(&member.ids).enumerate() {
+                for (at, id) in each_or_none(&member.ids).enumerate() {
                     if number == 0 && kept.is_none_or(|(kept, _)| kept == at) {
                         continue;
                     }
-                    let second_id = kept.map(|(_, id)| id.as_ref());
-                    each(DocumentPair { pair, first_id, second_id })?;
+                    let other_id = kept.map(|(_, id)| id.as_ref());
+                    each(DroppedDocument { pair, id, other_id, is_stored: false })?;
                 }
             }
             Ok(())
         })
     }
+}
+
+/// A new document that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DroppedDocument<'a> {
+    /// Its fingerprint, and that of the document that is the reason.
+    pub pair: Pair,
+    /// Its id, if it has one.
+    pub id: Option<IdRef<'a>>,
+    /// The id of the other document, if it has one.
+    pub other_id: Option<IdRef<'a>>,
+    /// Whether the other document is stored, and not a new one that is kept.
+    pub is_stored: bool,
 }

@@ -47,7 +47,7 @@ mod values;
 
 pub use cluster::{Cluster, ClusterMember};
 pub use clusters::{ClusterMethod, Clusters, clusters};
-pub use dedup::{Dedup, dedup};
+pub use dedup::{Dedup, DroppedDocument, dedup};
 pub use document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 pub use keep::{Fate, KeepRule};
 pub use near_pairs::{Pair, near_pairs, near_pairs_across};

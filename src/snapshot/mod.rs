@@ -33,6 +33,7 @@ pub(crate) struct Snapshot {
     /// The manifest as it was read: a later one differs.
     manifest: Box<[u8]>,
     segments: Vec<OpenSegment>,
+    runs: Vec<String>,
 }
 
 impl Snapshot {
@@ -118,6 +119,7 @@ impl Snapshot {
             access,
             store_id: manifest.store_id,
             generation: manifest.generation,
+            runs: manifest.runs.clone(),
             manifest: bytes.into(),
             segments,
         }
@@ -133,6 +135,11 @@ impl Snapshot {
 
     pub(crate) fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// The names of the runs that have added to the store, the oldest first.
+    pub(crate) fn runs(&self) -> &[String] {
+        &self.runs
     }
 
     pub(crate) fn segments(&self) -> &[OpenSegment] {

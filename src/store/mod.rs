@@ -102,6 +102,12 @@ impl Store {
         self.snapshot().generation()
     }
 
+    /// Whether a run of this name has added to the store. The last 1 024 names are known; a build
+    /// that replaces a store forgets them.
+    pub fn has_run(&self, name: &str) -> bool {
+        self.snapshot().runs().iter().any(|run| run == name)
+    }
+
     /// Makes this handle and its clones show the newest state of the store. Returns whether it
     /// differs from the state before.
     ///

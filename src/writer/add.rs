@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use crate::builder::{BuildReport, RecordBuffer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::InputEstimate;
-use crate::input::{InputOptions, InputSummary};
+use crate::input::{InputOptions, InputSummary, read_records};
 use crate::store::Store;
-use crate::writer::Writer;
+use crate::writer::replace::Replacing;
 use crate::writer::scheme::{check_room, scheme_for};
+use crate::writer::{Deleted, Writer};
 use fpstore_base::{Fingerprint, IdRef};
 
 /// The result of [`Writer::commit`].
@@ -21,6 +22,9 @@ pub struct Committed {
     pub segment: Option<u64>,
     /// The number of manifests that the store has had.
     pub generation: u64,
+    /// What records with the same ids were removed; see
+    /// [`WriterOptions::replace`](crate::WriterOptions::replace).
+    pub replaced: Deleted,
 }
 
 impl Writer {
@@ -31,7 +35,7 @@ impl Writer {
     ///
     /// As [`Builder::push`](crate::Builder::push).
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
-        self.pending.push(fingerprint, id.into(), &[])
+        self.push_sketched(fingerprint, id, &[])
     }
 
     /// Takes a fingerprint with an id and a sketch of its document, as
@@ -47,15 +51,23 @@ impl Writer {
         id: impl Into<IdRef<'a>>,
         sketch: &[u8],
     ) -> Result<()> {
-        self.pending.push(fingerprint, id.into(), sketch)
+        match &mut self.replacing {
+            Some(replacing) => replacing.push(fingerprint, id.into(), sketch),
+            None => self.pending.push(fingerprint, id.into(), sketch),
+        }
     }
 
     /// Takes a fingerprint without an id.
     ///
     /// # Errors
     ///
-    /// As [`Builder::push_bare`](crate::Builder::push_bare).
+    /// As [`Builder::push_bare`](crate::Builder::push_bare), and [`Error::InvalidId`] if records
+    /// [replace](crate::WriterOptions::replace) others, which they do by their ids.
     pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        if self.replacing.is_some() {
+            let reason = "a record without an id replaces none".into();
+            return Err(Error::InvalidId { reason });
+        }
         self.pending.push_bare(fingerprint)
     }
 
@@ -69,9 +81,18 @@ impl Writer {
         &mut self,
         path: &Path,
         options: &InputOptions,
-        inspect: impl FnMut(Fingerprint),
+        mut inspect: impl FnMut(Fingerprint),
     ) -> Result<InputSummary> {
-        self.pending.read(path, options, inspect)
+        if self.replacing.is_none() {
+            return self.pending.read(path, options, inspect);
+        }
+        read_records(path, options, |record| {
+            inspect(record.fingerprint);
+            match record.id {
+                Some(id) => self.push(record.fingerprint, id),
+                None => self.push_bare(record.fingerprint),
+            }
+        })
     }
 
     /// Announces an estimate of the input, as [`Builder::expect`](crate::Builder::expect).
@@ -90,7 +111,7 @@ impl Writer {
 
     /// Records pushed since the last commit.
     pub fn pending_count(&self) -> u64 {
-        self.pending.count()
+        self.pending.count() + self.replacing.as_ref().map_or(0, Replacing::len)
     }
 
     /// Adds the pushed records as one segment: once this returns, they are durable and visible to
@@ -108,6 +129,12 @@ impl Writer {
     /// The store is then as before; only if the last rename or sync reported the error, the segment
     /// may be there. The pushed records are dropped, unless the error came from merging.
     pub fn commit(&mut self) -> Result<Committed> {
+        let ids = self.replacing.take().map(|replacing| {
+            let ids = replacing.push_to(&mut self.pending);
+            self.replacing = Some(Replacing::default());
+            ids
+        });
+        let ids = ids.transpose()?;
         if self.pending.count() == 0 {
             let generation = self.store.generation();
             return Ok(Committed { generation, ..Committed::default() });
@@ -125,11 +152,19 @@ impl Writer {
         let label = self.options.label.clone();
         let segment = self.finish_segment(file, &label)?;
         let mut transaction = self.directory.begin()?;
+        let (mut segments, replaced) = match ids {
+            Some(ids) => self.without_ids(&mut transaction, ids)?,
+            None => (transaction.segments().to_vec(), Deleted::default()),
+        };
         let entry = transaction.add_segment(segment, None)?;
         let number = entry.number;
-        let segments = [transaction.segments(), &[entry]].concat();
+        segments.push(entry);
+        if let Some(run) = self.options.run.take() {
+            transaction.add_run(&run);
+        }
         let generation = self.commit_segments(transaction, segments)?;
-        Ok(Committed { report: build.into_report(), segment: Some(number), generation })
+        let segment = Some(number);
+        Ok(Committed { report: build.into_report(), segment, generation, replaced })
     }
 
     /// Commits the pushed records, and merges segments if

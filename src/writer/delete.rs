@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use crate::bits::permutation::Permuted;
+use crate::directory::Transaction;
 use crate::error::{Error, Fault, Result};
 use crate::format::deletions::{DeletionSet, Deletions};
+use crate::format::manifest::SegmentEntry;
 use crate::section::Rank;
 use crate::snapshot::OpenSegment;
 use crate::writer::Writer;
@@ -35,14 +37,14 @@ enum Mode {
 
 /// The ids to delete. A text that is a canonical number counts as the number, because one segment
 /// may keep it as a text and another as a number.
-#[derive(Default)]
-struct WantedIds {
+#[derive(Debug, Default)]
+pub(super) struct WantedIds {
     numbers: HashMap<u64, bool>,
     texts: HashMap<Box<str>, bool>,
 }
 
 impl WantedIds {
-    fn insert(&mut self, id: IdRef<'_>) {
+    pub(super) fn insert(&mut self, id: IdRef<'_>) {
         match number_of(id) {
             Ok(number) => self.numbers.insert(number, false),
             Err(text) => self.texts.insert(text.into(), false),
@@ -73,7 +75,7 @@ impl WantedIds {
     }
 }
 
-fn number_of(id: IdRef<'_>) -> Result<u64, &str> {
+pub(super) fn number_of(id: IdRef<'_>) -> Result<u64, &str> {
     match id {
         IdRef::U64(number) => Ok(number),
         IdRef::Text(text) => IdRef::canonical_number(text).ok_or(text),
@@ -196,22 +198,29 @@ impl Writer {
     ) -> Result<Deleted> {
         let mut wanted = WantedIds::default();
         ids.into_iter().for_each(|id| wanted.insert(id));
-        let total = self.store.info().id_count();
-        let watch = Watch::new(self.options.observer.clone(), Phase::Search, Some(total));
-        let done = self.delete(mode, |segments, sets| {
-            let mut emptied = Vec::new();
-            for (open, set) in segments.iter().zip(sets.iter_mut()) {
-                let label = open.entry.label.as_str();
-                let emptied = |fingerprint| emptied.push((label, fingerprint));
-                delete_wanted(open, set, &mut wanted, emptied, &watch)?;
-            }
-            emptied.sort_unstable();
-            emptied.dedup();
-            emptied
-                .into_iter()
-                .try_for_each(|(label, emptied)| delete_bare(segments, sets, label, emptied))
-        })?;
+        let watch = self.watch_ids();
+        let done = self
+            .delete(mode, |segments, sets| delete_from_all(segments, sets, &mut wanted, &watch))?;
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
+    }
+
+    fn watch_ids(&self) -> Watch {
+        let total = self.store.info().id_count();
+        Watch::new(self.options.observer.clone(), Phase::Search, Some(total))
+    }
+
+    /// The live segments with deletions of all these ids, for a transaction that changes more.
+    pub(super) fn without_ids(
+        &mut self,
+        transaction: &mut Transaction,
+        mut ids: WantedIds,
+    ) -> Result<(Vec<SegmentEntry>, Deleted)> {
+        let watch = self.watch_ids();
+        let (segments, done, _) =
+            self.with_deletions(transaction, Mode::Delete, |segments, sets| {
+                delete_from_all(segments, sets, &mut ids, &watch)
+            })?;
+        Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
     }
 
     /// Has `choose` add deletions to the set of each segment, and publishes all sets in one step,
@@ -224,6 +233,21 @@ impl Writer {
         // The transaction begins first: a merge published meanwhile would make the chosen ranks
         // useless.
         let mut transaction = self.directory.begin()?;
+        let (segments, done, is_changed) = self.with_deletions(&mut transaction, mode, choose)?;
+        if is_changed {
+            self.commit_segments(transaction, segments)?;
+        }
+        Ok(done)
+    }
+
+    /// The live segments with the deletions that `choose` adds, what these are, and whether there are
+    /// any that are not only counted.
+    fn with_deletions(
+        &mut self,
+        transaction: &mut Transaction,
+        mode: Mode,
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
+    ) -> Result<(Vec<SegmentEntry>, Deleted, bool)> {
         self.store.refresh()?;
         let snapshot = self.store.snapshot();
         let open = snapshot.segments();
@@ -248,13 +272,26 @@ impl Writer {
             }
             segments.push(entry);
         }
-        // The snapshot holds segment files.
-        drop(snapshot);
-        if is_changed {
-            self.commit_segments(transaction, segments)?;
-        }
-        Ok(done)
+        Ok((segments, done, is_changed))
     }
+}
+
+/// Deletes the wanted ids from all segments.
+fn delete_from_all(
+    segments: &[OpenSegment],
+    sets: &mut [DeletionSet<'_>],
+    wanted: &mut WantedIds,
+    watch: &Watch,
+) -> Result<()> {
+    let mut emptied = Vec::new();
+    for (open, set) in segments.iter().zip(sets.iter_mut()) {
+        let label = open.entry.label.as_str();
+        let emptied = |fingerprint| emptied.push((label, fingerprint));
+        delete_wanted(open, set, wanted, emptied, watch)?;
+    }
+    emptied.sort_unstable();
+    emptied.dedup();
+    emptied.into_iter().try_for_each(|(label, emptied)| delete_bare(segments, sets, label, emptied))
 }
 
 /// No more is deleted than the segment has. A hostile segment states fewer ids than its records

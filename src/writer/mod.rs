@@ -13,6 +13,7 @@ mod merge;
 mod options;
 mod rebase;
 mod repair;
+mod replace;
 mod scheme;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use delete::Deleted;
 pub use expire::Expired;
 pub use options::WriterOptions;
 pub use repair::{Repair, repair};
+use replace::Replacing;
 pub use transfer::{Exported, Imported, export};
 
 use crate::budget::share_out;
@@ -36,7 +38,7 @@ use crate::directory::{
     Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
 };
 use crate::error::{Error, Result};
-use crate::format::manifest::{SegmentEntry, fault_of_label};
+use crate::format::manifest::{SegmentEntry, fault_of_label, fault_of_run};
 use crate::sort::{MEMORY_MIN, Resources};
 use crate::store::Store;
 use fpstore_base::Recipe;
@@ -105,6 +107,8 @@ pub struct Writer {
     /// For compaction; the record buffer may use as much again.
     resources: Resources,
     pending: RecordBuffer,
+    /// Records that wait to replace others, if they do.
+    replacing: Option<Replacing>,
     store: Store,
     /// Bytes of segments that this writer wrote.
     written_len: u64,
@@ -128,11 +132,12 @@ impl Writer {
     /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it and
     ///   does not end within [`WriterOptions::wait`].
     /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
-    /// * [`Error::InvalidOptions`] if the label cannot be one, or the memory is too little for the
+    /// * [`Error::InvalidOptions`] if the label or the run cannot be one, or the memory is too little for the
     ///   threads.
     /// * Otherwise as [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
-        if let Some(reason) = fault_of_label(&options.label) {
+        let fault_of_run = options.run.as_deref().and_then(fault_of_run);
+        if let Some(reason) = fault_of_label(&options.label).or(fault_of_run) {
             return Err(Error::InvalidOptions { reason });
         }
         let path = path.into();
@@ -154,7 +159,9 @@ impl Writer {
         directory.collect_garbage();
         let (sketch_len, observer) = (store.sketch_len().into(), options.observer.clone());
         let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer);
-        Ok(Writer { directory, options, recipe, resources, pending, store, written_len: 0 })
+        let replacing = options.replace.then(Replacing::default);
+        let written_len = 0;
+        Ok(Writer { directory, options, recipe, resources, pending, replacing, store, written_len })
     }
 
     /// The label of new segments.

@@ -22,6 +22,8 @@ pub struct WriterOptions {
     pub(crate) ids: IdPolicy,
     pub(crate) recipe: Option<Recipe>,
     pub(crate) label: String,
+    pub(crate) run: Option<String>,
+    pub(crate) replace: bool,
     pub(crate) compact: bool,
     pub(crate) max_rate: Option<u64>,
     pub(crate) skip_space_check: bool,
@@ -40,6 +42,8 @@ impl Default for WriterOptions {
             ids: IdPolicy::Auto,
             recipe: None,
             label: String::new(),
+            run: None,
+            replace: false,
             compact: true,
             max_rate: None,
             skip_space_check: false,
@@ -85,6 +89,28 @@ impl WriterOptions {
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
+        self
+    }
+
+    /// Sets the name of the run of a program, such as `crawl-2026-11-22`: the next commit of records
+    /// remembers it in the store, in the same step. A program that is run again can ask
+    /// [`Store::has_run`](crate::Store::has_run) and add nothing twice. A name is as a label, and
+    /// not empty.
+    #[must_use]
+    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
+        self.run = name.into();
+        self
+    }
+
+    /// Sets whether records replace those that were there before with the same id, as after a page
+    /// was crawled again. A commit removes these in the same step. Of pushed records with one id the
+    /// last one counts.
+    ///
+    /// Pushed records are held in memory until they are committed, and each commit takes a pass over
+    /// the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
         self
     }
 

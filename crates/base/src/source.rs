@@ -3,7 +3,7 @@
 //! The end of the name decides the compression, and for texts the first bytes do too. Every reader
 //! of inputs opens them here, so that all take the same files and name them alike in errors.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -154,10 +154,67 @@ impl Read for Counted {
     }
 }
 
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compression {
+pub enum Compression {
+    /// Gzip, RFC 1952.
     Gzip,
+    /// Zstandard, RFC 8878.
     Zstandard,
+}
+
+/// A writer that compresses, if it is asked to.
+pub enum Encoder<W: Write> {
+    /// Bytes as they are.
+    Plain(W),
+    /// See [`Compression::Gzip`].
+    Gzip(flate2::write::GzEncoder<W>),
+    /// See [`Compression::Zstandard`].
+    Zstandard(zstd::Encoder<'static, W>),
+}
+
+impl<W: Write> Encoder<W> {
+    /// Compresses to `to`, at the usual level of each format.
+    pub fn new(compression: Option<Compression>, to: W) -> io::Result<Self> {
+        Ok(match compression {
+            None => Encoder::Plain(to),
+            Some(Compression::Gzip) => {
+                Encoder::Gzip(flate2::write::GzEncoder::new(to, flate2::Compression::default()))
+            }
+            Some(Compression::Zstandard) => {
+                let mut encoder = zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Encoder::Zstandard(encoder)
+            }
+        })
+    }
+
+    /// Writes the end of the compressed data; without it the file is damaged.
+    pub fn finish(self) -> io::Result<W> {
+        match self {
+            Encoder::Plain(to) => Ok(to),
+            Encoder::Gzip(encoder) => encoder.finish(),
+            Encoder::Zstandard(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Encoder::Plain(to) => to.write(bytes),
+            Encoder::Gzip(encoder) => encoder.write(bytes),
+            Encoder::Zstandard(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Encoder::Plain(to) => to.flush(),
+            Encoder::Gzip(encoder) => encoder.flush(),
+            Encoder::Zstandard(encoder) => encoder.flush(),
+        }
+    }
 }
 
 /// What the first bytes tell.
@@ -169,6 +226,23 @@ enum Content {
 }
 
 impl Compression {
+    /// The compression with which [`Source::open`] reads the file at `path`: that of its name, or
+    /// else of its first bytes.
+    pub fn of_file(path: &Path) -> Result<Option<Self>, IoError> {
+        if let Some(compression) = Compression::of(path) {
+            return Ok(Some(compression));
+        }
+        let mut head = Vec::new();
+        let file = WaitingFile::open(path).map_err(IoError::of("open", path))?;
+        file.take(4).read_to_end(&mut head).map_err(IoError::of("read", path))?;
+        let sorts = [&head[..head.len().min(3)], &head[..]];
+        let found = sorts.iter().find_map(|head| match Compression::of_content(head) {
+            Content::Is(compression) => Some(compression),
+            _ => None,
+        });
+        Ok(found)
+    }
+
     /// By the first bytes. Both sorts start with bytes that are no text in any encoding in use.
     fn of_content(head: &[u8]) -> Content {
         let sorts = [
@@ -196,7 +270,7 @@ impl Compression {
     }
 
     /// By the end of the name, in capitals or not.
-    fn of(path: &Path) -> Option<Self> {
+    pub fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         if extension.eq_ignore_ascii_case("gz") {
             Some(Compression::Gzip)
@@ -240,6 +314,23 @@ mod tests {
             let mut reader = Sniffed::Unread(Box::new(Drip(start.to_vec(), Arc::default())));
             reader.read_to_end(&mut bytes).unwrap();
             assert_eq!(bytes, start);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_with_the_compression_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no ending");
+        for compression in [None, Some(Compression::Gzip), Some(Compression::Zstandard)] {
+            for text in ["", "a", "some text"] {
+                let mut encoder = Encoder::new(compression, Vec::new()).unwrap();
+                encoder.write_all(text.as_bytes()).unwrap();
+                std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+                assert_eq!(Compression::of_file(&path).unwrap(), compression);
+                let mut read = String::new();
+                Source::open(&path).unwrap().reader.read_to_string(&mut read).unwrap();
+                assert_eq!(read, text);
+            }
         }
     }
 

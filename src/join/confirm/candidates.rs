@@ -40,8 +40,13 @@ impl Documents {
 
     /// Takes the next document. Its features are ascending and without repeats.
     pub fn push(&mut self, fingerprint: Fingerprint, features: &[u64]) {
+        self.push_digest(fingerprint, feature_digest(features));
+    }
+
+    /// As [`Documents::push`], with the digest of the features.
+    pub fn push_digest(&mut self, fingerprint: Fingerprint, digest: u64) {
         debug_assert_eq!(self.kind, FeatureKind::Sets);
-        self.list.push((fingerprint.value(), digest(bytemuck::cast_slice(features))));
+        self.list.push((fingerprint.value(), digest));
     }
 
     /// Takes the next document of [`Documents::of_sketches`]. All sketches have one length.
@@ -99,6 +104,11 @@ impl Documents {
 /// The number of pairs of `count` documents.
 pub(super) fn pairs_within(count: u64) -> u64 {
     count * (count - 1) / 2
+}
+
+/// A hash by which sets of features are told apart. They are ascending and without repeats.
+pub fn feature_digest(features: &[u64]) -> u64 {
+    digest(bytemuck::cast_slice(features))
 }
 
 fn digest(features: &[u8]) -> u64 {

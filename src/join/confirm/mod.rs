@@ -26,7 +26,7 @@ mod similarity;
 #[cfg(test)]
 mod tests;
 
-pub use candidates::{Candidates, Documents};
+pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use similarity::{jaccard, sketch_similarity};

@@ -20,7 +20,8 @@ pub(super) struct TextFields<'a> {
 /// The names of the fields of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names<'a> {
-    pub(super) id: &'a str,
+    /// `None` if ids are numbers of lines.
+    pub(super) id: Option<&'a str>,
     pub(super) text: &'a str,
     pub(super) rank: Option<&'a str>,
     /// One that must not be there.
@@ -30,6 +31,13 @@ pub(super) struct Names<'a> {
 /// The text of an object, and its id. A text that is null is empty.
 pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields<'a>, String> {
     match parse(line, names, false)? {
+        // One field may be two of them.
+        (id, Content::Text(text), _) if names.rank == Some(names.text) => {
+            Ok(TextFields { id, rank: Some(text.to_string()), text })
+        }
+        (id, Content::Text(text), _) if names.rank.is_some() && names.rank == names.id => {
+            Ok(TextFields { rank: Some(id.to_string()), id, text })
+        }
         (id, Content::Text(text), rank) => Ok(TextFields { id, text, rank }),
         (_, Content::Features(_), _) => Err(format!("field '{}' is not a text", names.text)),
     }
@@ -38,7 +46,7 @@ pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields
 /// The features of an object with their weights, and its id.
 pub(super) fn features_of<'a>(
     line: &'a [u8],
-    id_field: &str,
+    id_field: Option<&str>,
 ) -> Result<(Id, Features<'a>), String> {
     match parse(line, Names { id: id_field, text: "features", rank: None, new: None }, true)? {
         (id, Content::Features(features), _) => Ok((id, features)),
@@ -54,7 +62,7 @@ fn parse<'a>(
     let text = super::decode::utf8_line(line)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let Names { id, text: content, rank, new } = names;
-    let fields = Fields { id: Some(id), content: Some(content), rank, new, features };
+    let fields = Fields { id, content: Some(content), rank, new, features };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
     let missing = |field: &str| {
@@ -64,7 +72,11 @@ fn parse<'a>(
             others => format!("no field '{field}'; other fields: {}", super::listed(others)),
         }
     };
-    let own_id = found.id.ok_or_else(|| missing(id))?;
+    let own_id = match id {
+        // The caller knows it.
+        None => Id::U64(0),
+        Some(id) => found.id.ok_or_else(|| missing(id))?,
+    };
     Ok((own_id, found.content.ok_or_else(|| missing(content))?, found.rank.flatten()))
 }
 
@@ -335,7 +347,7 @@ mod tests {
     use super::*;
 
     fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
-        let found = text_of(line, Names { id, text, rank: None, new: None })?;
+        let found = text_of(line, Names { id: Some(id), text, rank: None, new: None })?;
         Ok((found.id, found.text))
     }
 
@@ -344,13 +356,19 @@ mod tests {
         let line = br#"{"x":[1,{"id":2}],"id":"a\tb","text":"one \u4e2d","more":null}"#;
         let (id, text) = pick(line, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
-        let names = Names { id: "id", text: "text", rank: Some("meta.q"), new: Some("of") };
+        let names = Names { id: Some("id"), text: "text", rank: Some("meta.q"), new: Some("of") };
         let rank = |line: &'static [u8]| text_of(line, names).map(|found| found.rank);
         assert_eq!(rank(br#"{"id":1,"meta":{"q":1.5},"text":""}"#), Ok(Some("1.5".into())));
         assert_eq!(rank(br#"{"id":1,"meta.q":"b","text":""}"#), Ok(Some("b".into())));
         assert_eq!(rank(br#"{"id":1,"meta":{"q":null},"text":""}"#), Ok(None));
         assert_eq!(rank(br#"{"id":1,"text":"","meta":{"of":1}}"#), Ok(None));
         assert!(rank(br#"{"id":1,"meta":{"q":[]},"text":""}"#).is_err());
+        let found = text_of(br#"{"text":"x"}"#, Names { id: None, ..names });
+        assert_eq!(found.unwrap().text, "x");
+        for (name, value) in [("id", "1"), ("text", "x")] {
+            let found = text_of(br#"{"id":1,"text":"x"}"#, Names { rank: Some(name), ..names });
+            assert_eq!(found.unwrap().rank.unwrap(), value);
+        }
         assert!(rank(br#"{"id":1,"of":1,"text":""}"#).unwrap_err().contains("there already"));
         let (id, text) = pick(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
@@ -363,7 +381,7 @@ mod tests {
         let (_, text) = pick(line, "doc.id", "doc.title").unwrap();
         assert_eq!(text, "flat");
         let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
-        let (id, features) = features_of(line, "id").unwrap();
+        let (id, features) = features_of(line, Some("id")).unwrap();
         let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
             .map(|(name, number)| (Cow::from(name), Weight::try_from(number).unwrap()));
         assert_eq!((id, features), (Id::U64(7), expected.to_vec()));
@@ -397,8 +415,8 @@ mod tests {
             let reason = pick(line, "id", "doc.body").unwrap_err();
             assert!(reason.contains(part), "{reason}");
         }
-        let reason = features_of(br#"{"id":1,"features":{"a":-1}}"#, "id").unwrap_err();
+        let reason = features_of(br#"{"id":1,"features":{"a":-1}}"#, Some("id")).unwrap_err();
         assert!(reason.contains("weight -1 of 'a' is not a weight"), "{reason}");
-        assert!(features_of(br#"{"id":1,"features":[1]}"#, "id").is_err());
+        assert!(features_of(br#"{"id":1,"features":[1]}"#, Some("id")).is_err());
     }
 }

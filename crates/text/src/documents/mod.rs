@@ -63,6 +63,7 @@ fn listed(names: &[&str]) -> String {
 pub struct DocumentOptions {
     format: Option<DocumentFormat>,
     id_field: String,
+    line_ids: bool,
     text_field: String,
     rank_field: Option<String>,
     new_field: Option<String>,
@@ -81,6 +82,7 @@ impl Default for DocumentOptions {
         DocumentOptions {
             format: None,
             id_field: "id".into(),
+            line_ids: false,
             text_field: "text".into(),
             rank_field: None,
             new_field: None,
@@ -111,6 +113,14 @@ impl DocumentOptions {
         self
     }
 
+    /// Sets whether the number of the line, or of the row in Parquet, is the id of a document, instead
+    /// of a field; if there are several files, their names come before it, as in `a.jsonl:7`.
+    #[must_use]
+    pub fn line_ids(mut self, line_ids: bool) -> Self {
+        self.line_ids = line_ids;
+        self
+    }
+
     /// Sets the name of the field or column of the text.
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
@@ -136,7 +146,7 @@ impl DocumentOptions {
 
     fn names(&self) -> json::Names<'_> {
         json::Names {
-            id: &self.id_field,
+            id: (!self.line_ids).then_some(&self.id_field),
             text: &self.text_field,
             rank: self.rank_field.as_deref(),
             new: self.new_field.as_deref(),

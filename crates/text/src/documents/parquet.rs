@@ -36,7 +36,8 @@ pub(super) fn read(
     let columns = schema.get_fields();
     let all: Vec<&str> = columns.iter().map(|column| column.name()).collect();
     super::records::check_new(&all, names).map_err(bad)?;
-    let wanted_names: Vec<&str> = [names.id, names.text].into_iter().chain(names.rank).collect();
+    let wanted_names: Vec<&str> =
+        [names.text].into_iter().chain(names.id).chain(names.rank).collect();
     let find = |wanted: &&str| super::records::column(&all, wanted).map_err(bad);
     let mut places = wanted_names.iter().map(find).collect::<Result<Vec<usize>>>()?;
     check_codecs(&reader, &wanted_names).map_err(bad)?;
@@ -49,7 +50,8 @@ pub(super) fn read(
         let row = row.map_err(broken)?;
         let field = |wanted: &str| row.get_column_iter().find(|(name, _)| *name == wanted);
         let field = |wanted: &str| field(wanted).map_or(&Field::Null, |(_, field)| field);
-        let fields = id_of(field(names.id), names.id).and_then(|id| {
+        let id = names.id.map_or(Ok(String::new()), |name| id_of(field(name), name));
+        let fields = id.and_then(|id| {
             let text = text_of(field(names.text), names.text)?;
             if text.len() as u64 > len_max {
                 return Err(format!("the text is {}", TooLong { len_max }));
@@ -132,7 +134,7 @@ mod tests {
     use super::super::guard::guarded;
     use super::*;
 
-    const NAMES: Names<'static> = Names { id: "id", text: "text", rank: None, new: None };
+    const NAMES: Names<'static> = Names { id: Some("id"), text: "text", rank: None, new: None };
 
     fn row(id: &str, text: &str) -> RowFields {
         RowFields { id: id.into(), text: text.into(), rank: None }

@@ -45,9 +45,9 @@ pub struct Document<'a> {
 pub enum Admission {
     /// The document was taken.
     Taken,
-    /// The caller cannot use the id, so the record is a bad one.
-    BadId {
-        /// What is wrong with the id.
+    /// The caller cannot use the document, so the record is a bad one.
+    Refused {
+        /// What is wrong with it.
         reason: String,
     },
 }
@@ -59,7 +59,7 @@ pub enum Admission {
 /// in memory at a time. A document in a plain file of its own is not held whole.
 ///
 /// A text id that is empty, too long, or holds NUL, CR or LF makes its record a bad one, and so
-/// does [`Admission::BadId`] from `take`.
+/// does [`Admission::Refused`] from `take`.
 ///
 /// # Errors
 ///
@@ -185,7 +185,7 @@ fn admit<E>(
     if let IdRef::Text(text) = document.id
         && let Some(reason) = IdRef::fault_of_text(text)
     {
-        return Ok(Admission::BadId { reason: reason.into() });
+        return Ok(Admission::Refused { reason: format!("bad id: {reason}") });
     }
     let admission = take(document)?;
     if admission == Admission::Taken {
@@ -303,7 +303,7 @@ impl<M> Work<'_, M> {
                 let failure = match outcome {
                     Ok(document) => match take(place, document, &mut summary)? {
                         Admission::Taken => continue,
-                        Admission::BadId { reason } => Failure::Bad(format!("bad id: {reason}")),
+                        Admission::Refused { reason } => Failure::Bad(reason),
                     },
                     Err(failure) => failure,
                 };

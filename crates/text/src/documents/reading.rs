@@ -24,6 +24,8 @@ const FILE_LEN: usize = BATCH_LEN / 16;
 /// A document as the reader found it, not yet decoded.
 pub(super) struct RawDocument {
     pub(super) place: DocumentPlace,
+    /// The id, if it is the number of a line.
+    pub(super) id: Option<String>,
     pub(super) body: Body,
 }
 
@@ -73,6 +75,8 @@ pub(super) struct Reader<'p> {
     /// The number of the input that is being read, and of the documents in it so far.
     input: usize,
     count: u64,
+    /// What stands before the number of a line, if these numbers are the ids.
+    line_prefix: Option<String>,
     /// Whether the caller dropped the results, or the observer ended the work.
     stopped: bool,
     interrupted: bool,
@@ -97,6 +101,7 @@ impl<'p> Reader<'p> {
             batch_len: 0,
             input: 0,
             count: 0,
+            line_prefix: None,
             stopped: false,
             interrupted: false,
             watch,
@@ -118,6 +123,7 @@ impl<'p> Reader<'p> {
             let input = &files.list[number];
             self.input = number;
             self.count = 0;
+            self.line_prefix = None;
             let read = guarded(|| self.read_input(input, ids_have_names, takes_features));
             let read = read
                 .unwrap_or_else(|reason| Err(Error::BadFile { name: input.name.clone(), reason }));
@@ -159,6 +165,10 @@ impl<'p> Reader<'p> {
         if let (Some(field), false) = (&self.options.rank_field, has_fields) {
             let reason = format!("no field '{field}': documents of this format have no fields");
             return Err(Error::BadFile { name: input.name.clone(), reason });
+        }
+        if self.options.line_ids {
+            let prefix = if ids_have_names { format!("{}:", id_of(input)?) } else { String::new() };
+            self.line_prefix = Some(prefix);
         }
         match format {
             DocumentFormat::JsonLines => self.read_lines(input, |_, line| Body::JsonText(line)),
@@ -261,6 +271,9 @@ impl<'p> Reader<'p> {
     /// Takes a document; returns whether to go on.
     fn push(&mut self, at: Option<InputPlace>, body: Body) -> bool {
         let place = DocumentPlace { file: self.input, at };
+        let line = Some(place.record()).filter(|&number| number > 0);
+        let id =
+            self.line_prefix.as_ref().zip(line).map(|(prefix, line)| format!("{prefix}{line}"));
         if self.wanted.is_some_and(|wanted| !wanted(place)) {
             return !self.stopped;
         }
@@ -272,7 +285,7 @@ impl<'p> Reader<'p> {
             Body::Bad(_) | Body::BadFile(..) => 0,
         };
         self.count += 1;
-        self.batch.push(RawDocument { place, body });
+        self.batch.push(RawDocument { place, id, body });
         if self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN {
             self.send();
         }
@@ -320,7 +333,11 @@ impl DocumentOptions {
     /// Whether the name of a file is the id of its document, or a part of the ids.
     pub(super) fn takes_name(&self, input: &Input) -> bool {
         let format = self.format_of(input, false);
-        matches!(format, DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines)
+        self.line_ids
+            || matches!(
+                format,
+                DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines
+            )
     }
 }
 

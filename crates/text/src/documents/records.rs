@@ -78,7 +78,8 @@ pub(super) fn read_rows(
     let names = columns.names;
     check_new(&all, names).map_err(TableFault::Header)?;
     let find = |name| column(&all, name).map_err(TableFault::Header);
-    let (id, text) = (find(names.id)?, find(names.text)?);
+    let id = names.id.map(find).transpose()?;
+    let text = find(names.text)?;
     let rank = names.rank.map(find).transpose()?;
     let expected = all.len();
     let mut row = Fields::default();
@@ -89,7 +90,10 @@ pub(super) fn read_rows(
         };
         let read = read.and_then(|()| match row.count() {
             count if count == expected => Ok(RowFields {
-                id: field(id, names.id)?,
+                id: match (id, names.id) {
+                    (Some(place), Some(name)) => field(place, name)?,
+                    _ => String::new(),
+                },
                 text: field(text, names.text)?,
                 rank: match (rank, names.rank) {
                     (Some(place), Some(name)) => Some(field(place, name)?),
@@ -134,7 +138,7 @@ pub(super) fn column(names: &[&str], name: &str) -> Result<usize, String> {
 mod tests {
     use super::*;
 
-    const NAMES: Names<'static> = Names { id: "id", text: "text", rank: None, new: None };
+    const NAMES: Names<'static> = Names { id: Some("id"), text: "text", rank: None, new: None };
     const CSV: Columns<'static> = Columns { is_tsv: false, names: NAMES };
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
 

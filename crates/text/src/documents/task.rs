@@ -202,7 +202,7 @@ pub(super) fn run<T: Task>(
     options: &DocumentOptions,
     task: &mut T,
 ) -> Finished<T::Output> {
-    let RawDocument { mut place, body } = document;
+    let RawDocument { mut place, id: line_id, body } = document;
     let outcome = match body {
         Body::JsonText(line) => json::text_of(&line, options.names())
             .map(|json::TextFields { id, text, rank }| {
@@ -210,7 +210,7 @@ pub(super) fn run<T: Task>(
                 Processed { id, output: task.whole(&text), text_len, rank }
             })
             .map_err(Failure::Bad),
-        Body::JsonFeatures(line) => json::features_of(&line, &options.id_field)
+        Body::JsonFeatures(line) => json::features_of(&line, options.names().id)
             .and_then(|(id, features)| {
                 let output = task.features(&features)?;
                 Ok(Processed { id, output, text_len: 0, rank: None })
@@ -234,6 +234,10 @@ pub(super) fn run<T: Task>(
         Body::Bad(reason) => Err(Failure::Bad(reason)),
         Body::BadFile(error, count) => Err(Failure::File(error, count)),
     };
+    let outcome = outcome.map(|processed| match line_id {
+        Some(id) => Processed { id: Id::Text(id.into()), ..processed },
+        None => processed,
+    });
     Finished { place, outcome }
 }
 

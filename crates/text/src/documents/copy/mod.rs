@@ -9,7 +9,7 @@ mod lines;
 mod parquet;
 mod rows;
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -89,10 +89,13 @@ impl DocumentFile<'_> {
         let source = Source::open(self.path())?;
         let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
         let mut reader = BufReader::with_capacity(source::BUFFER_LEN, observed);
-        let copied = copy_mark(&mut reader, out).and_then(|()| match format {
-            DocumentFormat::Csv => rows::copy_csv(reader, options, mark_field, out, decide),
-            DocumentFormat::Tsv => rows::copy_tsv(reader, options, mark_field, out, decide),
-            _ => lines::copy(reader, options.len_max, mark_field, out, decide),
+        let copied = copy_mark(&mut reader, out).and_then(|head| {
+            let reader = io::Cursor::new(head).chain(reader);
+            match format {
+                DocumentFormat::Csv => rows::copy_csv(reader, options, mark_field, out, decide),
+                DocumentFormat::Tsv => rows::copy_tsv(reader, options, mark_field, out, decide),
+                _ => lines::copy(reader, options.len_max, mark_field, out, decide),
+            }
         });
         copied.map_err(|source| match fpstore_base::Interrupted::is_in(&source) {
             true => Error::Interrupted,
@@ -101,14 +104,17 @@ impl DocumentFile<'_> {
     }
 }
 
-/// Copies the byte order mark, which is no part of the first record.
-fn copy_mark(reader: &mut impl BufRead, out: &mut dyn Write) -> io::Result<()> {
+/// Copies the byte order mark, which is no part of the first record. Returns the first bytes if they
+/// are none.
+fn copy_mark(reader: &mut impl Read, out: &mut dyn Write) -> io::Result<Vec<u8>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
-    if reader.fill_buf()?.starts_with(MARK) {
-        reader.consume(MARK.len());
-        out.write_all(MARK)?;
+    let mut head = Vec::new();
+    reader.take(MARK.len() as u64).read_to_end(&mut head)?;
+    if head == MARK {
+        out.write_all(&head)?;
+        head.clear();
     }
-    Ok(())
+    Ok(head)
 }
 
 /// Reports the bytes that are read to a watch.

@@ -318,7 +318,9 @@ mod tests {
     #[test]
     fn a_mark_is_the_last_column() {
         let mut mark = |row: u64| {
-            Ok(RecordFate::Mark((row % 2 == 0).then(|| Id::Text(format!("of {row}").into()))))
+            Ok(RecordFate::Mark(
+                row.is_multiple_of(2).then(|| Id::Text(format!("of {row}").into())),
+            ))
         };
         let (marked, _folder) = copied(Some("of"), &mut mark);
         let all = rows(&marked);
