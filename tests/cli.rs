@@ -377,15 +377,18 @@ fn compressed_input_that_is_damaged_says_so() {
 fn the_help_of_every_command_has_examples_and_the_short_one_fits_a_screen() {
     let desk = desk();
     let (help, _) = desk.run(&["help"], 0);
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands: Vec<&str> = commands
-        .map_while(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|name| !name.is_empty() && *name != "help")
-        .collect();
-    assert!(commands.len() >= 21, "{help}");
+    for group in ["Make a store:", "Ask it:", "Change a store:", "Work with texts:"] {
+        assert!(help.contains(&format!("\n{group}\n")), "{group}: {help}");
+    }
+    let groups = help.lines().take_while(|line| *line != "Options:");
+    let commands = groups.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() >= 24, "{help}");
     for command in commands {
         let (long, _) = desk.run(&[command, "--help"], 0);
         assert!(long.contains("Example"), "{command}");
+        let (_, status) = long.rsplit_once("\n\nExit status: 0").expect(command);
+        assert!(status.contains("2 error") && status.ends_with(".\n"), "{command}: {status}");
         let (short, _) = desk.run(&[command, "-h"], 0);
         let line_count = short.lines().count();
         assert!(line_count <= 45, "{command} -h has {line_count} lines");

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Opens pages of 'fpstore stats --html' in headless Chromium, wide and narrow, light and dark.
+"""Opens pages that fpstore wrote in headless Chromium, wide and narrow, light and dark.
 
-Fails on anything in the console of the browser, on any request to a network, on a plot that is not
+The pages of all commands with --html are checked here; tools/check_groups.py uses those of 'cluster'
+as a reader does. Fails on anything in the console of the browser, on any request to a network, on a plot that is not
 drawn (no box, no marks, marks or words outside of it), on a page that scrolls sideways, and on a
 dark page that looks like the light one.
 
@@ -69,7 +70,10 @@ return {
 class Browser:
     """As much of WebDriver as this needs, over chromedriver."""
 
-    def __init__(self, chromium, driver, profile):
+    def __init__(self, profile):
+        chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+        if not chromium or not driver:
+            sys.exit("check_page: no chromium or chromedriver; on Debian: apt-get install chromium chromium-driver")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -117,8 +121,12 @@ class Browser:
     def devtools(self, command, **params):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
 
-    def run(self, script):
-        return self.call("POST", "/execute/sync", {"script": script, "args": []})
+    def run(self, script, *args):
+        return self.call("POST", "/execute/sync", {"script": script, "args": list(args)})
+
+    def log(self):
+        """The messages in the console since the last call."""
+        return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})]
 
     def close(self):
         try:
@@ -146,7 +154,7 @@ def look(browser, page, size, theme, picture):
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
     unfolded = browser.run(PROBE)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = false)")
-    faults = [f"console: {entry['message']}" for entry in browser.call("POST", "/se/log", {"type": "browser"})]
+    faults = [f"console: {message}" for message in browser.log()]
     faults += [f"request for {name}" for name in seen["requests"] if not name.startswith("data:")]
     for state, name in ((seen, "folded"), (unfolded, "unfolded")):
         if state["scroll"] > state["client"]:
@@ -196,14 +204,11 @@ def main():
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path, help="a folder for pictures of what was seen")
     args = parser.parse_args()
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        sys.exit("check_page: no chromium or chromedriver; on Debian: apt-get install chromium chromium-driver")
     if args.pictures:
         args.pictures.mkdir(parents=True, exist_ok=True)
     failed = False
     with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(chromium, driver, profile)
+        browser = Browser(profile)
         try:
             for page in args.pages:
                 faults, plots = check(browser, page, args.pictures)
@@ -216,4 +221,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes pages of 'fpstore stats --html' for many kinds of data and checks them in a browser; see
-# tools/check_page.py. With a folder as argument it writes screenshots to it. FPSTORE_BIN names a
+# Makes pages of 'stats', 'cluster' and 'compare' with --html for many kinds of data and checks them
+# in a browser; see tools/check_page.py and tools/check_groups.py. With a folder as argument it writes screenshots to it. FPSTORE_BIN names a
 # program that is built already.
 set -eu
 cd "$(dirname "$0")/.."
@@ -42,7 +42,50 @@ done
 "$fpstore" build tests/data/tang_store.tsv.zst -s "$folder/store" --ids none --force --quiet
 "$fpstore" stats -s "$folder/store" --html "$folder/no-ids.html" >/dev/null 2>&1
 
+# Groups of near-duplicates: versions of texts in several scripts, with ids and texts that would be
+# markup if they were not escaped, and with pictures.
+python3 - "$folder" <<'PYTHON'
+import json, random, sys
+random.seed(20261122)
+folder = sys.argv[1]
+words = [f"{a}{b}" for a in "ka ne mo ri su ta vu wo".split() for b in "lan der mis tov quu".split()]
+words += ["\u660e\u6708", "\u5149", "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627", "\U0001f600", "e\u0301", "\n\n", "\u202e"]
+bad = ["<script>window.ran = 1</script>", "</script><img src=x onerror='window.ran=1'>", "<!-- <script>", "<b>bold</b>",
+       "javascript:window.ran=1//", "&lt;i&gt;", "'\"><svg onload=window.ran=1>", "\u2028"]
+with open(f"{folder}/versions.jsonl", "w", encoding="utf-8") as out:
+    for group in range(90):
+        text = random.choices(words, k=random.choice([30, 120, 600]))
+        text += [random.choice(bad)] * (group % 3)
+        for version in range(random.choice([1, 2, 2, 3, 15])):
+            name = f"{group}/{version}" + (bad[group % len(bad)] if group % 4 == 0 else "")
+            print(json.dumps({"id": name, "text": " ".join(text)}), file=out)
+            if random.random() < 0.7:
+                text[random.randrange(len(text))] = random.choice(words)
+pictures = ["#c33", "#3a6"]
+for number in range(40):
+    with open(f"{folder}/{number}.svg", "w") as out:
+        out.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"><rect width="90" height="60" fill="{pictures[number % 2]}"/></svg>')
+with open(f"{folder}/pictures.tsv", "w") as out:
+    out.writelines(f"{0x9e3779b97f4a7c15 * (1 + number // 8) % 2**64:016x}\t{number}\n" for number in range(40))
+with open(f"{folder}/many.tsv", "w") as out:
+    out.writelines(f"{0x9e3779b97f4a7c15 * (1 + number // 3) % 2**64:016x}\tpage-{number}\n" for number in range(30_000))
+PYTHON
+"$fpstore" cluster --docs "$folder/versions.jsonl" -k 12 --link '{id}' --html "$folder/versions.html" \
+    -o "$folder/versions.rows" --quiet
+"$fpstore" cluster "$folder/pictures.tsv" --image '{id}.svg' --link 'https://example.org/{id}' \
+    --html "$folder/pictures.html" --quiet
+"$fpstore" cluster "$folder/many.tsv" --html "$folder/many.html" --quiet
+"$fpstore" cluster "$folder/many.tsv" --html "$folder/cut.html" --html-max 200KB --quiet
+head -n 1 "$folder/versions.jsonl" >"$folder/a.jsonl"
+sed -n 3p "$folder/versions.jsonl" >"$folder/b.jsonl"
+"$fpstore" compare "$folder/a.jsonl" "$folder/b.jsonl" --html "$folder/compare.html" >/dev/null 2>&1
+"$fpstore" compare tests/data/licences/go-dedup+simhash.LICENSE \
+    tests/data/licences/chinese-poetry+chinese-poetry.LICENSE --html "$folder/licences.html" \
+    >/dev/null 2>&1
+
 python3 tools/check_page.py "$folder"/*.html ${1:+--pictures "$1"}
+python3 tools/check_groups.py "$folder/versions.html" "$folder/versions.jsonl" \
+    "$folder/versions.rows"
 
 # A check that always passes proves nothing: it must catch each of these faults.
 broken() {
@@ -62,3 +105,20 @@ broken no-marks 'marks are drawn' 's|</style>|.marks { display: none }</style>|'
 broken sideways 'scrolls sideways' 's|</body>|<div style="width: 2000px">wide</div></body>|'
 broken no-dark 'looks like the light one' 's|prefers-color-scheme: dark|prefers-color-scheme: none|'
 broken no-title 'no title or description' 's|-title plot-[a-z0-9-]*-text"|-none"|'
+
+# A page in which one text lost a word on its way to the reader.
+sed '0,/"parts":\[\([0-9]*\),/s//"parts":[\1,"lost",/' "$folder/versions.html" >"$folder/broken/parts.html"
+if python3 tools/check_groups.py "$folder/broken/parts.html" "$folder/versions.jsonl" \
+    "$folder/versions.rows" >/dev/null 2>&1; then
+    echo "check_pages: a wrong text was not caught" >&2
+    exit 1
+fi
+echo "wrong-text: caught"
+# A script that was changed does not run.
+sed "s/'use strict'/'use  strict'/" "$folder/versions.html" >"$folder/broken/script.html"
+if python3 tools/check_page.py "$folder/broken/script.html" >/dev/null 2>"$folder/faults"; then
+    echo "check_pages: another script ran" >&2
+    exit 1
+fi
+grep -q "Content Security Policy" "$folder/faults"
+echo "other-script: caught"

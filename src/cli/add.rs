@@ -48,7 +48,7 @@ Examples:
   fpstore add today.tsv.zst -s pages.fps --label 2026-11 --run 2026-11-22 --replace
   crawler | fpstore add --follow -s pages.fps --batch-count 1000 --batch-seconds 5
 
-Exit status: 0 done, 2 error.";
+Exit status: 0 done; 2 error.";
 
 /// Add records to a store
 #[derive(Args, Debug)]

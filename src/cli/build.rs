@@ -46,7 +46,7 @@ const SCHEMES: &str = "\
 A store answers any k exactly; the scheme decides which k is fast. 'fpstore plan' compares schemes,
 and --scheme takes every name that it shows.
 
-Exit status: 0 done, 2 error.";
+Exit status: 0 done; 2 error.";
 
 /// Make a store from fingerprints and ids
 #[derive(Args, Debug)]

@@ -14,6 +14,7 @@ use super::confirm::{ConfirmArgs, ConfirmedDocuments};
 use super::join_input::{Ids, JoinInputArgs};
 use super::monitor::Monitor;
 use super::output::{IdPrinter, counted};
+use super::page::groups::{About, GroupPage, GroupPageArgs};
 use super::previous::Previous;
 use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
@@ -44,6 +45,12 @@ lines that 'build' reads; with --drop it prints the others. Rules: representativ
 first, the first in the files; largest-cluster, which keeps the documents of the largest cluster \
 and no others.
 
+--html FILE writes a page for a browser, without network: the groups, largest first, with \
+distances, and where texts are known, with the differences from the representative marked by \
+words. With --docs the texts are those of the documents, which are then read twice; with a store \
+or fingerprints --texts names documents with the same ids, and without it the page shows ids. \
+--link and --image make addresses of ids.
+
 --stable FILE reads an earlier output of this command and keeps the numbers of its clusters: a \
 number goes to the cluster with most of its documents.
 
@@ -55,6 +62,7 @@ Examples:
   fpstore cluster pages.fps --keep representative -o kept.tsv
   fpstore cluster --docs corpus.jsonl.zst --confirm 0.8 --keep first
   fpstore cluster pages.fps --stable clusters.tsv --format json
+  fpstore cluster --docs corpus.jsonl.zst --html groups.html --link 'https://example.org/{id}'
 
 Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 error.";
 
@@ -81,11 +89,13 @@ pub(super) struct ClusterArgs {
     /// With --keep: print the documents to drop
     #[arg(long, requires = "keep")]
     drop: bool,
-    /// The output format
-    #[arg(long, value_enum, default_value = "tsv")]
-    format: ClusterFormat,
+    /// The output format [default: tsv]
+    #[arg(long, value_enum)]
+    format: Option<ClusterFormat>,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    page: GroupPageArgs,
     #[command(flatten)]
     resources: ResourceArgs,
     /// Print only errors
@@ -122,9 +132,14 @@ impl Run for ClusterArgs {
 }
 
 fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
-    if args.keep.is_some() && args.format != ClusterFormat::Tsv {
+    if args.keep.is_some() && args.format.is_some_and(|format| format != ClusterFormat::Tsv) {
         bail!("--keep prints lines that 'build' reads; leave out --format");
     }
+    let page = args.page.open(args.output.force)?;
+    if page.is_some() {
+        args.input.check_twice("--html")?;
+    }
+    let reads_texts = !args.page.texts.is_empty();
     let out = args.output.open()?;
     let previous = args.stable.as_deref().map(Previous::read).transpose()?;
     let monitor = args.resources.monitor(args.quiet)?;
@@ -135,31 +150,32 @@ fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     };
     if let Some(threshold) = args.confirm.confirm {
         let (limits, resources) = ((threshold, args.k), &args.resources);
-        let confirmed = ConfirmedDocuments::of(&args.input, limits, None, resources, &monitor)?;
+        let confirmed =
+            ConfirmedDocuments::of(&args.input, limits, None, resources, &monitor, reads_texts)?;
         let found = ConfirmedGroups::new(&confirmed, method)?;
         if !args.quiet {
             monitor.suspend(|| confirmed.report());
         }
         let limit = format!("of similarity {threshold}");
-        return print(args, found, previous.as_ref(), out, &limit, &monitor);
+        return print(args, found, previous.as_ref(), (out, page), &limit, &monitor);
     }
     let by_position = args.keep == Some(KeepArg::First)
         || matches!(args.method, MethodArg::Leader) && args.input.has_files();
     let ids = if by_position { Ids::WithPositions } else { Ids::AsTheyAre };
-    let opened = args.input.open(&args.resources, &monitor, ids)?;
+    let opened = args.input.open(&args.resources, &monitor, ids, reads_texts)?;
     let k = args.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?;
     let found = StoreGroups { found: clusters(&opened.store, &options, method)?, ids };
     let limit = format!("within {}", counted(k.into(), "bit", "bits"));
-    print(args, found, previous.as_ref(), out, &limit, &monitor)
+    print(args, found, previous.as_ref(), (out, page), &limit, &monitor)
 }
 
-/// Prints the clusters, or what to keep of them.
+/// Prints the clusters, or what to keep of them, and writes the page.
 fn print(
     args: &ClusterArgs,
     mut found: impl Groups,
     previous: Option<&Previous>,
-    mut out: Sink,
+    (mut out, mut page): (Sink, Option<GroupPage>),
     limit: &str,
     monitor: &Monitor,
 ) -> anyhow::Result<ExitStatus> {
@@ -171,6 +187,12 @@ fn print(
     }
     if let Some(rule) = args.keep {
         let done = print_fates(&found, rule, args.drop, &mut out)?;
+        if let Some(page) = &mut page {
+            found.for_each(&mut |group| {
+                page.groups.take(&group);
+                Ok(())
+            })?;
+        }
         monitor.finish();
         out.finish()?;
         if !args.quiet {
@@ -180,15 +202,21 @@ fn print(
                 counted(done.1, "document", "documents")
             );
         }
+        write_page(args, page, limit, monitor)?;
         return Ok(ExitStatus::Done);
     }
     let (mut count, mut documents) = (0, 0);
-    let mut output = ClusterOutput::new(args.format, args.confirm.confirm.is_some(), &mut out)?;
+    let has_rows = page.is_none() || args.output.output.is_some() || args.format.is_some();
+    let format = args.format.unwrap_or(ClusterFormat::Tsv);
+    let mut output = ClusterOutput::new(format, args.confirm.confirm.is_some(), &mut out)?;
     found.for_each(&mut |group| {
         count += 1;
         documents += group.size;
         monitor.check()?;
-        output.write(group)
+        if let Some(page) = &mut page {
+            page.groups.take(&group);
+        }
+        if has_rows { output.write(group) } else { Ok(()) }
     })?;
     output.finish()?;
     monitor.finish();
@@ -200,7 +228,25 @@ fn print(
             counted(documents, "document", "documents"),
         );
     }
+    write_page(args, page, limit, monitor)?;
     Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
+}
+
+fn write_page(
+    args: &ClusterArgs,
+    page: Option<GroupPage>,
+    limit: &str,
+    monitor: &Monitor,
+) -> anyhow::Result<()> {
+    let Some(page) = page else { return Ok(()) };
+    let source = args.input.text_source(&args.page.texts, &args.resources)?;
+    let method = match args.method {
+        MethodArg::Components => "chains of near documents",
+        MethodArg::Star => "stars around a representative",
+        MethodArg::Leader => "led by the first document",
+    };
+    let about = About { title: &args.input.title(), limit, method };
+    args.page.write(page, source, &about, &args.resources, monitor, args.quiet)
 }
 
 /// Prints the documents to keep, or those to drop. Returns how many are kept and how many dropped.

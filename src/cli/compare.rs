@@ -1,19 +1,25 @@
 //! `fpstore compare`: prints how alike two documents are, and where they differ.
 
-use std::collections::HashSet;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::Fingerprint;
-use fpstore_text::{Feature, TextHasher};
+use fpstore_text::{TextHasher, TextRecipe};
 use serde::Serialize;
 
-use super::command::{ExitStatus, Run};
+use super::command::{ExitStatus, Run, open_map};
+use super::compare_features::{FeatureReport, compare};
+use super::compare_stored::{find, texts};
 use super::documents::{fingerprint_of_file, text_of};
-use super::output::{IdPrinter, ReportFormat, Stdout, counted, stdout};
+use super::output::{IdPrinter, ReportFormat, stdout};
+use super::page::bits::differing_bits;
+use super::page::comparison::{Comparison, Features};
+use super::page::{self, page_path};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
+use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of two documents, their distance in bits, and how similar they are.
@@ -24,32 +30,57 @@ weighted features. It has the error of a few bits: for unrelated texts the dista
 take 4. The exact Jaccard similarity is the share of features that both documents have.
 
 Then come features that only one of them has, in the order of the text: the differences that the \
-recipe sees.";
+recipe sees.
+
+With -s, A and B are records of a store: ids, or where no record has such an id, fingerprints in \
+hex. The bits that differ are printed, 63 the first. --texts names documents in which the ids have \
+their texts, so that their features are compared as well.
+
+--html FILE also writes a page for a browser, without network: both texts with the differences \
+marked by words, the features, and the bits that differ.";
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore compare old.html new.html
-  fpstore compare --text 'the quick brown fox' 'The quick, brown fox!'";
+  fpstore compare old.html new.html --html differences.html
+  fpstore compare --text 'the quick brown fox' 'The quick, brown fox!'
+  fpstore compare -s pages.fps 2026/a.html 2026/b.html --texts pages/
+
+Exit status: 0 done; 2 error.";
+
+/// The features of each document that are printed.
+const LIMIT: usize = 10;
 
 /// Print how alike two documents are, and where they differ
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct CompareArgs {
-    /// A file, or a text with --text; - is standard input
+    /// A file, or a text with --text; - is standard input. With -s, an id or a fingerprint
     #[arg(value_name = "A")]
     first: String,
-    /// The other file or text
+    /// The other one
     #[arg(value_name = "B")]
     second: String,
     /// A and B are the texts themselves
     #[arg(long)]
     text: bool,
-    /// Features of each document to print that the other does not have; 0 prints none
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    limit: usize,
+    /// A and B are records of this store
+    #[arg(short, long, value_name = "DIR", conflicts_with = "text")]
+    store: Option<PathBuf>,
+    /// With -s: documents that hold the texts of the ids; may be repeated
+    #[arg(long, value_name = "FILE", requires = "store")]
+    texts: Vec<PathBuf>,
+    /// Features of each document to print that the other does not have; 0 prints none [default: 10]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     format: ReportFormat,
+    /// Also write a page with the differences marked, for a browser
+    #[arg(long, value_name = "FILE", value_parser = page_path)]
+    html: Option<PathBuf>,
+    /// Replace a page that is there already
+    #[arg(short, long, requires = "html")]
+    force: bool,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -60,23 +91,19 @@ pub(super) struct CompareArgs {
 struct Report<'a> {
     a: &'a str,
     fingerprint_a: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_a: Option<&'a str>,
     b: &'a str,
     fingerprint_b: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_b: Option<&'a str>,
     distance: u32,
-    estimate: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differing_bits: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<f64>,
     #[serde(flatten)]
     features: Option<FeatureReport>,
-}
-
-/// What the features say. There are none of it where features are given instead of texts.
-#[derive(Serialize)]
-struct FeatureReport {
-    jaccard: f64,
-    shared_count: usize,
-    only_a_count: usize,
-    only_b_count: usize,
-    only_a: Vec<String>,
-    only_b: Vec<String>,
 }
 
 impl Run for CompareArgs {
@@ -85,31 +112,59 @@ impl Run for CompareArgs {
     }
 }
 
+/// What is known of A and B.
+struct Compared {
+    fingerprints: [Fingerprint; 2],
+    /// Of records of a store, the ids by which they were found or that they have.
+    ids: Option<[Option<String>; 2]>,
+    texts: Option<[String; 2]>,
+    /// The recipe of the fingerprints, if it is one for texts.
+    hasher: Option<TextHasher>,
+}
+
 fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
-    let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
-    let names = [args.first.as_str(), args.second.as_str()];
-    let ([a, b], features) = if args.reading.holds_features() {
-        if args.text {
-            args.reading.check_unused()?;
-        }
-        let options = args.reading.options(false, None)?;
-        let of = |name| fingerprint_of_file(name, &hasher, &options);
-        ([of(names[0])?, of(names[1])?], None)
-    } else {
-        let (a, of_a) = look(args, names[0], &mut hasher)?;
-        let (b, of_b) = look(args, names[1], &mut hasher)?;
-        ([a, b], Some(compare(of_a, of_b, args.limit)))
+    let page = args.html.as_deref().map(|path| page::open(path, args.force, "the report"));
+    let page = page.transpose()?;
+    let mut compared = match &args.store {
+        Some(path) => records(args, path)?,
+        None => documents(args)?,
     };
+    let features = match (&compared.texts, &mut compared.hasher) {
+        (Some([a, b]), Some(hasher)) => {
+            Some(compare(hasher.features(a), hasher.features(b), args.limit.unwrap_or(LIMIT)))
+        }
+        _ => None,
+    };
+    let [a, b] = compared.fingerprints;
     let distance = a.distance(b);
-    let estimate = match hasher.recipe().votes() {
+    let estimate = compared.hasher.as_ref().map(|hasher| match hasher.recipe().votes() {
         Some(_) => cosine(distance),
         None => jaccard(distance),
-    };
+    });
+    if let (Some(page), Some(path)) = (page, &args.html) {
+        write_page(page, args, &compared, estimate, features.as_ref())?;
+        message!("wrote {}", path.display());
+    }
+    let ids = |side: usize| compared.ids.as_ref().map(|ids| ids[side].as_deref());
+    let (id_a, id_b) = (ids(0), ids(1));
+    let bits = compared.ids.is_some().then(|| differing_bits(a, b));
     let mut out = stdout();
     match args.format {
         ReportFormat::Text => {
-            writeln!(out, "{a}\t{}\n{b}\t{}", args.first, args.second)?;
-            writeln!(out, "distance\t{distance}\nestimate\t{estimate:.3}")?;
+            let printer = IdPrinter::for_stdout();
+            for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
+                // A record shows its id, however it was named.
+                let name = id.map_or(name.as_str(), Option::unwrap_or_default);
+                writeln!(out, "{fingerprint}\t{}", printer.show(name))?;
+            }
+            writeln!(out, "distance\t{distance}")?;
+            if let Some(bits) = bits {
+                let bits: Vec<String> = bits.iter().map(u32::to_string).collect();
+                writeln!(out, "bits\t{}", bits.join(" "))?;
+            }
+            if let Some(estimate) = estimate {
+                writeln!(out, "estimate\t{estimate:.3}")?;
+            }
             if let Some(features) = &features {
                 features.write(&mut out)?;
             }
@@ -118,9 +173,12 @@ fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
             let report = Report {
                 a: &args.first,
                 fingerprint_a: a.to_string(),
+                id_a: id_a.flatten(),
                 b: &args.second,
                 fingerprint_b: b.to_string(),
+                id_b: id_b.flatten(),
                 distance,
+                differing_bits: bits,
                 estimate,
                 features,
             };
@@ -132,53 +190,97 @@ fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// The fingerprint and the features of a document.
+/// Two documents.
+fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
+    let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
+    let names = [args.first.as_str(), args.second.as_str()];
+    let (fingerprints, texts) = if args.reading.holds_features() {
+        if args.text {
+            args.reading.check_unused()?;
+        }
+        let options = args.reading.options(false, None)?;
+        let of = |name| fingerprint_of_file(name, &hasher, &options);
+        ([of(names[0])?, of(names[1])?], None)
+    } else {
+        let (a, of_a) = look(args, names[0], &mut hasher)?;
+        let (b, of_b) = look(args, names[1], &mut hasher)?;
+        ([a, b], Some([of_a, of_b]))
+    };
+    Ok(Compared { fingerprints, ids: None, texts, hasher: Some(hasher) })
+}
+
+/// Two records of a store, with their texts if documents are given.
+fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
+    if let (true, Some(option)) = (args.texts.is_empty(), args.reading.first_given()) {
+        bail!("{option} is for documents; with -s, --texts names them");
+    }
+    if args.texts.is_empty() && args.limit.is_some() {
+        bail!("--limit is for the features of texts; with -s, --texts names them");
+    }
+    if args.recipe.is_given() {
+        bail!("the store has its recipe; leave out --recipe");
+    }
+    let store = open_map(path)?;
+    let records = find(&store, [&args.first, &args.second])?;
+    // Fingerprints that others made are compared as well, without features.
+    let is_of_texts = store.recipe().is_some_and(|it| TextRecipe::from_recipe(&it).is_ok());
+    let mut hasher = match store.recipe() {
+        Some(recipe) if is_of_texts => Some(args.recipe.hasher_of(&recipe)?),
+        _ => None,
+    };
+    if let (None, Some(option)) = (&hasher, args.recipe.first_change()) {
+        bail!("{option} is for texts, and the fingerprints of the store were made elsewhere");
+    }
+    let mut found = None;
+    if !args.texts.is_empty() {
+        let options = args.reading.options(false, None)?;
+        found = Some(texts(&records, &args.texts, &options, hasher.as_mut())?);
+    }
+    let fingerprints = records.each_ref().map(|record| record.fingerprint);
+    Ok(Compared { fingerprints, ids: Some(records.map(|it| it.id)), texts: found, hasher })
+}
+
+fn write_page(
+    mut page: Sink,
+    args: &CompareArgs,
+    compared: &Compared,
+    estimate: Option<f64>,
+    features: Option<&FeatureReport>,
+) -> anyhow::Result<()> {
+    let names = match &compared.ids {
+        Some([a, b]) => [a.as_deref().unwrap_or(&args.first), b.as_deref().unwrap_or(&args.second)],
+        None if args.text => ["the first text", "the second text"],
+        None => [args.first.as_str(), args.second.as_str()],
+    };
+    let comparison = Comparison {
+        names,
+        fingerprints: compared.fingerprints,
+        estimate,
+        texts: compared.texts.as_ref().map(|texts| texts.each_ref().map(String::as_str)),
+        features: features.map(|features| Features {
+            jaccard: features.jaccard,
+            shared_count: features.shared_count,
+            only: [
+                (features.only_a_count, &features.only_a),
+                (features.only_b_count, &features.only_b),
+            ],
+        }),
+    };
+    page.write_all(comparison.page().as_bytes())?;
+    page.finish()
+}
+
+/// The fingerprint and the text of a document.
 fn look(
     args: &CompareArgs,
     name: &str,
     hasher: &mut TextHasher,
-) -> anyhow::Result<(Fingerprint, Vec<Feature>)> {
+) -> anyhow::Result<(Fingerprint, String)> {
     let text = text_of(name, args.text, &args.reading)?;
     let fingerprint = hasher.fingerprint(&text);
     let fingerprint =
         fingerprint.with_context(|| format!("{name} has no features, so it has no fingerprint"))?;
-    Ok((fingerprint, hasher.features(&text)))
-}
-
-fn compare(a: Vec<Feature>, b: Vec<Feature>, limit: usize) -> FeatureReport {
-    let hashes = |list: &[Feature]| list.iter().map(|of| of.hash).collect::<HashSet<u64>>();
-    let (in_a, in_b) = (hashes(&a), hashes(&b));
-    let shared_count = in_a.intersection(&in_b).count();
-    let only = |list: Vec<Feature>, others: &HashSet<u64>| {
-        let own = list.into_iter().filter(|feature| !others.contains(&feature.hash));
-        own.take(limit).map(|feature| feature.text).collect()
-    };
-    FeatureReport {
-        jaccard: shared_count as f64 / (in_a.len() + in_b.len() - shared_count) as f64,
-        shared_count,
-        only_a_count: in_a.len() - shared_count,
-        only_b_count: in_b.len() - shared_count,
-        only_a: only(a, &in_b),
-        only_b: only(b, &in_a),
-    }
-}
-
-impl FeatureReport {
-    fn write(&self, out: &mut Stdout) -> anyhow::Result<()> {
-        let shared = counted(self.shared_count as u64, "feature", "features");
-        writeln!(out, "jaccard\t{:.3}\nshared\t{shared}", self.jaccard)?;
-        let printer = IdPrinter::for_stdout();
-        for (side, count, list) in
-            [("A", self.only_a_count, &self.only_a), ("B", self.only_b_count, &self.only_b)]
-        {
-            writeln!(out, "only {side}\t{}", counted(count as u64, "feature", "features"))?;
-            list.iter().try_for_each(|text| writeln!(out, "\t{}", printer.show(text)))?;
-            if !list.is_empty() && list.len() < count {
-                writeln!(out, "\t... --limit prints more")?;
-            }
-        }
-        Ok(())
-    }
+    Ok((fingerprint, text))
 }
 
 /// The cosine that a distance of SimHash estimates.

@@ -2,16 +2,17 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::Cli;
 use super::command::{ExitStatus, Run};
 use super::output::stdout;
 
 const AFTER_HELP: &str = "\
 Example:
-  fpstore completions bash > ~/.local/share/bash-completion/completions/fpstore";
+  fpstore completions bash > ~/.local/share/bash-completion/completions/fpstore
+
+Exit status: 0 done; 2 error.";
 
 /// Print a completion script for a shell
 #[derive(Args, Debug)]
@@ -33,7 +34,7 @@ impl Run for CompletionsArgs {
 fn run(args: &CompletionsArgs) -> anyhow::Result<ExitStatus> {
     // The generator panics if it cannot write, so it writes to memory.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "fpstore", &mut script);
+    clap_complete::generate(args.shell, &mut super::program(), "fpstore", &mut script);
     let mut out = stdout();
     out.write_all(&script)?;
     out.flush()?;

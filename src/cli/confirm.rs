@@ -52,8 +52,9 @@ impl ConfirmedDocuments {
         max_pairs: Option<u64>,
         resources: &ResourceArgs,
         monitor: &Monitor,
+        reads_texts: bool,
     ) -> anyhow::Result<Self> {
-        match input.to_confirm(resources)? {
+        match input.to_confirm(resources, reads_texts)? {
             ToConfirm::Documents(documents, files) => {
                 ConfirmedDocuments::read(files, &documents, limits, max_pairs, resources, monitor)
             }
@@ -103,17 +104,7 @@ impl ConfirmedDocuments {
         resources: &ResourceArgs,
         monitor: &Monitor,
     ) -> anyhow::Result<Self> {
-        for file in files {
-            if file == Path::new("-")
-                || file.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
-            {
-                bail!(
-                    "--confirm reads the documents twice, and {} can be read only once; write it to \
-                     a file first",
-                    file.display()
-                );
-            }
-        }
+        refuse_pipes(files, "--confirm")?;
         let k = k.unwrap_or_else(|| documents.candidate_k(threshold));
         let mut list = DocumentList::new();
         let mut ids = ByteTable::create(&resources.temp_dir())?;
@@ -188,6 +179,21 @@ fn each_sketch(
         }
         Ok(())
     })
+}
+
+/// Refuses files that can be read only once, for an option that reads documents twice.
+pub(super) fn refuse_pipes(files: &[PathBuf], option: &str) -> anyhow::Result<()> {
+    let is_pipe = |file: &&PathBuf| {
+        *file == Path::new("-") || file.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+    };
+    match files.iter().find(is_pipe) {
+        Some(pipe) => bail!(
+            "{option} reads the documents twice, and {} can be read only once; write it to a file \
+             first",
+            pipe.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 fn changed(id: &str) -> String {

@@ -29,7 +29,9 @@ Needs about 20 bytes of memory for each distinct feature.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore df articles.jsonl.gz -o articles.df
-  fpstore build --docs articles.jsonl.gz --df articles.df -s articles.fps";
+  fpstore build --docs articles.jsonl.gz --df articles.df -s articles.fps
+
+Exit status: 0 done; 2 error.";
 
 /// Count document frequencies of features, to weigh them by
 #[derive(Args, Debug)]

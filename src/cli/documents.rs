@@ -68,6 +68,25 @@ impl DocumentArgs {
         self.reading.options(read.skip_bad, None)
     }
 
+    /// How documents are read within the memory of the whole command.
+    pub(super) fn reading_options(
+        &self,
+        read: &ReadArgs,
+        memory: Option<ByteSize>,
+    ) -> anyhow::Result<DocumentOptions> {
+        self.reading.options(read.skip_bad, memory)
+    }
+
+    /// Whether the files hold features instead of texts.
+    pub(super) fn hold_features(&self) -> bool {
+        self.reading.holds_features()
+    }
+
+    /// The hasher of the recipe of a store, if that is one for texts and its lists are given.
+    pub(super) fn hasher_of(&self, store: &Store) -> Option<TextHasher> {
+        store.recipe().and_then(|recipe| self.recipe.hasher_of(&recipe).ok())
+    }
+
     /// Refuses options for documents where fingerprints are read, and the other way round: the user
     /// would wait for their effect.
     fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
@@ -80,6 +99,21 @@ impl DocumentArgs {
         match self.reading.first_given().or_else(|| self.recipe.first_change()) {
             Some(option) => bail!("{option} is for documents; add --docs to read them"),
             None => Ok(()),
+        }
+    }
+
+    /// As [`DocumentArgs::prepare`], where the command reads the texts of documents besides
+    /// fingerprints if `reads_texts`, so that the options for reading have a meaning.
+    pub(super) fn prepare_beside(
+        &self,
+        reads_texts: bool,
+        read: &ReadArgs,
+        memory: Option<ByteSize>,
+    ) -> anyhow::Result<Option<Documents>> {
+        let names_recipe = self.recipe.is_given() || self.recipe.first_change().is_some();
+        match reads_texts && !self.docs && !names_recipe {
+            true => Ok(None),
+            false => self.prepare(read, memory),
         }
     }
 
@@ -145,6 +179,11 @@ impl Documents {
         self.hasher.recipe().to_recipe()
     }
 
+    /// The hasher of the recipe.
+    pub(super) fn hasher(&self) -> &TextHasher {
+        &self.hasher
+    }
+
     /// The distance that is usual for the recipe.
     pub(super) fn usual_k(&self) -> u32 {
         self.hasher.recipe().usual_k()
@@ -158,10 +197,6 @@ impl Documents {
     /// How they are read.
     pub(super) fn options(&self) -> DocumentOptions {
         self.options.clone().unwrap_or_default()
-    }
-
-    pub(super) fn hasher(&self) -> &TextHasher {
-        &self.hasher
     }
 
     /// Bytes of the sketch of each document; 0 for none.

@@ -20,7 +20,9 @@ all ids are texts of digits. 'export' copies a store as it is.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore dump -s pages.fps | zstd > pages.tsv.zst
-  fpstore dump -s pages.fps | fpstore build - -s larger.fps --scheme 4";
+  fpstore dump -s pages.fps | fpstore build - -s larger.fps --scheme 4
+
+Exit status: 0 done; 2 error.";
 
 /// Print every fingerprint and id, in fingerprint order
 #[derive(Args, Debug)]

@@ -26,7 +26,9 @@ Examples:
   fpstore features page.html | head
   fpstore features --text \"Don't panic\" --words
   fpstore df corpus/ --recipe simhash --shingle 1 -o words.df
-  fpstore features page.html --recipe simhash --shingle 1 --count count --df words.df --limit 10";
+  fpstore features page.html --recipe simhash --shingle 1 --count count --df words.df --limit 10
+
+Exit status: 0 done; 2 error.";
 
 /// Print the words, features and weights of a document
 #[derive(Args, Debug)]

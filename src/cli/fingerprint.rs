@@ -42,7 +42,9 @@ the recipe minhash unless --recipe simhash is given there, too.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore fingerprint articles.jsonl.gz --id-field url --text-field body
-  fpstore fingerprint pages/ --include '*.html' > pages.tsv";
+  fpstore fingerprint pages/ --include '*.html' > pages.tsv
+
+Exit status: 0 done; 2 error.";
 
 /// Print the fingerprints of documents
 #[derive(Args, Debug)]

@@ -14,7 +14,9 @@ use super::output::{ReportFormat, bytes, grouped, stdout};
 const AFTER_HELP: &str = "\
 Examples:
   fpstore info -s pages.fps
-  fpstore info --format json | jq .fingerprints";
+  fpstore info --format json | jq .fingerprints
+
+Exit status: 0 done; 2 error.";
 
 /// Show what a store holds and how large it is
 #[derive(Args, Debug)]

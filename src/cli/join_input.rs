@@ -8,10 +8,12 @@ use fpstore::input::read_records;
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe, Scheme, Store};
 
 use super::command::{AccessArgs, default_store};
+use super::confirm::refuse_pipes;
 use super::documents::{DocumentArgs, Documents, report};
 use super::inputs::{ReadArgs, estimate, inputs, report_skipped};
 use super::leftovers::ScratchDir;
 use super::monitor::Monitor;
+use super::page::texts::TextSource;
 use super::resources::ResourceArgs;
 
 /// The distance for records that are in no store.
@@ -83,9 +85,66 @@ impl JoinInputArgs {
         }
     }
 
+    /// The name of the input for a page that other people see: without its folders.
+    pub(super) fn title(&self) -> String {
+        let first = self.inputs.first().unwrap_or(&self.store);
+        let name = match first.file_name() {
+            _ if first == Path::new("-") => "standard input".into(),
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => first.display().to_string(),
+        };
+        match self.inputs.len() {
+            0 | 1 => name,
+            count => format!("{name} and {} more", count - 1),
+        }
+    }
+
+    /// The texts of the documents: those of the input, or for fingerprints those in `files`. There
+    /// are none where features are given.
+    pub(super) fn text_source<'a>(
+        &'a self,
+        files: &'a [PathBuf],
+        resources: &ResourceArgs,
+    ) -> anyhow::Result<Option<TextSource<'a>>> {
+        let options = self.documents.reading_options(&self.read, resources.memory)?;
+        if self.documents.are_given() {
+            let documents = self.documents.prepare(&self.read, resources.memory)?;
+            let documents = documents.filter(|_| !self.documents.hold_features());
+            return Ok(documents.map(|documents| TextSource {
+                files: &self.inputs,
+                options,
+                hasher: Some(documents.hasher().clone()),
+            }));
+        }
+        if files.is_empty() {
+            return Ok(None);
+        }
+        // Ready fingerprints may have been made in any way.
+        let hasher = match self.has_files() {
+            true => None,
+            false => {
+                let path = self.inputs.first().unwrap_or(&self.store);
+                self.documents.hasher_of(&self.access.open(path)?)
+            }
+        };
+        Ok(Some(TextSource { files, options, hasher }))
+    }
+
+    /// Refuses documents that can be read only once, for an option that reads them twice.
+    pub(super) fn check_twice(&self, option: &str) -> anyhow::Result<()> {
+        if self.documents.are_given() { refuse_pipes(&self.inputs, option) } else { Ok(()) }
+    }
+
     /// What is confirmed: documents in files, or those of a store.
-    pub(super) fn to_confirm(&self, resources: &ResourceArgs) -> anyhow::Result<ToConfirm<'_>> {
-        let documents = self.documents.prepare(&self.read, resources.memory)?;
+    ///
+    /// `reads_texts` as in [`JoinInputArgs::open`].
+    pub(super) fn to_confirm(
+        &self,
+        resources: &ResourceArgs,
+        reads_texts: bool,
+    ) -> anyhow::Result<ToConfirm<'_>> {
+        let (read, memory) = (&self.read, resources.memory);
+        let documents = self.documents.prepare_beside(reads_texts, read, memory)?;
         match documents.filter(|_| self.documents.are_given()) {
             Some(_) if self.inputs.is_empty() => {
                 bail!("--docs needs the files or folders of the documents")
@@ -108,11 +167,14 @@ impl JoinInputArgs {
         }
     }
 
+    /// Opens the store, or makes a temporary one of the files. With `reads_texts` the command reads
+    /// documents besides the fingerprints, see [`JoinInputArgs::text_source`].
     pub(super) fn open(
         &self,
         resources: &ResourceArgs,
         monitor: &Monitor,
         ids: Ids,
+        reads_texts: bool,
     ) -> anyhow::Result<Opened> {
         if ids != Ids::AsTheyAre && !self.has_files() {
             bail!("a store does not keep the order of its records; name files, or another rule");
@@ -120,7 +182,8 @@ impl JoinInputArgs {
         if self.access.is_given() && self.has_files() {
             bail!("--access says how to read a store, and these are files; leave it out");
         }
-        let documents = self.documents.prepare(&self.read, resources.memory)?;
+        let (read, memory) = (&self.read, resources.memory);
+        let documents = self.documents.prepare_beside(reads_texts, read, memory)?;
         if self.documents.are_given() {
             let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
             let source = Source::Documents(documents);

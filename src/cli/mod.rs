@@ -19,6 +19,8 @@ mod cluster_table;
 mod command;
 mod compact;
 mod compare;
+mod compare_features;
+mod compare_stored;
 mod completions;
 mod confirm;
 mod costs;
@@ -38,9 +40,12 @@ mod info;
 mod inputs;
 mod join_input;
 mod leftovers;
+mod man;
 mod monitor;
 mod new_file;
 mod new_records;
+mod overview;
+mod page;
 mod pairs;
 mod plan;
 mod previous;
@@ -66,7 +71,7 @@ mod wait;
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use fpstore::{Error, Recipe};
 use fpstore_base::Interrupted;
 
@@ -126,6 +131,7 @@ enum Command {
     Compare(compare::CompareArgs),
     Evaluate(evaluate::EvaluateArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Command {
@@ -154,8 +160,14 @@ impl Command {
             Command::Compare(args) => args,
             Command::Evaluate(args) => args,
             Command::Completions(args) => args,
+            Command::Man(args) => args,
         }
     }
+}
+
+/// The program as its users see it.
+fn program() -> clap::Command {
+    overview::with_groups(overview::with_own_headings(Cli::command()))
 }
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
@@ -167,7 +179,10 @@ const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the st
 /// Parses the arguments, runs the command and reports errors. The exit status is that of the
 /// command, 2 after an error, 130 after a signal.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::from_arg_matches(&program().get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     monitor::survive_file_limits();
     let command = cli.command.as_run();
     match command.run() {

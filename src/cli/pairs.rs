@@ -40,7 +40,7 @@ Examples:
   fpstore pairs pages.fps --distinct | cut -f4,5
   fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
 
-Exit status: 0 if there is any pair, 1 if there is none, 2 error.";
+Exit status: 0 if there is any pair; 1 if there is none; 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
@@ -83,7 +83,7 @@ fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     if let Some(threshold) = args.confirm.confirm {
         return confirmed_pairs(args, threshold, out, &monitor);
     }
-    let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre)?;
+    let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre, false)?;
     let k = args.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?.max_pairs(args.max_pairs);
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;
@@ -117,7 +117,7 @@ fn confirmed_pairs(
     monitor: &Monitor,
 ) -> anyhow::Result<ExitStatus> {
     let (limits, most) = ((threshold, args.k), args.max_pairs);
-    let done = ConfirmedDocuments::of(&args.input, limits, most, &args.resources, monitor)?;
+    let done = ConfirmedDocuments::of(&args.input, limits, most, &args.resources, monitor, false)?;
     monitor.finish();
     let ConfirmedDocuments { confirmed, ids, .. } = &done;
     let count = confirmed.pair_count(args.distinct);

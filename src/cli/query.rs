@@ -47,9 +47,7 @@ whole store first.
 after the distance.
 
 --from FILE answers all records of a file, in their order and much faster than one by one. The \
-id of a record comes first, as another column or another field.
-
-Exit status: 0 if anything was found, 1 if nothing was, 2 error.";
+id of a record comes first, as another column or another field.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -57,7 +55,9 @@ Examples:
   fpstore query --file page.html -s pages.fps
   cut -f1 new.tsv | fpstore query - -k 6 --format json
   fpstore query --from new.tsv.zst -s pages.fps > near.tsv
-  fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps";
+  fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps
+
+Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
 
 /// Find fingerprints within k bits, with ids
 #[derive(Args, Debug)]
@@ -90,10 +90,12 @@ pub(super) struct QueryArgs {
     /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
-    /// With -: answer from the newest state of the store; otherwise from that at the beginning
+    /// With -: answer from the newest state of the store
+    ///
+    /// Otherwise all answers are those of the state at the beginning.
     #[arg(long)]
     refresh: bool,
-    /// Search for the stored fingerprints of a document, by its id; may be repeated
+    /// Search for the fingerprints of a stored id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
     /// Print on standard error how each answer was found and what it cost

@@ -41,7 +41,7 @@ pub(super) struct ReadingArgs {
     encoding: String,
     /// The text of a page: its main part, all of it, or by the length of the main part
     #[arg(long, value_enum, value_name = "PART", default_value = "auto", hide_short_help = true)]
-    html: HtmlArg,
+    html_part: HtmlArg,
     /// The longest document, record or page, after decompression; a longer one is bad [default:
     /// 64MiB, or an eighth of --memory where that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
@@ -120,7 +120,7 @@ impl ReadingArgs {
             (self.text_field != "text", "--text-field"),
             (self.text_format != TextFormatArg::Plain, "--text-format"),
             (self.encoding != "utf-8", "--encoding"),
-            (self.html != HtmlArg::Auto, "--html"),
+            (self.html_part != HtmlArg::Auto, "--html-part"),
             (self.max_document.is_some(), "--max-document"),
             (!self.include.is_empty(), "--include"),
             (!self.exclude.is_empty(), "--exclude"),
@@ -165,7 +165,7 @@ impl ReadingArgs {
                 TextFormatArg::Markdown => TextFormat::Markdown,
             })
             .encoding(TextEncoding::named(&self.encoding)?)
-            .html(match self.html {
+            .html(match self.html_part {
                 HtmlArg::Auto => HtmlPart::Auto,
                 HtmlArg::Main => HtmlPart::Main,
                 HtmlArg::Full => HtmlPart::Full,

@@ -22,7 +22,7 @@ Examples:
   fpstore import part-*.fps -s pages.fps
   fpstore import other.fps/segment-0000000000000001.fps --label 2026-11
 
-Exit status: 0 done, 2 error.";
+Exit status: 0 done; 2 error.";
 
 /// Copy segments from other stores into this one
 #[derive(Args, Debug)]
@@ -52,7 +52,7 @@ Examples:
   fpstore export -o shipped.fps -s pages.fps
   fpstore export --segment 7 -o seven.fps
 
-Exit status: 0 done, 2 error.";
+Exit status: 0 done; 2 error.";
 
 /// Copy segments to a new store
 #[derive(Args, Debug)]

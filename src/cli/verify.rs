@@ -18,15 +18,15 @@ Reads the whole store. Prints each fault with its file and place, and which segm
 Beside a service --max-rate keeps the disk free for queries.
 
 --repair writes a manifest that names only the sound segments, MANIFEST.repaired, beside that of a \
-damaged store, and says what would be missing and how to use it. The store itself is not changed.
-
-Exit status: 0 sound, 1 damaged, repaired or not, 2 error.";
+damaged store, and says what would be missing and how to use it. The store itself is not changed.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore verify -s pages.fps
   fpstore verify pages.fps --sample 0 --max-rate 50MB/s
-  fpstore verify pages.fps --repair";
+  fpstore verify pages.fps --repair
+
+Exit status: 0 sound; 1 damaged, repaired or not; 2 error.";
 
 /// Check a store against every rule of its format, and sample queries against a scan
 #[derive(Args, Debug)]

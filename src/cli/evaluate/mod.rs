@@ -54,7 +54,9 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore evaluate --docs articles.jsonl --pairs labels.tsv --unlisted-differ
   fpstore evaluate --docs pages/ --pairs labels.tsv --recipe minhash --recipe simhash --svg f1.svg
-  fpstore evaluate hashes.tsv --pairs same-image.tsv --unlisted-differ --collection-size 1e6";
+  fpstore evaluate hashes.tsv --pairs same-image.tsv --unlisted-differ --collection-size 1e6
+
+Exit status: 0 done; 2 error.";
 
 /// Keys of the hash that are tried.
 const KEY_COUNT: u32 = 3;

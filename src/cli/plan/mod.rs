@@ -47,7 +47,7 @@ Examples:
   fpstore plan -n 1e8 -k 6 --sample pages.tsv.zst --all --svg plan.svg
   fpstore plan --check pages.fps
 
-Exit status: 0 done, 2 could not.";
+Exit status: 0 done; 2 error.";
 
 /// Show which scheme is best for given numbers, and why
 #[derive(Args, Debug)]

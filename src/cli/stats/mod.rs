@@ -29,14 +29,15 @@ With --input it reads records before a store is built of them. It takes the same
 build; --scheme and -k say which tables the store would have.
 
 Reads the whole store, or the whole input. Everything is exact up to 8 388 608 distinct \
-fingerprints of an input; of more it keeps a sample and says so. Exit status: 0 done, whatever \
-was found; 2 could not.";
+fingerprints of an input; of more it keeps a sample and says so.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore stats -s pages.fps
   fpstore stats -s pages.fps --html pages.html
-  fpstore stats --input pages.tsv.zst --format json | jq .findings";
+  fpstore stats --input pages.tsv.zst --format json | jq .findings
+
+Exit status: 0 done, whatever was found; 2 error.";
 
 /// Show statistics of the fingerprints, the problems that they show, and remedies
 #[derive(Args, Debug)]

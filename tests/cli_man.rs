@@ -1,0 +1,73 @@
+//! The manual has a page for every command, with all that its help has.
+
+use crate::common::program::{Desk, names_in};
+
+/// The long options in a help or a manual page, which escapes hyphens.
+fn options(text: &str) -> Vec<String> {
+    let text = ["\\fB", "\\fI", "\\fR", "\\"]
+        .iter()
+        .fold(text.to_string(), |text, code| text.replace(code, ""));
+    let is_part = |c: char| c.is_ascii_lowercase() || c == '-';
+    let words = text.split(|c: char| !is_part(c));
+    let mut options: Vec<String> =
+        words.filter(|word| word.starts_with("--") && word.len() > 3).map(String::from).collect();
+    options.sort();
+    options.dedup();
+    options
+}
+
+#[test]
+fn every_command_has_a_page_with_its_options_and_exit_status() {
+    let desk = Desk::new();
+    let (out, err) = desk.run(&["man", "made/man1"], 0);
+    assert_eq!(out, "");
+    assert!(err.contains("pages to made/man1"), "{err}");
+    let names = names_in(&desk.path("made/man1"));
+    assert!(names.len() >= 25 && names.contains(&"fpstore.1".to_string()), "{names:?}");
+    let all = desk.read("made/man1/fpstore.1");
+    for name in &names {
+        let page = desk.read(&format!("made/man1/{name}"));
+        for part in [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES", ".SH OPTIONS"] {
+            let has_none = name == "fpstore-completions.1" && part == ".SH OPTIONS";
+            assert!(page.contains(part) || has_none, "{name}: {part}");
+        }
+        let (_, status) = page.split_once(".SH \"EXIT STATUS\"").expect(name);
+        for part in ["0 ", "2 error", "130 ended by a signal"] {
+            assert!(status.contains(part), "{name}: {part}: {status}");
+        }
+        let Some(command) = name.strip_prefix("fpstore-") else { continue };
+        let command = command.strip_suffix(".1").unwrap();
+        assert!(all.replace('\\', "").contains(&format!("fpstore-{command}(1)")), "{name}");
+        let (help, _) = desk.run(&[command, "--help"], 0);
+        let in_page = options(&page);
+        for option in options(&help) {
+            assert!(in_page.contains(&option), "{name} lacks {option}: {in_page:?}");
+        }
+        // What the short help leaves out is explained, too.
+        if command == "build" {
+            assert!(page.replace('\\', "").contains("Of folders, read hidden files too"), "{page}");
+        }
+    }
+}
+
+#[test]
+fn pages_do_not_depend_on_the_user_and_are_replaced_only_by_force() {
+    let desk = Desk::new();
+    desk.run(&["man", "pages"], 0);
+    let names = names_in(&desk.path("pages"));
+    let mut other = desk.command(&["man", "other", "-q"]);
+    other.env("FPSTORE", "elsewhere.fps").env("FPSTORE_THREADS", "7").env("COLUMNS", "40");
+    assert!(other.output().unwrap().status.success());
+    for name in &names {
+        assert_eq!(desk.read(&format!("pages/{name}")), desk.read(&format!("other/{name}")));
+    }
+    desk.write("pages/fpstore-query.1", "mine");
+    std::fs::remove_file(desk.path("pages/fpstore.1")).unwrap();
+    let (_, err) = desk.run(&["man", "pages"], 2);
+    assert!(err.contains("exists; --force replaces it"), "{err}");
+    assert_eq!(desk.read("pages/fpstore-query.1"), "mine");
+    assert!(!desk.path("pages/fpstore.1").exists(), "all or none");
+    desk.run(&["man", "pages", "-f"], 0);
+    assert_eq!(names_in(&desk.path("pages")), names);
+    assert!(desk.read("pages/fpstore-query.1").contains(".TH fpstore-query 1 \" \""));
+}
