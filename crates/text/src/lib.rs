@@ -49,7 +49,7 @@ mod votes;
 pub use documents::{
     Admission, DocumentFeatures, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice,
     HashedDocument, HtmlPart, PassedOver, TextEncoding, count_document_frequencies, hash_documents,
-    read_features, read_texts,
+    read_features, read_texts, text_of_bytes,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

@@ -15,6 +15,7 @@ mod delimited;
 mod disguise;
 mod folders;
 mod guard;
+mod in_memory;
 mod inputs;
 mod json;
 mod page_tree;
@@ -30,6 +31,7 @@ use fpstore_base::watch::Observer;
 
 pub use decode::TextEncoding;
 pub use folders::{FileChoice, PassedOver};
+pub use in_memory::text_of_bytes;
 pub use inputs::DocumentFormat;
 pub use pipeline::{
     Admission, DocumentFeatures, DocumentSummary, HashedDocument, count_document_frequencies,

@@ -68,7 +68,7 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
 /// The text of a page in HTML.
 ///
 /// The result changes from one version of the extractor to the next, so it is no part of a recipe.
-fn text_of_page(
+pub(super) fn text_of_page(
     page: &[u8],
     encoding: TextEncoding,
     part: HtmlPart,
