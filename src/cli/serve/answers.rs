@@ -35,6 +35,29 @@ impl Encoder {
             push_binary(out, answer, cut_by.is_some());
             return Ok(());
         }
+        self.begin(out, needle);
+        let mut ids_cut = false;
+        for (at, hit) in answer.hits().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            ids_cut |= push_match(out, &hit, ids_max)?;
+        }
+        self.end(out, cut_by.or(ids_cut.then_some("ids")));
+        Ok(())
+    }
+
+    /// Adds the answer to a query that was not searched for, because the time was over.
+    pub(super) fn push_late(self, out: &mut Vec<u8>, needle: &Needle) {
+        if self == Encoder::Binary {
+            return out.extend_from_slice(&CUT_BIT.to_le_bytes());
+        }
+        self.begin(out, needle);
+        self.end(out, Some("deadline"));
+    }
+
+    /// Adds an answer up to its first match.
+    fn begin(self, out: &mut Vec<u8>, needle: &Needle) {
         if self == Encoder::List && !out.is_empty() {
             out.push(b',');
         }
@@ -47,15 +70,12 @@ impl Encoder {
         out.extend_from_slice(b"\"query\":\"");
         push_hex(out, needle.fingerprint.value());
         out.extend_from_slice(b"\",\"matches\":[");
-        let mut ids_cut = false;
-        for (at, hit) in answer.hits().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            ids_cut |= push_match(out, &hit, ids_max)?;
-        }
+    }
+
+    /// Ends an answer after its last match.
+    fn end(self, out: &mut Vec<u8>, cut_by: Option<&str>) {
         out.push(b']');
-        if let Some(by) = cut_by.or(ids_cut.then_some("ids")) {
+        if let Some(by) = cut_by {
             out.extend_from_slice(b",\"cut\":true,\"cut_by\":");
             push_text(out, by);
         }
@@ -63,7 +83,6 @@ impl Encoder {
         if self == Encoder::Lines {
             out.push(b'\n');
         }
-        Ok(())
     }
 }
 

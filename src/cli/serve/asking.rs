@@ -17,8 +17,10 @@ use super::params::Params;
 use super::server::Server;
 use super::shown::Shown;
 
-/// Requests that are expected to take longer than this are searched in the pool.
+/// Queries that are expected to take longer than this are searched in the pool.
 const INLINE_NANOS: f64 = 50_000.0;
+/// The same for all queries of a request together.
+const INLINE_SUM_NANOS: f64 = 250_000.0;
 /// A query on the thread that reads requests ends after comparing this many values, and begins again
 /// in the pool: a crowd of near values must not hold all connections up.
 const INLINE_COMPARED: u64 = 50_000;
@@ -97,13 +99,12 @@ impl Question {
         if !answer.outcome().cut {
             return None;
         }
-        let is_late = Instant::now() >= self.deadline;
-        match self.count {
-            // More were found within the last distance than were wanted, which is no cut.
-            Some(_) => is_late.then_some("deadline"),
-            None if answer.len() >= self.matches_max => Some("limit"),
-            None => Some("deadline"),
+        // Past the deadline, what was kept need not be the nearest.
+        if Instant::now() >= self.deadline {
+            return Some("deadline");
         }
+        // More may be within the last distance than the nearest that were wanted, which is no cut.
+        self.count.is_none().then_some("limit")
     }
 }
 
@@ -140,8 +141,9 @@ impl Job {
     /// Searches here, or in the pool.
     pub(super) async fn run(self, shown: &Shown) -> Result<Done, Failure> {
         let store = self.server.store();
-        let cost = shown.cost(store, self.question.k) * self.needles.len() as f64;
-        let here = if cost <= INLINE_NANOS {
+        let cost = shown.cost(store, self.question.k);
+        let sum = cost * self.needles.len() as f64;
+        let here = if cost <= INLINE_NANOS && sum <= INLINE_SUM_NANOS {
             Some(self.question)
         } else if let (Some(count), [_]) = (self.question.count, self.needles.as_slice()) {
             // Where enough are very near, they are the nearest.
@@ -176,7 +178,12 @@ impl Job {
             let mut bytes = Vec::with_capacity(256);
             let (mut sum, mut cut) = (SearchStats::default(), 0);
             let most = self.server.limits.answer_max();
-            for needle in &self.needles {
+            for (at, needle) in self.needles.iter().enumerate() {
+                if at > 0 && Instant::now() >= question.deadline {
+                    self.encoder.push_late(&mut bytes, needle);
+                    cut += 1;
+                    continue;
+                }
                 let found = question.search(searcher, needle.fingerprint, compared_max);
                 let answer = found.map_err(|error| Stopped::Failed(self.damage(error)))?;
                 let stats = answer.outcome().stats;

@@ -148,6 +148,7 @@ impl WriterThread {
             return;
         }
         if self.pending.len() > before {
+            self.server.metrics.pending.store(self.pending.len() as u64, Relaxed);
             self.due.get_or_insert_with(|| Instant::now() + self.options.commit_every);
         }
         self.count(&verdicts);
@@ -226,6 +227,7 @@ impl WriterThread {
             false => self.commit_pending(),
         };
         let waiting = std::mem::take(waiting);
+        self.server.metrics.pending.store(self.pending.len() as u64, Relaxed);
         match committed {
             Ok(()) => {
                 self.due = None;
