@@ -278,7 +278,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=10, help="of each case")
     parser.add_argument("--mixed", type=float, default=0, metavar="MINUTES")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=".") as name:
+    with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
         stored = values(options.n, SEED)
         (folder / "in.tsv").write_text("".join(f"{v:016x}\t{at}\n" for at, v in enumerate(stored)))
