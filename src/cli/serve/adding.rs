@@ -89,7 +89,7 @@ pub(super) async fn answer(
         return Err(Failure::over("items-over-limit", "max-items", most, message));
     }
     let shown = server.shown();
-    let k = asked.k.unwrap_or(shown.tuned_k);
+    let k = asked.k.unwrap_or(shown.tuned_k.min(server.limits.max_k));
     if k > 64 {
         return Err(Failure::bad("bad-k", format!("k={k}, expected 0 to 64")));
     }

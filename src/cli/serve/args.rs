@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use fpstore::{Warm, WriterOptions};
 
 use super::super::command::{AccessArgs, ExitStatus, Run, StoreArg};
@@ -43,7 +43,7 @@ Exit status: 0 ended by a signal, all that was answered is done; 2 error.";
 
 /// Answer queries over HTTP
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
     store: StoreArg,
@@ -94,6 +94,20 @@ pub(in crate::cli) struct ServeArgs {
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// The help of `--access`, whose default is another one here; and limits only in the long help.
+fn in_long_help(arg: Arg) -> Arg {
+    let arg = match arg.get_id().as_str() {
+        "access" => arg.help(
+            "How to read the store: from a memory map; all of it into memory first; or auto: into \
+             memory on a network file system, if it takes at most a quarter of the memory [default: \
+             auto]",
+        ),
+        _ => arg,
+    };
+    let is_limit = arg.get_help_heading() == Some("Limits");
+    if is_limit { arg.hide_short_help(true) } else { arg }
 }
 
 /// How the server writes.

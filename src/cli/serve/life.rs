@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Context;
+use fpstore::Store;
 use tokio::sync::watch;
 
 use super::super::command::ExitStatus;
@@ -21,7 +22,11 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     // The lock comes first: whoever cannot write need not read the store.
     let writing = args.writing().map(|options| Writing::open(&store.store, options)).transpose()?;
     let store_path = store.store.clone();
-    let store = access.open(&store_path)?;
+    // It stays up for long, so that the safest way is the default.
+    let store = match access.is_given() {
+        true => access.open(&store_path)?,
+        false => Store::open(&store_path)?,
+    };
     allow_connections(args.limits().max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(args.threads())
