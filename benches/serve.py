@@ -11,6 +11,7 @@ from /proc, for each request or query; on a busy machine it is the fair figure.
 """
 
 import argparse
+import atexit
 import http.client
 import json
 import os
@@ -64,6 +65,7 @@ class Server:
     def __init__(self, program, store, *options):
         command = [program, "serve", "-s", store, "--listen", "127.0.0.1:0", *options]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         line = self.process.stderr.readline().strip()
         self.address = line.rsplit(" at http://", 1)[-1]
         if ":" not in self.address:

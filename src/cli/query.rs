@@ -104,6 +104,9 @@ pub(super) struct QueryArgs {
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    server: ServerArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// Print only errors
@@ -119,9 +122,6 @@ pub(super) struct QueryArgs {
     documents: QueryDocumentArgs,
     #[command(flatten)]
     files: QueryFileArgs,
-    #[cfg(feature = "serve")]
-    #[command(flatten)]
-    server: ServerArgs,
 }
 
 impl Run for QueryArgs {

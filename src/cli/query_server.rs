@@ -22,9 +22,8 @@ const BATCH_COUNT: usize = 10_000;
 
 /// The server that is asked.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Server")]
 pub(super) struct ServerArgs {
-    /// Ask 'fpstore serve' instead of a store: http://ADDRESS:PORT, or unix:PATH
+    /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "confirm", "explain",
           "refresh", "id", "docs", "df", "stop_words", "weights"])]
     pub(super) server: Option<String>,

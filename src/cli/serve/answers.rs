@@ -22,7 +22,8 @@ pub(super) enum Encoder {
 }
 
 impl Encoder {
-    /// Adds the answer to one query.
+    /// Adds the answer to one query. Once there are more than `len_max` bytes it gives up, and what it
+    /// has written is no answer.
     pub(super) fn push(
         self,
         out: &mut Vec<u8>,
@@ -30,6 +31,7 @@ impl Encoder {
         answer: &Answer<'_>,
         cut_by: Option<&str>,
         ids_max: usize,
+        len_max: usize,
     ) -> fpstore::Result<()> {
         if self == Encoder::Binary {
             push_binary(out, answer, cut_by.is_some());
@@ -41,7 +43,10 @@ impl Encoder {
             if at > 0 {
                 out.push(b',');
             }
-            ids_cut |= push_match(out, &hit, ids_max)?;
+            ids_cut |= push_match(out, &hit, ids_max, len_max)?;
+            if out.len() > len_max {
+                return Ok(());
+            }
         }
         self.end(out, cut_by.or(ids_cut.then_some("ids")));
         Ok(())
@@ -87,19 +92,29 @@ impl Encoder {
 }
 
 /// Adds a match. Returns whether some of its ids were left out.
-fn push_match(out: &mut Vec<u8>, hit: &Hit<'_>, ids_max: usize) -> fpstore::Result<bool> {
+fn push_match(
+    out: &mut Vec<u8>,
+    hit: &Hit<'_>,
+    ids_max: usize,
+    len_max: usize,
+) -> fpstore::Result<bool> {
     out.extend_from_slice(b"{\"fingerprint\":\"");
     push_hex(out, hit.fingerprint().value());
     out.extend_from_slice(b"\",\"distance\":");
     push_number(out, hit.distance().into());
-    let is_cut = push_ids(out, hit, ids_max)?;
+    let is_cut = push_ids(out, hit, ids_max, len_max)?;
     out.push(b'}');
     Ok(is_cut)
 }
 
 /// Adds the fields for the ids of a match. Returns whether some were left out, though any were
 /// wanted.
-fn push_ids(out: &mut Vec<u8>, hit: &Hit<'_>, ids_max: usize) -> fpstore::Result<bool> {
+fn push_ids(
+    out: &mut Vec<u8>,
+    hit: &Hit<'_>,
+    ids_max: usize,
+    len_max: usize,
+) -> fpstore::Result<bool> {
     if ids_max == 0 {
         return Ok(false);
     }
@@ -120,6 +135,9 @@ fn push_ids(out: &mut Vec<u8>, hit: &Hit<'_>, ids_max: usize) -> fpstore::Result
                 out.push(b'"');
             }
             IdRef::Text(text) => push_text(out, text),
+        }
+        if out.len() > len_max {
+            return Ok(false);
         }
     }
     out.push(b']');

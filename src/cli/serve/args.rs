@@ -96,7 +96,8 @@ pub(in crate::cli) struct ServeArgs {
     quiet: bool,
 }
 
-/// The help of `--access`, whose default is another one here; and limits only in the long help.
+/// The help of `--access`, whose default is another one here; and limits and what few
+/// need only in the long help.
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
         "access" => arg.help(
@@ -106,8 +107,8 @@ fn in_long_help(arg: Arg) -> Arg {
         ),
         _ => arg,
     };
-    let is_limit = arg.get_help_heading() == Some("Limits");
-    if is_limit { arg.hide_short_help(true) } else { arg }
+    let rare = ["socket_mode", "stale_after", "commit_every"].contains(&arg.get_id().as_str());
+    if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
 }
 
 /// How the server writes.

@@ -199,7 +199,7 @@ impl Job {
                 let cut_by = question.cut_by(&answer);
                 cut += u64::from(cut_by.is_some());
                 self.encoder
-                    .push(&mut bytes, needle, &answer, cut_by, question.ids_max)
+                    .push(&mut bytes, needle, &answer, cut_by, question.ids_max, most)
                     .map_err(|error| Stopped::Failed(self.damage(error)))?;
                 if bytes.len() > most {
                     let message = "the answer is too long; ask for fewer at a time, for fewer \

@@ -29,6 +29,8 @@ pub(super) struct Server {
     pub(super) metrics: Metrics,
     /// One permit for each search that runs in the pool.
     pub(super) pool: Arc<Semaphore>,
+    /// One refresh by request at a time: it may take long, and must not fill the pool.
+    pub(super) refreshes: Arc<Semaphore>,
     pub(super) writing: Option<Writing>,
     health: Health,
     shown: RwLock<Arc<Shown>>,
@@ -68,6 +70,7 @@ impl Server {
             templates,
             metrics: Metrics::new(),
             pool: Arc::new(Semaphore::new(parts.pool)),
+            refreshes: Arc::new(Semaphore::new(1)),
             writing,
             health: Health::new(parts.stale_after),
             shown: RwLock::new(Arc::new(shown)),

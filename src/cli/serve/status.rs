@@ -7,7 +7,6 @@ use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use serde_json::json;
 
-use super::asking::in_pool;
 use super::failure::Failure;
 use super::params::{Params, pairs};
 use super::request::{Body, JSON, response};
@@ -90,7 +89,16 @@ pub(super) async fn refresh(
 ) -> Result<Response<Body>, Failure> {
     no_params(request)?;
     let of = Arc::clone(server);
-    let changed = in_pool(server, move || of.refresh()).await?.map_err(|error| {
+    let Ok(one) = Arc::clone(&server.refreshes).try_acquire_owned() else {
+        return Err(refused(server, "another refresh is under way"));
+    };
+    let work = move || {
+        let refreshed = of.refresh();
+        drop(one);
+        refreshed
+    };
+    let refreshed = tokio::task::spawn_blocking(work).await.map_err(|_| Failure::broken())?;
+    let changed = refreshed.map_err(|error| {
         let message = format!("the state before is still shown: {}", chain(&error));
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "refresh-failed", message)
     })?;

@@ -16,6 +16,8 @@ use crate::cli::serve::server::{Server, chain};
 
 /// Items that are committed together, as long as no single request has more.
 const GROUP_COUNT: usize = 10_000;
+/// Ids that are named of what is near an item.
+const IDS_MAX: usize = 10;
 /// Items that may be pending after a commit failed.
 const PENDING_MAX: usize = 100_000;
 
@@ -176,11 +178,10 @@ impl WriterThread {
             let message = "too many items are pending, because commits fail; see the log";
             return Err(Failure::busy(message));
         }
-        let ids_max = self.server.limits.max_ids;
         let mut verdicts = Vec::with_capacity(items.len());
         for item in items {
             let pending = self.pending.nearest(item.fingerprint, k);
-            let stored = nearest(&mut self.searcher, item.fingerprint, k, deadline, ids_max)?;
+            let stored = nearest(&mut self.searcher, item.fingerprint, k, deadline)?;
             let verdict = match (stored, pending) {
                 (Some((_, distance, _)), Some((near, less))) if less < distance => {
                     near_pending(near, less)
@@ -320,7 +321,6 @@ fn nearest(
     fingerprint: Fingerprint,
     k: u32,
     deadline: Instant,
-    ids_max: u64,
 ) -> Result<Option<Stored>, Failure> {
     let limits = Limits::default().deadline(deadline);
     let answer = searcher.nearest_with(fingerprint, 1, k, &limits)?;
@@ -329,7 +329,7 @@ fn nearest(
         return Err(Failure::busy(message));
     }
     let Some(hit) = answer.hits().next() else { return Ok(None) };
-    let ids = hit.ids().take(usize::try_from(ids_max).unwrap_or(usize::MAX));
+    let ids = hit.ids().take(IDS_MAX);
     let ids =
         ids.map(|id| id.map(|id| id.to_string())).collect::<fpstore::Result<Vec<String>>>()?;
     Ok(Some((hit.fingerprint(), hit.distance(), ids)))
