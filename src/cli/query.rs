@@ -98,7 +98,7 @@ pub(super) struct QueryArgs {
     /// With -: answer from the newest state of the store; otherwise from that at the beginning
     #[arg(long)]
     refresh: bool,
-    /// Search for the stored fingerprints of a document, by its id; may be repeated
+    /// Search for what is stored under an id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
     /// Print on standard error how each answer was found and what it cost
