@@ -41,8 +41,9 @@ pub(super) async fn answer(
         "text/html" | "application/xhtml+xml" => DocumentFormat::Html,
         _ => return Err(kind.unknown("text/plain or text/html")),
     };
-    // The body has a limit of its own.
-    let mut options = DocumentOptions::default().format(format).max_document(u64::MAX);
+    // It also limits the tree of a page.
+    let most = server.limits.max_body.as_u64();
+    let mut options = DocumentOptions::default().format(format).max_document(most);
     if let Some(part) = part {
         options = options.html(part);
     }

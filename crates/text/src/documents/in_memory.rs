@@ -1,6 +1,6 @@
 //! Documents that are in memory already, such as the body of a request.
 
-use super::capped::Capped;
+use super::capped::TooLong;
 use super::decode::decode_stream;
 use super::guard::guarded;
 use super::whole_file::text_of_page;
@@ -26,13 +26,15 @@ use crate::error::{Error, Result};
 /// ```
 pub fn text_of_bytes(bytes: &[u8], options: &DocumentOptions) -> Result<String> {
     let bad = |reason| Error::BadFile { name: "the text".into(), reason };
+    if bytes.len() as u64 > options.len_max {
+        return Err(bad(format!("it is {}", TooLong { len_max: options.len_max })));
+    }
     if options.format == Some(DocumentFormat::Html) {
         let part = || text_of_page(bytes, options.encoding, options.html, options.len_max);
         return guarded(part).and_then(|text| text).map_err(bad);
     }
     let mut text = String::new();
-    let reader = Capped::new(bytes, options.len_max);
-    match decode_stream(reader, options.encoding, &mut |part| text.push_str(part)) {
+    match decode_stream(bytes, options.encoding, &mut |part| text.push_str(part)) {
         Ok(Ok(())) => Ok(text),
         Ok(Err(fault)) => Err(bad(format!("byte {} is {fault}", fault.offset))),
         Err(fault) => Err(bad(format!("it is {fault}"))),
