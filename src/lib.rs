@@ -50,6 +50,7 @@
 //! | `doctor` | the module `doctor`: statistics of a store or an input, and their problems; brings `write` |
 //! | `cli` (default) | the program `fpstore`; brings `write`, `doctor` and the crate `fpstore-text` |
 //! | `parquet` (default) | documents and clusters in Parquet; brings `cli` |
+//! | `serve` (default) | `fpstore serve`: queries over HTTP, and `query --server`; brings `cli` |
 //!
 //! Fingerprints of texts and documents are made by the crate `fpstore-text`.
 //!

@@ -41,6 +41,16 @@ mod replace;
 mod resources;
 mod searcher;
 mod segments;
+#[cfg(all(unix, feature = "serve"))]
+mod serve;
+#[cfg(all(unix, feature = "serve"))]
+mod serve_connections;
+#[cfg(all(unix, feature = "serve"))]
+mod serve_life;
+#[cfg(all(unix, feature = "serve"))]
+mod serve_remote;
+#[cfg(all(unix, feature = "serve"))]
+mod serve_writes;
 mod shared_directory;
 mod sketches;
 mod stats;

@@ -52,6 +52,8 @@ mod previous;
 mod query;
 mod query_documents;
 mod query_files;
+#[cfg(feature = "serve")]
+mod query_server;
 mod reading_args;
 mod recipe_args;
 mod recipe_files;
@@ -60,6 +62,10 @@ mod resources;
 mod rows;
 mod scheme_arg;
 mod scheme_help;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod server_client;
 mod sink;
 mod stats;
 mod stream;
@@ -111,6 +117,8 @@ enum Command {
     Build(build::BuildArgs),
     Add(add::AddArgs),
     Query(query::QueryArgs),
+    #[cfg(feature = "serve")]
+    Serve(Box<serve::ServeArgs>),
     Pairs(pairs::PairsArgs),
     Cluster(cluster::ClusterArgs),
     Dedup(dedup::DedupArgs),
@@ -140,6 +148,8 @@ impl Command {
             Command::Build(args) => args,
             Command::Add(args) => args,
             Command::Query(args) => args,
+            #[cfg(feature = "serve")]
+            Command::Serve(args) => &**args,
             Command::Pairs(args) => args,
             Command::Cluster(args) => args,
             Command::Dedup(args) => args,

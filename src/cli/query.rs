@@ -10,6 +10,8 @@ use super::inputs::{check_stdin, report_skipped};
 use super::output::{IdPrinter, RowFormat, counted, grouped};
 use super::query_documents::{Needle, QueryDocumentArgs, stored_needles};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
+#[cfg(feature = "serve")]
+use super::query_server::{Questions, ServerArgs};
 use super::reading_args::in_long_help;
 use super::rows::Query;
 use super::sink::{OutputArgs, Sink};
@@ -45,6 +47,9 @@ whole store first.
 --confirm S compares the sketch of each text, file or document with those that the store keeps \
 (build --sketch), and prints the matches whose estimated Jaccard similarity is S or more; it stands \
 after the distance.
+
+--server URL asks 'fpstore serve' instead of a store, with the same output. Its limits hold: an \
+answer that one of them cut is reported.
 
 --from FILE answers all records of a file, in their order and much faster than one by one. The \
 id of a record comes first, as another column or another field.";
@@ -95,12 +100,15 @@ pub(super) struct QueryArgs {
     /// Otherwise all answers are those of the state at the beginning.
     #[arg(long)]
     refresh: bool,
-    /// Search for the fingerprints of a stored id; may be repeated
+    /// Search for what is stored under an id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    server: ServerArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// Print only errors
@@ -136,6 +144,10 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
             text => Fingerprint::parse(text, radix).map(Some),
         })
         .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
+    #[cfg(feature = "serve")]
+    if let Some(url) = &args.server.server {
+        return ask_server(args, url, &needles);
+    }
     let store = args.access.open(&args.store.store)?;
     let k = match args.confirm.confirm {
         Some(threshold) => confirm::candidate_k(&store, threshold, args.k)?,
@@ -192,6 +204,28 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     }
     session.out.finish()?;
     Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
+}
+
+/// Asks a server instead of a store.
+#[cfg(feature = "serve")]
+fn ask_server(
+    args: &QueryArgs,
+    url: &str,
+    needles: &[Option<Fingerprint>],
+) -> anyhow::Result<ExitStatus> {
+    let texts = [args.text.clone(), args.documents.texts_of(&args.file)?].concat();
+    let questions = Questions {
+        k: args.k,
+        nearest: args.nearest,
+        limit: args.limit,
+        needles,
+        texts: &texts,
+        from: &args.files.from,
+        read: &args.files.read,
+        format: args.format,
+        quiet: args.quiet,
+    };
+    args.server.run(url, &questions, args.output.open()?)
 }
 
 /// Refuses what has no sketch to be confirmed by.

@@ -112,6 +112,17 @@ impl QueryDocumentArgs {
     }
 }
 
+#[cfg(feature = "serve")]
+impl QueryDocumentArgs {
+    /// The texts of files, each of which is one document.
+    pub(super) fn texts_of(&self, files: &[String]) -> anyhow::Result<Vec<String>> {
+        if let (Some(option), []) = (self.reading.first_given(), files) {
+            bail!("{option} is for documents; name them with --file");
+        }
+        files.iter().map(|file| text_of(file, false, &self.reading)).collect()
+    }
+}
+
 /// The stored fingerprints of documents, by their ids, in the order of the ids.
 pub(super) fn stored_needles(store: &Store, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
     if ids.is_empty() {

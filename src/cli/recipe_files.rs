@@ -8,7 +8,7 @@ use fpstore::Recipe;
 use fpstore_text::{DfTable, GivenWeights, StopWords, TextHasher, TextRecipe, TextResources};
 
 /// Files that a recipe may need.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(super) struct RecipeFileArgs {
     /// Weigh features by a table of document frequencies, made by 'fpstore df'

@@ -113,12 +113,16 @@ impl Drop for SegmentBytes {
     }
 }
 
+/// Twice what Linux reads ahead without advice.
+#[cfg(unix)]
+const LONG_LEN: u64 = 256 << 10;
+
 impl Segment {
     /// Advises the system that sections are about to be read from first to last, so that it reads
     /// ahead.
     pub(super) fn advise_sequential(&self, places: [&SectionPlace; 4]) {
         #[cfg(unix)]
-        places.iter().for_each(|place| self.advise(place, memmap2::Advice::Sequential));
+        long(places).for_each(|place| self.advise(place, memmap2::Advice::Sequential));
         #[cfg(not(unix))]
         let _ = places;
     }
@@ -126,7 +130,7 @@ impl Segment {
     /// Advises the system that single pages of sections will be read.
     pub(super) fn advise_random(&self, places: [&SectionPlace; 4]) {
         #[cfg(unix)]
-        places.iter().for_each(|place| self.advise(place, memmap2::Advice::Random));
+        long(places).for_each(|place| self.advise(place, memmap2::Advice::Random));
         #[cfg(not(unix))]
         let _ = places;
     }
@@ -183,6 +187,14 @@ impl Segment {
             (last - first + 1) as usize * PAGE_LEN,
         );
     }
+}
+
+/// The sections that are worth advice on their order. Of a short one the system reads as much at once
+/// anyway; and a query passes over each small segment, where eight calls of the system would take most
+/// of its time.
+#[cfg(unix)]
+fn long(places: [&SectionPlace; 4]) -> impl Iterator<Item = &SectionPlace> {
+    places.into_iter().filter(|place| place.len >= LONG_LEN)
 }
 
 pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {

@@ -143,13 +143,14 @@ impl Store {
     }
 
     /// As [`Store::refresh`], and reads and verifies the pages of the new state before it is shown:
-    /// searches go on in the state before meanwhile, and none waits for a page that is new.
+    /// searches go on in the state before meanwhile, and none waits for a page that is new. Sections
+    /// that both states share, and that are verified, are not read again.
     ///
     /// # Errors
     ///
     /// As [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the state before.
     pub fn refresh_warm(&self, what: Warm) -> Result<bool> {
-        self.refresh_after(|next| warm::warm_all(next, what).map(drop))
+        self.refresh_after(|next| warm::warm_all(next, what, warm::Pages::New).map(drop))
     }
 
     /// Shows the newest state once `prepare` is done with it.

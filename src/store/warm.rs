@@ -39,16 +39,26 @@ impl Store {
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn warm(&self, what: Warm) -> Result<u64> {
-        warm_all(&self.snapshot(), what)
+        warm_all(&self.snapshot(), what, Pages::All)
     }
+}
+
+/// Which of the pages that are wanted are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pages {
+    /// All: those that were read before may have left the memory.
+    All,
+    /// Those of sections that are not verified as a whole. A new state shares most segments with the
+    /// one before, which is in use.
+    New,
 }
 
 /// Reads part of a state, and makes the plans for the distances that are asked most. Returns the
 /// number of pages.
-pub(super) fn warm_all(snapshot: &Snapshot, what: Warm) -> Result<u64> {
+pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<u64> {
     let mut pages = 0;
     for open in snapshot.segments() {
-        pages += warm_segment(&open.segment, what)?;
+        pages += warm_segment(&open.segment, what, which)?;
         for k in 0..=open.segment.header().tuned_k {
             open.plan(k);
         }
@@ -56,7 +66,7 @@ pub(super) fn warm_all(snapshot: &Snapshot, what: Warm) -> Result<u64> {
     Ok(pages)
 }
 
-fn warm_segment(segment: &Segment, what: Warm) -> Result<u64> {
+fn warm_segment(segment: &Segment, what: Warm, which: Pages) -> Result<u64> {
     let wanted = |section: Section| match section {
         Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => true,
         // Checksums are not covered by checksums; they are read to verify the other pages.
@@ -67,6 +77,10 @@ fn warm_segment(segment: &Segment, what: Warm) -> Result<u64> {
     for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
         let first = place.offset as usize / PAGE_LEN;
         let count = (place.len as usize).div_ceil(PAGE_LEN);
+        let mut verified = (first..first + count).map(|page| segment.checked().contains(page));
+        if which == Pages::New && verified.all(|is_verified| is_verified) {
+            continue;
+        }
         segment.advise_huge_pages(place);
         let checked = (first..first + count).try_for_each(|page| segment.check_page(place, page));
         segment.advise_queries(place);

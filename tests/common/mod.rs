@@ -1,5 +1,7 @@
 //! Shared parts of the tests: repeatable data, stores of it, and the linear scan as the oracle.
 
+#[cfg(all(unix, feature = "serve"))]
+pub mod http;
 pub mod program;
 mod random;
 

@@ -17,6 +17,7 @@ mod disguise;
 mod files;
 mod folders;
 mod guard;
+mod in_memory;
 mod inputs;
 mod json;
 mod markup;
@@ -37,6 +38,7 @@ pub use copy::{DecideFate, RecordFate};
 pub use decode::TextEncoding;
 pub use files::{DocumentFile, DocumentFiles, DocumentPlace};
 pub use folders::{FileChoice, PassedOver};
+pub use in_memory::text_of_bytes;
 pub use inputs::DocumentFormat;
 pub use markup::TextFormat;
 pub use pipeline::{

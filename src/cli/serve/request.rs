@@ -1,0 +1,184 @@
+//! Requests and responses: bodies within their limits, and what all responses carry.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Either, Full, channel::Channel};
+use hyper::body::{Body as _, Bytes, Frame, Incoming};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
+
+use super::failure::Failure;
+use super::server::Server;
+
+/// The body of a response: whole, or in parts as they are made.
+pub(super) type Body = Either<Full<Bytes>, Channel<Bytes>>;
+
+/// Of a body over the limit, as much as this many times the limit is read and thrown away: a client
+/// that is still writing would not see the answer.
+const DISCARDED: u64 = 8;
+
+pub(super) const JSON: &str = "application/json";
+pub(super) const NDJSON: &str = "application/x-ndjson";
+pub(super) const BINARY: &str = "application/octet-stream";
+
+/// A response with this body.
+pub(super) fn response(
+    status: StatusCode,
+    kind: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(body.into())));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A response whose body comes in parts.
+pub(super) fn streamed(kind: &'static str, body: Channel<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Either::Right(body));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+impl From<Failure> for Response<Body> {
+    fn from(failure: Failure) -> Self {
+        let mut body = Vec::new();
+        failure.write(&mut body);
+        body.push(b'\n');
+        let mut response = response(failure.status, JSON, body);
+        let headers = response.headers_mut();
+        if let Some(seconds) = failure.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if let Some(Ok(allow)) = failure.allow.map(|allow| allow.try_into()) {
+            headers.insert(header::ALLOW, allow);
+        }
+        if failure.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(failure.code, "body-over-limit" | "slow-body" | "bad-body") {
+            // The rest of the body is still to come, and cannot be told from a request.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// The kind of a body, and its encoding if the client names one.
+#[derive(Debug, Default)]
+pub(super) struct Kind {
+    /// In small letters; empty if the client names none.
+    pub(super) name: String,
+    pub(super) charset: Option<String>,
+}
+
+impl Kind {
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Failure> {
+        let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+        let Some(value) = values.next() else { return Ok(Kind::default()) };
+        let value = value.to_str().ok().filter(|_| values.next().is_none());
+        let value =
+            value.ok_or_else(|| Failure::bad("bad-content-type", "expected one Content-Type"))?;
+        let mut parts = value.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let charset = parts.find_map(|part| {
+            let (name, value) = part.split_once('=')?;
+            name.trim()
+                .eq_ignore_ascii_case("charset")
+                .then(|| value.trim().trim_matches('"').into())
+        });
+        Ok(Kind { name, charset })
+    }
+
+    /// The failure for a kind that a route does not take.
+    pub(super) fn unknown(&self, expected: &str) -> Failure {
+        let found = if self.name.is_empty() { "none".into() } else { format!("'{}'", self.name) };
+        let message = format!("Content-Type is {found}, expected {expected}");
+        Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad-content-type", message)
+    }
+}
+
+/// A body that is read whole.
+pub(super) async fn whole(
+    server: &Server,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<Vec<u8>, Failure> {
+    refuse_encoding(headers)?;
+    let most = server.limits.max_body.as_u64();
+    let end = Instant::now() + server.limits.body_timeout;
+    let announced = body.size_hint().lower();
+    let mut bytes = Vec::new();
+    let mut len = 0_u64;
+    if announced > most && headers.contains_key(header::EXPECT) {
+        // The client waits for leave to send it.
+        return Err(over(server, announced));
+    }
+    while let Some(frame) = next_frame(&mut body, end, server.limits.body_timeout).await? {
+        let Ok(data) = frame.into_data() else { continue };
+        len += data.len() as u64;
+        if len > most || announced > most {
+            bytes = Vec::new();
+            if len.max(announced) > most.saturating_mul(DISCARDED) {
+                break;
+            }
+        } else {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    if len.max(announced) > most {
+        return Err(over(server, len.max(announced)));
+    }
+    Ok(bytes)
+}
+
+fn over(server: &Server, len: u64) -> Failure {
+    let most = server.limits.max_body.as_u64();
+    let message = format!(
+        "the body has {len} bytes or more; send it in several requests, or a stream of NDJSON"
+    );
+    Failure::over("body-over-limit", "max-body", most, message)
+}
+
+/// The next part of a body.
+pub(super) async fn next_frame(
+    body: &mut Incoming,
+    end: Instant,
+    limit: Duration,
+) -> Result<Option<Frame<Bytes>>, Failure> {
+    match timeout_at(end, body.frame()).await {
+        Ok(Some(Ok(frame))) => Ok(Some(frame)),
+        Ok(None) => Ok(None),
+        Ok(Some(Err(error))) => {
+            Err(Failure::bad("bad-body", format!("the body broke off: {error}")))
+        }
+        Err(_) => {
+            let message = format!(
+                "the body did not come within --body-timeout {}",
+                super::asking::millis(limit)
+            );
+            Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "slow-body", message))
+        }
+    }
+}
+
+/// Compressed bodies would be taken for garbage.
+pub(super) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Failure> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => {
+            let message = "compressed bodies are not read; send it without Content-Encoding";
+            Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad-content-encoding", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Parses a JSON body.
+pub(super) fn json<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Failure::bad("bad-json", format!("the body is not what was expected: {error}"))
+    })
+}
