@@ -1,0 +1,75 @@
+"""Very large sets of 64-bit fingerprints, and all that lie within `k` bits of one.
+
+A store keeps fingerprints (SimHash, MinHash, perceptual hashes of images: any that are compared by
+Hamming distance) compressed on disk, with ids, and answers exactly from a memory map:
+
+>>> import fpstore, tempfile, os
+>>> path = os.path.join(tempfile.mkdtemp(), "pages.fps")
+>>> store = fpstore.build(path, [0xC0F1789BED2EB9B8, 0x5057D88DD8F1C6FF], ["a.html", "b.html"])
+>>> store.query(0xC0F1789BED2EB9B9, k=3)
+[Match(fingerprint=13902898653744740792, distance=1, ids=['a.html'])]
+
+`k` is in bits and inclusive; where it may be left out, it is the one that the store is tuned for.
+Fingerprints are integers (`uint64`, or `int64` as bit patterns) or texts of hex digits, in anything
+that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow streams.
+"""
+
+from __future__ import annotations
+
+from . import errors as errors
+from ._fpstore import (
+    Builder as Builder,
+    Column as Column,
+    Evaluation as Evaluation,
+    Recipe as Recipe,
+    Rows as Rows,
+    RowStream as RowStream,
+    Statistics as Statistics,
+    Store as Store,
+    Writer as Writer,
+    __version__ as __version__,
+    build as build,
+    components as components,
+    dedup as dedup,
+    evaluate as evaluate,
+    export as export,
+    from_bits as from_bits,
+    from_hex as from_hex,
+    group as group,
+    near_pairs as near_pairs,
+    open as open,
+    stats as stats,
+    to_hex as to_hex,
+    verify as verify,
+)
+from ._types import (
+    Committed as Committed,
+    Compacted as Compacted,
+    Comparison as Comparison,
+    Deleted as Deleted,
+    Feature as Feature,
+    Finding as Finding,
+    Imported as Imported,
+    Match as Match,
+    Point as Point,
+    Progress as Progress,
+    SegmentInfo as SegmentInfo,
+    StoreInfo as StoreInfo,
+    TableInfo as TableInfo,
+    VerifyReport as VerifyReport,
+)
+from .errors import (
+    CorruptError as CorruptError,
+    FpstoreError as FpstoreError,
+    InputError as InputError,
+    InternalError as InternalError,
+    LockedError as LockedError,
+    NoSpaceError as NoSpaceError,
+    NoStoreError as NoStoreError,
+    NotAStoreError as NotAStoreError,
+    RecipeError as RecipeError,
+    StaleStoreError as StaleStoreError,
+    StoreExistsError as StoreExistsError,
+    TooManyPairsError as TooManyPairsError,
+    VersionError as VersionError,
+)
