@@ -16,7 +16,23 @@ use crate::store::Store;
 use crate::text::recipe_text_of;
 use crate::work::{Reporter, Shared, held, run_shared};
 
-/// Takes records and makes a store.
+/// Makes a store of records that are added in any order, which need not fit into memory.
+///
+/// The same records make the same file, byte for byte, as the program `fpstore` makes. Leaving
+/// `with` finishes the store; leaving it with an exception makes nothing.
+///
+/// `k` is the distance of most queries. `scheme` names the tables (`"halves"`, `"4"`, ...); by
+/// default the fastest within `budget` are chosen, such as `"16B/fp"` or `"12GB"`. `recipe` says
+/// how the fingerprints were made, a `Recipe` or its name: a store refuses others later. `id_type`
+/// `"int"` or `"str"` makes ids of that kind; `"auto"` keeps what comes first. `replace` lets an
+/// existing store be replaced, which answers as before until the new one is whole. `wait` is how
+/// many seconds to wait for another process that writes, `None` for as long as it takes.
+///
+/// >>> with fpstore.Builder(folder / "built.fps", label="2026-11") as builder:
+/// ...     builder.add([1, 2], ["one", "two"])
+/// 2
+/// >>> len(fpstore.open(folder / "built.fps"))
+/// 2
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Builder {
     path: PathBuf,
@@ -188,6 +204,9 @@ impl Builder {
         Ok(Builder { path, reporter, shared, state })
     }
 
+    /// Adds fingerprints, with as many ids or none. Or an Arrow stream with the columns
+    /// `fingerprint` and `id`, or an iterator over batches, each an array or a tuple of
+    /// fingerprints and ids. Returns the number of records.
     #[pyo3(signature = (fingerprints, ids=None))]
     pub(crate) fn add(
         &self,
@@ -203,6 +222,7 @@ impl Builder {
         Ok(count)
     }
 
+    /// Sorts, writes and publishes the store, and opens it.
     pub(crate) fn finish(&self, py: Python<'_>) -> PyResult<Store> {
         let builder = self.begun(None)?;
         *self.state() = State::Ended("is finished");
@@ -210,6 +230,7 @@ impl Builder {
         Ok(Store::new(finished?))
     }
 
+    /// Forgets everything; makes nothing.
     fn close(&self) {
         *self.state() = State::Ended("is closed");
     }
@@ -245,6 +266,12 @@ impl Builder {
     }
 }
 
+/// Makes a store of fingerprints, and ids if there are any. The options are those of `Builder`.
+///
+/// >>> import numpy as np
+/// >>> made = fpstore.build(folder / "made.fps", np.array([3, 5], dtype=np.uint64), [30, 50])
+/// >>> made.query(3, k=0)
+/// [Match(fingerprint=3, distance=0, ids=[30])]
 #[pyfunction]
 #[pyo3(signature = (
     path, fingerprints, ids=None, *, k=3, scheme=None, budget=None, label="", recipe=None,

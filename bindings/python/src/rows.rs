@@ -15,7 +15,16 @@ use pyo3::types::{PyCapsule, PyList, PyTuple};
 use crate::capsule::{export_array, export_schema, export_stream};
 use crate::errors::input_error;
 
-/// Rows in columns, in memory.
+/// Rows in columns, in memory. `pyarrow.table(rows)`, `polars.DataFrame(rows)` and DuckDB, by the
+/// name of the variable, take them as they are; `rows["distance"]` is an array of numpy.
+///
+/// >>> rows = store.query_many([0xC0F1789BED2EB9B8], k=1)
+/// >>> rows["distance"]
+/// array([0, 1], dtype=uint8)
+/// >>> for query, fingerprint, distance, id in rows:
+/// ...     print(distance, id)
+/// 0 a.html
+/// 1 b.html
 #[pyclass(frozen, module = "fpstore")]
 #[derive(Debug)]
 pub(crate) struct Rows {
@@ -62,11 +71,13 @@ impl Rows {
         self.count()
     }
 
+    /// The names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.names().into_iter().map(str::to_owned).collect()
     }
 
+    /// Whether `max_matches` cut any answer.
     #[getter]
     fn cut(&self) -> bool {
         self.cut
@@ -91,10 +102,14 @@ impl Rows {
         numpy_of(py, &kind, &arrays)
     }
 
+    /// The rows as tuples; a null is `None`.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for batch in &self.batches {
             for at in 0..batch.num_rows() {
+                if at % 1024 == 1023 {
+                    py.check_signals()?;
+                }
                 let row: PyResult<Vec<_>> =
                     batch.columns().iter().map(|column| value_at(py, column, at)).collect();
                 list.append(PyTuple::new(py, row?)?)?;
@@ -129,7 +144,8 @@ impl Rows {
     }
 }
 
-/// One column with nulls, as `Recipe.fingerprints` gives it.
+/// One column of `uint64` with nulls. `pyarrow.array(column)` and `polars.Series(column)` take it
+/// as it is.
 #[pyclass(frozen, module = "fpstore")]
 #[derive(Debug)]
 pub(crate) struct Column(pub(crate) UInt64Array);
@@ -140,11 +156,14 @@ impl Column {
         self.0.len()
     }
 
+    /// The number of nulls.
     #[getter]
     fn null_count(&self) -> usize {
         self.0.null_count()
     }
 
+    /// The values as an array of numpy, with the number `null` where there is none. Without it
+    /// nulls are refused.
     #[pyo3(signature = (*, null=None))]
     fn to_numpy<'py>(
         &self,
@@ -167,10 +186,12 @@ impl Column {
         Ok(PyArray1::from_vec(py, values))
     }
 
+    /// For each value whether it is null.
     fn is_null<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_vec(py, (0..self.0.len()).map(|at| self.0.is_null(at)).collect())
     }
 
+    /// The values as a list, with `None` for a null.
     fn to_pylist(&self) -> Vec<Option<u64>> {
         self.0.iter().collect()
     }

@@ -77,7 +77,15 @@ impl Running {
     }
 }
 
-/// Rows as they are found.
+/// Rows as they are found. A thread finds them, a few batches ahead; closing the stream, leaving
+/// its `with` or dropping it ends the thread.
+///
+/// Iterate over it for `Rows`, take them all with `read_all`, or hand it to an Arrow library once.
+///
+/// >>> with store.pairs(3) as stream:
+/// ...     for rows in stream:
+/// ...         print(rows["distance"])
+/// [1]
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct RowStream {
     schema: SchemaRef,
@@ -160,15 +168,18 @@ impl RowStream {
         self.close(py);
     }
 
+    /// Ends the work. Rows that were not read are lost.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.running().take()));
     }
 
+    /// The names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// All rows that are left, in memory.
     fn read_all(&self, py: Python<'_>) -> PyResult<Rows> {
         let mut batches = Vec::new();
         while let Some(rows) = self.__next__(py)? {

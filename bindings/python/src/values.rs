@@ -12,6 +12,10 @@ use crate::options::distance_of;
 use crate::store::StatisticsView;
 use crate::work::{Reporter, run};
 
+/// Fingerprints of texts of 1 to 16 hex digits.
+///
+/// >>> fpstore.from_hex(["ff", "c0f1789bed2eb9b8"])
+/// array([                 255, 13903026135763958200], dtype=uint64)
 #[pyfunction]
 pub(crate) fn from_hex<'py>(
     py: Python<'py>,
@@ -31,11 +35,21 @@ pub(crate) fn from_hex<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
+/// Fingerprints as 16 hex digits each.
+///
+/// >>> fpstore.to_hex([255])
+/// ['00000000000000ff']
 #[pyfunction]
 pub(crate) fn to_hex(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     Ok(fingerprints::many(fingerprints)?.into_iter().map(|value| value.to_string()).collect())
 }
 
+/// Fingerprints of the hashes of images: arrays of n x 64 or n x 8 x 8 bits, or hashes of
+/// `imagehash`.
+///
+/// >>> import numpy as np
+/// >>> fpstore.from_bits(np.eye(8, dtype=bool).reshape(1, 8, 8))
+/// array([9241421688590303745], dtype=uint64)
 #[pyfunction]
 pub(crate) fn from_bits<'py>(
     py: Python<'py>,
@@ -44,7 +58,11 @@ pub(crate) fn from_bits<'py>(
     Ok(PyArray1::from_vec(py, bits::values_of(bits)?))
 }
 
-/// Statistics of fingerprints, before a store is built.
+/// Statistics of fingerprints before a store is built: decimal numbers read as hex, counters, dead
+/// bits and more are found.
+///
+/// >>> fpstore.stats(range(1000)).findings[0].code
+/// 'counting-numbers'
 #[pyfunction]
 #[pyo3(signature = (fingerprints, k=3))]
 pub(crate) fn stats(

@@ -19,7 +19,20 @@ use crate::store::{Store, segment_info};
 use crate::text::recipe_text_of;
 use crate::work::{Reporter, Shared, run, run_shared};
 
-/// The one who may change a store.
+/// The one who may change a store; readers see each change when they refresh.
+///
+/// Leaving `with` commits what was added and merges small segments if `compact`; leaving it with an
+/// exception forgets what was added and not committed. New segments get the `label`, by which they
+/// can expire. `max_rate` limits the bytes a second of merges, `wait` is as for `Builder`.
+///
+/// >>> made = fpstore.build(folder / "grows.fps", [1], ["one"])
+/// >>> with fpstore.Writer(folder / "grows.fps") as writer:
+/// ...     writer.add([2], ["two"])
+/// ...     writer.delete_ids(["one"]).found
+/// 1
+/// 1
+/// >>> made.refresh(), len(made)
+/// (True, 1)
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Writer {
     path: PathBuf,
@@ -142,6 +155,7 @@ impl Writer {
         Ok(Writer { path, reporter, shared, policy, state })
     }
 
+    /// Adds records, as `Builder.add`. They are in the store once they are committed.
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
         &self,
@@ -157,6 +171,8 @@ impl Writer {
         Ok(count)
     }
 
+    /// Makes one segment of the records that were added: from then on they are durable, and readers
+    /// find them.
     fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let done = self.with_writer(py, |writer, _| Ok(writer.commit()?))?;
         let report = &done.report;
@@ -164,6 +180,7 @@ impl Writer {
         py.import("fpstore._types")?.getattr("Committed")?.call1(fields)
     }
 
+    /// Deletes ids, wherever they are. With `dry_run` only counts what would be deleted.
     #[pyo3(signature = (ids, *, dry_run=false))]
     fn delete_ids<'py>(
         &self,
@@ -179,6 +196,7 @@ impl Writer {
         deleted(py, &done)
     }
 
+    /// Deletes fingerprints with all their ids. With `dry_run` only counts what would be deleted.
     #[pyo3(signature = (fingerprints, *, dry_run=false))]
     fn delete_fingerprints<'py>(
         &self,
@@ -197,6 +215,8 @@ impl Writer {
         deleted(py, &done)
     }
 
+    /// Removes the segments whose label sorts before this one, such as `2026-09` before `2026-10`,
+    /// and returns them.
     fn expire_before<'py>(&self, py: Python<'py>, label: &str) -> PyResult<Bound<'py, PyList>> {
         let done = self.with_writer(py, |writer, _| Ok(writer.expire_before(label)?))?;
         let segments: PyResult<Vec<_>> =
@@ -204,6 +224,7 @@ impl Writer {
         PyList::new(py, segments?)
     }
 
+    /// Merges segments: `"tier"` those of similar size, `"all"` all, `"one"` into one.
     #[pyo3(signature = (what="tier"))]
     fn compact<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
         let what = match what {
@@ -227,12 +248,15 @@ impl Writer {
         py.import("fpstore._types")?.getattr("Compacted")?.call1(fields)
     }
 
+    /// Takes all segments of other stores, or single segment files, in one step. They are copied
+    /// and checked.
     fn import_<'py>(&self, py: Python<'py>, sources: Vec<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
         let done = self.with_writer(py, |writer, _| Ok(writer.import(&sources)?))?;
         let fields = (done.segments, done.fingerprints, done.file_len);
         py.import("fpstore._types")?.getattr("Imported")?.call1(fields)
     }
 
+    /// Records that were added and not committed.
     #[getter]
     fn pending(&self) -> PyResult<u64> {
         match &*self.state() {
@@ -241,6 +265,7 @@ impl Writer {
         }
     }
 
+    /// The store with all commits so far.
     #[getter]
     fn store(&self) -> PyResult<Store> {
         match &*self.state() {
@@ -249,6 +274,7 @@ impl Writer {
         }
     }
 
+    /// Commits, merges if `compact`, closes the writer, and opens the store.
     fn finish(&self, py: Python<'_>) -> PyResult<Store> {
         let writer = self.take_writer()?;
         *self.state() = State::Closed;
@@ -256,6 +282,7 @@ impl Writer {
         Ok(Store::new(finished?))
     }
 
+    /// Closes the writer. What was not committed is forgotten.
     fn close(&self) {
         *self.state() = State::Closed;
     }
@@ -291,6 +318,10 @@ impl Writer {
     }
 }
 
+/// Copies a store as it is, or one `segment` of it, to a new directory.
+///
+/// >>> len(fpstore.export(store, folder / "copy.fps"))
+/// 3
 #[pyfunction]
 #[pyo3(signature = (store, path, *, segment=None))]
 pub(crate) fn export(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import fpstore
 import numpy as np
 import numpy.typing as npt
 import pytest
+
+import fpstore
 
 U64 = npt.NDArray[np.uint64]
 

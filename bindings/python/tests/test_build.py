@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import fpstore
 import numpy as np
 import pytest
 from conftest import DATA, U64
+
+import fpstore
 
 
 def segments(path: Path) -> list[bytes]:
@@ -19,7 +20,9 @@ def segments(path: Path) -> list[bytes]:
 def test_the_bytes_are_those_of_the_program(
     tmp_path: Path, values: U64, program: str, kind: str | None
 ) -> None:
-    ids = {"int": [*range(len(values))], "str": [f"d{at}" for at in range(len(values))]}.get(kind or "")
+    ids = {"int": [*range(len(values))], "str": [f"d{at}" for at in range(len(values))]}.get(
+        kind or ""
+    )
     lines = [f"{value:016x}" + (f"\t{ids[at]}" if ids else "") for at, value in enumerate(values)]
     (tmp_path / "in.tsv").write_text("\n".join(lines) + "\n")
     theirs = tmp_path / "theirs.fps"
@@ -124,7 +127,11 @@ def test_the_life_of_a_store(tmp_path: Path, values: U64) -> None:
         writer.add(values[2000:])
     assert len(reader) == len(np.unique(values[:1000]))
     assert reader.refresh() and not reader.refresh()
-    assert [segment.label for segment in reader.info().segments] == ["2026-09", "2026-10", "2026-10"]
+    assert [segment.label for segment in reader.info().segments] == [
+        "2026-09",
+        "2026-10",
+        "2026-10",
+    ]
     with fpstore.Writer(path) as writer:
         assert [segment.label for segment in writer.expire_before("2026-10")] == ["2026-09"]
         assert writer.compact("all").merged == 2

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fpstore
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import U64
+
+import fpstore
 
 VALUES = [3, 2**63 + 5, 2**64 - 1]
 SIGNED = [3, -(2**63) + 5, -1]
@@ -185,7 +186,10 @@ def test_batches_of_an_iterator_need_not_fit_into_memory(tmp_path: Path) -> None
     arrays = (np.arange(at, at + 10, dtype=np.uint64) for at in range(0, 100, 10))
     assert len(fpstore.build(tmp_path / "b.fps", arrays)) == 100
     assert len(fpstore.build(tmp_path / "c.fps", iter(range(70_000)))) == 70_000
-    tables = [pa.table({"fingerprint": [1, 2], "id": ["a", "b"]}), pa.table({"fingerprint": [3], "id": ["c"]})]
+    tables = [
+        pa.table({"fingerprint": [1, 2], "id": ["a", "b"]}),
+        pa.table({"fingerprint": [3], "id": ["c"]}),
+    ]
     assert fpstore.build(tmp_path / "d.fps", iter(tables)).query(3, 0)[0].ids == ["c"]
     reader = pa.RecordBatchReader.from_batches(
         tables[0].schema, [batch for table in tables for batch in table.to_batches()]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import fpstore
 import numpy as np
 import pytest
 from conftest import U64, distances
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import fpstore
 
 
 def scan(values: U64, ids: list[str] | list[int] | None, query: int, k: int) -> list[fpstore.Match]:
@@ -56,8 +57,15 @@ fingerprints = st.lists(
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(stored=fingerprints, queries=fingerprints, k=st.integers(0, 64), kind=st.sampled_from(["int", "str", None]))
-def test_any_set_any_k_any_ids(stored: list[int], queries: list[int], k: int, kind: str | None) -> None:
+@given(
+    stored=fingerprints,
+    queries=fingerprints,
+    k=st.integers(0, 64),
+    kind=st.sampled_from(["int", "str", None]),
+)
+def test_any_set_any_k_any_ids(
+    stored: list[int], queries: list[int], k: int, kind: str | None
+) -> None:
     values, asked = np.array(stored, np.uint64), np.array(queries, np.uint64)
     ids: list[str] | list[int] | None = None
     if kind == "int":

@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyString};
 
 use super::{
     arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, kind_of,
-    of_pandas,
+    look_at_signals, of_pandas,
 };
 use crate::errors::input_error;
 
@@ -103,6 +103,7 @@ pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
         input_error(py, format!("fingerprints are a sequence or an array, not {kind}"))
     })?;
     for (at, item) in iterator.enumerate() {
+        look_at_signals(py, at)?;
         let item = item?;
         values.push(one_of_many(&item, at)?);
     }

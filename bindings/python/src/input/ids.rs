@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyInt, PyString};
 
 use super::{
     arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, kind_of,
-    of_pandas,
+    look_at_signals, of_pandas,
 };
 use crate::errors::input_error;
 
@@ -106,6 +106,7 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     let mut numbers = Vec::new();
     let mut texts = Texts::default();
     for (at, item) in object.try_iter()?.enumerate() {
+        look_at_signals(py, at)?;
         let item = item?;
         if let Ok(text) = item.cast::<PyString>() {
             texts.push(text.to_str()?);

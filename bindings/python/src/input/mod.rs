@@ -20,6 +20,11 @@ use pyo3::types::PyDict;
 use crate::capsule::{arrays_of, arrow_error};
 use crate::errors::input_error;
 
+/// Lets Ctrl-C end the copying of long sequences.
+fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
+    if at % 1024 == 1023 { py.check_signals() } else { Ok(()) }
+}
+
 /// A Series, an Index or an array of pandas as an array of numpy without nulls. `None` for other
 /// objects.
 fn of_pandas<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Option<Bound<'py, PyAny>>> {

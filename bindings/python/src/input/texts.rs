@@ -8,7 +8,7 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
-use super::{arrow_name, each_column, is_text};
+use super::{arrow_name, each_column, is_text, look_at_signals};
 use crate::errors::input_error;
 
 /// Copied texts of one array, in bytes. An array holds at most 2 GiB.
@@ -109,6 +109,7 @@ fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let mut builder = StringBuilder::new();
     let mut held = 0;
     for (at, item) in items.try_iter()?.enumerate() {
+        look_at_signals(py, at)?;
         let item = item?;
         let is_missing = missing.as_ref().is_some_and(|missing| missing[at]);
         if item.is_none() || is_missing {

@@ -100,6 +100,17 @@ impl Members {
 
 #[pymethods]
 impl Store {
+    /// Clusters of near documents, as a stream of `cluster`, `fingerprint`, `distance` from the
+    /// representative, `id`, and `keep`: one document of each cluster is to be kept. Documents
+    /// without near ones are not in it.
+    ///
+    /// `"components"` takes everything that hangs together over pairs, `"star"` and `"leader"` only
+    /// what is within `k` bits of the representative. `keep` chooses the document with the smallest
+    /// id of the representative, or the smallest id of all.
+    ///
+    /// >>> for rows in store.clusters(3):
+    /// ...     print(rows["id"], rows["keep"])
+    /// ['a.html' 'b.html'] [ True False]
     #[pyo3(signature = (
         k=None, method="components", *, keep="representative", threads=None, memory=None,
         temp_dir=None, progress=None

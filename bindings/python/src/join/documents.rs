@@ -137,6 +137,16 @@ impl Documents {
     }
 }
 
+/// Which documents of `new` to keep: those that are near no document of `stored`, and, if `within`,
+/// no other new one that is kept. A stream of all new documents by ascending fingerprint:
+/// `fingerprint`, `id`, `keep`, and for a dropped one `near`, `near_id` and `distance` of the
+/// nearest stored document, or of the new one that is kept instead.
+///
+/// `k` is that of `stored` unless it is given. Takes memory for each dropped document.
+///
+/// >>> new = fpstore.build(folder / "new.fps", [0xC0F1789BED2EB9BA, 5], ["new", "other"])
+/// >>> fpstore.dedup(new, store).read_all().to_pylist()
+/// [(5, 'other', True, None, None, None), (13903026135763958202, 'new', False, 13903026135763958200, 'a.html', 1)]
 #[pyfunction]
 #[pyo3(signature = (
     new, stored=None, k=None, *, within=true, max_pairs=None, threads=None, memory=None,

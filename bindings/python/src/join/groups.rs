@@ -45,7 +45,14 @@ fn first_rows(values: &[Option<Fingerprint>]) -> (Vec<u64>, Vec<u32>) {
     sorted.into_iter().unzip()
 }
 
-/// For each row the first row of its group.
+/// For each row the first row of its group: rows within `k` bits of one another, directly or over
+/// others, are one group. Rows without a fingerprint (null) are groups by themselves.
+///
+/// So `group(...) == arange(n)` is the mask of the rows to keep:
+///
+/// >>> groups = fpstore.group([0, 255, 7, 0], k=3)
+/// >>> groups
+/// array([0, 1, 0, 0])
 #[pyfunction]
 #[pyo3(signature = (
     fingerprints, k=3, *, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
@@ -92,7 +99,11 @@ pub(crate) fn group<'py>(
     Ok(PyArray1::from_vec(py, groups))
 }
 
-/// The connected components of pairs: each value, and the smallest value of its component.
+/// The connected components of pairs: each value once, ascending, with the smallest value of its
+/// component.
+///
+/// >>> fpstore.components([1, 3], [2, 2]).to_pylist()
+/// [(1, 1), (2, 1), (3, 1)]
 #[pyfunction]
 pub(crate) fn components(
     py: Python<'_>,

@@ -99,6 +99,15 @@ fn shard_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Shard> {
 
 #[pymethods]
 impl Store {
+    /// All pairs of stored fingerprints within `k` bits, as a stream of `first`, `second` and
+    /// `distance`; in order if `sorted`.
+    ///
+    /// With `ids` pairs of documents, in order, with `first_id` and `second_id`; documents with the
+    /// same fingerprint are pairs at distance 0 then. `share` is a number and a count, to spread a
+    /// join over processes. With more than `max_pairs` pairs it fails with `TooManyPairsError`.
+    ///
+    /// >>> store.pairs(ids=True).read_all().to_pylist()
+    /// [(13903026135763958200, 13903026135763958201, 1, 'a.html', 'b.html')]
     #[pyo3(signature = (
         k=None, *, ids=false, sorted=false, share=None, max_pairs=None, threads=None, memory=None,
         temp_dir=None, progress=None
@@ -142,6 +151,11 @@ impl Store {
     }
 }
 
+/// All pairs of different fingerprints of an array within `k` bits, or of one of an array and one
+/// of another, without a store. For the rows of a table see `group`.
+///
+/// >>> fpstore.near_pairs([0, 7, 255], k=3).read_all().to_pylist()
+/// [(0, 7, 3)]
 #[pyfunction]
 #[pyo3(signature = (
     fingerprints, other=None, k=3, *, sorted=false, max_pairs=None, threads=None, memory=None,

@@ -15,10 +15,16 @@ use crate::work::{Reporter, run};
 
 #[pymethods]
 impl Store {
+    /// What the store holds: counts, lengths, segments and tables.
+    ///
+    /// >>> store.info().ids
+    /// 3
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         store_info(py, &self.get()?.info())
     }
 
+    /// Checks every byte of the files, and compares the answers of `samples` queries with a scan.
+    /// See `fpstore.verify`.
     #[pyo3(signature = (samples=100, *, max_rate=None, progress=None))]
     fn verify<'py>(
         &self,
@@ -31,6 +37,11 @@ impl Store {
         verify(py, self.path.clone(), samples, max_rate, progress)
     }
 
+    /// Statistics of the fingerprints: how even their bits are, duplicates, and what is wrong with
+    /// them.
+    ///
+    /// >>> store.stats().fingerprints
+    /// 3
     fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
         let (store, name) = (self.get()?, self.path().into_owned_name());
         let statistics = run(py, &Reporter::default(), |_| Ok(profile(&store)?))?;
@@ -87,7 +98,12 @@ fn grouped(count: u64) -> String {
     fpstore_plot::numbers::grouped(count)
 }
 
-/// Verifies the store at a path, also one that is too damaged to be opened.
+/// Checks every byte of the store at a path, also of one that is too damaged to be opened, and
+/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes that are read
+/// in a second. Damage is in the report, not raised.
+///
+/// >>> fpstore.verify(store.path).is_sound
+/// True
 #[pyfunction]
 #[pyo3(signature = (path, samples=100, *, max_rate=None, progress=None))]
 pub(crate) fn verify<'py>(

@@ -140,6 +140,17 @@ impl Store {
 
 #[pymethods]
 impl Store {
+    /// The answers to many queries at once, as rows: `query`, the position of the query,
+    /// `fingerprint`, `distance`, and `id` if the store has ids. A match has one row for each of
+    /// its ids.
+    ///
+    /// Uses all cores, or `threads`, and at most `memory` bytes beside the answer. `mode` says how:
+    /// by probing tables, by passes over everything, or by what is expected to be faster. The
+    /// interpreter is free meanwhile, and Ctrl-C ends it. `progress` is a function that gets a
+    /// `Progress`, or `True` for a line on standard error.
+    ///
+    /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
+    /// [(0, 13903026135763958201, 0, 'b.html')]
     #[pyo3(signature = (
         fingerprints, k=None, *, ids=true, max_matches=None, mode="auto", threads=None,
         memory=None, progress=None
@@ -178,6 +189,10 @@ impl Store {
         Ok(Rows::new(answers.schema, answers.batches).with_cut(answers.is_cut))
     }
 
+    /// For each query the number of stored fingerprints within `k` bits.
+    ///
+    /// >>> store.count_many([0xC0F1789BED2EB9B9, 7])
+    /// array([2, 0], dtype=uint32)
     #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
     fn count_many<'py>(
         &self,
@@ -207,6 +222,10 @@ impl Store {
         Ok(PyArray1::from_vec(py, counts))
     }
 
+    /// For each query whether any stored fingerprint lies within `k` bits: a mask for a data frame.
+    ///
+    /// >>> store.has_near([0xC0F1789BED2EB9B9, 7])
+    /// array([ True, False])
     #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
     fn has_near<'py>(
         &self,
@@ -236,6 +255,7 @@ impl Store {
         Ok(PyArray1::from_vec(py, has))
     }
 
+    /// All stored fingerprints, each once, ascending.
     fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let store = self.get()?;
         let values = run(py, &Reporter::default(), |shared| {
@@ -252,7 +272,7 @@ impl Store {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// All records, by ascending fingerprint.
+    /// All records, by ascending fingerprint, as a stream of `fingerprint` and `id`.
     fn records(&self) -> PyResult<RowStream> {
         let store = self.get()?;
         let mut ids = IdColumn::new(id_kind(&store));

@@ -27,7 +27,15 @@ const HELD_NANOS: f64 = 1e6;
 /// Searchers that are kept for later queries.
 const SEARCHERS_KEPT: usize = 32;
 
-/// A store, open for reading.
+/// A store, open for reading: the state of the moment when it was opened, until `refresh`.
+///
+/// Threads may share it. `with` closes it at the end. Pickled, it is its path and generation, so it
+/// can be sent to other processes, which open it themselves. It is also an Arrow stream of its
+/// records, in columns `fingerprint` and `id`, by ascending fingerprint:
+///
+/// >>> import polars
+/// >>> polars.DataFrame(store).columns
+/// ['fingerprint', 'id']
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Store {
     path: PathBuf,
@@ -129,7 +137,17 @@ fn closed() -> PyErr {
     PyValueError::new_err("the store is closed")
 }
 
-/// Opens a store. With a generation, refuses any other.
+/// Opens a store.
+///
+/// Opening reads a header, whatever the size; pages are read and checked when a query first needs
+/// them, or at once with `warm`: `"hot"` for what every query reads, `"all"` for everything. With
+/// `generation` any other state of the store is refused with `StaleStoreError`. `access` is `"map"`
+/// for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on network file
+/// systems if it fits, a map elsewhere.
+///
+/// >>> with fpstore.open(store.path) as again:
+/// ...     len(again)
+/// 3
 #[pyfunction]
 #[pyo3(signature = (path, *, generation=None, access="auto", warm=None))]
 pub(crate) fn open(
@@ -156,12 +174,8 @@ pub(crate) fn open(
         }
         Ok(store)
     };
-    // To open takes microseconds, unless pages are read.
-    let store = if warm.is_some() || access == Access::Memory {
-        run(py, &Reporter::default(), |_| opened())?
-    } else {
-        held(opened)?
-    };
+    // To open takes microseconds, unless pages are read, as on network file systems.
+    let store = run(py, &Reporter::default(), |_| opened())?;
     if let Some(expected) = generation
         && store.generation() != expected
     {
@@ -180,6 +194,17 @@ fn warm_of(py: Python<'_>, what: &str) -> PyResult<Warm> {
 
 #[pymethods]
 impl Store {
+    /// All stored fingerprints within `k` bits, inclusive: nearest first, then by value, with their
+    /// ids.
+    ///
+    /// `k` is the one that the store is tuned for unless it is given; any from 0 to 64 is answered
+    /// exactly. `max_matches` keeps the nearest ones. The interpreter is held for searches of less
+    /// than a millisecond; a page that must come from a disk holds it, too: see `warm`.
+    ///
+    /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
+    /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
+    /// >>> store.query("5057d88dd8f1c6ff")[0].ids
+    /// ['c.html']
     #[pyo3(signature = (fingerprint, k=None, *, max_matches=None))]
     fn query<'py>(
         &self,
@@ -195,6 +220,10 @@ impl Store {
         self.search(py, k, |searcher, k| searcher.search_with(needle, k, &limits))
     }
 
+    /// The `count` nearest stored fingerprints within `k` bits, however far with the default of 64.
+    ///
+    /// >>> [match.distance for match in store.nearest(0, count=2)]
+    /// [35, 36]
     #[pyo3(signature = (fingerprint, count=1, k=64))]
     fn nearest<'py>(
         &self,
@@ -221,31 +250,38 @@ impl Store {
         self.get().map(|_| true)
     }
 
+    /// The directory of the store, absolute.
     #[getter]
     fn path(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
 
+    /// The number of changes that the store has had, in the state that is open.
     #[getter]
     fn generation(&self) -> PyResult<u64> {
         Ok(self.get()?.generation())
     }
 
+    /// The distance that the tables are made for, and the default of every `k`.
     #[getter]
     fn tuned_k(&self) -> PyResult<u32> {
         Ok(self.get()?.tuned_k())
     }
 
+    /// How the fingerprints were made: the text of a recipe, `'external'` for ready ones, `None`
+    /// for an empty store.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
         Ok(self.get()?.recipe().map(|recipe| recipe.text().to_owned()))
     }
 
+    /// Whether the store is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.state().is_none()
     }
 
+    /// Goes on to the newest state. Returns whether there was a newer one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
         let is_new = held(|| Ok(store.refresh()?))?;
@@ -256,12 +292,15 @@ impl Store {
         Ok(is_new)
     }
 
+    /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for those
+    /// that every query reads, `"all"` for all. Returns their number.
     #[pyo3(signature = (what="hot"))]
     fn warm(&self, py: Python<'_>, what: &str) -> PyResult<u64> {
         let (store, what) = (self.get()?, warm_of(py, what)?);
         run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
     }
 
+    /// Closes the store. Queries that are under way end as usual.
     fn close(&self) {
         drop(self.state().take());
     }

@@ -63,7 +63,7 @@ pub(super) fn owned_matches<'py>(
     Ok(list)
 }
 
-/// Statistics of a store or of fingerprints.
+/// Statistics of fingerprints. `print` shows the report, a notebook the page with plots.
 #[pyclass(frozen, module = "fpstore", name = "Statistics")]
 pub(crate) struct StatisticsView {
     pub(crate) name: String,
@@ -72,37 +72,44 @@ pub(crate) struct StatisticsView {
 
 #[pymethods]
 impl StatisticsView {
+    /// Distinct fingerprints.
     #[getter]
     fn fingerprints(&self) -> u64 {
         self.statistics.fingerprint_count
     }
 
+    /// Records, or ids of a store.
     #[getter]
     fn records(&self) -> u64 {
         self.statistics.record_count
     }
 
+    /// The distance that costs were reckoned for.
     #[getter]
     fn tuned_k(&self) -> u32 {
         self.statistics.tuned_k
     }
 
+    /// How many even bits the fingerprints are worth.
     #[getter]
     fn effective_bits(&self) -> Option<f64> {
         self.statistics.effective_bits
     }
 
+    /// The share of ones of each bit, from the highest bit on.
     #[getter]
     fn bit_shares(&self) -> Vec<f64> {
         self.statistics.bits.iter().map(|bit| bit.share).collect()
     }
 
+    /// The fingerprints with most records, and how many they have.
     #[getter]
     fn heaviest(&self) -> Vec<(u64, u64)> {
         let heaviest = self.statistics.heaviest.iter();
         heaviest.map(|heavy| (heavy.fingerprint.value(), heavy.count)).collect()
     }
 
+    /// What a person should know, gravest first: each with a sentence and a remedy.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let class = py.import("fpstore._types")?.getattr("Finding")?;
@@ -114,6 +121,7 @@ impl StatisticsView {
         Ok(list)
     }
 
+    /// One page with all plots and numbers, which needs no network.
     fn html(&self) -> String {
         page(&self.statistics, &PageOptions::new(&self.name))
     }

@@ -31,7 +31,7 @@ struct Point {
     f1: f64,
 }
 
-/// How well fingerprints find labelled duplicates.
+/// How well fingerprints find labelled duplicates at each distance. A notebook shows the curves.
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Evaluation {
     points: Vec<Point>,
@@ -105,6 +105,13 @@ fn rows_of(object: &Bound<'_, PyAny>, count: usize, name: &str) -> PyResult<Vec<
     Ok(rows)
 }
 
+/// Measures how well fingerprints find labelled duplicates. `first` and `second` are numbers of
+/// rows, `labels` 1 for duplicates (the default), 0 for others, -1 for pairs to leave out. With
+/// `unlisted_differ` every pair that is not listed counts as different.
+///
+/// >>> found = fpstore.evaluate([0, 1, 255], [0, 0], [1, 2], [1, 0])
+/// >>> found.best.k, found.best.f1
+/// (1, 1.0)
 #[pyfunction]
 #[pyo3(signature = (fingerprints, first, second, labels=None, *, unlisted_differ=false))]
 pub(crate) fn evaluate(
@@ -190,12 +197,14 @@ fn python_of<'py>(py: Python<'py>, of: &Point) -> PyResult<Bound<'py, PyAny>> {
 
 #[pymethods]
 impl Evaluation {
+    /// For each k from 0 to 32 what it finds.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let points: PyResult<Vec<_>> = self.points.iter().map(|of| python_of(py, of)).collect();
         PyList::new(py, points?)
     }
 
+    /// The point with the greatest F1.
     #[getter]
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.best_point() {
@@ -204,17 +213,19 @@ impl Evaluation {
         }
     }
 
+    /// Labelled pairs of duplicates.
     #[getter]
     fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
+    /// Pairs that are labelled, or taken, as different.
     #[getter]
     fn others(&self) -> u64 {
         self.others
     }
 
-    /// The curves as a picture.
+    /// Precision, recall and F1 over the distance, as a picture.
     fn svg(&self) -> String {
         type Share = fn(&Point) -> f64;
         let series: [(&str, &str, Share); 3] = [

@@ -17,7 +17,19 @@ const SHORT_LEN: usize = 1 << 14;
 /// Hashers that are kept for later texts.
 const HASHERS_KEPT: usize = 16;
 
-/// How texts become fingerprints.
+/// How texts become fingerprints. Equal recipes make equal fingerprints on every machine; `print`
+/// shows all of it.
+///
+/// The names are `minhash` (the default, for texts in any language), `simhash`, `code`, and
+/// `1e0ng`, which gives the values of the package `simhash` of PyPI. Keywords change single parts,
+/// as the options of the program do: `segment`, `shingle` and `ngram` how features are cut,
+/// `count`, `top`, `tie`, `weights` and `df` the vote of `simhash`, `hash` and `hash_key` the hash,
+/// `keep_case`, `keep_form` and `keep_marks` what texts are told apart by. `stop_words` is a
+/// language such as `"en"`, or words.
+///
+/// >>> recipe = fpstore.Recipe("simhash", shingle=3)
+/// >>> recipe == fpstore.Recipe("simhash", shingle=3), recipe.method
+/// (True, 'simhash')
 #[pyclass(frozen, module = "fpstore", eq, hash)]
 pub(crate) struct Recipe {
     pub(super) recipe: TextRecipe,
@@ -194,21 +206,26 @@ impl Recipe {
         Ok(PyTuple::new(py, TextRecipe::NAMES)?.unbind())
     }
 
+    /// The canonical text, which a store keeps.
     #[getter]
     fn text(&self) -> String {
         self.recipe.to_recipe().text().to_owned()
     }
 
+    /// `minhash` or `simhash`.
     #[getter]
     fn method(&self) -> &'static str {
         self.recipe.method.name()
     }
 
+    /// The distance within which two fingerprints are usually taken as duplicates.
     #[getter]
     fn usual_k(&self) -> u32 {
         self.recipe.usual_k()
     }
 
+    /// The distance within which the fingerprints of two texts of this Jaccard similarity lie, but
+    /// for one pair in a hundred.
     pub(super) fn candidate_k(&self, py: Python<'_>, similarity: f64) -> PyResult<u32> {
         if !(similarity > 0.0 && similarity <= 1.0) {
             let message = format!("similarity is {similarity}, expected above 0 and at most 1");
@@ -217,6 +234,10 @@ impl Recipe {
         Ok(self.recipe.candidate_k(similarity))
     }
 
+    /// The fingerprint of a text, or `None` if it has no features.
+    ///
+    /// >>> fpstore.Recipe().fingerprint("The quick brown fox") == fpstore.Recipe().fingerprint("the QUICK brown fox!")
+    /// True
     #[pyo3(signature = (text, /))]
     fn fingerprint(&self, py: Python<'_>, text: &str) -> PyResult<Option<u64>> {
         self.check_takes_texts(py)?;
@@ -225,6 +246,7 @@ impl Recipe {
         })
     }
 
+    /// The words or characters into which a text is cut.
     #[pyo3(signature = (text, /))]
     fn tokens(&self, py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
         self.check_takes_texts(py)?;
@@ -235,6 +257,7 @@ impl Recipe {
         })
     }
 
+    /// The features of a text with their hashes, counts and weights, in the order of the text.
     #[pyo3(signature = (text, /))]
     fn features<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
         self.check_takes_texts(py)?;
@@ -247,6 +270,11 @@ impl Recipe {
         Ok(list)
     }
 
+    /// How alike two texts are: the distance of their fingerprints, the similarity that it stands
+    /// for, and the exact one.
+    ///
+    /// >>> round(fpstore.Recipe().compare("one two three four", "one two three five").jaccard, 2)
+    /// 0.5
     #[pyo3(signature = (first, second, /))]
     fn compare<'py>(
         &self,
@@ -283,6 +311,7 @@ impl Recipe {
         class.call1((values, distance, estimate, jaccard, only(of_a, &in_b), only(of_b, &in_a)))
     }
 
+    /// The fingerprint of features that were made elsewhere, with their weights.
     #[pyo3(signature = (features, /))]
     fn of_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let mut list: Vec<(String, Weight)> = Vec::new();
@@ -342,7 +371,8 @@ pub(crate) fn _recipe_of(
 
 #[pymethods]
 impl crate::store::Store {
-    /// The recipe of the store for texts.
+    /// The recipe of the store, to make fingerprints of new texts with. Fails for ready
+    /// fingerprints.
     fn text_recipe(&self, py: Python<'_>) -> PyResult<Recipe> {
         let store = self.get()?;
         match store.recipe() {
