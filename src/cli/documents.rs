@@ -7,8 +7,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
-    Admission, DocumentFeatures, DocumentOptions, DocumentSummary, HashedDocument, PassedOver,
-    TextHasher, hash_documents, read_features, read_texts, sketch,
+    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, TextHasher, hash_documents,
+    read_features, read_texts, sketch,
 };
 
 use super::inputs::ReadArgs;
@@ -165,7 +165,7 @@ impl Documents {
         &self,
         files: &[PathBuf],
         monitor: &Monitor,
-        mut take: impl FnMut(DocumentFeatures<'_>) -> anyhow::Result<()>,
+        mut take: impl FnMut(Document<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<DocumentSummary> {
         let options = self.options.clone().unwrap_or_default().observer(monitor.observer());
         read_features(files, &self.hasher, &options, |document| {
@@ -225,7 +225,7 @@ pub(super) fn hash_all(
     hasher: &TextHasher,
     options: &DocumentOptions,
     monitor: Option<&Monitor>,
-    mut take: impl FnMut(HashedDocument<'_>) -> anyhow::Result<()>,
+    mut take: impl FnMut(Document<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<DocumentSummary> {
     let mut options = options.clone();
     if let Some(monitor) = monitor {

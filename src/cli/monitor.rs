@@ -204,10 +204,10 @@ fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
         // A line that wraps is not removed completely.
         (_, true) if width < WIDTH_MIN => "{msg:8} {percent:>3} %",
         (_, false) if width < WIDTH_MIN => "{msg:8} {spinner}",
-        (Phase::Documents, true) => {
+        (Phase::Documents | Phase::Copy, true) => {
             "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
         }
-        (Phase::Documents, false) => {
+        (Phase::Documents | Phase::Copy, false) => {
             "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
         }
         (Phase::Wait, _) => "{msg:8} {spinner}  {elapsed}",

@@ -27,6 +27,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(100);
 pub enum Phase {
     /// Reading documents; the bytes of their files are counted, compressed as they are.
     Documents,
+    /// Copying the documents that are kept; the bytes of their files are counted, compressed as they
+    /// are.
+    Copy,
     /// Reading records; they are counted.
     Read,
     /// Sorting records and finding the distinct fingerprints; records are counted.
@@ -58,6 +61,7 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Phase::Documents => "docs",
+            Phase::Copy => "copy",
             Phase::Read => "read",
             Phase::Sort => "sort",
             Phase::Plan => "plan",

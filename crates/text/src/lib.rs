@@ -47,9 +47,9 @@ mod votes;
 
 #[cfg(feature = "documents")]
 pub use documents::{
-    Admission, DocumentFeatures, DocumentFormat, DocumentOptions, DocumentSummary, FileChoice,
-    HashedDocument, HtmlPart, PassedOver, TextEncoding, count_document_frequencies, hash_documents,
-    read_features, read_texts,
+    Admission, DecideFate, Document, DocumentFile, DocumentFiles, DocumentFormat, DocumentOptions,
+    DocumentPlace, DocumentSummary, FileChoice, HtmlPart, PassedOver, RecordFate, TextEncoding,
+    Wanted, count_document_frequencies, hash_documents, read_features, read_texts,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

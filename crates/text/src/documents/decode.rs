@@ -54,6 +54,20 @@ impl TextEncoding {
         }
     }
 
+    /// Whether the bytes of line ends, quotes and separators mean nothing else in a text that starts
+    /// with `head`; otherwise the reason.
+    pub(super) fn check_line_ends(self, head: &[u8]) -> Result<(), String> {
+        let (encoding, _) = self.of(head).map_err(|fault| format!("byte 0 is {fault}"))?;
+        match encoding.is_ascii_compatible() {
+            true => Ok(()),
+            false => Err(format!(
+                "its encoding is {}, in which records cannot be cut byte by byte; convert it to \
+                 UTF-8 first",
+                encoding.name()
+            )),
+        }
+    }
+
     /// The encoding of a text that starts with `head`, and the length of its byte order mark.
     fn of(self, head: &[u8]) -> Result<(&'static Encoding, usize), Undecodable> {
         if let Some((encoding, len)) = Encoding::for_bom(head) {
@@ -79,7 +93,7 @@ impl TextEncoding {
 }
 
 /// Bytes at the start of a text by which its encoding is detected.
-const HEAD_LEN: usize = 1 << 16;
+pub(super) const HEAD_LEN: usize = 1 << 16;
 
 fn guess(head: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);

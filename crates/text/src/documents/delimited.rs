@@ -18,6 +18,8 @@ pub(super) struct Fields {
     ends: Vec<usize>,
     /// The line in which the record starts, from 1.
     pub(super) line: u64,
+    /// The number of bytes before it.
+    pub(super) start: u64,
 }
 
 impl Fields {
@@ -53,9 +55,24 @@ enum State {
     Lost,
 }
 
+/// What one step through the input has met.
+enum Step {
+    /// A part of a record.
+    Part,
+    /// The end of a record.
+    EndOfRecord,
+    /// The end of an empty line.
+    EmptyLine,
+    /// A byte that must not stand where it does; it was not taken.
+    Fault(String),
+    EndOfInput,
+}
+
 /// Reads records; see [`FieldReader::next`].
 pub(super) struct FieldReader<R> {
     reader: R,
+    /// Bytes that were taken from it.
+    taken: u64,
     delimiter: u8,
     has_quotes: bool,
     len_max: u64,
@@ -73,6 +90,7 @@ impl<R: BufRead> FieldReader<R> {
     pub(super) fn csv(reader: R, len_max: u64) -> Self {
         FieldReader {
             reader,
+            taken: 0,
             delimiter: b',',
             has_quotes: true,
             len_max,
@@ -92,115 +110,142 @@ impl<R: BufRead> FieldReader<R> {
     /// The next record; `None` after the last one. Empty lines are no records. Or the reason why it
     /// is bad; then the rest of it is passed over, and the next call goes on after it.
     pub(super) fn next(&mut self, fields: &mut Fields) -> io::Result<Option<Result<(), String>>> {
+        while self.skip_some()? {}
+        let start = |fields: &mut Fields, line, taken| {
+            (fields.line, fields.start) = (line, taken);
+        };
         fields.clear();
-        fields.line = self.line;
-        let mut raw_len = 0;
+        start(fields, self.line, self.taken);
         loop {
-            let bytes = self.reader.fill_buf()?;
-            let Some(&first) = bytes.first() else { return Ok(self.end(fields)) };
-            let is_empty = fields.bytes.is_empty() && fields.ends.is_empty();
-            let mut used = 1;
-            let mut ended = false;
-            let mut fault = None;
-            match self.state {
-                State::FieldStart
-                    if raw_len == 0
-                        && is_empty
-                        && !self.is_lost
-                        && matches!(first, b'\n' | b'\r') =>
-                {
-                    // The end of the line before, or an empty line.
-                    self.line += u64::from(!(first == b'\n' && self.after_cr));
-                    self.after_cr = first == b'\r';
-                    self.reader.consume(1);
-                    fields.line = self.line;
+            let fault = match self.step(fields)? {
+                Step::EndOfInput => return Ok(self.end(fields)),
+                Step::EmptyLine => {
+                    start(fields, self.line, self.taken);
                     continue;
                 }
-                State::FieldStart if self.has_quotes && first == b'"' => {
-                    self.state = State::Quoted;
-                    self.quote_line = self.line;
-                }
-                State::FieldStart | State::Plain => {
-                    let end = memchr3(self.delimiter, b'\n', b'\r', bytes);
-                    let text = &bytes[..end.unwrap_or(bytes.len())];
-                    fields.bytes.extend_from_slice(text);
-                    used = text.len();
-                    self.state = State::Plain;
-                    if let Some(end) = end {
-                        used += 1;
-                        fields.ends.push(fields.bytes.len());
-                        self.state = State::FieldStart;
-                        ended = bytes[end] != self.delimiter;
-                        self.after_cr = bytes[end] == b'\r';
+                Step::Fault(reason) => Some((reason, false)),
+                step => {
+                    let ended = matches!(step, Step::EndOfRecord);
+                    if self.taken - fields.start > self.len_max.saturating_add(2) {
+                        Some((self.too_long(), ended))
+                    } else if ended {
+                        return Ok(Some(Ok(())));
+                    } else {
+                        None
                     }
                 }
-                State::Quoted => {
-                    let end = memchr(b'"', bytes);
-                    let text = &bytes[..end.unwrap_or(bytes.len())];
-                    self.line += memchr_iter(b'\n', text).count() as u64;
-                    fields.bytes.extend_from_slice(text);
-                    used = text.len();
-                    if end.is_some() {
-                        used += 1;
-                        self.state = State::AfterQuote;
-                    }
-                }
-                State::AfterQuote if first == b'"' => {
-                    fields.bytes.push(first);
-                    self.state = State::Quoted;
-                }
-                State::AfterQuote if first == self.delimiter => {
-                    fields.ends.push(fields.bytes.len());
-                    self.state = State::FieldStart;
-                }
-                State::AfterQuote if matches!(first, b'\n' | b'\r') => {
-                    fields.ends.push(fields.bytes.len());
-                    self.state = State::FieldStart;
-                    ended = true;
-                    self.after_cr = first == b'\r';
-                }
-                State::AfterQuote => {
-                    used = 0;
-                    self.state = State::Lost;
-                    fault = Some(format!(
-                        "text after a closing quote in line {}; the quote opens in line {}",
-                        self.line, self.quote_line
-                    ));
-                }
-                State::Lost => {
-                    let end = memchr(b'\n', bytes);
-                    used = end.map_or(bytes.len(), |at| at + 1);
-                    ended = end.is_some();
-                    self.after_cr = false;
-                }
-            }
-            self.reader.consume(used);
-            raw_len += used as u64;
-            let was_lost = self.is_lost;
-            if ended {
-                self.line += 1;
-                self.state = State::FieldStart;
-                self.is_lost = false;
-            }
-            if was_lost {
-                fields.clear();
-                raw_len = 0;
-                fields.line = self.line;
-                continue;
-            }
-            if fault.is_none() && raw_len > self.len_max.saturating_add(2) {
-                fault = Some(self.too_long());
-            }
-            if let Some(reason) = fault {
+            };
+            if let Some((reason, ended)) = fault {
                 self.is_lost = !ended;
                 fields.clear();
                 fields.bytes.shrink_to(1 << 16);
                 return Ok(Some(Err(reason)));
             }
-            if ended {
-                return Ok(Some(Ok(())));
+        }
+    }
+
+    /// Passes over a part of the rest of a bad record; returns whether there was any.
+    pub(super) fn skip_some(&mut self) -> io::Result<bool> {
+        if !self.is_lost {
+            return Ok(false);
+        }
+        match self.step(&mut Fields::default())? {
+            Step::EndOfInput => return Ok(false),
+            Step::EndOfRecord => self.is_lost = false,
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// Takes some bytes of a record.
+    fn step(&mut self, fields: &mut Fields) -> io::Result<Step> {
+        let bytes = self.reader.fill_buf()?;
+        let Some(&first) = bytes.first() else { return Ok(Step::EndOfInput) };
+        let is_first = self.taken == fields.start;
+        let mut used = 1;
+        let mut ended = false;
+        match self.state {
+            State::FieldStart if is_first && !self.is_lost && matches!(first, b'\n' | b'\r') => {
+                // The end of the line before, or an empty line.
+                self.line += u64::from(!(first == b'\n' && self.after_cr));
+                self.after_cr = first == b'\r';
+                self.take(1);
+                return Ok(Step::EmptyLine);
+            }
+            State::FieldStart if self.has_quotes && first == b'"' => {
+                self.state = State::Quoted;
+                self.quote_line = self.line;
+            }
+            State::FieldStart | State::Plain => {
+                let end = memchr3(self.delimiter, b'\n', b'\r', bytes);
+                let text = &bytes[..end.unwrap_or(bytes.len())];
+                fields.bytes.extend_from_slice(text);
+                used = text.len();
+                self.state = State::Plain;
+                if let Some(end) = end {
+                    used += 1;
+                    fields.ends.push(fields.bytes.len());
+                    self.state = State::FieldStart;
+                    ended = bytes[end] != self.delimiter;
+                    self.after_cr = bytes[end] == b'\r';
+                }
+            }
+            State::Quoted => {
+                let end = memchr(b'"', bytes);
+                let text = &bytes[..end.unwrap_or(bytes.len())];
+                self.line += memchr_iter(b'\n', text).count() as u64;
+                fields.bytes.extend_from_slice(text);
+                used = text.len();
+                if end.is_some() {
+                    used += 1;
+                    self.state = State::AfterQuote;
+                }
+            }
+            State::AfterQuote if first == b'"' => {
+                fields.bytes.push(first);
+                self.state = State::Quoted;
+            }
+            State::AfterQuote if first == self.delimiter => {
+                fields.ends.push(fields.bytes.len());
+                self.state = State::FieldStart;
+            }
+            State::AfterQuote if matches!(first, b'\n' | b'\r') => {
+                fields.ends.push(fields.bytes.len());
+                self.state = State::FieldStart;
+                ended = true;
+                self.after_cr = first == b'\r';
+            }
+            State::AfterQuote => {
+                self.state = State::Lost;
+                return Ok(Step::Fault(format!(
+                    "text after a closing quote in line {}; the quote opens in line {}",
+                    self.line, self.quote_line
+                )));
+            }
+            State::Lost => {
+                let end = memchr(b'\n', bytes);
+                used = end.map_or(bytes.len(), |at| at + 1);
+                ended = end.is_some();
+                self.after_cr = false;
             }
         }
+        self.take(used);
+        if !ended {
+            return Ok(Step::Part);
+        }
+        self.line += 1;
+        self.state = State::FieldStart;
+        Ok(Step::EndOfRecord)
+    }
+
+    fn take(&mut self, len: usize) {
+        self.reader.consume(len);
+        self.taken += len as u64;
+    }
+
+    /// The bytes under the reader.
+    pub(super) fn reader_mut(&mut self) -> &mut R {
+        &mut self.reader
     }
 
     fn too_long(&self) -> String {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use fpstore_base::source;
 
 /// A file to read, or standard input.
+#[derive(Debug)]
 pub(super) struct Input {
     pub(super) path: PathBuf,
     /// The name in messages: the id below a folder, else the path.

@@ -8,15 +8,30 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::votes::weight::Weight;
 use fpstore_base::Id;
 
+/// The fields of a document.
+#[derive(Debug, PartialEq)]
+pub(super) struct TextFields<'a> {
+    pub(super) id: Id,
+    pub(super) text: Cow<'a, str>,
+    /// That of [`DocumentOptions::rank_field`](super::DocumentOptions::rank_field).
+    pub(super) rank: Option<String>,
+}
+
+/// The names of the fields of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    pub(super) id: &'a str,
+    pub(super) text: &'a str,
+    pub(super) rank: Option<&'a str>,
+    /// One that must not be there.
+    pub(super) new: Option<&'a str>,
+}
+
 /// The text of an object, and its id. A text that is null is empty.
-pub(super) fn text_of<'a>(
-    line: &'a [u8],
-    id_field: &str,
-    text_field: &str,
-) -> Result<(Id, Cow<'a, str>), String> {
-    match parse(line, id_field, text_field, false)? {
-        (id, Content::Text(text)) => Ok((id, text)),
-        (_, Content::Features(_)) => Err(format!("field '{text_field}' is not a text")),
+pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields<'a>, String> {
+    match parse(line, names, false)? {
+        (id, Content::Text(text), rank) => Ok(TextFields { id, text, rank }),
+        (_, Content::Features(_), _) => Err(format!("field '{}' is not a text", names.text)),
     }
 }
 
@@ -25,21 +40,21 @@ pub(super) fn features_of<'a>(
     line: &'a [u8],
     id_field: &str,
 ) -> Result<(Id, Features<'a>), String> {
-    match parse(line, id_field, "features", true)? {
-        (id, Content::Features(features)) => Ok((id, features)),
-        (_, Content::Text(_)) => Err("field 'features' is not an object".into()),
+    match parse(line, Names { id: id_field, text: "features", rank: None, new: None }, true)? {
+        (id, Content::Features(features), _) => Ok((id, features)),
+        (_, Content::Text(_), _) => Err("field 'features' is not an object".into()),
     }
 }
 
 fn parse<'a>(
     line: &'a [u8],
-    id: &str,
-    content: &str,
+    names: Names<'_>,
     features: bool,
-) -> Result<(Id, Content<'a>), String> {
+) -> Result<(Id, Content<'a>, Option<String>), String> {
     let text = super::decode::utf8_line(line)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let fields = Fields { id: Some(id), content: Some(content), features };
+    let Names { id, text: content, rank, new } = names;
+    let fields = Fields { id: Some(id), content: Some(content), rank, new, features };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
     let missing = |field: &str| {
@@ -50,7 +65,7 @@ fn parse<'a>(
         }
     };
     let own_id = found.id.ok_or_else(|| missing(id))?;
-    Ok((own_id, found.content.ok_or_else(|| missing(content))?))
+    Ok((own_id, found.content.ok_or_else(|| missing(content))?, found.rank.flatten()))
 }
 
 /// The message of serde without its line number, which is always 1 here.
@@ -70,13 +85,15 @@ enum Content<'a> {
     Features(Features<'a>),
 }
 
-/// Picks two fields of an object and skips the others. A name with dots is a path into objects,
+/// Picks some fields of an object and skips the others. A name with dots is a path into objects,
 /// unless a field has the whole name.
 #[derive(Clone, Copy)]
 struct Fields<'f> {
     /// The rest of the path, if the field is in this object.
     id: Option<&'f str>,
     content: Option<&'f str>,
+    rank: Option<&'f str>,
+    new: Option<&'f str>,
     features: bool,
 }
 
@@ -85,6 +102,8 @@ struct Fields<'f> {
 struct Found<'a> {
     id: Option<Id>,
     content: Option<Content<'a>>,
+    /// Null is `Some(None)`.
+    rank: Option<Option<String>>,
     /// Some of the other fields.
     others: Vec<Cow<'a, str>>,
 }
@@ -92,6 +111,11 @@ struct Found<'a> {
 /// The rest of a path below the object `key`.
 fn below<'f>(path: Option<&'f str>, key: &str) -> Option<&'f str> {
     path?.strip_prefix(key)?.strip_prefix('.')
+}
+
+/// Why a field cannot be added.
+pub(super) fn is_there(name: &str) -> String {
+    format!("field '{name}' is there already; choose another name for the new one")
 }
 
 fn twice<E: serde::de::Error>(key: &str) -> E {
@@ -121,8 +145,13 @@ impl<'de> Visitor<'de> for Fields<'_> {
             let inner = Fields {
                 id: below(self.id, key_text),
                 content: below(self.content, key_text),
+                rank: below(self.rank, key_text),
+                new: None,
                 features: self.features,
             };
+            if self.new == Some(key_text) {
+                return Err(serde::de::Error::custom(is_there(key_text)));
+            }
             if self.id == Some(key_text) {
                 if found.id.replace(map.next_value_seed(IdValue(key_text))?).is_some() {
                     return Err(twice(key_text));
@@ -136,15 +165,21 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 if found.content.replace(content).is_some() {
                     return Err(twice(key_text));
                 }
-            } else if inner.id.is_some() || inner.content.is_some() {
+            } else if self.rank == Some(key_text) {
+                if found.rank.replace(map.next_value_seed(RankValue(key_text))?).is_some() {
+                    return Err(twice(key_text));
+                }
+            } else if inner.id.is_some() || inner.content.is_some() || inner.rank.is_some() {
                 let deeper = map.next_value_seed(inner)?;
                 let is_second = deeper.id.is_some() && found.id.is_some()
-                    || deeper.content.is_some() && found.content.is_some();
+                    || deeper.content.is_some() && found.content.is_some()
+                    || deeper.rank.is_some() && found.rank.is_some();
                 if is_second {
                     return Err(twice(key_text));
                 }
                 found.id = found.id.or(deeper.id);
                 found.content = found.content.or(deeper.content);
+                found.rank = found.rank.or(deeper.rank);
                 found.others.push(key);
             } else {
                 if found.others.len() <= super::LISTED_MAX {
@@ -227,6 +262,45 @@ impl Visitor<'_> for IdValue<'_> {
     }
 }
 
+/// A text or a number, as it is written; null is none.
+struct RankValue<'f>(&'f str);
+
+impl<'de> DeserializeSeed<'de> for RankValue<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for RankValue<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a string or a number in '{}'", self.0)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(text.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
 struct FeaturesValue;
 
 impl<'de> DeserializeSeed<'de> for FeaturesValue {
@@ -260,20 +334,33 @@ impl<'de> Visitor<'de> for FeaturesValue {
 mod tests {
     use super::*;
 
+    fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
+        let found = text_of(line, Names { id, text, rank: None, new: None })?;
+        Ok((found.id, found.text))
+    }
+
     #[test]
     fn fields_are_picked_and_others_skipped() {
         let line = br#"{"x":[1,{"id":2}],"id":"a\tb","text":"one \u4e2d","more":null}"#;
-        let (id, text) = text_of(line, "id", "text").unwrap();
+        let (id, text) = pick(line, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
-        let (id, text) = text_of(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
+        let names = Names { id: "id", text: "text", rank: Some("meta.q"), new: Some("of") };
+        let rank = |line: &'static [u8]| text_of(line, names).map(|found| found.rank);
+        assert_eq!(rank(br#"{"id":1,"meta":{"q":1.5},"text":""}"#), Ok(Some("1.5".into())));
+        assert_eq!(rank(br#"{"id":1,"meta.q":"b","text":""}"#), Ok(Some("b".into())));
+        assert_eq!(rank(br#"{"id":1,"meta":{"q":null},"text":""}"#), Ok(None));
+        assert_eq!(rank(br#"{"id":1,"text":"","meta":{"of":1}}"#), Ok(None));
+        assert!(rank(br#"{"id":1,"meta":{"q":[]},"text":""}"#).is_err());
+        assert!(rank(br#"{"id":1,"of":1,"text":""}"#).unwrap_err().contains("there already"));
+        let (id, text) = pick(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
-        let (id, text) = text_of(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
+        let (id, text) = pick(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("-7".into()), ""));
         // Below objects, or in a field that has a dot in its name.
         let line = br#"{"doc":{"body":{"en":"deep"},"id":4},"x":{"body":1},"doc.title":"flat"}"#;
-        let (id, text) = text_of(line, "doc.id", "doc.body.en").unwrap();
+        let (id, text) = pick(line, "doc.id", "doc.body.en").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(4), "deep"));
-        let (_, text) = text_of(line, "doc.id", "doc.title").unwrap();
+        let (_, text) = pick(line, "doc.id", "doc.title").unwrap();
         assert_eq!(text, "flat");
         let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
         let (id, features) = features_of(line, "id").unwrap();
@@ -298,7 +385,7 @@ mod tests {
             (b"{\"id\":1,\"te", "EOF while parsing"),
             (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 of the line is not UTF-8"),
         ] {
-            let reason = text_of(line, "id", "text").unwrap_err();
+            let reason = pick(line, "id", "text").unwrap_err();
             assert!(reason.contains(part), "{reason}");
         }
         for (line, part) in [
@@ -307,7 +394,7 @@ mod tests {
             (br#"{"id":1,"doc":{"body":"x"},"doc":{"body":"y"}}"#, "field 'doc' is there twice"),
             (br#"{"id":1,"doc":{"body":"x"},"doc.body":"y"}"#, "field 'doc.body' is there twice"),
         ] {
-            let reason = text_of(line, "id", "doc.body").unwrap_err();
+            let reason = pick(line, "id", "doc.body").unwrap_err();
             assert!(reason.contains(part), "{reason}");
         }
         let reason = features_of(br#"{"id":1,"features":{"a":-1}}"#, "id").unwrap_err();

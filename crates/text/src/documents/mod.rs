@@ -10,9 +10,11 @@
 //! and `guard` makes errors of the panics of the parsers of others.
 
 mod capped;
+mod copy;
 mod decode;
 mod delimited;
 mod disguise;
+mod files;
 mod folders;
 mod guard;
 mod inputs;
@@ -23,18 +25,22 @@ mod parquet;
 mod pipeline;
 mod reading;
 mod records;
+mod summary;
 mod task;
 mod whole_file;
 
 use fpstore_base::watch::Observer;
 
+pub use copy::{DecideFate, RecordFate};
 pub use decode::TextEncoding;
+pub use files::{DocumentFile, DocumentFiles, DocumentPlace};
 pub use folders::{FileChoice, PassedOver};
 pub use inputs::DocumentFormat;
 pub use pipeline::{
-    Admission, DocumentFeatures, DocumentSummary, HashedDocument, count_document_frequencies,
-    hash_documents, read_features, read_texts,
+    Admission, Document, count_document_frequencies, hash_documents, read_features, read_texts,
 };
+pub use reading::Wanted;
+pub use summary::DocumentSummary;
 pub use whole_file::HtmlPart;
 
 /// Bytes of documents that are in memory at a time, as long as no single one is larger.
@@ -58,6 +64,8 @@ pub struct DocumentOptions {
     format: Option<DocumentFormat>,
     id_field: String,
     text_field: String,
+    rank_field: Option<String>,
+    new_field: Option<String>,
     encoding: TextEncoding,
     html: HtmlPart,
     skip_bad: bool,
@@ -74,6 +82,8 @@ impl Default for DocumentOptions {
             format: None,
             id_field: "id".into(),
             text_field: "text".into(),
+            rank_field: None,
+            new_field: None,
             encoding: TextEncoding::UTF_8,
             html: HtmlPart::default(),
             skip_bad: false,
@@ -106,6 +116,35 @@ impl DocumentOptions {
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
         self.text_field = name.into();
         self
+    }
+
+    /// Sets the name of a field or column that says which of near documents is the better one; it is
+    /// given to the caller as [`Document::rank`]. Only JSON and tables have such fields.
+    #[must_use]
+    pub fn rank_field(mut self, name: Option<String>) -> Self {
+        self.rank_field = name;
+        self
+    }
+
+    /// Sets the name of a field that [`DocumentFile::copy_records`] will add; a document that has it
+    /// already is bad.
+    #[must_use]
+    pub fn new_field(mut self, name: Option<String>) -> Self {
+        self.new_field = name;
+        self
+    }
+
+    fn names(&self) -> json::Names<'_> {
+        json::Names {
+            id: &self.id_field,
+            text: &self.text_field,
+            rank: self.rank_field.as_deref(),
+            new: self.new_field.as_deref(),
+        }
+    }
+
+    fn columns(&self, is_tsv: bool) -> records::Columns<'_> {
+        records::Columns { is_tsv, names: self.names() }
     }
 
     /// Sets the part of a page in HTML that is its text. Fingerprints of two parts are not

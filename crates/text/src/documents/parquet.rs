@@ -11,16 +11,18 @@ use ::parquet::schema::types::Type;
 
 use super::capped::TooLong;
 use super::inputs::Input;
+use super::json::Names;
+use super::reading::RowFields;
 use crate::error::{Error, Result};
 use fpstore_base::IoError;
 
 /// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
-/// `id_field` and `text_field` are read. A text of more than `len_max` bytes makes its row bad.
+/// that are named are read. A text of more than `len_max` bytes makes its row bad.
 pub(super) fn read(
     input: &Input,
-    (id_field, text_field): (&str, &str),
+    names: Names<'_>,
     len_max: u64,
-    take: &mut dyn FnMut(u64, Result<(String, String), String>) -> bool,
+    take: &mut dyn FnMut(u64, Result<RowFields, String>) -> bool,
 ) -> Result<()> {
     let Input { path, name, .. } = input;
     let bad = |reason: String| Error::BadFile { name: name.clone(), reason };
@@ -32,27 +34,28 @@ pub(super) fn read(
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let schema = reader.metadata().file_metadata().schema();
     let columns = schema.get_fields();
-    let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
-    let find = |wanted: &str| super::records::column(&names, wanted).map_err(bad);
-    let (id, text) = (find(id_field)?, find(text_field)?);
-    check_codecs(&reader, &[id_field, text_field]).map_err(bad)?;
-    let mut wanted = vec![columns[id].clone()];
-    if id != text {
-        wanted.push(columns[text].clone());
-    }
+    let all: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+    super::records::check_new(&all, names).map_err(bad)?;
+    let wanted_names: Vec<&str> = [names.id, names.text].into_iter().chain(names.rank).collect();
+    let find = |wanted: &&str| super::records::column(&all, wanted).map_err(bad);
+    let mut places = wanted_names.iter().map(find).collect::<Result<Vec<usize>>>()?;
+    check_codecs(&reader, &wanted_names).map_err(bad)?;
+    places.sort_unstable();
+    places.dedup();
+    let wanted = places.into_iter().map(|place| columns[place].clone()).collect();
     let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build();
     let rows = reader.get_row_iter(Some(projection.map_err(broken)?)).map_err(broken)?;
     for (number, row) in (1..).zip(rows) {
         let row = row.map_err(broken)?;
         let field = |wanted: &str| row.get_column_iter().find(|(name, _)| *name == wanted);
-        let id = field(id_field).map_or(&Field::Null, |(_, field)| field);
-        let text = field(text_field).map_or(&Field::Null, |(_, field)| field);
-        let fields = id_of(id, id_field).and_then(|id| {
-            let text = text_of(text, text_field)?;
-            match text.len() as u64 > len_max {
-                true => Err(format!("the text is {}", TooLong { len_max })),
-                false => Ok((id, text)),
+        let field = |wanted: &str| field(wanted).map_or(&Field::Null, |(_, field)| field);
+        let fields = id_of(field(names.id), names.id).and_then(|id| {
+            let text = text_of(field(names.text), names.text)?;
+            if text.len() as u64 > len_max {
+                return Err(format!("the text is {}", TooLong { len_max }));
             }
+            let rank = names.rank.map(|name| rank_of(field(name), name)).transpose()?.flatten();
+            Ok(RowFields { id, text, rank })
         });
         if !take(number, fields) {
             break;
@@ -81,6 +84,20 @@ fn id_of(field: &Field, name: &str) -> Result<String, String> {
         return Err(format!("column '{name}' is null, so the row has no id"));
     }
     text_of(field, name)
+}
+
+/// The text or number in a field, as text; null is none.
+fn rank_of(field: &Field, name: &str) -> Result<Option<String>, String> {
+    match field {
+        Field::Null => Ok(None),
+        Field::Float(number) => Ok(Some(number.to_string())),
+        Field::Double(number) => Ok(Some(number.to_string())),
+        // As RFC 3339, which the row of another format would hold.
+        Field::Date(_) | Field::TimestampMillis(_) | Field::TimestampMicros(_) => {
+            Ok(Some(field.to_string()))
+        }
+        other => text_of(other, name).map(Some),
+    }
 }
 
 /// The text in a field, which may be a whole number; null is an empty text.
@@ -114,6 +131,12 @@ mod tests {
 
     use super::super::guard::guarded;
     use super::*;
+
+    const NAMES: Names<'static> = Names { id: "id", text: "text", rank: None, new: None };
+
+    fn row(id: &str, text: &str) -> RowFields {
+        RowFields { id: id.into(), text: text.into(), rank: None }
+    }
 
     /// A file with two rows in columns `id`, `x` and `text`; the second text is null.
     fn write_file(path: &Path, compression: Compression) {
@@ -153,7 +176,7 @@ mod tests {
                 let mut bytes = intact.clone();
                 bytes[at] = new;
                 std::fs::write(&path, bytes).unwrap();
-                let read = guarded(|| read(&input, ("id", "text"), 1000, &mut |_, _| true).is_ok());
+                let read = guarded(|| read(&input, NAMES, 1000, &mut |_, _| true).is_ok());
                 panics += usize::from(read.is_err());
             }
         }
@@ -175,8 +198,8 @@ mod tests {
             let path = folder.path().join("docs.parquet");
             write_file(&path, codec);
             let mut texts = Vec::new();
-            read(&Input::named(path), ("id", "text"), 100, &mut |_, fields| {
-                texts.push(fields.unwrap().1);
+            read(&Input::named(path), NAMES, 100, &mut |_, fields| {
+                texts.push(fields.unwrap().text);
                 true
             })
             .unwrap();
@@ -195,19 +218,21 @@ mod tests {
             true
         };
         let input = Input::named(path.clone());
-        read(&input, ("id", "text"), 100, &mut take).unwrap();
-        assert_eq!(rows[0], (1, Ok(("-7".into(), "one two".into()))));
-        assert_eq!(rows[1], (2, Ok(("8".into(), String::new()))));
+        read(&input, NAMES, 100, &mut take).unwrap();
+        assert_eq!(rows[0], (1, Ok(row("-7", "one two"))));
+        assert_eq!(rows[1], (2, Ok(row("8", ""))));
         rows.clear();
         let mut take = |number, fields: Result<_, String>| {
             rows.push((number, fields));
             true
         };
-        read(&input, ("id", "text"), 6, &mut take).unwrap();
+        read(&input, NAMES, 6, &mut take).unwrap();
         assert!(rows[0].1.as_ref().unwrap_err().starts_with("the text is longer than the 6 bytes"));
-        let error = read(&input, ("id", "body"), 100, &mut |_, _| true).unwrap_err().to_string();
+        let error = read(&input, Names { text: "body", ..NAMES }, 100, &mut |_, _| true)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no column 'body' among id, x, text"), "{error}");
         std::fs::write(&path, "PAR1 but no more").unwrap();
-        assert!(read(&input, ("id", "text"), 100, &mut |_, _| true).is_err());
+        assert!(read(&input, NAMES, 100, &mut |_, _| true).is_err());
     }
 }

@@ -4,32 +4,40 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::DocumentOptions;
-use super::folders::PassedOver;
-use super::inputs::{Input, Inputs, inputs};
-use super::reading::{DocumentPlace, Reader};
-use super::task::{self, BothTask, CountTask, Failure, Finished, HashTask, Task, TextTask};
+use super::reading::{Reader, Wanted};
+use super::summary::DocumentSummary;
+use super::task::{
+    self, BothTask, CountTask, Failure, Finished, HashTask, Processed, Task, TextTask,
+};
+use super::{DocumentFiles, DocumentOptions, DocumentPlace};
 use crate::error::{Error, Result};
 use crate::hasher::TextHasher;
 use crate::recipe::Tokenizer;
 use crate::resources::df::DfBuilder;
 use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, Id, IdRef};
+use fpstore_base::{Fingerprint, IdRef};
 
-/// The number of bad records and of documents without features that a summary names.
-const SHOWN_MAX: usize = 10;
 /// The longest wait for a result before the observer is called again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A document and its fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HashedDocument<'a> {
+pub struct Document<'a> {
+    /// The place that it comes from.
+    pub place: DocumentPlace,
     /// The id.
     pub id: IdRef<'a>,
     /// The fingerprint, or `None` if the document has no features.
     pub fingerprint: Option<Fingerprint>,
+    /// The hashes of its distinct features, ascending, where they are asked for. The Jaccard
+    /// similarity of two documents is that of these sets.
+    pub features: &'a [u64],
+    /// Bytes of its text in UTF-8; 0 if its features were given.
+    pub text_len: u64,
+    /// The field that [`DocumentOptions::rank_field`] names, if the document has it.
+    pub rank: Option<&'a str>,
 }
 
 /// The answer of a caller to a document that it was given.
@@ -42,28 +50,6 @@ pub enum Admission {
         /// What is wrong with the id.
         reason: String,
     },
-}
-
-/// Counts of documents and bad records.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DocumentSummary {
-    /// Documents with a fingerprint.
-    pub document_count: u64,
-    /// Documents without features, which have no fingerprint.
-    pub empty_count: u64,
-    /// The ids of the first ten of these.
-    pub empty: Vec<Id>,
-    /// Bad records that were skipped.
-    pub skipped_count: u64,
-    /// The faults of the first ten, with the names of their inputs and their places.
-    pub skipped: Vec<String>,
-    /// Files in folders of which all or the rest could not be read, and were skipped.
-    pub bad_file_count: u64,
-    /// The faults of the first ten, with their names.
-    pub bad_files: Vec<String>,
-    /// Files in folders that were not looked at.
-    pub passed_over: PassedOver,
 }
 
 /// Makes fingerprints of all documents in the files and folders `paths`, and gives them to `take`
@@ -112,27 +98,9 @@ pub fn hash_documents<E: From<Error>>(
     paths: &[PathBuf],
     hasher: &TextHasher,
     options: &DocumentOptions,
-    mut take: impl FnMut(HashedDocument<'_>) -> Result<Admission, E>,
+    take: impl FnMut(Document<'_>) -> Result<Admission, E>,
 ) -> Result<DocumentSummary, E> {
-    let task_hasher = hasher.clone();
-    let make_task = move || HashTask(task_hasher.clone());
-    run(paths, takes_features(hasher), options, make_task, |id, fingerprint, summary| {
-        let document = HashedDocument { id: id.as_ref(), fingerprint };
-        admit(id, fingerprint.is_some(), summary, || take(document))
-    })
-}
-
-/// A document, its fingerprint and its features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DocumentFeatures<'a> {
-    /// The id.
-    pub id: IdRef<'a>,
-    /// The fingerprint, or `None` if the document has no features.
-    pub fingerprint: Option<Fingerprint>,
-    /// The hashes of its distinct features, ascending. The Jaccard similarity of two documents is
-    /// that of these sets.
-    pub features: &'a [u64],
+    DocumentFiles::find(paths, options)?.hash(hasher, options, take)
 }
 
 /// As [`hash_documents`], and also gives the features of each document to `take`.
@@ -144,32 +112,84 @@ pub fn read_features<E: From<Error>>(
     paths: &[PathBuf],
     hasher: &TextHasher,
     options: &DocumentOptions,
-    mut take: impl FnMut(DocumentFeatures<'_>) -> Result<Admission, E>,
+    take: impl FnMut(Document<'_>) -> Result<Admission, E>,
 ) -> Result<DocumentSummary, E> {
-    let task_hasher = hasher.counting();
-    let make_task = move || BothTask(task_hasher.clone());
-    run(paths, takes_features(hasher), options, make_task, |id, (fingerprint, hashes), summary| {
-        let document = DocumentFeatures { id: id.as_ref(), fingerprint, features: &hashes };
-        admit(id, fingerprint.is_some(), summary, || take(document))
-    })
+    DocumentFiles::find(paths, options)?.read_features(hasher, options, None, take)
+}
+
+impl DocumentFiles {
+    /// As [`hash_documents`], for these files.
+    ///
+    /// # Errors
+    ///
+    /// As [`hash_documents`].
+    pub fn hash<E: From<Error>>(
+        &self,
+        hasher: &TextHasher,
+        options: &DocumentOptions,
+        mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let task_hasher = hasher.clone();
+        let work = Work {
+            files: self,
+            options,
+            takes_features: takes_features(hasher),
+            wanted: None,
+            make_task: move || HashTask(task_hasher.clone()),
+        };
+        work.run(|place, document, summary| {
+            let Processed { id, output: fingerprint, text_len, rank } = document;
+            let (id, rank) = (id.as_ref(), rank.as_deref());
+            let document = Document { place, id, fingerprint, features: &[], text_len, rank };
+            admit(document, summary, &mut take)
+        })
+    }
+
+    /// As [`read_features`], for these files. If `wanted` is given, only documents at the places for
+    /// which it returns `true` are read.
+    ///
+    /// # Errors
+    ///
+    /// As [`hash_documents`].
+    pub fn read_features<E: From<Error>>(
+        &self,
+        hasher: &TextHasher,
+        options: &DocumentOptions,
+        wanted: Option<Arc<Wanted>>,
+        mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let task_hasher = hasher.counting();
+        let work = Work {
+            files: self,
+            options,
+            takes_features: takes_features(hasher),
+            wanted,
+            make_task: move || BothTask(task_hasher.clone()),
+        };
+        work.run(|place, document, summary| {
+            let Processed { id, output: (fingerprint, features), text_len, rank } = document;
+            let (id, rank, features) = (id.as_ref(), rank.as_deref(), features.as_slice());
+            let document = Document { place, id, fingerprint, features, text_len, rank };
+            admit(document, summary, &mut take)
+        })
+    }
 }
 
 /// Gives a document to the caller, unless its id can be stored nowhere, and counts it if it was
 /// taken.
 fn admit<E>(
-    id: &Id,
-    has_features: bool,
+    document: Document<'_>,
     summary: &mut DocumentSummary,
-    take: impl FnOnce() -> Result<Admission, E>,
+    take: &mut impl FnMut(Document<'_>) -> Result<Admission, E>,
 ) -> Result<Admission, E> {
-    if let IdRef::Text(text) = id.as_ref()
+    if let IdRef::Text(text) = document.id
         && let Some(reason) = IdRef::fault_of_text(text)
     {
         return Ok(Admission::BadId { reason: reason.into() });
     }
-    let admission = take()?;
+    let admission = take(document)?;
     if admission == Admission::Taken {
-        summary.count(id, has_features);
+        summary.count(document.id, document.fingerprint.is_some());
     }
     Ok(admission)
 }
@@ -187,9 +207,12 @@ pub fn count_document_frequencies(
 ) -> Result<DocumentSummary> {
     let (task_hasher, hash) = (hasher.counting(), hasher.recipe().hash);
     let make_task = move || CountTask { hasher: task_hasher.clone(), hash };
-    run(paths, takes_features(hasher), options, make_task, |id, hashes, summary| {
-        builder.add_hashes(&hashes);
-        summary.count(id, !hashes.is_empty());
+    let files = &DocumentFiles::find(paths, options)?;
+    let takes_features = takes_features(hasher);
+    let work = Work { files, options, takes_features, wanted: None, make_task };
+    work.run(|_, document, summary| {
+        builder.add_hashes(&document.output);
+        summary.count(document.id.as_ref(), !document.output.is_empty());
         Ok(Admission::Taken)
     })
 }
@@ -205,72 +228,87 @@ pub fn read_texts<E: From<Error>>(
     options: &DocumentOptions,
     mut take: impl FnMut(IdRef<'_>, &str) -> Result<(), E>,
 ) -> Result<DocumentSummary, E> {
-    run(paths, false, options, TextTask::default, |id, text, summary| {
-        take(id.as_ref(), &text)?;
+    let files = &DocumentFiles::find(paths, options)?;
+    let make_task = TextTask::default;
+    let work = Work { files, options, takes_features: false, wanted: None, make_task };
+    work.run(|_, document, summary| {
+        take(document.id.as_ref(), &document.output)?;
         summary.document_count += 1;
         Ok(Admission::Taken)
     })
 }
 
-fn run<T: Task, E: From<Error>>(
-    paths: &[PathBuf],
+/// What is read, and what is made of it.
+struct Work<'a, M> {
+    files: &'a DocumentFiles,
+    options: &'a DocumentOptions,
+    /// Whether the recipe is for features that were made elsewhere.
     takes_features: bool,
-    options: &DocumentOptions,
-    make_task: impl Fn() -> T + Send + Sync + 'static,
-    mut take: impl FnMut(&Id, T::Output, &mut DocumentSummary) -> Result<Admission, E>,
-) -> Result<DocumentSummary, E> {
-    let Inputs { list: inputs, passed_over } = {
-        let inputs = inputs(paths, &options.files)?;
-        inputs.check_ids(|input| options.takes_name(input))?;
-        inputs
-    };
-    let inputs = Arc::new(inputs);
-    let options = Arc::new(options.clone());
-    let total = inputs.iter().map(|input| input.len).sum();
-    let watch = Watch::new(options.observer.clone(), Phase::Documents, total);
+    wanted: Option<Arc<Wanted>>,
+    make_task: M,
+}
 
-    let read = {
-        let (inputs, options, watch) = (inputs.clone(), options.clone(), watch.clone());
-        move |feed: &mut fpstore_base::parallel::Feed<_, _>| {
-            let mut push = |batch, len| feed.push(Ok(batch), len);
-            let read = Reader::new(&options, watch, &mut push).read_all(&inputs, takes_features);
-            if let Err(error) = read {
-                let _ = feed.push(Err(error), 0);
-            }
-        }
-    };
-    let work = {
-        let options = options.clone();
-        move || {
-            let (options, mut task) = (options.clone(), make_task());
-            move |batch: Result<Vec<_>>| -> Result<Vec<Finished<T::Output>>> {
-                let run = |document| task::run(document, &options, &mut task);
-                Ok(batch?.into_iter().map(run).collect())
-            }
-        }
-    };
-    let in_flight_len = usize::try_from(options.in_flight_len).unwrap_or(usize::MAX);
-    // The reader may be waiting for standard input when the caller ends, so its thread is detached.
-    let mut results = Parallel::new(options.threads).bytes(in_flight_len).run(read, work);
-    let mut summary = DocumentSummary { passed_over, ..DocumentSummary::default() };
-    loop {
-        let batch = match results.next_within(PATIENCE) {
-            Ok(Some(batch)) => batch?,
-            Ok(None) => return Ok(summary),
-            Err(_) => {
-                watch.report().map_err(Error::from)?;
-                continue;
+impl<M> Work<'_, M> {
+    fn run<T: Task, E: From<Error>>(
+        self,
+        mut take: impl FnMut(
+            DocumentPlace,
+            Processed<T::Output>,
+            &mut DocumentSummary,
+        ) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E>
+    where
+        M: Fn() -> T + Send + Sync + 'static,
+    {
+        let Work { files, options, takes_features, wanted, make_task } = self;
+        let options = Arc::new(options.clone());
+        let watch = Watch::new(options.observer.clone(), Phase::Documents, files.total_len());
+
+        let read = {
+            let (files, options, watch) = (files.clone(), options.clone(), watch.clone());
+            move |feed: &mut fpstore_base::parallel::Feed<_, _>| {
+                let mut push = |batch, len| feed.push(Ok(batch), len);
+                let reader = Reader::new(&options, wanted.as_deref(), watch, &mut push);
+                let read = reader.read_all(&files, takes_features);
+                if let Err(error) = read {
+                    let _ = feed.push(Err(error), 0);
+                }
             }
         };
-        for Finished { place, outcome } in batch {
-            let failure = match outcome {
-                Ok((id, output)) => match take(&id, output, &mut summary)? {
-                    Admission::Taken => continue,
-                    Admission::BadId { reason } => Failure::Bad(format!("bad id: {reason}")),
-                },
-                Err(failure) => failure,
+        let work = {
+            let options = options.clone();
+            move || {
+                let (options, mut task) = (options.clone(), make_task());
+                move |batch: Result<Vec<_>>| -> Result<Vec<Finished<T::Output>>> {
+                    let run = |document| task::run(document, &options, &mut task);
+                    Ok(batch?.into_iter().map(run).collect())
+                }
+            }
+        };
+        let in_flight_len = usize::try_from(options.in_flight_len).unwrap_or(usize::MAX);
+        // The reader may be waiting for standard input when the caller ends, so its thread is detached.
+        let mut results = Parallel::new(options.threads).bytes(in_flight_len).run(read, work);
+        let passed_over = files.passed_over;
+        let mut summary = DocumentSummary { passed_over, ..DocumentSummary::default() };
+        loop {
+            let batch = match results.next_within(PATIENCE) {
+                Ok(Some(batch)) => batch?,
+                Ok(None) => return Ok(summary),
+                Err(_) => {
+                    watch.report().map_err(Error::from)?;
+                    continue;
+                }
             };
-            summary.skip(&inputs, &options, place, failure)?;
+            for Finished { place, outcome } in batch {
+                let failure = match outcome {
+                    Ok(document) => match take(place, document, &mut summary)? {
+                        Admission::Taken => continue,
+                        Admission::BadId { reason } => Failure::Bad(format!("bad id: {reason}")),
+                    },
+                    Err(failure) => failure,
+                };
+                summary.skip(files, &options, place, failure)?;
+            }
         }
     }
 }
@@ -278,76 +316,4 @@ fn run<T: Task, E: From<Error>>(
 /// Whether the recipe is for features that were made elsewhere.
 fn takes_features(hasher: &TextHasher) -> bool {
     hasher.recipe().tokenizer == Tokenizer::Given
-}
-
-impl DocumentSummary {
-    fn count(&mut self, id: &Id, has_features: bool) {
-        if has_features {
-            self.document_count += 1;
-            return;
-        }
-        self.empty_count += 1;
-        if self.empty.len() < SHOWN_MAX {
-            self.empty.push(id.clone());
-        }
-    }
-
-    /// Counts a bad record, or returns it as an error if bad records are not skipped.
-    fn skip(
-        &mut self,
-        inputs: &[Input],
-        options: &DocumentOptions,
-        place: DocumentPlace,
-        failure: Failure,
-    ) -> Result<()> {
-        let input = inputs.get(place.input);
-        let name = input.map_or("input", |input| input.name.as_str());
-        let reason = match failure {
-            // A wait for the file was ended: it is not a bad one.
-            Failure::File(Error::Interrupted, _) | Failure::Unreadable(Error::Interrupted) => {
-                return Err(Error::Interrupted);
-            }
-            Failure::File(error, count) => {
-                self.skip_file(&error, count);
-                return Ok(());
-            }
-            // A page that cannot be read is a bad file of a folder; by name, it is an error.
-            Failure::Unreadable(error)
-                if options.skip_bad && input.is_some_and(|input| input.is_found) =>
-            {
-                self.skip_file(&error, 0);
-                return Ok(());
-            }
-            Failure::Unreadable(error) => return Err(error),
-            Failure::Bad(reason) => reason,
-        };
-        if !options.skip_bad {
-            return Err(match place.at {
-                Some(place) => Error::BadInput { name: name.into(), place, reason },
-                None => Error::BadFile { name: name.into(), reason },
-            });
-        }
-        self.skipped_count += 1;
-        if self.skipped.len() < SHOWN_MAX {
-            self.skipped.push(match place.at {
-                Some(at) => format!("{name}: {at}: {reason}"),
-                None => format!("{name}: {reason}"),
-            });
-        }
-        Ok(())
-    }
-
-    /// Counts a file that cannot be read to its end; `count` of its documents were.
-    fn skip_file(&mut self, error: &Error, count: u64) {
-        self.bad_file_count += 1;
-        if self.bad_files.len() < SHOWN_MAX {
-            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-            let read = match count {
-                0 => String::new(),
-                1 => "; the document before that was taken".into(),
-                count => format!("; the {count} documents before that were taken"),
-            };
-            self.bad_files.push(format!("{error}{}{read}", cause.unwrap_or_default()));
-        }
-    }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::guard::guarded;
 use super::inputs::Input;
-use super::records::{Columns, Line, Row, TableFault, read_lines, read_rows};
-use super::{DocumentFormat, DocumentOptions, decode};
+use super::records::{Line, Row, TableFault, read_lines, read_rows};
+use super::{DocumentFiles, DocumentFormat, DocumentOptions, DocumentPlace, decode};
 use crate::error::{Error, Result};
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
@@ -27,15 +27,6 @@ pub(super) struct RawDocument {
     pub(super) body: Body,
 }
 
-/// The place that a document comes from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DocumentPlace {
-    /// The number of the input.
-    pub(super) input: usize,
-    /// The line or record in it, or `None` if the input is one document.
-    pub(super) at: Option<InputPlace>,
-}
-
 /// The content of a raw document. Everything that takes time is left to the workers.
 pub(super) enum Body {
     /// A line of JSON, not yet parsed.
@@ -44,8 +35,8 @@ pub(super) enum Body {
     JsonFeatures(Vec<u8>),
     /// The id and the bytes of a line.
     Line(String, Vec<u8>),
-    /// The id and the text in a row of a table.
-    Row(String, String),
+    /// The fields of a row of a table.
+    Row(RowFields),
     /// The id and the path of a file that is one document.
     PlainFile(String, PathBuf),
     /// The id and the path of a file that is one page in HTML.
@@ -56,12 +47,26 @@ pub(super) enum Body {
     BadFile(Error, u64),
 }
 
+/// The fields of a row that were asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RowFields {
+    pub(super) id: String,
+    pub(super) text: String,
+    /// That of [`DocumentOptions::rank_field`].
+    pub(super) rank: Option<String>,
+}
+
 /// Receives full batches and their lengths; returning `false` ends the reading.
-type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
+pub(super) type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
+
+/// Says of a place whether its document is wanted.
+pub type Wanted = dyn Fn(DocumentPlace) -> bool + Send + Sync;
 
 /// Collects documents into batches.
 pub(super) struct Reader<'p> {
     options: &'p DocumentOptions,
+    /// The documents to read, if not all of them.
+    wanted: Option<&'p Wanted>,
     push: &'p mut Push<'p>,
     batch: Vec<RawDocument>,
     batch_len: usize,
@@ -78,9 +83,15 @@ pub(super) struct Reader<'p> {
 }
 
 impl<'p> Reader<'p> {
-    pub(super) fn new(options: &'p DocumentOptions, watch: Watch, push: &'p mut Push<'p>) -> Self {
+    pub(super) fn new(
+        options: &'p DocumentOptions,
+        wanted: Option<&'p Wanted>,
+        watch: Watch,
+        push: &'p mut Push<'p>,
+    ) -> Self {
         Reader {
             options,
+            wanted,
             push,
             batch: Vec::new(),
             batch_len: 0,
@@ -95,15 +106,16 @@ impl<'p> Reader<'p> {
     }
 
     /// Reads all inputs; `takes_features` says whether the recipe is for features.
-    pub(super) fn read_all(mut self, inputs: &[Input], takes_features: bool) -> Result<()> {
-        let done = self.read_each(inputs, takes_features);
+    pub(super) fn read_all(mut self, files: &DocumentFiles, takes_features: bool) -> Result<()> {
+        let done = self.read_each(files, takes_features);
         self.send();
         if self.interrupted { Err(Error::Interrupted) } else { done }
     }
 
-    fn read_each(&mut self, inputs: &[Input], takes_features: bool) -> Result<()> {
-        let ids_have_names = inputs.len() > 1;
-        for (number, input) in inputs.iter().enumerate() {
+    fn read_each(&mut self, files: &DocumentFiles, takes_features: bool) -> Result<()> {
+        let ids_have_names = files.list.len() > 1;
+        for number in files.range.clone() {
+            let input = &files.list[number];
             self.input = number;
             self.count = 0;
             let read = guarded(|| self.read_input(input, ids_have_names, takes_features));
@@ -136,6 +148,17 @@ impl<'p> Reader<'p> {
         let holds_features = format == DocumentFormat::Features;
         if takes_features != holds_features {
             return Err(Error::WrongContent { name: input.name.clone(), holds_features });
+        }
+        let has_fields = matches!(
+            format,
+            DocumentFormat::JsonLines
+                | DocumentFormat::Csv
+                | DocumentFormat::Tsv
+                | DocumentFormat::Parquet
+        );
+        if let (Some(field), false) = (&self.options.rank_field, has_fields) {
+            let reason = format!("no field '{field}': documents of this format have no fields");
+            return Err(Error::BadFile { name: input.name.clone(), reason });
         }
         match format {
             DocumentFormat::JsonLines => self.read_lines(input, |_, line| Body::JsonText(line)),
@@ -174,7 +197,7 @@ impl<'p> Reader<'p> {
     fn read_rows(&mut self, input: &Input, is_tsv: bool) -> Result<()> {
         let options = self.options;
         let reader = self.open(input)?;
-        let columns = Columns { is_tsv, id: &options.id_field, text: &options.text_field };
+        let columns = options.columns(is_tsv);
         let read = read_rows(reader, columns, options.len_max, &mut |(line, row): Row| {
             self.push(Some(InputPlace::Line(line)), row_body(row))
         });
@@ -188,8 +211,7 @@ impl<'p> Reader<'p> {
     #[cfg(feature = "parquet")]
     fn read_parquet(&mut self, input: &Input) -> Result<()> {
         let options = self.options;
-        let columns = (options.id_field.as_str(), options.text_field.as_str());
-        super::parquet::read(input, columns, options.len_max, &mut |row, fields| {
+        super::parquet::read(input, options.names(), options.len_max, &mut |row, fields| {
             self.push(Some(InputPlace::Row(row)), row_body(fields))
         })?;
         self.report_more(input.len.unwrap_or(0));
@@ -238,15 +260,18 @@ impl<'p> Reader<'p> {
 
     /// Takes a document; returns whether to go on.
     fn push(&mut self, at: Option<InputPlace>, body: Body) -> bool {
+        let place = DocumentPlace { file: self.input, at };
+        if self.wanted.is_some_and(|wanted| !wanted(place)) {
+            return !self.stopped;
+        }
         self.batch_len += match &body {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
-            Body::Row(id, text) => id.len() + text.len(),
+            Body::Row(row) => row.id.len() + row.text.len(),
             // Counted before.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
             Body::Bad(_) | Body::BadFile(..) => 0,
         };
         self.count += 1;
-        let place = DocumentPlace { input: self.input, at };
         self.batch.push(RawDocument { place, body });
         if self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN {
             self.send();
@@ -264,9 +289,9 @@ impl<'p> Reader<'p> {
     }
 }
 
-fn row_body(row: Result<(String, String), String>) -> Body {
+fn row_body(row: Result<RowFields, String>) -> Body {
     match row {
-        Ok((id, text)) => Body::Row(id, text),
+        Ok(row) => Body::Row(row),
         Err(reason) => Body::Bad(reason),
     }
 }
@@ -285,7 +310,7 @@ fn id_of(input: &Input) -> Result<String> {
 }
 
 impl DocumentOptions {
-    fn format_of(&self, input: &Input, takes_features: bool) -> DocumentFormat {
+    pub(super) fn format_of(&self, input: &Input, takes_features: bool) -> DocumentFormat {
         self.format.unwrap_or_else(|| match DocumentFormat::of(&input.path) {
             DocumentFormat::JsonLines if takes_features => DocumentFormat::Features,
             format => format,

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use super::capped::TooLong;
 use super::delimited::{FieldReader, Fields};
+use super::json::{self, Names};
+use super::reading::RowFields;
 
 /// A line without its end, or the reason why it is bad.
 pub(super) type Line = Result<Vec<u8>, String>;
@@ -39,8 +41,8 @@ pub(super) fn read_lines(
     Ok(())
 }
 
-/// The line of a row, and its id and text or the reason why it is bad.
-pub(super) type Row = (u64, Result<(String, String), String>);
+/// The line of a row, and its fields or the reason why it is bad.
+pub(super) type Row = (u64, Result<RowFields, String>);
 
 /// The reason why a whole table cannot be read.
 pub(super) enum TableFault {
@@ -53,8 +55,7 @@ pub(super) enum TableFault {
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'a> {
     pub(super) is_tsv: bool,
-    pub(super) id: &'a str,
-    pub(super) text: &'a str,
+    pub(super) names: Names<'a>,
 }
 
 /// Gives the rows of a table with a header to `take`, until it returns `false`. A row of more than
@@ -72,11 +73,14 @@ pub(super) fn read_rows(
     let mut fields = Fields::default();
     let header = rows.next(&mut fields).map_err(TableFault::Io)?;
     header.unwrap_or(Ok(())).map_err(TableFault::Header)?;
-    let names: Vec<_> = fields.iter().map(|field| String::from_utf8_lossy(field)).collect();
-    let names: Vec<&str> = names.iter().map(|name| name.as_ref()).collect();
-    let find = |name| column(&names, name).map_err(TableFault::Header);
-    let (id, text) = (find(columns.id)?, find(columns.text)?);
-    let expected = names.len();
+    let all: Vec<_> = fields.iter().map(|field| String::from_utf8_lossy(field)).collect();
+    let all: Vec<&str> = all.iter().map(|name| name.as_ref()).collect();
+    let names = columns.names;
+    check_new(&all, names).map_err(TableFault::Header)?;
+    let find = |name| column(&all, name).map_err(TableFault::Header);
+    let (id, text) = (find(names.id)?, find(names.text)?);
+    let rank = names.rank.map(find).transpose()?;
+    let expected = all.len();
     let mut row = Fields::default();
     while let Some(read) = rows.next(&mut row).map_err(TableFault::Io)? {
         let field = |place: usize, name: &str| {
@@ -84,7 +88,14 @@ pub(super) fn read_rows(
             super::decode::utf8_of(bytes, &format!("'{name}'")).map(str::to_string)
         };
         let read = read.and_then(|()| match row.count() {
-            count if count == expected => Ok((field(id, columns.id)?, field(text, columns.text)?)),
+            count if count == expected => Ok(RowFields {
+                id: field(id, names.id)?,
+                text: field(text, names.text)?,
+                rank: match (rank, names.rank) {
+                    (Some(place), Some(name)) => Some(field(place, name)?),
+                    _ => None,
+                },
+            }),
             1 => Err(format!("1 field, expected {expected} as in the header")),
             count => Err(format!("{count} fields, expected {expected} as in the header")),
         });
@@ -93,6 +104,14 @@ pub(super) fn read_rows(
         }
     }
     Ok(())
+}
+
+/// Refuses a table that has the column that is to be added.
+pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
+    match names.new.filter(|new| all.contains(new)) {
+        Some(new) => Err(json::is_there(new)),
+        None => Ok(()),
+    }
 }
 
 /// The place of the column `name`, which must be there once.
@@ -115,8 +134,13 @@ pub(super) fn column(names: &[&str], name: &str) -> Result<usize, String> {
 mod tests {
     use super::*;
 
-    const CSV: Columns<'static> = Columns { is_tsv: false, id: "id", text: "text" };
+    const NAMES: Names<'static> = Names { id: "id", text: "text", rank: None, new: None };
+    const CSV: Columns<'static> = Columns { is_tsv: false, names: NAMES };
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
+
+    fn row(id: &str, text: &str) -> RowFields {
+        RowFields { id: id.into(), text: text.into(), rank: None }
+    }
 
     fn rows_of(table: &[u8], columns: Columns<'_>) -> Vec<Row> {
         let mut rows = Vec::new();
@@ -132,15 +156,15 @@ mod tests {
     fn rows_come_with_their_lines_and_faults() {
         let table = b"text,x,id\n\"a, \"\"b\"\"\nc\",,1\nshort\n\xff,,3\nd,,4\n1,2,3,4\ne,f\n";
         let rows = rows_of(table, CSV);
-        assert_eq!(rows[0], (2, Ok(("1".into(), "a, \"b\"\nc".into()))));
+        assert_eq!(rows[0], (2, Ok(row("1", "a, \"b\"\nc"))));
         assert_eq!(rows[1], (4, Err("1 field, expected 3 as in the header".into())));
         assert_eq!(rows[2].0, 5);
         assert!(rows[2].1.as_ref().unwrap_err().contains("byte 0 of 'text' is not UTF-8"));
-        assert_eq!(rows[3], (6, Ok(("4".into(), "d".into()))));
+        assert_eq!(rows[3], (6, Ok(row("4", "d"))));
         assert_eq!(rows[4], (7, Err("4 fields, expected 3 as in the header".into())));
         assert_eq!(rows[5], (8, Err("2 fields, expected 3 as in the header".into())));
         let rows = rows_of(b"id\ttext\n1\t\"quoted\n2\ta\tb\n", TSV);
-        assert_eq!(rows[0], (2, Ok(("1".into(), "\"quoted".into()))));
+        assert_eq!(rows[0], (2, Ok(row("1", "\"quoted"))));
         assert_eq!(rows[1], (3, Err("3 fields, expected 2 as in the header".into())));
     }
 

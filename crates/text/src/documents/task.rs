@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::guard::guarded;
-use super::reading::{Body, DocumentPlace, RawDocument};
+use super::reading::{Body, RawDocument, RowFields};
 use super::whole_file::NotText;
-use super::{DocumentOptions, decode, json, whole_file};
+use super::{DocumentOptions, DocumentPlace, decode, json, whole_file};
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
 use crate::hasher::TextHasher;
@@ -167,7 +167,24 @@ impl Task for TextTask {
 /// The result for one document, or the reason why there is none.
 pub(super) struct Finished<T> {
     pub(super) place: DocumentPlace,
-    pub(super) outcome: Result<(Id, T), Failure>,
+    pub(super) outcome: Result<Processed<T>, Failure>,
+}
+
+/// A document with its result.
+pub(super) struct Processed<T> {
+    pub(super) id: Id,
+    pub(super) output: T,
+    /// Bytes of its text in UTF-8; 0 if features were given.
+    pub(super) text_len: u64,
+    /// The field of [`DocumentOptions::rank_field`].
+    pub(super) rank: Option<String>,
+}
+
+impl<T> Processed<T> {
+    fn new(id: impl Into<Box<str>>, text_len: usize, output: T) -> Self {
+        let id = Id::Text(id.into());
+        Processed { id, output, text_len: text_len as u64, rank: None }
+    }
 }
 
 /// The reason why a document has no result.
@@ -187,25 +204,33 @@ pub(super) fn run<T: Task>(
 ) -> Finished<T::Output> {
     let RawDocument { mut place, body } = document;
     let outcome = match body {
-        Body::JsonText(line) => json::text_of(&line, &options.id_field, &options.text_field)
-            .map(|(id, text)| (id, task.whole(&text)))
+        Body::JsonText(line) => json::text_of(&line, options.names())
+            .map(|json::TextFields { id, text, rank }| {
+                let text_len = text.len() as u64;
+                Processed { id, output: task.whole(&text), text_len, rank }
+            })
             .map_err(Failure::Bad),
         Body::JsonFeatures(line) => json::features_of(&line, &options.id_field)
-            .and_then(|(id, features)| Ok((id, task.features(&features)?)))
+            .and_then(|(id, features)| {
+                let output = task.features(&features)?;
+                Ok(Processed { id, output, text_len: 0, rank: None })
+            })
             .map_err(Failure::Bad),
         Body::Line(id, line) => decode::utf8_line(&line)
-            .map(|text| (Id::Text(id.into()), task.whole(text)))
+            .map(|text| Processed::new(id, text.len(), task.whole(text)))
             .map_err(Failure::Bad),
-        Body::Row(id, text) => Ok((Id::Text(id.into()), task.whole(&text))),
+        Body::Row(RowFields { id, text, rank }) => {
+            Ok(Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+        }
         Body::PlainFile(id, path) => {
             let read = plain_file(&path, options, task, &mut place);
-            read.map(|output| (Id::Text(id.into()), output))
+            read.map(|(text_len, output)| Processed::new(id, text_len, output))
         }
         Body::HtmlFile(id, path) => guarded(|| whole_file::page_text(&path, options))
             .unwrap_or_else(|reason| Ok(Err(reason)))
             .map_err(Failure::Unreadable)
             .and_then(|text| text.map_err(Failure::Bad))
-            .map(|text| (Id::Text(id.into()), task.whole(&text))),
+            .map(|text| Processed::new(id, text.len(), task.whole(&text))),
         Body::Bad(reason) => Err(Failure::Bad(reason)),
         Body::BadFile(error, count) => Err(Failure::File(error, count)),
     };
@@ -217,10 +242,15 @@ fn plain_file<T: Task>(
     options: &DocumentOptions,
     task: &mut T,
     place: &mut DocumentPlace,
-) -> Result<T::Output, Failure> {
-    let read = guarded(|| whole_file::read_plain(path, options, &mut |part| task.feed(part)));
+) -> Result<(usize, T::Output), Failure> {
+    let mut text_len = 0;
+    let mut feed = |part: &str| {
+        text_len += part.len();
+        task.feed(part);
+    };
+    let read = guarded(|| whole_file::read_plain(path, options, &mut feed));
     let failure = match read {
-        Ok(Ok(Ok(()))) => return Ok(task.finish()),
+        Ok(Ok(Ok(()))) => return Ok((text_len, task.finish())),
         Ok(Ok(Err(NotText::Undecodable(fault)))) => {
             place.at = Some(InputPlace::Byte(fault.offset));
             Failure::Bad(fault.to_string())

@@ -1,0 +1,130 @@
+//! Copying a file of documents without some of its records, or with a mark in each.
+//!
+//! Records that stay are copied byte for byte, with what stands between them: empty lines, a header,
+//! a byte order mark. A record is known by the number that [`DocumentPlace::record`] gives; its
+//! content is not looked at. Bad records stay as they are.
+
+mod lines;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod rows;
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::files::DocumentFile;
+use super::{DocumentFormat, DocumentOptions, decode};
+use crate::error::{Error, Result};
+use fpstore_base::source::{self, Source};
+use fpstore_base::watch::Watch;
+use fpstore_base::{Id, IoError};
+
+#[cfg(doc)]
+use super::DocumentPlace;
+
+/// What becomes of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordFate {
+    /// It is copied.
+    Keep,
+    /// It is left out.
+    Drop,
+    /// It is copied with a new field, which has this value; `None` is null.
+    Mark(Option<Id>),
+}
+
+/// Says what becomes of the record of a number.
+pub type DecideFate<'a> = dyn FnMut(u64) -> io::Result<RecordFate> + 'a;
+
+impl DocumentFile<'_> {
+    /// Whether the records of this file can be copied without being changed, and with
+    /// `mark_field` also whether they can get a new field.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadFile`] if not: the file is one document, or its encoding has bytes of line ends
+    /// that are none.
+    pub fn check_copy(&self, options: &DocumentOptions, mark_field: Option<&str>) -> Result<()> {
+        let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
+        match (self.format(), mark_field) {
+            (DocumentFormat::Plain | DocumentFormat::Html, None) => {
+                return Err(bad("it is one document, and has no records to copy".into()));
+            }
+            (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, Some(_)) => {
+                return Err(bad("its documents have no fields, so none can be added".into()));
+            }
+            (DocumentFormat::Parquet, _) => return Ok(()),
+            _ => {}
+        }
+        let mut head = Vec::new();
+        let mut reader = Source::open(self.path())?.reader;
+        let read = reader.by_ref().take(decode::HEAD_LEN as u64).read_to_end(&mut head);
+        read.map_err(IoError::of(source::doing(self.path()), self.path()))?;
+        options.encoding.check_line_ends(&head).map_err(bad)
+    }
+
+    /// Copies the file to `out`, decompressed, without the records that `decide` drops. With
+    /// `mark_field`, the name of a new field, all records are copied, and those that `decide` marks
+    /// have this field. `watch` counts the bytes of the file, compressed as they are.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, and of `decide`.
+    /// * [`Error::BadFile`] if it is broken, or a record cannot get the field.
+    /// * [`Error::Interrupted`] if the observer ends the work.
+    pub fn copy_records(
+        &self,
+        options: &DocumentOptions,
+        mark_field: Option<&str>,
+        watch: &Watch,
+        out: &mut (dyn Write + Send),
+        decide: &mut DecideFate<'_>,
+    ) -> Result<()> {
+        let format = self.format();
+        #[cfg(feature = "parquet")]
+        if format == DocumentFormat::Parquet {
+            return parquet::copy(self, mark_field, watch, out, decide);
+        }
+        let source = Source::open(self.path())?;
+        let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
+        let mut reader = BufReader::with_capacity(source::BUFFER_LEN, observed);
+        let copied = copy_mark(&mut reader, out).and_then(|()| match format {
+            DocumentFormat::Csv => rows::copy_csv(reader, options, mark_field, out, decide),
+            DocumentFormat::Tsv => rows::copy_tsv(reader, options, mark_field, out, decide),
+            _ => lines::copy(reader, options.len_max, mark_field, out, decide),
+        });
+        copied.map_err(|source| match fpstore_base::Interrupted::is_in(&source) {
+            true => Error::Interrupted,
+            false => Error::Io { doing: "copy", path: self.name().into(), source },
+        })
+    }
+}
+
+/// Copies the byte order mark, which is no part of the first record.
+fn copy_mark(reader: &mut impl BufRead, out: &mut dyn Write) -> io::Result<()> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    if reader.fill_buf()?.starts_with(MARK) {
+        reader.consume(MARK.len());
+        out.write_all(MARK)?;
+    }
+    Ok(())
+}
+
+/// Reports the bytes that are read to a watch.
+struct Observed<'a> {
+    reader: Box<dyn Read + Send>,
+    taken: Arc<AtomicU64>,
+    told: u64,
+    watch: &'a Watch,
+}
+
+impl Read for Observed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.reader.read(buffer)?;
+        let taken = self.taken.load(Ordering::Relaxed);
+        let news = taken - std::mem::replace(&mut self.told, taken);
+        self.watch.tick(news).map_err(io::Error::other)?;
+        Ok(len)
+    }
+}
