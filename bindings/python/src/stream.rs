@@ -39,10 +39,17 @@ struct Running {
     thread: Option<JoinHandle<Result<(), Failure>>>,
     shared: Arc<Shared>,
     reporter: Arc<Reporter>,
+    /// The process that has the thread. One that was forked from it has none.
+    process: u32,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // There is no thread to wait for here.
+            std::mem::forget(self.thread.take());
+            return;
+        }
         self.shared.stop();
         // A thread that waits for room sees that nobody reads any more.
         let (_, nobody) = sync_channel(0);
@@ -62,6 +69,10 @@ enum Waiting {
 
 impl Running {
     fn next_within_tick(&mut self) -> Result<RecordBatch, Waiting> {
+        if self.process != std::process::id() {
+            let message = "the stream belongs to the process that this one was forked from";
+            return Err(Waiting::Ended(Err(Failure::Input(message.into()))));
+        }
         match self.receiver.recv_timeout(TICK) {
             Ok(batch) => Ok(batch),
             Err(RecvTimeoutError::Timeout) => Err(Waiting::NotYet),
@@ -108,7 +119,8 @@ impl RowStream {
             caught(|| find(&of_thread, &mut sink))
         })?;
         let reporter = Arc::new(reporter);
-        let running = Running { receiver, thread: Some(thread), shared, reporter };
+        let (thread, process) = (Some(thread), std::process::id());
+        let running = Running { receiver, thread, shared, reporter, process };
         Ok(RowStream { schema, running: Mutex::new(Some(running)) })
     }
 

@@ -235,3 +235,18 @@ def test_an_error_of_a_stream_comes_out(large: fpstore.Store) -> None:
         list(large.pairs(20, max_pairs=1))
     with pytest.raises(pa.ArrowException, match="more than 1 near pairs"):
         pa.table(large.pairs(20, max_pairs=1))
+
+
+def test_a_forked_process_leaves_streams_alone(large: fpstore.Store) -> None:
+    with large.pairs(20) as stream:
+        next(stream)
+        child = os.fork()
+        if child == 0:
+            try:
+                next(stream)
+            except fpstore.InputError:
+                del stream
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert len(next(stream)) > 0
