@@ -20,6 +20,12 @@ SIGNED = [3, -(2**63) + 5, -1]
 HEX = ["3", "8000000000000005", "0xffffffffffffffff"]
 
 
+def misaligned_arrow(values: list[int]) -> Any:
+    raw = b"x" + np.array(values, np.uint64).tobytes()
+    buffer = pa.py_buffer(raw).slice(1)
+    return pa.Array.from_buffers(pa.uint64(), len(values), [None, buffer])
+
+
 def read_only(array: U64) -> U64:
     array.flags.writeable = False
     return array
@@ -53,6 +59,7 @@ GOOD: dict[str, Any] = {
     "arrow large texts": pa.array(HEX, pa.large_string()),
     "arrow text views": pa.array(HEX, pa.string_view()),
     "arrow dictionary": pa.array(HEX).dictionary_encode(),
+    "arrow, misaligned": misaligned_arrow(VALUES),
     "chunked": pa.chunked_array([VALUES[:1], VALUES[1:]], pa.uint64()),
     "table": pa.table({"fingerprint": pa.array(VALUES, pa.uint64())}),
     "record batch": pa.record_batch({"f": pa.array(VALUES, pa.uint64())}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from conftest import U64, clustered, distances
@@ -85,6 +86,7 @@ def test_groups_are_those_of_a_scan(values: list[int | None], k: int) -> None:
     expected = groups_by_scan(values, k)
     assert fpstore.group(values, k).tolist() == expected
     assert fpstore.group(pl.Series(values, dtype=pl.UInt64), k).tolist() == expected
+    assert fpstore.group(pd.Series(values, dtype="UInt64"), k).tolist() == expected
     if None not in values:
         assert fpstore.group(np.array(values, np.uint64), k).tolist() == expected
 

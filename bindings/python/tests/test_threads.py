@@ -122,11 +122,11 @@ def test_the_interpreter_is_free_in_batches_and_held_in_single_queries(
     thread = threading.Thread(target=count)
     thread.start()
     before = ran
-    large.count_many(queries, 12, threads=1)
+    large.count_many(queries[::5], 6, threads=1)
     during = ran - before
     stop.set()
     thread.join()
-    assert during > 1000
+    assert during > 100
     # 300 single queries that gave the interpreter away would wait 5 ms each.
     with busy_thread():
         start = time.perf_counter()
@@ -146,7 +146,7 @@ works = {
     "iterated": lambda: [None for _ in store.pairs(22)],
     "arrow": lambda: __import__("pyarrow").table(store.pairs(22)),
     "query_many": lambda: store.count_many(values, 24),
-    "texts": lambda: fpstore.Recipe().fingerprints(["a b c d e f g h " * 100] * 1000000),
+    "texts": lambda: fpstore.Recipe().fingerprints(["a b c d e f g h " * 100] * 200000),
     "group": lambda: fpstore.group(np.concatenate([values, ~values[::-1]]), 24),
     "build": lambda: fpstore.build(path + "2", (values ^ np.uint64(at) for at in range(1000))),
 }

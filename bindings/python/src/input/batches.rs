@@ -9,9 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyIterator, PyList, PyString, PyTuple};
 
 use super::ids::{self, Ids};
-use super::{check_no_nulls, fingerprints};
+use super::{check_no_nulls, fingerprints, is_pandas};
 use crate::capsule::{Arrays, arrays_of, arrow_error};
 use crate::errors::input_error;
+use crate::work::held;
 
 /// Single fingerprints of an iterator that are taken as one batch.
 const BATCH_LEN: usize = 1 << 16;
@@ -49,7 +50,9 @@ impl<'py> Batches<'py> {
         if is_iterator {
             return Ok(Batches::Iterator(fingerprints.cast::<PyIterator>()?.clone()));
         }
-        let is_table = fingerprints.hasattr("__arrow_c_stream__")?;
+        // Of pandas only tables come by the Arrow interface.
+        let is_table = fingerprints.hasattr("__arrow_c_stream__")?
+            && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
         if is_table && let Some(arrays) = arrays_of(fingerprints)? {
             return Ok(Batches::Arrow(Box::new(arrays)));
         }
@@ -58,6 +61,10 @@ impl<'py> Batches<'py> {
 
     /// The next records.
     pub(crate) fn next(&mut self, py: Python<'py>) -> PyResult<Option<Batch>> {
+        held(|| Ok(self.read(py)?))
+    }
+
+    fn read(&mut self, py: Python<'py>) -> PyResult<Option<Batch>> {
         match self {
             Batches::Once(batch) => Ok(batch.take()),
             Batches::Arrow(arrays) => match arrays.next() {

@@ -10,10 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyString};
 
 use super::{
-    arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, kind_of,
-    look_at_signals, of_pandas,
+    arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, is_pandas,
+    kind_of, look_at_signals, of_pandas,
 };
 use crate::errors::input_error;
+use crate::work::held;
 
 const WHAT: &str = "fingerprints";
 const EXPECTED: &str = "fingerprints are uint64 or int64, or texts of hex digits";
@@ -73,6 +74,10 @@ fn of_hex(py: Python<'_>, text: &str) -> PyResult<Fingerprint> {
 
 /// Many fingerprints, copied.
 pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+    held(|| Ok(read(object)?))
+}
+
+fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     let py = object.py();
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         return of_numpy(array);
@@ -188,9 +193,19 @@ pub(super) fn extend_by_arrow(
     Ok(())
 }
 
-/// Many fingerprints of which some may be missing: nulls of Arrow, `None` in sequences.
+/// Many fingerprints of which some may be missing: nulls of Arrow and pandas, `None` in sequences.
 pub(crate) fn many_or_null(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Fingerprint>>> {
+    held(|| Ok(read_or_null(object)?))
+}
+
+fn read_or_null(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Fingerprint>>> {
     let py = object.py();
+    if is_pandas(object) && object.hasattr("dropna")? {
+        let known = read(&object.call_method0("dropna")?)?;
+        let missing: Vec<bool> = object.call_method0("isna")?.call_method0("tolist")?.extract()?;
+        let mut known = known.into_iter();
+        return Ok(missing.into_iter().map(|is| if is { None } else { known.next() }).collect());
+    }
     let mut values = Vec::new();
     let is_arrow = !object.is_instance_of::<PyUntypedArray>()
         && each_column(object, WHAT, |column| {

@@ -16,6 +16,7 @@ use super::{
     look_at_signals, of_pandas,
 };
 use crate::errors::input_error;
+use crate::work::held;
 
 const WHAT: &str = "ids";
 const EXPECTED: &str = "ids are whole numbers of 0 to 2**64 - 1, or texts";
@@ -80,6 +81,10 @@ impl Ids {
 
 /// Many ids.
 pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
+    held(|| Ok(read(object)?))
+}
+
+fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     let py = object.py();
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         return of_numpy(array);

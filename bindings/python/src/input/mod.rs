@@ -25,15 +25,18 @@ fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
     if at % 1024 == 1023 { py.check_signals() } else { Ok(()) }
 }
 
+/// Whether an object is of pandas, whose Arrow interface needs pyarrow and so is not used.
+fn is_pandas(object: &Bound<'_, PyAny>) -> bool {
+    let module = object.get_type().getattr("__module__");
+    let module: String = module.and_then(|module| module.extract()).unwrap_or_default();
+    module == "pandas" || module.starts_with("pandas.")
+}
+
 /// A Series, an Index or an array of pandas as an array of numpy without nulls. `None` for other
 /// objects.
 fn of_pandas<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
-    let module: String = match object.get_type().getattr("__module__") {
-        Ok(module) => module.extract().unwrap_or_default(),
-        Err(_) => return Ok(None),
-    };
-    if module != "pandas" && !module.starts_with("pandas.") {
+    if !is_pandas(object) {
         return Ok(None);
     }
     if object.hasattr("columns")? {

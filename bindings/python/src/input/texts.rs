@@ -8,8 +8,9 @@ use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
-use super::{arrow_name, each_column, is_text, look_at_signals};
+use super::{arrow_name, each_column, is_pandas, is_text, look_at_signals};
 use crate::errors::input_error;
+use crate::work::held;
 
 /// Copied texts of one array, in bytes. An array holds at most 2 GiB.
 const ARRAY_LEN: usize = 256 << 20;
@@ -25,12 +26,16 @@ pub(crate) struct TextInput {
 impl TextInput {
     /// The texts of a sequence, an iterable, an array of Arrow, numpy, pandas or polars.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        held(|| Ok(TextInput::read(object)?))
+    }
+
+    fn read(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
             return Err(input_error(py, "texts are a sequence of str, not a single text"));
         }
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        let is_arrow = !is_pandas(object)?
+        let is_arrow = !is_pandas(object)
             && each_column(object, "texts", |column| {
                 arrays.push(texts_of_column(py, column)?);
                 Ok(())
@@ -63,12 +68,6 @@ impl TextInput {
     }
 }
 
-fn is_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let module = object.get_type().getattr("__module__")?;
-    let module: String = module.extract().unwrap_or_default();
-    Ok(module.starts_with("pandas."))
-}
-
 /// A column of texts; those of a dictionary are written out.
 fn texts_of_column(py: Python<'_>, column: ArrayRef) -> PyResult<ArrayRef> {
     let kind = column.data_type();
@@ -95,7 +94,7 @@ fn texts_of_column(py: Python<'_>, column: ArrayRef) -> PyResult<ArrayRef> {
 fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let py = object.py();
     // What pandas takes as missing may be None, NaN or NA.
-    let missing: Option<Vec<bool>> = if is_pandas(object)? && object.hasattr("isna")? {
+    let missing: Option<Vec<bool>> = if is_pandas(object) && object.hasattr("isna")? {
         Some(object.call_method0("isna")?.call_method0("tolist")?.extract()?)
     } else {
         None
