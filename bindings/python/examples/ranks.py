@@ -1,0 +1,95 @@
+"""Near-duplicate texts in a job of many ranks, as datatrove, Slurm or `xargs -P` run them.
+
+    python ranks.py hash   WORK SHARD.parquet   # one rank for each shard, anywhere
+    python ranks.py merge  WORK                 # one rank, when all have hashed
+    python ranks.py filter WORK SHARD.parquet OUT.parquet
+
+A rank that hashes makes a store of its own, whose ids are `shard:row`. The merge takes all of them
+into one store in one step and writes for each shard the rows to drop. Every step can be repeated:
+it replaces what it made before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import fpstore
+
+RECIPE = fpstore.Recipe()
+# What a rank may take: engines start one for each core.
+THREADS, MEMORY = 1, 256 << 20
+
+
+def hash_shard(work: Path, shard: Path) -> None:
+    texts = pq.read_table(shard, columns=["text"]).column(0)
+    fingerprints = RECIPE.fingerprints(texts, threads=THREADS)
+    known = ~fingerprints.is_null()
+    rows = np.flatnonzero(known)
+    fpstore.build(
+        work / "parts" / f"{shard.stem}.fps",
+        fingerprints.to_numpy(null=0)[known],
+        [f"{shard.stem}:{row}" for row in rows],
+        recipe=RECIPE,
+        k=RECIPE.usual_k,
+        label=shard.stem,
+        replace=True,
+        threads=THREADS,
+        memory=MEMORY,
+    )
+
+
+def merge(work: Path) -> int:
+    """Returns the number of texts to drop."""
+    parts = sorted((work / "parts").glob("*.fps"))
+    store = fpstore.build(work / "all.fps", [], recipe=RECIPE, k=RECIPE.usual_k, replace=True)
+    with fpstore.Writer(store.path) as writer:
+        writer.import_(parts)
+    store.refresh()
+    drop: dict[str, list[int]] = defaultdict(list)
+    for rows in store.clusters(keep="smallest-id"):
+        for one, keep in zip(rows["id"], rows["keep"]):
+            if not keep:
+                shard, row = one.rsplit(":", 1)
+                drop[shard].append(int(row))
+    (work / "drop").mkdir(exist_ok=True)
+    for part in parts:
+        np.save(work / "drop" / f"{part.stem}.npy", np.array(drop[part.stem], np.int64))
+    return sum(map(len, drop.values()))
+
+
+def filter_shard(work: Path, shard: Path, target: Path) -> int:
+    """Returns the number of rows that stay."""
+    table = pq.read_table(shard)
+    keep = np.ones(len(table), bool)
+    keep[np.load(work / "drop" / f"{shard.stem}.npy")] = False
+    pq.write_table(table.filter(pa.array(keep)), target)
+    return int(keep.sum())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=["hash", "merge", "filter"])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("files", type=Path, nargs="*")
+    args = parser.parse_args()
+    (args.work / "parts").mkdir(parents=True, exist_ok=True)
+    if args.step == "hash":
+        (shard,) = args.files
+        hash_shard(args.work, shard)
+    elif args.step == "merge":
+        print(f"{merge(args.work)} texts to drop")
+    else:
+        shard, target = args.files
+        print(f"{filter_shard(args.work, shard, target)} rows kept")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,491 @@
+"""The part of the package that is written in Rust. Its names are public as those of `fpstore`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any, Callable, ClassVar, Final, Literal, Protocol, TypeAlias, final, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self
+
+from ._types import (
+    Committed,
+    Compacted,
+    Comparison,
+    Deleted,
+    Feature,
+    Finding,
+    Imported,
+    Match,
+    Point,
+    Progress,
+    SegmentInfo,
+    StoreInfo,
+    VerifyReport,
+)
+
+__all__ = [
+    "Builder",
+    "Column",
+    "Evaluation",
+    "Recipe",
+    "RowStream",
+    "Rows",
+    "Statistics",
+    "Store",
+    "Writer",
+    "__version__",
+    "_panic",
+    "_recipe_of",
+    "_reopen",
+    "build",
+    "components",
+    "dedup",
+    "evaluate",
+    "export",
+    "from_bits",
+    "from_hex",
+    "group",
+    "near_pairs",
+    "open",
+    "stats",
+    "to_hex",
+    "verify",
+]
+
+__version__: Final[str]
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None, /
+    ) -> tuple[object, object]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+
+class _Series(Protocol):
+    """A Series of pandas."""
+
+    def isna(self) -> Any: ...
+    def to_numpy(self) -> npt.NDArray[Any]: ...
+
+class _ImageHash(Protocol):
+    """A hash of the package imagehash."""
+
+    hash: npt.NDArray[np.bool_]
+
+_Path: TypeAlias = str | PathLike[str]
+_Arrow: TypeAlias = _ArrowArray | _ArrowStream
+_Column: TypeAlias = _Arrow | _Series
+_Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
+_Fingerprints: TypeAlias = (
+    npt.NDArray[np.uint64] | npt.NDArray[np.int64] | _Column | Sequence[int] | list[str] | range
+)
+_Ids: TypeAlias = npt.NDArray[np.integer[Any]] | _Column | Sequence[int] | list[str] | tuple[str, ...]
+_Batch: TypeAlias = _Fingerprints | tuple[_Fingerprints, _Ids | None]
+_Records: TypeAlias = _Fingerprints | Iterator[_Batch] | Iterator[int] | Iterator[str]
+_Texts: TypeAlias = (
+    _Column | npt.NDArray[Any] | list[str] | list[str | None] | tuple[str | None, ...]
+    | Iterator[str | None]
+)
+_OnProgress: TypeAlias = Callable[[Progress], object] | bool | None
+_Array: TypeAlias = npt.NDArray[Any]
+
+@final
+class Column:
+    def __len__(self) -> int: ...
+    @property
+    def null_count(self) -> int: ...
+    def to_numpy(self, *, null: int | None = None) -> npt.NDArray[np.uint64]: ...
+    def is_null(self) -> npt.NDArray[np.bool_]: ...
+    def to_pylist(self) -> list[int | None]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None, /
+    ) -> tuple[object, object]: ...
+
+@final
+class Rows:
+    def __len__(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def cut(self) -> bool: ...
+    @overload
+    def __getitem__(
+        self, column: Literal["fingerprint", "first", "second", "cluster", "near", "component"], /
+    ) -> npt.NDArray[np.uint64]: ...
+    @overload
+    def __getitem__(self, column: Literal["query"], /) -> npt.NDArray[np.uint32]: ...
+    @overload
+    def __getitem__(self, column: Literal["distance"], /) -> npt.NDArray[np.uint8]: ...
+    @overload
+    def __getitem__(self, column: Literal["keep"], /) -> npt.NDArray[np.bool_]: ...
+    @overload
+    def __getitem__(self, column: Literal["similarity"], /) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __getitem__(self, column: str, /) -> _Array: ...
+    def to_pylist(self) -> list[tuple[Any, ...]]: ...
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class RowStream:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Rows: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def read_all(self) -> Rows: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class Statistics:
+    @property
+    def fingerprints(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def tuned_k(self) -> int: ...
+    @property
+    def effective_bits(self) -> float | None: ...
+    @property
+    def bit_shares(self) -> list[float]: ...
+    @property
+    def heaviest(self) -> list[tuple[int, int]]: ...
+    @property
+    def findings(self) -> list[Finding]: ...
+    def html(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Store:
+    def __len__(self) -> int: ...
+    def __bool__(self) -> Literal[True]: ...
+    def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def tuned_k(self) -> int: ...
+    @property
+    def recipe(self) -> str | None: ...
+    def text_recipe(self) -> Recipe: ...
+    def info(self) -> StoreInfo: ...
+    def stats(self) -> Statistics: ...
+    def verify(
+        self, samples: int = 100, *, max_rate: int | None = None, progress: _OnProgress = None
+    ) -> VerifyReport: ...
+    def refresh(self) -> bool: ...
+    def warm(self, what: Literal["hot", "all"] = "hot") -> int: ...
+    def query(
+        self, fingerprint: _Fingerprint, k: int | None = None, *, max_matches: int | None = None
+    ) -> list[Match]: ...
+    def nearest(self, fingerprint: _Fingerprint, count: int = 1, k: int = 64) -> list[Match]: ...
+    def query_many(
+        self,
+        fingerprints: _Fingerprints,
+        k: int | None = None,
+        *,
+        ids: bool = True,
+        max_matches: int | None = None,
+        mode: Literal["auto", "probe", "pass"] = "auto",
+        threads: int | None = None,
+        memory: int | None = None,
+        progress: _OnProgress = None,
+    ) -> Rows: ...
+    def count_many(
+        self,
+        fingerprints: _Fingerprints,
+        k: int | None = None,
+        *,
+        threads: int | None = None,
+        memory: int | None = None,
+        progress: _OnProgress = None,
+    ) -> npt.NDArray[np.uint32]: ...
+    def has_near(
+        self,
+        fingerprints: _Fingerprints,
+        k: int | None = None,
+        *,
+        threads: int | None = None,
+        memory: int | None = None,
+        progress: _OnProgress = None,
+    ) -> npt.NDArray[np.bool_]: ...
+    def pairs(
+        self,
+        k: int | None = None,
+        *,
+        ids: bool = False,
+        sorted: bool = False,
+        share: tuple[int, int] | None = None,
+        max_pairs: int | None = None,
+        threads: int | None = None,
+        memory: int | None = None,
+        temp_dir: _Path | None = None,
+        progress: _OnProgress = None,
+    ) -> RowStream: ...
+    def clusters(
+        self,
+        k: int | None = None,
+        method: Literal["components", "star", "leader"] = "components",
+        *,
+        keep: Literal["representative", "smallest-id"] = "representative",
+        threads: int | None = None,
+        memory: int | None = None,
+        temp_dir: _Path | None = None,
+        progress: _OnProgress = None,
+    ) -> RowStream: ...
+    def fingerprints(self) -> npt.NDArray[np.uint64]: ...
+    def records(self) -> RowStream: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Builder:
+    def __new__(
+        cls,
+        path: _Path,
+        *,
+        k: int = 3,
+        scheme: str | None = None,
+        budget: str | None = None,
+        label: str = "",
+        recipe: str | Recipe | None = None,
+        id_type: Literal["auto", "int", "str"] = "auto",
+        replace: bool = False,
+        threads: int | None = None,
+        memory: int | None = None,
+        temp_dir: _Path | None = None,
+        wait: float | None = 0.0,
+        progress: _OnProgress = None,
+    ) -> Self: ...
+    def add(self, fingerprints: _Records, ids: _Ids | None = None) -> int: ...
+    def finish(self) -> Store: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Writer:
+    def __new__(
+        cls,
+        path: _Path,
+        *,
+        label: str = "",
+        recipe: str | Recipe | None = None,
+        id_type: Literal["auto", "int", "str"] = "auto",
+        compact: bool = True,
+        max_rate: int | None = None,
+        threads: int | None = None,
+        memory: int | None = None,
+        temp_dir: _Path | None = None,
+        wait: float | None = 0.0,
+        progress: _OnProgress = None,
+    ) -> Self: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def pending(self) -> int: ...
+    def add(self, fingerprints: _Records, ids: _Ids | None = None) -> int: ...
+    def commit(self) -> Committed: ...
+    def delete_ids(self, ids: _Ids, *, dry_run: bool = False) -> Deleted: ...
+    def delete_fingerprints(
+        self, fingerprints: _Fingerprints, *, dry_run: bool = False
+    ) -> Deleted: ...
+    def expire_before(self, label: str) -> list[SegmentInfo]: ...
+    def compact(self, what: Literal["tier", "all", "one"] = "tier") -> Compacted: ...
+    def import_(self, sources: Sequence[_Path]) -> Imported: ...
+    def finish(self) -> Store: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Recipe:
+    NAMES: ClassVar[tuple[str, ...]]
+    def __new__(
+        cls,
+        name: str | None = None,
+        *,
+        segment: str | None = None,
+        shingle: int | None = None,
+        ngram: int | None = None,
+        count: Literal["once", "log", "count"] | None = None,
+        top: int | None = None,
+        tie: Literal[0, 1] | None = None,
+        hash: str | None = None,
+        hash_key: str | None = None,
+        keep_case: bool = False,
+        keep_form: bool = False,
+        keep_marks: bool = False,
+        stop_words: str | Sequence[str] | None = None,
+        df: _Path | None = None,
+        weights: Mapping[str, int] | None = None,
+    ) -> Self: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def usual_k(self) -> int: ...
+    def candidate_k(self, similarity: float) -> int: ...
+    def fingerprint(self, text: str, /) -> int | None: ...
+    def fingerprints(
+        self, texts: _Texts, /, *, threads: int | None = None, progress: _OnProgress = None
+    ) -> Column: ...
+    def tokens(self, text: str, /) -> list[str]: ...
+    def features(self, text: str, /) -> list[Feature]: ...
+    def of_features(self, features: Mapping[str, float], /) -> int | None: ...
+    def compare(self, first: str, second: str, /) -> Comparison: ...
+    def confirmed_pairs(
+        self,
+        texts: _Texts,
+        similarity: float = 0.8,
+        /,
+        *,
+        k: int | None = None,
+        max_pairs: int | None = None,
+        threads: int | None = None,
+        memory: int | None = None,
+        temp_dir: _Path | None = None,
+        progress: _OnProgress = None,
+    ) -> Rows: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Evaluation:
+    @property
+    def points(self) -> list[Point]: ...
+    @property
+    def best(self) -> Point: ...
+    @property
+    def duplicates(self) -> int: ...
+    @property
+    def others(self) -> int: ...
+    def svg(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+def open(
+    path: _Path,
+    *,
+    generation: int | None = None,
+    access: Literal["auto", "map", "memory"] = "auto",
+    warm: Literal["hot", "all"] | None = None,
+) -> Store: ...
+def build(
+    path: _Path,
+    fingerprints: _Records,
+    ids: _Ids | None = None,
+    *,
+    k: int = 3,
+    scheme: str | None = None,
+    budget: str | None = None,
+    label: str = "",
+    recipe: str | Recipe | None = None,
+    id_type: Literal["auto", "int", "str"] = "auto",
+    replace: bool = False,
+    threads: int | None = None,
+    memory: int | None = None,
+    temp_dir: _Path | None = None,
+    wait: float | None = 0.0,
+    progress: _OnProgress = None,
+) -> Store: ...
+def verify(
+    path: _Path,
+    samples: int = 100,
+    *,
+    max_rate: int | None = None,
+    progress: _OnProgress = None,
+) -> VerifyReport: ...
+def export(store: Store, path: _Path, *, segment: int | None = None) -> Store: ...
+def near_pairs(
+    fingerprints: _Fingerprints,
+    other: _Fingerprints | None = None,
+    k: int = 3,
+    *,
+    sorted: bool = False,
+    max_pairs: int | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    temp_dir: _Path | None = None,
+    progress: _OnProgress = None,
+) -> RowStream: ...
+def group(
+    fingerprints: _Fingerprints | list[int | None],
+    k: int = 3,
+    *,
+    max_pairs: int | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    temp_dir: _Path | None = None,
+    progress: _OnProgress = None,
+) -> npt.NDArray[np.int64]: ...
+def components(first: _Fingerprints, second: _Fingerprints) -> Rows: ...
+def dedup(
+    new: Store,
+    stored: Store | None = None,
+    k: int | None = None,
+    *,
+    within: bool = True,
+    max_pairs: int | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    temp_dir: _Path | None = None,
+    progress: _OnProgress = None,
+) -> RowStream: ...
+def evaluate(
+    fingerprints: _Fingerprints | list[int | None],
+    first: Sequence[int] | npt.NDArray[np.integer[Any]],
+    second: Sequence[int] | npt.NDArray[np.integer[Any]],
+    labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
+    *,
+    unlisted_differ: bool = False,
+) -> Evaluation: ...
+def stats(fingerprints: _Fingerprints, k: int = 3) -> Statistics: ...
+def from_hex(texts: _Texts) -> npt.NDArray[np.uint64]: ...
+def to_hex(fingerprints: _Fingerprints) -> list[str]: ...
+def from_bits(
+    bits: npt.NDArray[np.bool_] | Iterable[npt.NDArray[np.bool_]] | Iterable[_ImageHash],
+) -> npt.NDArray[np.uint64]: ...
+def _reopen(path: _Path, generation: int) -> Store: ...
+def _recipe_of(
+    text: str, stop_words: str | None, df: bytes | None, weights: str | None
+) -> Recipe: ...
+def _panic(is_held: bool) -> None: ...

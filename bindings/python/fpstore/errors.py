@@ -1,0 +1,139 @@
+"""What can go wrong, as exceptions with the bases that Python programs expect.
+
+Every error of a store is an `FpstoreError`, and most are something that Python knows, too: a store
+that is not there is a `FileNotFoundError`, a bad argument a `ValueError`. What the system refuses
+comes as the `OSError` that it is, such as `PermissionError`, with its `filename`.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import Any, ClassVar
+
+__all__ = [
+    "CorruptError",
+    "FpstoreError",
+    "InputError",
+    "InternalError",
+    "LockedError",
+    "NoSpaceError",
+    "NoStoreError",
+    "NotAStoreError",
+    "RecipeError",
+    "StaleStoreError",
+    "StoreExistsError",
+    "TooManyPairsError",
+    "VersionError",
+]
+
+
+class FpstoreError(Exception):
+    """The base of all errors of this package."""
+
+    message: str
+    _errno: ClassVar[int | None] = None
+
+    def __init__(self, message: str = "", **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        if self._errno is not None:
+            setattr(self, "errno", self._errno)
+        self._fields = fields
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The reduction of OSError loses the fields, and pools send errors from one process to
+        # another.
+        return _rebuild, (type(self), self.message, self._fields)
+
+
+def _rebuild(kind: type[FpstoreError], message: str, fields: dict[str, Any]) -> FpstoreError:
+    return kind(message, **fields)
+
+
+class NoStoreError(FpstoreError, FileNotFoundError):
+    """There is no store at this path; `filename` has it."""
+
+    _errno = errno.ENOENT
+
+
+class NotAStoreError(FpstoreError, ValueError):
+    """There is something else than a store at `path`."""
+
+    path: str
+
+
+class StoreExistsError(FpstoreError, FileExistsError):
+    """There is a store already, and it was not to be replaced; `filename` has its path."""
+
+    _errno = errno.EEXIST
+
+
+class LockedError(FpstoreError, BlockingIOError):
+    """Another process or another writer is changing the store; `filename` has its path."""
+
+    _errno = errno.EWOULDBLOCK
+
+    process: int | None = None
+    """The number of that process, if it is known."""
+
+
+class VersionError(FpstoreError):
+    """A file of a version of the format that this release does not read."""
+
+    path: str
+    found: int
+    oldest: int
+    newest: int
+
+
+class CorruptError(FpstoreError):
+    """A file of a store is damaged."""
+
+    path: str
+    section: str
+    """The part of the file."""
+    offset: int
+    """Bytes from the start of the file."""
+    rule: int | None = None
+    """The number of the rule of format-spec.md that is broken; `None` for a wrong checksum or a
+    file that is too short."""
+
+
+class RecipeError(FpstoreError, ValueError):
+    """Fingerprints of different recipes, or a recipe that cannot be followed."""
+
+
+class StaleStoreError(FpstoreError):
+    """The store is at another generation than the one that was asked for."""
+
+    path: str
+    expected: int
+    found: int
+
+
+class TooManyPairsError(FpstoreError):
+    """There are more near pairs than `most`."""
+
+    most: int
+
+
+class NoSpaceError(FpstoreError, OSError):
+    """A disk has less room than the work needs; `filename` is a directory on it."""
+
+    _errno = errno.ENOSPC
+
+    needed: int
+    free: int
+
+
+class InputError(FpstoreError, ValueError):
+    """An argument or a record that cannot be used."""
+
+
+class InternalError(FpstoreError):
+    """A fault of fpstore itself. Please report it, with its message."""

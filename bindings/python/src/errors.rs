@@ -1,0 +1,225 @@
+//! From the errors of the crates to exceptions of Python.
+//!
+//! The classes are written in Python (`fpstore/errors.py`), because the stable ABI cannot make a
+//! class with two bases. Code that runs without the interpreter returns a [`Failure`], which
+//! becomes an exception on the way back.
+
+use std::error::Error as _;
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+use fpstore::Fault;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+/// The fields of an exception that are set beside its message.
+type Fields<'py> = Bound<'py, PyDict>;
+
+static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// Why work failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Store(fpstore::Error),
+    Text(fpstore_text::Error),
+    /// A bad argument or record, with the whole message.
+    Input(String),
+    /// The store changed during the call.
+    Refreshed,
+    /// The message of a panic.
+    Panic(String),
+    Python(PyErr),
+}
+
+impl From<fpstore::Error> for Failure {
+    fn from(error: fpstore::Error) -> Self {
+        Failure::Store(error)
+    }
+}
+
+impl From<fpstore_text::Error> for Failure {
+    fn from(error: fpstore_text::Error) -> Self {
+        Failure::Text(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Failure::Python(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| failure.into_py_err(py))
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Store(error) => error.fmt(f),
+            Failure::Text(error) => error.fmt(f),
+            Failure::Input(message) | Failure::Panic(message) => f.write_str(message),
+            Failure::Refreshed => f.write_str("the store was refreshed during the call"),
+            Failure::Python(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Failure {
+    fn into_py_err(self, py: Python<'_>) -> PyErr {
+        match self {
+            Failure::Store(error) => of_store(py, error),
+            Failure::Text(error) => of_text(py, error),
+            Failure::Input(message) => input_error(py, message),
+            Failure::Refreshed => {
+                let message = "the store was refreshed during the call; call again";
+                make(py, "StaleStoreError", message, &PyDict::new(py))
+            }
+            Failure::Panic(message) => internal_error(py, &message),
+            Failure::Python(error) => error,
+        }
+    }
+}
+
+/// An `InputError`, which is a `ValueError`.
+pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
+    make(py, "InputError", message, &PyDict::new(py))
+}
+
+/// A `RecipeError`, which is a `ValueError`.
+pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
+    make(py, "RecipeError", message, &PyDict::new(py))
+}
+
+/// The error of a store at another generation than was asked for.
+pub(crate) fn stale_error(py: Python<'_>, path: &Path, expected: u64, found: u64) -> PyErr {
+    let message = format!("{} is at generation {found}, not {expected}", path.display());
+    with_fields(py, "StaleStoreError", message, |fields| {
+        fields.set_item("path", path.to_string_lossy())?;
+        fields.set_item("expected", expected)?;
+        fields.set_item("found", found)
+    })
+}
+
+/// The error for a panic, which says where it came from.
+pub(crate) fn internal_error(py: Python<'_>, message: &str) -> PyErr {
+    let message = format!("a fault of fpstore itself, please report it: {message}");
+    make(py, "InternalError", message, &PyDict::new(py))
+}
+
+/// The message of a panic.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "a panic without a message".to_owned(),
+    }
+}
+
+fn make(py: Python<'_>, class: &str, message: impl Display, fields: &Fields<'_>) -> PyErr {
+    let made = CLASSES
+        .get_or_try_init(py, || Ok(py.import("fpstore.errors")?.unbind()))
+        .and_then(|module| module.bind(py).getattr(class))
+        .and_then(|class| class.call((message.to_string(),), Some(fields)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+fn with_fields<'py>(
+    py: Python<'py>,
+    class: &str,
+    message: impl Display,
+    fill: impl FnOnce(&Fields<'py>) -> PyResult<()>,
+) -> PyErr {
+    let fields = PyDict::new(py);
+    match fill(&fields) {
+        Ok(()) => make(py, class, message, &fields),
+        Err(error) => error,
+    }
+}
+
+fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
+    use fpstore::Error;
+    let message = error.to_string();
+    let file = |class, path: &Path| {
+        with_fields(py, class, &message, |fields| {
+            fields.set_item("filename", path.to_string_lossy())
+        })
+    };
+    match &error {
+        Error::Io { doing, path, source } => os_error(doing, path, source),
+        Error::NoStore { path } => file("NoStoreError", path),
+        Error::StoreExists { path } => file("StoreExistsError", path),
+        Error::NotAStore { path, .. } => with_fields(py, "NotAStoreError", &message, |fields| {
+            fields.set_item("path", path.to_string_lossy())
+        }),
+        Error::Locked { path, process } | Error::Compacting { path, process } => {
+            with_fields(py, "LockedError", &message, |fields| {
+                fields.set_item("filename", path.to_string_lossy())?;
+                fields.set_item("process", process)
+            })
+        }
+        Error::UnsupportedVersion { path, found, oldest, newest } => {
+            with_fields(py, "VersionError", &message, |fields| {
+                fields.set_item("path", path.to_string_lossy())?;
+                fields.set_item("found", found)?;
+                fields.set_item("oldest", oldest)?;
+                fields.set_item("newest", newest)
+            })
+        }
+        Error::Corrupt { path, section, offset, fault } => {
+            with_fields(py, "CorruptError", &message, |fields| {
+                let rule = if let Fault::Rule { rule, .. } = fault { Some(*rule) } else { None };
+                fields.set_item("path", path.to_string_lossy())?;
+                fields.set_item("section", section.to_string())?;
+                fields.set_item("offset", offset)?;
+                fields.set_item("rule", rule)
+            })
+        }
+        Error::RecipeMismatch { .. } => recipe_error(py, message),
+        Error::TooManyPairs { most } => {
+            with_fields(py, "TooManyPairsError", &message, |fields| fields.set_item("most", most))
+        }
+        Error::NoSpace { path, needed, free } => {
+            with_fields(py, "NoSpaceError", &message, |fields| {
+                fields.set_item("filename", path.to_string_lossy())?;
+                fields.set_item("needed", needed)?;
+                fields.set_item("free", free)
+            })
+        }
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::TooLarge { .. } => make(py, "FpstoreError", message, &PyDict::new(py)),
+        _ => input_error(py, message),
+    }
+}
+
+fn of_text(py: Python<'_>, error: fpstore_text::Error) -> PyErr {
+    use fpstore_text::Error;
+    match &error {
+        Error::Io { doing, path, source } => os_error(doing, path, source),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::BadInput { .. } | Error::BadFile { .. } => input_error(py, chained(&error)),
+        _ => recipe_error(py, chained(&error)),
+    }
+}
+
+fn chained(error: &fpstore_text::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// The `OSError` that Python has for this error of the system.
+fn os_error(doing: &str, path: &Path, source: &io::Error) -> PyErr {
+    let Some(number) = source.raw_os_error() else {
+        return PyOSError::new_err(format!("cannot {doing} {}: {source}", path.display()));
+    };
+    let text = source.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((number, format!("cannot {doing}: {text}"), path.display().to_string()))
+}

@@ -1,0 +1,179 @@
+//! Records for a store: fingerprints with or without ids, at once or in batches that come one after
+//! the other, so that they need not fit into memory.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use fpstore::Fingerprint;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyIterator, PyList, PyString, PyTuple};
+
+use super::ids::{self, Ids};
+use super::{check_no_nulls, fingerprints, is_pandas};
+use crate::capsule::{Arrays, arrays_of, arrow_error};
+use crate::errors::input_error;
+use crate::work::held;
+
+/// Single fingerprints of an iterator that are taken as one batch.
+const BATCH_LEN: usize = 1 << 16;
+
+/// Some records: ids are as many as fingerprints, or none.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) fingerprints: Vec<Fingerprint>,
+    pub(crate) ids: Option<Ids>,
+}
+
+/// Where records come from.
+pub(crate) enum Batches<'py> {
+    Once(Option<Batch>),
+    Arrow(Box<Arrays>),
+    Iterator(Bound<'py, PyIterator>),
+}
+
+impl<'py> Batches<'py> {
+    /// Records of fingerprints and ids, of an Arrow stream with columns `fingerprint` and `id`, or
+    /// of an iterator over batches: arrays, tuples of two arrays, or Arrow tables.
+    pub(crate) fn of(
+        fingerprints: &Bound<'py, PyAny>,
+        ids: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = fingerprints.py();
+        let is_iterator = fingerprints.is_instance_of::<PyIterator>();
+        if let Some(ids) = ids {
+            if is_iterator {
+                let message = "an iterator yields batches of (fingerprints, ids); leave out ids";
+                return Err(input_error(py, message));
+            }
+            return Ok(Batches::Once(Some(batch_of(fingerprints, Some(ids))?)));
+        }
+        if is_iterator {
+            return Ok(Batches::Iterator(fingerprints.cast::<PyIterator>()?.clone()));
+        }
+        // Of pandas only tables come by the Arrow interface.
+        let is_table = fingerprints.hasattr("__arrow_c_stream__")?
+            && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
+        if is_table && let Some(arrays) = arrays_of(fingerprints)? {
+            return Ok(Batches::Arrow(Box::new(arrays)));
+        }
+        Ok(Batches::Once(Some(batch_of(fingerprints, None)?)))
+    }
+
+    /// The next records.
+    pub(crate) fn next(&mut self, py: Python<'py>) -> PyResult<Option<Batch>> {
+        held(|| Ok(self.read(py)?))
+    }
+
+    fn read(&mut self, py: Python<'py>) -> PyResult<Option<Batch>> {
+        match self {
+            Batches::Once(batch) => Ok(batch.take()),
+            Batches::Arrow(arrays) => match arrays.next() {
+                None => Ok(None),
+                Some(array) => {
+                    let array = array.map_err(|error| arrow_error(py, &error))?;
+                    records_of_array(py, &array).map(Some)
+                }
+            },
+            Batches::Iterator(iterator) => next_of(iterator),
+        }
+    }
+}
+
+/// The next batch of an iterator, or the next single fingerprints as one batch.
+fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
+    let Some(first) = iterator.next().transpose()? else { return Ok(None) };
+    let is_single = |item: &Bound<'_, PyAny>| {
+        item.is_instance_of::<PyInt>() || item.is_instance_of::<PyString>() || item.is_none()
+    };
+    if is_single(&first) {
+        let singles = PyList::new(first.py(), [first])?;
+        while singles.len() < BATCH_LEN {
+            let Some(item) = iterator.next().transpose()? else { break };
+            singles.append(item)?;
+        }
+        return batch_of(&singles, None).map(Some);
+    }
+    if let Ok(pair) = first.cast::<PyTuple>() {
+        let (values, ids): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract().map_err(|_| {
+            let message = "a batch is (fingerprints, ids), an array, or an Arrow table";
+            input_error(pair.py(), message)
+        })?;
+        let is_row = values.is_instance_of::<PyInt>() || values.is_instance_of::<PyString>();
+        if is_row {
+            let message = "an iterator yields batches, such as (array, ids), not single records";
+            return Err(input_error(pair.py(), message));
+        }
+        let ids = if ids.is_none() { None } else { Some(&ids) };
+        return batch_of(&values, ids).map(Some);
+    }
+    // A small table of Arrow is a batch by itself.
+    let mut parts = match Batches::of(&first, None)? {
+        Batches::Once(batch) => return Ok(batch),
+        Batches::Arrow(arrays) => Batches::Arrow(arrays),
+        Batches::Iterator(_) => {
+            let message = "an iterator yields batches, not iterators; give it the inner one";
+            return Err(input_error(first.py(), message));
+        }
+    };
+    let mut whole = Batch { fingerprints: Vec::new(), ids: None };
+    while let Some(part) = parts.next(first.py())? {
+        whole.fingerprints.extend(part.fingerprints);
+        whole.ids = match (whole.ids.take(), part.ids) {
+            (None, ids) => ids,
+            (Some(Ids::Numbers(mut all)), Some(Ids::Numbers(more))) => {
+                all.extend(more);
+                Some(Ids::Numbers(all))
+            }
+            (Some(Ids::Texts(mut all)), Some(Ids::Texts(more))) => {
+                (0..more.len()).for_each(|at| all.push(more.get(at)));
+                Some(Ids::Texts(all))
+            }
+            (ids, _) => ids,
+        };
+    }
+    Ok(Some(whole))
+}
+
+fn batch_of(values: &Bound<'_, PyAny>, ids: Option<&Bound<'_, PyAny>>) -> PyResult<Batch> {
+    let fingerprints = fingerprints::many(values)?;
+    let ids = ids.map(ids::many).transpose()?;
+    if let Some(ids) = &ids
+        && ids.len() != fingerprints.len()
+    {
+        let message = format!("{} fingerprints and {} ids", fingerprints.len(), ids.len());
+        return Err(input_error(values.py(), message));
+    }
+    Ok(Batch { fingerprints, ids })
+}
+
+/// The records of a table with the columns `fingerprint` and `id`, or of a plain column.
+fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
+    let DataType::Struct(fields) = array.data_type() else {
+        return Ok(Batch { fingerprints: values_of(py, array)?, ids: None });
+    };
+    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    let table = array.as_struct();
+    if let [_] = names.as_slice() {
+        return Ok(Batch { fingerprints: values_of(py, table.column(0))?, ids: None });
+    }
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    if sorted != ["fingerprint", "id"] {
+        let names = names.join(", ");
+        let message = format!(
+            "records have the columns fingerprint and id, this table has {names}; choose columns \
+             or give fingerprints and ids by themselves"
+        );
+        return Err(input_error(py, message));
+    }
+    let column = |name| table.column_by_name(name).cloned().unwrap_or_else(|| array.clone());
+    let (values, ids) = (values_of(py, &column("fingerprint"))?, ids::of_column(py, column("id"))?);
+    Ok(Batch { fingerprints: values, ids: Some(ids) })
+}
+
+fn values_of(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Fingerprint>> {
+    check_no_nulls(py, column.logical_null_count(), column.len(), "fingerprints")?;
+    let mut values = Vec::with_capacity(column.len());
+    fingerprints::extend_by_arrow(py, column, &mut values)?;
+    Ok(values)
+}

@@ -1,0 +1,255 @@
+//! Fingerprints: one, or many.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use fpstore::{Fingerprint, Radix};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyString};
+
+use super::{
+    arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, is_pandas,
+    kind_of, look_at_signals, of_pandas,
+};
+use crate::errors::input_error;
+use crate::work::held;
+
+const WHAT: &str = "fingerprints";
+const EXPECTED: &str = "fingerprints are uint64 or int64, or texts of hex digits";
+
+/// One fingerprint: an integer from -2^63 to 2^64 - 1, or 1 to 16 hex digits.
+pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
+    if let Ok(number) = object.cast::<PyInt>()
+        && !object.is_instance_of::<PyBool>()
+    {
+        return of_int(number);
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return of_hex(object.py(), text.to_str()?);
+    }
+    let is_number = object.hasattr("__index__")?;
+    if !is_number || object.is_instance_of::<PyBool>() || is_numpy_bool(object)? {
+        let kind = object.get_type().qualname()?;
+        let message = format!("a fingerprint is an int or a text of hex digits, not {kind}");
+        return Err(input_error(object.py(), message));
+    }
+    of_int(object.call_method0("__index__")?.cast::<PyInt>()?)
+}
+
+fn is_numpy_bool(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = object.get_type().name()?;
+    Ok(name == "bool_" || name == "bool")
+}
+
+fn of_int(number: &Bound<'_, PyInt>) -> PyResult<Fingerprint> {
+    if let Ok(value) = number.extract::<u64>() {
+        return Ok(Fingerprint::new(value));
+    }
+    match number.extract::<i64>() {
+        Ok(value) => Ok(Fingerprint::new(value.cast_unsigned())),
+        Err(_) => {
+            let message = format!(
+                "{} is no fingerprint: it has 64 bits, so -2**63 to 2**64 - 1",
+                number.str()?.to_string_lossy()
+            );
+            Err(input_error(number.py(), message))
+        }
+    }
+}
+
+fn of_hex(py: Python<'_>, text: &str) -> PyResult<Fingerprint> {
+    Fingerprint::parse(text, Radix::Hex).map_err(|fault| {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let is_long = digits.len() > 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_long {
+            let bits = digits.len() * 4;
+            let message = format!("'{text}' has {bits} bits; a fingerprint has 64");
+            return input_error(py, message);
+        }
+        input_error(py, fault)
+    })
+}
+
+/// Many fingerprints, copied.
+pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+    held(|| Ok(read(object)?))
+}
+
+fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+    let py = object.py();
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        return of_numpy(array);
+    }
+    if let Some(array) = of_pandas(object, WHAT)? {
+        return many(&array);
+    }
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    let is_arrow = each_column(object, WHAT, |column| {
+        columns.push(column);
+        Ok(())
+    })?;
+    if is_arrow {
+        return of_arrow(py, &columns);
+    }
+    if object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+    {
+        let kind = object.get_type().qualname()?;
+        let message = format!("fingerprints are a sequence or an array, not a single {kind}");
+        return Err(input_error(py, message));
+    }
+    let mut values = Vec::with_capacity(object.len().unwrap_or(0));
+    let iterator = object.try_iter().map_err(|_| {
+        let kind = object.get_type().qualname();
+        let kind = kind.map_or_else(|_| "this".to_owned(), |kind| kind.to_string());
+        input_error(py, format!("fingerprints are a sequence or an array, not {kind}"))
+    })?;
+    for (at, item) in iterator.enumerate() {
+        look_at_signals(py, at)?;
+        let item = item?;
+        values.push(one_of_many(&item, at)?);
+    }
+    Ok(values)
+}
+
+/// A fingerprint of a sequence, with its place in the error.
+fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
+    let py = item.py();
+    if item.is_none() {
+        return Err(input_error(py, format!("fingerprint number {at} is None")));
+    }
+    if item.is_instance_of::<PyFloat>() {
+        return Err(input_error(py, format!("fingerprint number {at} is a float; {EXPECTED}")));
+    }
+    one(item)
+        .map_err(|error| input_error(py, format!("fingerprint number {at}: {}", error.value(py))))
+}
+
+fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
+    let py = array.py();
+    let (kind, len, name) = kind_of(array)?;
+    match (kind, len) {
+        (b'u' | b'i', 8) => {
+            check_one_dimension(array, WHAT)?;
+            Ok(integers(array, kind == b'i')?.into_iter().map(Fingerprint::new).collect())
+        }
+        (b'O' | b'U' | b'T', _) => {
+            check_one_dimension(array, WHAT)?;
+            many(&array.call_method0("tolist")?)
+        }
+        (b'b', _) => {
+            let message = "fingerprints are numbers, these are bool; from_bits makes them of bits";
+            Err(input_error(py, message))
+        }
+        _ => Err(input_error(py, format!("{EXPECTED}; these are {name}"))),
+    }
+}
+
+fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> {
+    let count = columns.iter().map(|column| column.len()).sum();
+    let nulls = columns.iter().map(|column| column.logical_null_count()).sum();
+    check_no_nulls(py, nulls, count, WHAT)?;
+    let mut values = Vec::with_capacity(count);
+    for column in columns {
+        extend_by_arrow(py, column, &mut values)?;
+    }
+    Ok(values)
+}
+
+/// Adds the fingerprints of a column without nulls.
+pub(super) fn extend_by_arrow(
+    py: Python<'_>,
+    column: &ArrayRef,
+    values: &mut Vec<Fingerprint>,
+) -> PyResult<()> {
+    match column.data_type() {
+        DataType::UInt64 => {
+            let column = column.as_primitive::<UInt64Type>();
+            values.extend(column.values().iter().map(|&value| Fingerprint::new(value)));
+        }
+        DataType::Int64 => {
+            let column = column.as_primitive::<Int64Type>();
+            let values_of = column.values().iter();
+            values.extend(values_of.map(|value| Fingerprint::new(value.cast_unsigned())));
+        }
+        kind => {
+            let is_text = each_text(column, |text| {
+                let at = values.len();
+                let text = text.unwrap_or_default();
+                let value = of_hex(py, text).map_err(|error| {
+                    input_error(py, format!("fingerprint number {at}: {}", error.value(py)))
+                })?;
+                values.push(value);
+                Ok(())
+            })?;
+            if !is_text {
+                return Err(input_error(py, format!("{EXPECTED}; these are {}", arrow_name(kind))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Many fingerprints of which some may be missing: nulls of Arrow and pandas, `None` in sequences.
+pub(crate) fn many_or_null(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Fingerprint>>> {
+    held(|| Ok(read_or_null(object)?))
+}
+
+fn read_or_null(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Fingerprint>>> {
+    let py = object.py();
+    if is_pandas(object) && object.hasattr("dropna")? {
+        let known = read(&object.call_method0("dropna")?)?;
+        let missing: Vec<bool> = object.call_method0("isna")?.call_method0("tolist")?.extract()?;
+        let mut known = known.into_iter();
+        return Ok(missing.into_iter().map(|is| if is { None } else { known.next() }).collect());
+    }
+    let mut values = Vec::new();
+    let is_arrow = !object.is_instance_of::<PyUntypedArray>()
+        && each_column(object, WHAT, |column| {
+            let at = values.len();
+            values.resize(at + column.len(), None);
+            if column.logical_null_count() == 0 {
+                let mut plain = Vec::new();
+                extend_by_arrow(py, &column, &mut plain)?;
+                values.truncate(at);
+                values.extend(plain.into_iter().map(Some));
+                return Ok(());
+            }
+            match column.data_type() {
+                DataType::UInt64 => {
+                    let column = column.as_primitive::<UInt64Type>().iter();
+                    let column = column.map(|value| value.map(Fingerprint::new));
+                    values.splice(at.., column);
+                }
+                DataType::Int64 => {
+                    let column = column.as_primitive::<Int64Type>().iter();
+                    let of = |value: i64| Fingerprint::new(value.cast_unsigned());
+                    values.splice(at.., column.map(|value| value.map(of)));
+                }
+                kind => {
+                    return Err(input_error(
+                        py,
+                        format!("{EXPECTED}; these are {}", arrow_name(kind)),
+                    ));
+                }
+            }
+            Ok(())
+        })?;
+    if is_arrow {
+        return Ok(values);
+    }
+    if let Ok(list) = object.cast::<pyo3::types::PyList>() {
+        return (0..)
+            .zip(list)
+            .map(
+                |(at, item)| {
+                    if item.is_none() { Ok(None) } else { one_of_many(&item, at).map(Some) }
+                },
+            )
+            .collect();
+    }
+    Ok(many(object)?.into_iter().map(Some).collect())
+}

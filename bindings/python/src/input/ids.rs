@@ -1,0 +1,213 @@
+//! Ids: whole numbers or texts.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_schema::DataType;
+use fpstore::{IdPolicy, IdRef};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString};
+
+use super::{
+    arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, kind_of,
+    look_at_signals, of_pandas,
+};
+use crate::errors::input_error;
+use crate::work::held;
+
+const WHAT: &str = "ids";
+const EXPECTED: &str = "ids are whole numbers of 0 to 2**64 - 1, or texts";
+
+/// Ids, copied.
+#[derive(Debug)]
+pub(crate) enum Ids {
+    Numbers(Vec<u64>),
+    Texts(Texts),
+}
+
+/// Many texts in one piece of memory.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    all: String,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    pub(crate) fn push(&mut self, text: &str) {
+        self.all.push_str(text);
+        self.ends.push(self.all.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.all[start..self.ends[at]]
+    }
+}
+
+impl Ids {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Ids::Numbers(numbers) => numbers.len(),
+            Ids::Texts(texts) => texts.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: usize) -> IdRef<'_> {
+        match self {
+            Ids::Numbers(numbers) => IdRef::U64(numbers[at]),
+            Ids::Texts(texts) => IdRef::Text(texts.get(at)),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = IdRef<'_>> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
+    /// The policy that keeps these ids as what they are.
+    pub(crate) fn policy(&self) -> IdPolicy {
+        match self {
+            Ids::Numbers(_) => IdPolicy::Auto,
+            Ids::Texts(_) => IdPolicy::Text,
+        }
+    }
+}
+
+/// Many ids.
+pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
+    held(|| Ok(read(object)?))
+}
+
+fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
+    let py = object.py();
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        return of_numpy(array);
+    }
+    if let Some(array) = of_pandas(object, WHAT)? {
+        return many(&array);
+    }
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    let is_arrow = each_column(object, WHAT, |column| {
+        columns.push(column);
+        Ok(())
+    })?;
+    if is_arrow {
+        return of_arrow(py, &columns);
+    }
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyInt>() {
+        return Err(input_error(py, "ids are a sequence or an array, not a single id"));
+    }
+    of_items(object)
+}
+
+fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
+    let py = object.py();
+    let mut numbers = Vec::new();
+    let mut texts = Texts::default();
+    for (at, item) in object.try_iter()?.enumerate() {
+        look_at_signals(py, at)?;
+        let item = item?;
+        if let Ok(text) = item.cast::<PyString>() {
+            texts.push(text.to_str()?);
+        } else if item.is_instance_of::<PyBool>() || !item.hasattr("__index__")? {
+            let kind = item.get_type().qualname()?;
+            return Err(input_error(py, format!("id number {at} is {kind}; {EXPECTED}")));
+        } else {
+            let number = item
+                .extract::<u64>()
+                .map_err(|_| input_error(py, format!("id number {at} is {item}; {EXPECTED}")))?;
+            numbers.push(number);
+        }
+        if !numbers.is_empty() && texts.len() > 0 {
+            let message = format!("ids are numbers or texts, not both; number {at} differs");
+            return Err(input_error(py, message));
+        }
+    }
+    Ok(if texts.len() > 0 { Ids::Texts(texts) } else { Ids::Numbers(numbers) })
+}
+
+fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Ids> {
+    let py = array.py();
+    check_one_dimension(array, WHAT)?;
+    let (kind, _, name) = kind_of(array)?;
+    match kind {
+        b'u' => Ok(Ids::Numbers(integers(array, false)?)),
+        b'i' => {
+            let numbers = integers(array, true)?;
+            check_not_negative(py, &numbers)?;
+            Ok(Ids::Numbers(numbers))
+        }
+        b'O' | b'U' | b'T' => of_items(&array.call_method0("tolist")?),
+        _ => Err(input_error(py, format!("{EXPECTED}; these are {name}"))),
+    }
+}
+
+/// Refuses numbers that were negative before they became bit patterns.
+fn check_not_negative(py: Python<'_>, numbers: &[u64]) -> PyResult<()> {
+    match numbers.iter().position(|number| number.cast_signed() < 0) {
+        Some(at) => {
+            let number = numbers[at].cast_signed();
+            Err(input_error(py, format!("id number {at} is {number}; {EXPECTED}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
+    let count = columns.iter().map(|column| column.len()).sum();
+    let nulls = columns.iter().map(|column| column.logical_null_count()).sum();
+    check_no_nulls(py, nulls, count, WHAT)?;
+    let mut numbers = Vec::new();
+    let mut texts = Texts::default();
+    for column in columns {
+        let is_text = each_text(column, |text| {
+            texts.push(text.unwrap_or_default());
+            Ok(())
+        })?;
+        if !is_text {
+            extend_numbers(py, column, &mut numbers)?;
+        }
+    }
+    Ok(if texts.len() > 0 { Ids::Texts(texts) } else { Ids::Numbers(numbers) })
+}
+
+fn extend_numbers(py: Python<'_>, column: &ArrayRef, numbers: &mut Vec<u64>) -> PyResult<()> {
+    match column.data_type() {
+        DataType::UInt64 => extend::<UInt64Type>(py, column, numbers),
+        DataType::UInt32 => extend::<UInt32Type>(py, column, numbers),
+        DataType::UInt16 => extend::<UInt16Type>(py, column, numbers),
+        DataType::UInt8 => extend::<UInt8Type>(py, column, numbers),
+        DataType::Int64 => extend::<Int64Type>(py, column, numbers),
+        DataType::Int32 => extend::<Int32Type>(py, column, numbers),
+        DataType::Int16 => extend::<Int16Type>(py, column, numbers),
+        DataType::Int8 => extend::<Int8Type>(py, column, numbers),
+        kind => Err(input_error(py, format!("{EXPECTED}; these are {}", arrow_name(kind)))),
+    }
+}
+
+fn extend<T: ArrowPrimitiveType<Native: TryInto<u64> + std::fmt::Display>>(
+    py: Python<'_>,
+    column: &ArrayRef,
+    numbers: &mut Vec<u64>,
+) -> PyResult<()> {
+    for &value in column.as_primitive::<T>().values() {
+        let number: Result<u64, _> = value.try_into();
+        let Ok(number) = number else {
+            let at = numbers.len();
+            return Err(input_error(py, format!("id number {at} is {value}; {EXPECTED}")));
+        };
+        numbers.push(number);
+    }
+    Ok(())
+}
+
+/// The ids of one column of Arrow.
+pub(super) fn of_column(py: Python<'_>, column: ArrayRef) -> PyResult<Ids> {
+    of_arrow(py, &[column])
+}

@@ -1,0 +1,180 @@
+//! What callers hand over: fingerprints, ids, texts and batches of them, from Python, numpy, Arrow
+//! and what speaks their interfaces.
+//!
+//! Everything is copied while the interpreter is held, because an array of numpy may be changed by
+//! other threads of Python once it is not. What cannot be meant is refused by name.
+
+pub(crate) mod batches;
+pub(crate) mod bits;
+pub(crate) mod fingerprints;
+pub(crate) mod ids;
+pub(crate) mod texts;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::capsule::{arrays_of, arrow_error};
+use crate::errors::input_error;
+
+/// Lets Ctrl-C end the copying of long sequences.
+fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
+    if at % 1024 == 1023 { py.check_signals() } else { Ok(()) }
+}
+
+/// Whether an object is of pandas, whose Arrow interface needs pyarrow and so is not used.
+fn is_pandas(object: &Bound<'_, PyAny>) -> bool {
+    let module = object.get_type().getattr("__module__");
+    let module: String = module.and_then(|module| module.extract()).unwrap_or_default();
+    module == "pandas" || module.starts_with("pandas.")
+}
+
+/// A Series, an Index or an array of pandas as an array of numpy without nulls. `None` for other
+/// objects.
+fn of_pandas<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    if !is_pandas(object) {
+        return Ok(None);
+    }
+    if object.hasattr("columns")? {
+        let message = format!("{what} are one column, this is a DataFrame; choose a column of it");
+        return Err(input_error(py, message));
+    }
+    if !object.hasattr("to_numpy")? || !object.hasattr("isna")? {
+        return Ok(None);
+    }
+    let nulls: u64 = object.call_method0("isna")?.call_method0("sum")?.extract()?;
+    if nulls > 0 {
+        let count = object.len()?;
+        return Err(input_error(py, format!("{nulls} of {count} {what} are null")));
+    }
+    Ok(Some(object.call_method0("to_numpy")?))
+}
+
+/// The kind, such as `u`, the bytes of an item and the name of the type of an array of numpy.
+fn kind_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<(u8, usize, String)> {
+    let dtype = array.dtype();
+    let name: String = dtype.getattr("name")?.extract()?;
+    Ok((dtype.kind(), dtype.itemsize(), name))
+}
+
+/// Refuses anything but one dimension.
+fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResult<()> {
+    match array.ndim() {
+        1 => Ok(()),
+        count => {
+            let message = format!("{what} have one dimension, this array has {count}");
+            Err(input_error(array.py(), message))
+        }
+    }
+}
+
+/// The integers of an array of numpy of any layout and byte order, as bit patterns of 64 bits.
+fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<u64>> {
+    let py = array.py();
+    let name = if is_signed { "int64" } else { "uint64" };
+    // The layout and byte order of this machine; a copy only where they are others.
+    let options = PyDict::new(py);
+    options.set_item("dtype", name)?;
+    options.set_item("requirements", "CA")?;
+    let plain = py.import("numpy")?.call_method("require", (array,), Some(&options))?;
+    if is_signed {
+        let plain = plain.cast_into::<PyArray1<i64>>().map_err(PyErr::from)?;
+        let plain = plain.try_readonly()?;
+        Ok(plain.as_slice()?.iter().map(|value| value.cast_unsigned()).collect())
+    } else {
+        let plain = plain.cast_into::<PyArray1<u64>>().map_err(PyErr::from)?;
+        let plain = plain.try_readonly()?;
+        Ok(plain.as_slice()?.to_vec())
+    }
+}
+
+/// The single column of an array of records; other arrays as they are.
+fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef> {
+    let DataType::Struct(fields) = array.data_type() else { return Ok(array) };
+    if fields.len() != 1 {
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        let names = names.join(", ");
+        let message = format!("{what} are one column, this table has {}: {names}", fields.len());
+        return Err(input_error(py, message));
+    }
+    Ok(array.as_struct().column(0).clone())
+}
+
+/// Calls `each` with all columns that an object with an Arrow interface gives, if it has one.
+fn each_column(
+    object: &Bound<'_, PyAny>,
+    what: &str,
+    mut each: impl FnMut(ArrayRef) -> PyResult<()>,
+) -> PyResult<bool> {
+    let Some(arrays) = arrays_of(object)? else { return Ok(false) };
+    let py = object.py();
+    for array in arrays {
+        let array = array.map_err(|error| arrow_error(py, &error))?;
+        each(only_column(py, array, what)?)?;
+    }
+    Ok(true)
+}
+
+/// The place of the first null, and the number of nulls, also those of a type that has only nulls.
+fn check_no_nulls(py: Python<'_>, nulls: usize, count: usize, what: &str) -> PyResult<()> {
+    if nulls == 0 {
+        return Ok(());
+    }
+    Err(input_error(py, format!("{nulls} of {count} {what} are null")))
+}
+
+/// The name of a type of Arrow as people write it.
+fn arrow_name(kind: &DataType) -> String {
+    match kind {
+        DataType::Float32 => "float".into(),
+        DataType::Float64 => "double".into(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "string".into(),
+        DataType::Boolean => "bool".into(),
+        other => format!("{other}").to_lowercase(),
+    }
+}
+
+/// Calls `each` with every text of a column of texts, or returns `false` for other types.
+fn each_text<'a>(
+    array: &'a ArrayRef,
+    mut each: impl FnMut(Option<&'a str>) -> PyResult<()>,
+) -> PyResult<bool> {
+    if let DataType::Dictionary(..) = array.data_type() {
+        let dictionary = array.as_any_dictionary();
+        let mut values: Vec<Option<&'a str>> = Vec::new();
+        let is_text = each_plain_text(dictionary.values(), &mut |text| {
+            values.push(text);
+            Ok(())
+        })?;
+        if !is_text {
+            return Ok(false);
+        }
+        for (at, key) in dictionary.normalized_keys().into_iter().enumerate() {
+            each(if dictionary.is_null(at) { None } else { values[key] })?;
+        }
+        return Ok(true);
+    }
+    each_plain_text(array, &mut each)
+}
+
+/// The same, of columns that are no dictionaries.
+fn each_plain_text<'a>(
+    array: &'a ArrayRef,
+    each: &mut dyn FnMut(Option<&'a str>) -> PyResult<()>,
+) -> PyResult<bool> {
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().try_for_each(each)?,
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(each)?,
+        DataType::Utf8View => array.as_string_view().iter().try_for_each(each)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}

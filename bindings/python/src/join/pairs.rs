@@ -1,0 +1,195 @@
+//! Near pairs of stores and of arrays, as streams.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{UInt8Array, UInt64Array};
+use arrow_schema::{DataType, SchemaRef};
+use fpstore::join::{
+    Pair, Shard, document_pairs, near_pairs as find_pairs, near_pairs_across, sorted_pairs,
+    sorted_pairs_across,
+};
+use fpstore::{Fingerprint, IdKind, IdRef};
+use pyo3::prelude::*;
+
+use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints;
+use crate::options::{Limits, count, distance, distance_of};
+use crate::rows::array;
+use crate::store::Store;
+use crate::stream::{RowStream, Sink};
+use crate::work::Reporter;
+
+/// Pairs under construction.
+pub(super) struct PairRows {
+    pub(super) schema: SchemaRef,
+    first: Vec<u64>,
+    second: Vec<u64>,
+    distance: Vec<u8>,
+    first_id: IdColumn,
+    second_id: IdColumn,
+}
+
+impl PairRows {
+    pub(super) fn new(ids: IdKind) -> Self {
+        let (first_id, second_id) = (IdColumn::new(ids), IdColumn::new(ids));
+        let schema = schema_of([
+            plain("first", DataType::UInt64),
+            plain("second", DataType::UInt64),
+            plain("distance", DataType::UInt8),
+            first_id.field("first_id"),
+            second_id.field("second_id"),
+        ]);
+        let (first, second, distance) = (Vec::new(), Vec::new(), Vec::new());
+        PairRows { schema, first, second, distance, first_id, second_id }
+    }
+
+    fn push(
+        &mut self,
+        pair: Pair,
+        ids: [Option<IdRef<'_>>; 2],
+        sink: &mut Sink,
+    ) -> Result<(), Failure> {
+        self.first.push(pair.first.value());
+        self.second.push(pair.second.value());
+        // A distance is at most 64.
+        self.distance.push(pair.distance() as u8);
+        let [first, second] = ids;
+        self.first_id.push(first)?;
+        self.second_id.push(second)?;
+        let is_full = self.first_id.is_full() || self.second_id.is_full();
+        if self.first.len() >= BATCH_ROWS || is_full { self.flush(sink) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, sink: &mut Sink) -> Result<(), Failure> {
+        let columns = [
+            Some(array(UInt64Array::from(std::mem::take(&mut self.first)))),
+            Some(array(UInt64Array::from(std::mem::take(&mut self.second)))),
+            Some(array(UInt8Array::from(std::mem::take(&mut self.distance)))),
+            self.first_id.take(),
+            self.second_id.take(),
+        ];
+        sink.send(batch_of(&self.schema, columns)?)
+    }
+
+    /// Gives the pairs that `find` finds to the sink.
+    fn collect(
+        mut self,
+        sink: &mut Sink,
+        find: impl FnOnce(
+            &mut (dyn FnMut(&[Pair]) -> Result<(), Failure> + Send),
+        ) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        find(&mut |pairs| pairs.iter().try_for_each(|&pair| self.push(pair, [None, None], sink)))?;
+        self.flush(sink)
+    }
+}
+
+fn shard_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Shard> {
+    let Some((number, count)) = share else { return Ok(Shard::WHOLE) };
+    match (u32::try_from(number), u32::try_from(count)) {
+        (Ok(number), Ok(count)) => Ok(Shard { number, count }),
+        _ => {
+            let message = format!("share is ({number}, {count}), expected a number below a count");
+            Err(input_error(py, message))
+        }
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// All pairs of stored fingerprints within `k` bits, as a stream of `first`, `second` and
+    /// `distance`; in order if `sorted`.
+    ///
+    /// With `ids` pairs of documents, in order, with `first_id` and `second_id`; documents with the
+    /// same fingerprint are pairs at distance 0 then. `share` is a number and a count, to spread a
+    /// join over processes. With more than `max_pairs` pairs it fails with `TooManyPairsError`.
+    ///
+    /// >>> store.pairs(ids=True).read_all().to_pylist()
+    /// [(13903026135763958200, 13903026135763958201, 1, 'a.html', 'b.html')]
+    #[pyo3(signature = (
+        k=None, *, ids=false, sorted=false, share=None, max_pairs=None, threads=None, memory=None,
+        temp_dir=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn pairs(
+        &self,
+        py: Python<'_>,
+        k: Option<i64>,
+        ids: bool,
+        sorted: bool,
+        share: Option<(i64, i64)>,
+        max_pairs: Option<i64>,
+        threads: Option<i64>,
+        memory: Option<i64>,
+        temp_dir: Option<PathBuf>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RowStream> {
+        let store = self.get()?;
+        let k = distance(py, k, &store)?;
+        let limits = Limits::new(py, threads, memory, temp_dir)?;
+        let (shard, most) = (shard_of(py, share)?, count(py, "max_pairs", max_pairs)?);
+        if ids && share.is_some() {
+            let message = "a share has no ids: documents with equal fingerprints are in no share";
+            return Err(input_error(py, message));
+        }
+        let mut rows = PairRows::new(if ids { id_kind(&store) } else { IdKind::None });
+        let reporter = Reporter::new(progress)?;
+        RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
+            let options = limits.join(k, shared).shard(shard).max_pairs(most);
+            if ids {
+                document_pairs(&store, &options, false)?
+                    .for_each(|of| rows.push(of.pair, [of.first_id, of.second_id], sink))?;
+                return rows.flush(sink);
+            }
+            rows.collect(sink, |each| match sorted {
+                true => sorted_pairs(&store, &options)?.for_each(|pair| each(&[pair])),
+                false => find_pairs(&store, &options, each),
+            })
+        })
+    }
+}
+
+/// All pairs of different fingerprints of an array within `k` bits, or of one of an array and one
+/// of another, without a store. For the rows of a table see `group`.
+///
+/// >>> fpstore.near_pairs([0, 7, 255], k=3).read_all().to_pylist()
+/// [(0, 7, 3)]
+#[pyfunction]
+#[pyo3(signature = (
+    fingerprints, other=None, k=3, *, sorted=false, max_pairs=None, threads=None, memory=None,
+    temp_dir=None, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn near_pairs(
+    py: Python<'_>,
+    fingerprints: &Bound<'_, PyAny>,
+    other: Option<&Bound<'_, PyAny>>,
+    k: i64,
+    sorted: bool,
+    max_pairs: Option<i64>,
+    threads: Option<i64>,
+    memory: Option<i64>,
+    temp_dir: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<RowStream> {
+    let k = distance_of(py, k)?;
+    let limits = Limits::new(py, threads, memory, temp_dir)?;
+    let most = count(py, "max_pairs", max_pairs)?;
+    let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+    let others = other.map(fingerprints::many).transpose()?;
+    let rows = PairRows::new(IdKind::None);
+    let reporter = Reporter::new(progress)?;
+    RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
+        let options = limits.join(k, shared).max_pairs(most);
+        let values = values.as_slice();
+        rows.collect(sink, |each| match (&others, sorted) {
+            (None, false) => find_pairs(values, &options, each),
+            (None, true) => sorted_pairs(values, &options)?.for_each(|pair| each(&[pair])),
+            (Some(others), false) => near_pairs_across(values, others.as_slice(), &options, each),
+            (Some(others), true) => sorted_pairs_across(values, others.as_slice(), &options)?
+                .for_each(|pair| each(&[pair])),
+        })
+    })
+}

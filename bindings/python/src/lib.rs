@@ -1,0 +1,53 @@
+//! The Python package `fpstore`, as far as it is written in Rust.
+//!
+//! `input` takes what callers hand over, `rows`, `columns` and `stream` give answers back. `store`,
+//! `build`, `writer`, `join` and `text` have the classes and functions, `work` runs what takes long
+//! without the interpreter, `errors` turns errors into exceptions. `capsule` has the only unsafe
+//! code. Docstrings and types are in `fpstore/_fpstore.pyi` and `fpstore/_docs.py`.
+
+#![deny(unsafe_code)]
+
+mod build;
+mod capsule;
+mod columns;
+mod errors;
+mod input;
+mod join;
+mod options;
+mod rows;
+mod store;
+mod stream;
+mod text;
+mod values;
+mod work;
+mod writer;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _fpstore {
+    use super::*;
+
+    #[pymodule_export]
+    use super::build::{Builder, build};
+    #[pymodule_export]
+    use super::join::{components, dedup, group, near_pairs};
+    #[pymodule_export]
+    use super::rows::{Column, Rows};
+    #[pymodule_export]
+    use super::store::{_reopen, StatisticsView, Store, open, verify};
+    #[pymodule_export]
+    use super::stream::RowStream;
+    #[pymodule_export]
+    use super::text::{_recipe_of, Evaluation, Recipe, evaluate};
+    #[pymodule_export]
+    use super::values::{_panic, from_bits, from_hex, stats, to_hex};
+    #[pymodule_export]
+    use super::writer::{Writer, export};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::stream::note_main_thread();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

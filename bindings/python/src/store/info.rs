@@ -1,0 +1,186 @@
+//! What a store holds, and whether it is sound.
+
+use std::path::Path;
+
+use fpstore::VerifyOptions;
+use fpstore::doctor::profile;
+use fpstore::info::{SegmentInfo, StoreInfo};
+use pyo3::prelude::*;
+use pyo3::types::{PyDateTime, PyList, PyTuple, PyTzInfo};
+
+use super::{StatisticsView, Store};
+use crate::errors::Failure;
+use crate::options::count;
+use crate::work::{Reporter, run};
+
+#[pymethods]
+impl Store {
+    /// What the store holds: counts, lengths, segments and tables.
+    ///
+    /// >>> store.info().ids
+    /// 3
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        store_info(py, &self.get()?.info())
+    }
+
+    /// Checks every byte of the files, and compares the answers of `samples` queries with a scan.
+    /// See `fpstore.verify`.
+    #[pyo3(signature = (samples=100, *, max_rate=None, progress=None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        samples: i64,
+        max_rate: Option<i64>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.get()?;
+        verify(py, self.path.clone(), samples, max_rate, progress)
+    }
+
+    /// Statistics of the fingerprints: how even their bits are, duplicates, and what is wrong with
+    /// them.
+    ///
+    /// >>> store.stats().fingerprints
+    /// 3
+    fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
+        let (store, name) = (self.get()?, self.path().into_owned_name());
+        let statistics = run(py, &Reporter::default(), |_| Ok(profile(&store)?))?;
+        Ok(StatisticsView { name, statistics })
+    }
+
+    /// A table of the segments.
+    fn _repr_html_(&self) -> PyResult<String> {
+        let Ok(store) = self.get() else { return Ok(escaped(&self.__repr__()?)) };
+        let info = store.info();
+        let mut rows = String::new();
+        for segment in &info.segments {
+            rows.push_str(&format!(
+                "<tr><td>{}</td><td style=\"text-align:left\">{}</td><td>{}</td><td>{}</td>\
+                 <td>{}</td><td>{:.1} MiB</td><td>{}</td></tr>",
+                segment.number,
+                escaped(&segment.label),
+                grouped(segment.fingerprint_count - segment.deleted_fingerprints),
+                grouped(segment.id_count - segment.deleted_ids),
+                segment.tables.len(),
+                segment.file_len as f64 / f64::from(1 << 20),
+                segment.tuned_k
+            ));
+        }
+        Ok(format!(
+            "<table><caption>{}: {} fingerprints, {} ids, {:.1} MiB</caption><thead><tr>\
+             <th>segment</th><th>label</th><th>fingerprints</th><th>ids</th><th>tables</th>\
+             <th>file</th><th>k</th></tr></thead><tbody>{rows}</tbody></table>",
+            escaped(&self.path()),
+            grouped(info.fingerprint_count()),
+            grouped(info.id_count()),
+            info.file_len() as f64 / f64::from(1 << 20)
+        ))
+    }
+}
+
+trait OwnedName {
+    fn into_owned_name(self) -> String;
+}
+
+impl OwnedName for String {
+    /// The last part of a path.
+    fn into_owned_name(self) -> String {
+        let name = Path::new(&self).file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or(self)
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn grouped(count: u64) -> String {
+    fpstore_plot::numbers::grouped(count)
+}
+
+/// Checks every byte of the store at a path, also of one that is too damaged to be opened, and
+/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes that are read
+/// in a second. Damage is in the report, not raised.
+///
+/// >>> fpstore.verify(store.path).is_sound
+/// True
+#[pyfunction]
+#[pyo3(signature = (path, samples=100, *, max_rate=None, progress=None))]
+pub(crate) fn verify<'py>(
+    py: Python<'py>,
+    path: std::path::PathBuf,
+    samples: i64,
+    max_rate: Option<i64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let samples = count(py, "samples", Some(samples))?.unwrap_or_default();
+    let max_rate = count(py, "max_rate", max_rate)?;
+    let reporter = Reporter::new(progress)?;
+    let report = run(py, &reporter, |shared| {
+        let options = VerifyOptions::default().samples(samples).max_rate(max_rate);
+        Ok(fpstore::verify(&path, &options.observer(shared.observer()))?)
+    })?;
+    let faults = PyList::empty(py);
+    for fault in report.faults {
+        faults.append(PyErr::from(Failure::from(fault)).value(py))?;
+    }
+    let counts =
+        (report.segment_count, report.page_count, report.value_count, report.sample_count, faults);
+    py.import("fpstore._types")?.getattr("VerifyReport")?.call1(counts)
+}
+
+fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyAny>> {
+    let types = py.import("fpstore._types")?;
+    let segments: PyResult<Vec<_>> =
+        info.segments.iter().map(|segment| segment_info(py, segment)).collect();
+    let id: String = info.store_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    types.getattr("StoreInfo")?.call1((
+        info.path.to_string_lossy(),
+        id,
+        info.generation,
+        info.fingerprint_count(),
+        info.id_count(),
+        info.file_len(),
+        PyTuple::new(py, segments?)?,
+    ))
+}
+
+/// What a segment holds.
+pub(crate) fn segment_info<'py>(
+    py: Python<'py>,
+    segment: &SegmentInfo,
+) -> PyResult<Bound<'py, PyAny>> {
+    let types = py.import("fpstore._types")?;
+    let table_class = types.getattr("TableInfo")?;
+    let tables: PyResult<Vec<_>> = segment
+        .tables
+        .iter()
+        .map(|table| {
+            let bits = table.bits_per_fingerprint;
+            let fields = (table.mask, table.prefix_bits, table.block_bits, table.tail_bits, bits);
+            table_class.call1(fields)
+        })
+        .collect();
+    let written = segment.written.and_then(|time| {
+        let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+        let utc = PyTzInfo::utc(py).ok()?;
+        PyDateTime::from_timestamp(py, since.as_secs_f64(), Some(&utc)).ok()
+    });
+    let fields = vec![
+        segment.path.to_string_lossy().into_pyobject(py)?.into_any(),
+        segment.number.into_pyobject(py)?.into_any(),
+        segment.label.as_str().into_pyobject(py)?.into_any(),
+        segment.fingerprint_count.into_pyobject(py)?.into_any(),
+        segment.id_count.into_pyobject(py)?.into_any(),
+        segment.deleted_fingerprints.into_pyobject(py)?.into_any(),
+        segment.deleted_ids.into_pyobject(py)?.into_any(),
+        segment.id_kind.name().into_pyobject(py)?.into_any(),
+        segment.sketch_len.into_pyobject(py)?.into_any(),
+        segment.file_len.into_pyobject(py)?.into_any(),
+        segment.tuned_k.into_pyobject(py)?.into_any(),
+        segment.recipe.text().into_pyobject(py)?.into_any(),
+        written.into_pyobject(py)?,
+        PyTuple::new(py, tables?)?.into_any(),
+    ];
+    types.getattr("SegmentInfo")?.call1(PyTuple::new(py, fields)?)
+}

@@ -1,0 +1,321 @@
+//! Many queries at once, and the store as a stream of records.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt8Array, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, SchemaRef};
+use fpstore::join::{BatchMode, JoinOptions, search_many};
+use fpstore::{Answer, Error, Fingerprint};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use super::Store;
+use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints;
+use crate::options::{Limits, count, distance};
+use crate::rows::{Rows, array};
+use crate::stream::RowStream;
+use crate::work::{Reporter, run};
+
+/// Rows of one batch of an answer in memory.
+const ANSWER_ROWS: usize = 1 << 20;
+
+/// Rows of answers under construction.
+struct Answers {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    queries: Vec<u32>,
+    fingerprints: Vec<u64>,
+    distances: Vec<u8>,
+    ids: IdColumn,
+    is_cut: bool,
+}
+
+impl Answers {
+    fn new(ids: IdColumn) -> Self {
+        let schema = schema_of([
+            plain("query", DataType::UInt32),
+            plain("fingerprint", DataType::UInt64),
+            plain("distance", DataType::UInt8),
+            ids.field("id"),
+        ]);
+        let (queries, fingerprints, distances) = (Vec::new(), Vec::new(), Vec::new());
+        let batches = Vec::new();
+        Answers { schema, batches, queries, fingerprints, distances, ids, is_cut: false }
+    }
+
+    fn take(&mut self, query: usize, answer: &Answer<'_>) -> Result<(), Failure> {
+        self.is_cut |= answer.outcome().cut;
+        for hit in answer.hits() {
+            // The number of queries was checked before.
+            let (query, value) = (query as u32, hit.fingerprint().value());
+            let distance = hit.distance() as u8;
+            let mut row = |ids: &mut IdColumn, id| {
+                self.queries.push(query);
+                self.fingerprints.push(value);
+                self.distances.push(distance);
+                ids.push(id)
+            };
+            let mut is_bare = true;
+            if !matches!(self.ids, IdColumn::None) {
+                for id in hit.ids() {
+                    is_bare = false;
+                    row(&mut self.ids, Some(id?))?;
+                }
+            }
+            if is_bare {
+                row(&mut self.ids, None)?;
+            }
+        }
+        if self.queries.len() >= ANSWER_ROWS || self.ids.is_full() {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        let columns = [
+            Some(array(UInt32Array::from(std::mem::take(&mut self.queries)))),
+            Some(array(UInt64Array::from(std::mem::take(&mut self.fingerprints)))),
+            Some(array(UInt8Array::from(std::mem::take(&mut self.distances)))),
+            self.ids.take(),
+        ];
+        self.batches.push(batch_of(&self.schema, columns)?);
+        Ok(())
+    }
+}
+
+fn mode_of(py: Python<'_>, mode: &str) -> PyResult<BatchMode> {
+    match mode {
+        "auto" => Ok(BatchMode::Auto),
+        "probe" => Ok(BatchMode::Probe),
+        "pass" => Ok(BatchMode::Pass),
+        other => Err(input_error(py, format!("mode is 'auto', 'probe' or 'pass', not '{other}'"))),
+    }
+}
+
+impl Store {
+    /// Gives each answer to `each`, without the interpreter.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of the functions of Python")]
+    fn each_answer<T: Send>(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        k: Option<i64>,
+        threads: Option<i64>,
+        memory: Option<i64>,
+        progress: Option<&Bound<'_, PyAny>>,
+        (limits, mode): (fpstore::Limits, BatchMode),
+        start: impl FnOnce(&fpstore::Store, usize) -> T + Send,
+        mut each: impl FnMut(&mut T, usize, &Answer<'_>) -> Result<(), Failure> + Send,
+    ) -> PyResult<T> {
+        let store = self.get()?;
+        let k = distance(py, k, &store)?;
+        let reporter = Reporter::new(progress)?;
+        let queries: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+        if queries.len() > u32::MAX as usize {
+            let message = format!("{} queries, one call takes 2**32 - 1 at most", queries.len());
+            return Err(input_error(py, message));
+        }
+        let given = threads.is_some();
+        let options = Limits::new(py, threads, memory, None)?.for_queries(queries.len(), given);
+        run(py, &reporter, move |shared| {
+            let mut result = start(&store, queries.len());
+            if queries.is_empty() {
+                return Ok(result);
+            }
+            let options: JoinOptions = options.join(k, shared);
+            search_many(&store, &queries, &options, &limits, mode, |at, answer| {
+                if at % BATCH_ROWS == 0 && shared.is_stopped() {
+                    return Err(Failure::from(Error::Interrupted));
+                }
+                each(&mut result, at, &answer)
+            })?;
+            Ok(result)
+        })
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// The answers to many queries at once, as rows: `query`, the position of the query,
+    /// `fingerprint`, `distance`, and `id` if the store has ids. A match has one row for each of
+    /// its ids.
+    ///
+    /// Uses all cores, or `threads`, and at most `memory` bytes beside the answer. `mode` says how:
+    /// by probing tables, by passes over everything, or by what is expected to be faster. The
+    /// interpreter is free meanwhile, and Ctrl-C ends it. `progress` is a function that gets a
+    /// `Progress`, or `True` for a line on standard error.
+    ///
+    /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
+    /// [(0, 13903026135763958201, 0, 'b.html')]
+    #[pyo3(signature = (
+        fingerprints, k=None, *, ids=true, max_matches=None, mode="auto", threads=None,
+        memory=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn query_many(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        k: Option<i64>,
+        ids: bool,
+        max_matches: Option<i64>,
+        mode: &str,
+        threads: Option<i64>,
+        memory: Option<i64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let most = count(py, "max_matches", max_matches)?.map(|most| most as usize);
+        let how = (fpstore::Limits::default().max_matches(most), mode_of(py, mode)?);
+        let start = |store: &fpstore::Store, _| {
+            Answers::new(if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None })
+        };
+        let answers = self.each_answer(
+            py,
+            fingerprints,
+            k,
+            threads,
+            memory,
+            progress,
+            how,
+            start,
+            |answers, at, answer| answers.take(at, answer),
+        )?;
+        let mut answers = answers;
+        answers.flush()?;
+        Ok(Rows::new(answers.schema, answers.batches).with_cut(answers.is_cut))
+    }
+
+    /// For each query the number of stored fingerprints within `k` bits.
+    ///
+    /// >>> store.count_many([0xC0F1789BED2EB9B9, 7])
+    /// array([2, 0], dtype=uint32)
+    #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
+    fn count_many<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprints: &Bound<'py, PyAny>,
+        k: Option<i64>,
+        threads: Option<i64>,
+        memory: Option<i64>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let how = (fpstore::Limits::default(), BatchMode::Auto);
+        let start = |_: &fpstore::Store, count| vec![0_u32; count];
+        let counts = self.each_answer(
+            py,
+            fingerprints,
+            k,
+            threads,
+            memory,
+            progress,
+            how,
+            start,
+            |counts, at, answer| {
+                counts[at] = u32::try_from(answer.len()).unwrap_or(u32::MAX);
+                Ok(())
+            },
+        )?;
+        Ok(PyArray1::from_vec(py, counts))
+    }
+
+    /// For each query whether any stored fingerprint lies within `k` bits: a mask for a data frame.
+    ///
+    /// >>> store.has_near([0xC0F1789BED2EB9B9, 7])
+    /// array([ True, False])
+    #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
+    fn has_near<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprints: &Bound<'py, PyAny>,
+        k: Option<i64>,
+        threads: Option<i64>,
+        memory: Option<i64>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let how = (fpstore::Limits::default().max_matches(1), BatchMode::Auto);
+        let start = |_: &fpstore::Store, count| vec![false; count];
+        let has = self.each_answer(
+            py,
+            fingerprints,
+            k,
+            threads,
+            memory,
+            progress,
+            how,
+            start,
+            |has, at, answer| {
+                has[at] = !answer.is_empty();
+                Ok(())
+            },
+        )?;
+        Ok(PyArray1::from_vec(py, has))
+    }
+
+    /// All stored fingerprints, each once, ascending.
+    fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let store = self.get()?;
+        let values = run(py, &Reporter::default(), |shared| {
+            let mut values = Vec::new();
+            store.for_each(|hit| {
+                if values.len() % BATCH_ROWS == 0 && shared.is_stopped() {
+                    return Err(Failure::from(Error::Interrupted));
+                }
+                values.push(hit.fingerprint().value());
+                Ok(())
+            })?;
+            Ok(values)
+        })?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// All records, by ascending fingerprint, as a stream of `fingerprint` and `id`.
+    fn records(&self) -> PyResult<RowStream> {
+        let store = self.get()?;
+        let mut ids = IdColumn::new(id_kind(&store));
+        let schema = schema_of([plain("fingerprint", DataType::UInt64), ids.field("id")]);
+        let of_thread = Arc::clone(&schema);
+        RowStream::start(schema, Reporter::default(), move |shared, sink| {
+            let mut values: Vec<u64> = Vec::new();
+            let mut flush = |values: &mut Vec<u64>, ids: &mut IdColumn| {
+                let column = array(UInt64Array::from(std::mem::take(values)));
+                sink.send(batch_of(&of_thread, [Some(column), ids.take()])?)
+            };
+            store.for_each(|hit| -> Result<(), Failure> {
+                let value = hit.fingerprint().value();
+                let mut is_bare = true;
+                if !matches!(ids, IdColumn::None) {
+                    for id in hit.ids() {
+                        is_bare = false;
+                        values.push(value);
+                        ids.push(Some(id?))?;
+                    }
+                }
+                if is_bare {
+                    values.push(value);
+                    ids.push(None)?;
+                }
+                if values.len() >= BATCH_ROWS || ids.is_full() {
+                    if shared.is_stopped() {
+                        return Err(Error::Interrupted.into());
+                    }
+                    flush(&mut values, &mut ids)?;
+                }
+                Ok(())
+            })?;
+            flush(&mut values, &mut ids)
+        })
+    }
+
+    #[pyo3(signature = (requested_schema=None, /))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.records()?.__arrow_c_stream__(py, requested_schema)
+    }
+}

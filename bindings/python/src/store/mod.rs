@@ -1,0 +1,348 @@
+//! The class `Store`: opening, closing, single queries, the protocol of Python.
+
+mod info;
+mod many;
+mod results;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fpstore::plan::Plan;
+use fpstore::{Access, Answer, Limits, OpenOptions, Searcher, Warm};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use crate::errors::{Failure, input_error, stale_error};
+use crate::input::fingerprints;
+use crate::options::{count, distance_of};
+use crate::work::{Reporter, held, run};
+
+pub(crate) use info::{segment_info, verify};
+pub(crate) use results::StatisticsView;
+
+/// A search that is expected to take longer lets other threads of Python run. Shorter ones keep the
+/// interpreter, because to get it back takes up to 5 ms beside a busy thread.
+const HELD_NANOS: f64 = 1e6;
+/// Searchers that are kept for later queries.
+const SEARCHERS_KEPT: usize = 32;
+
+/// A store, open for reading: the state of the moment when it was opened, until `refresh`.
+///
+/// Threads may share it. `with` closes it at the end. Pickled, it is its path and generation, so it
+/// can be sent to other processes, which open it themselves. It is also an Arrow stream of its
+/// records, in columns `fingerprint` and `id`, by ascending fingerprint:
+///
+/// >>> import polars
+/// >>> polars.DataFrame(store).columns
+/// ['fingerprint', 'id']
+#[pyclass(frozen, module = "fpstore")]
+pub(crate) struct Store {
+    path: PathBuf,
+    state: Mutex<Option<State>>,
+}
+
+struct State {
+    store: fpstore::Store,
+    searchers: Vec<Searcher>,
+    tuned_k: u32,
+    /// For each k whether its searches are long; forgotten when the state of the store changes.
+    is_long: [Option<bool>; 65],
+}
+
+fn nanos_of(plan: &Plan) -> f64 {
+    match plan {
+        Plan::Probe { expected_nanos, .. } | Plan::Scan { expected_nanos, .. } => *expected_nanos,
+        // A kind of plan that this code does not know.
+        _ => f64::INFINITY,
+    }
+}
+
+impl State {
+    fn new(store: fpstore::Store) -> Self {
+        let tuned_k = store.tuned_k();
+        State { store, searchers: Vec::new(), tuned_k, is_long: [None; 65] }
+    }
+
+    fn is_long(&mut self, k: u32) -> Result<bool, Failure> {
+        if let Some(Some(is_long)) = self.is_long.get(k as usize) {
+            return Ok(*is_long);
+        }
+        let plans = self.store.plans(k)?;
+        let is_long = plans.iter().map(nanos_of).sum::<f64>() > HELD_NANOS;
+        if let Some(known) = self.is_long.get_mut(k as usize) {
+            *known = Some(is_long);
+        }
+        Ok(is_long)
+    }
+}
+
+impl Store {
+    pub(crate) fn new(store: fpstore::Store) -> Self {
+        let path = store.info().path;
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Store { path, state: Mutex::new(Some(State::new(store))) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The store of the library, unless this one is closed.
+    pub(crate) fn get(&self) -> PyResult<fpstore::Store> {
+        match &*self.state() {
+            Some(state) => Ok(state.store.clone()),
+            None => Err(closed()),
+        }
+    }
+
+    /// Searches with one of the searchers that are kept.
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        k: Option<u32>,
+        find: impl for<'s> Fn(&'s mut Searcher, u32) -> Result<Answer<'s>, fpstore::Error> + Send + Sync,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (mut searcher, k, is_long) = {
+            let mut state = self.state();
+            let state = state.as_mut().ok_or_else(closed)?;
+            let searcher = state.searchers.pop().unwrap_or_else(|| state.store.searcher());
+            let k = k.unwrap_or(state.tuned_k);
+            (searcher, k, state.is_long(k)?)
+        };
+        let result = if is_long {
+            let searcher = &mut searcher;
+            let matches = run(py, &Reporter::default(), |shared| {
+                searcher.stop_flag(std::sync::Arc::clone(&shared.stop));
+                let matches = find(searcher, k)?.to_matches()?;
+                searcher.stop_flag(None);
+                Ok(matches)
+            });
+            matches.and_then(|matches| results::owned_matches(py, &matches))
+        } else {
+            held(|| results::matches(py, find(&mut searcher, k)?))
+        };
+        if let Some(state) = self.state().as_mut()
+            && state.searchers.len() < SEARCHERS_KEPT
+            && state.store.generation() == searcher.generation()
+            && result.is_ok()
+        {
+            state.searchers.push(searcher);
+        }
+        result
+    }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the store is closed")
+}
+
+/// Opens a store.
+///
+/// Opening reads a header, whatever the size; pages are read and checked when a query first needs
+/// them, or at once with `warm`: `"hot"` for what every query reads, `"all"` for everything. With
+/// `generation` any other state of the store is refused with `StaleStoreError`. `access` is `"map"`
+/// for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on network file
+/// systems if it fits, a map elsewhere.
+///
+/// >>> with fpstore.open(store.path) as again:
+/// ...     len(again)
+/// 3
+#[pyfunction]
+#[pyo3(signature = (path, *, generation=None, access="auto", warm=None))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    generation: Option<u64>,
+    access: &str,
+    warm: Option<&str>,
+) -> PyResult<Store> {
+    let access = match access {
+        "auto" => Access::Auto,
+        "map" => Access::Map,
+        "memory" => Access::Memory,
+        other => {
+            let message = format!("access is 'auto', 'map' or 'memory', not '{other}'");
+            return Err(input_error(py, message));
+        }
+    };
+    let warm = warm.map(|what| warm_of(py, what)).transpose()?;
+    let opened = || -> Result<fpstore::Store, Failure> {
+        let store = fpstore::Store::with_options(&path, OpenOptions::default().access(access))?;
+        if let Some(warm) = warm {
+            store.warm(warm)?;
+        }
+        Ok(store)
+    };
+    // To open takes microseconds, unless pages are read, as on network file systems.
+    let store = run(py, &Reporter::default(), |_| opened())?;
+    if let Some(expected) = generation
+        && store.generation() != expected
+    {
+        return Err(stale_error(py, &path, expected, store.generation()));
+    }
+    Ok(Store::new(store))
+}
+
+fn warm_of(py: Python<'_>, what: &str) -> PyResult<Warm> {
+    match what {
+        "hot" => Ok(Warm::Hot),
+        "all" => Ok(Warm::All),
+        other => Err(input_error(py, format!("warm is 'hot' or 'all', not '{other}'"))),
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// All stored fingerprints within `k` bits, inclusive: nearest first, then by value, with their
+    /// ids.
+    ///
+    /// `k` is the one that the store is tuned for unless it is given; any from 0 to 64 is answered
+    /// exactly. `max_matches` keeps the nearest ones. The interpreter is held for searches of less
+    /// than a millisecond; a page that must come from a disk holds it, too: see `warm`.
+    ///
+    /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
+    /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
+    /// >>> store.query("5057d88dd8f1c6ff")[0].ids
+    /// ['c.html']
+    #[pyo3(signature = (fingerprint, k=None, *, max_matches=None))]
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprint: &Bound<'py, PyAny>,
+        k: Option<i64>,
+        max_matches: Option<i64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let needle = fingerprints::one(fingerprint)?;
+        let k = k.map(|k| distance_of(py, k)).transpose()?;
+        let most = count(py, "max_matches", max_matches)?.map(|most| most as usize);
+        let limits = Limits::default().max_matches(most);
+        self.search(py, k, |searcher, k| searcher.search_with(needle, k, &limits))
+    }
+
+    /// The `count` nearest stored fingerprints within `k` bits, however far with the default of 64.
+    ///
+    /// >>> [match.distance for match in store.nearest(0, count=2)]
+    /// [35, 36]
+    #[pyo3(signature = (fingerprint, count=1, k=64))]
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprint: &Bound<'py, PyAny>,
+        count: i64,
+        k: i64,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let needle = fingerprints::one(fingerprint)?;
+        let k = distance_of(py, k)?;
+        let most = crate::options::count(py, "count", Some(count))?.unwrap_or(1) as usize;
+        self.search(py, Some(k), |searcher, k| searcher.nearest(needle, most, k))
+    }
+
+    fn __contains__(&self, py: Python<'_>, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(!self.query(py, fingerprint, Some(0), Some(1))?.is_empty())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.get()?.info().fingerprint_count())?)
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        self.get().map(|_| true)
+    }
+
+    /// The directory of the store, absolute.
+    #[getter]
+    fn path(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// The number of changes that the store has had, in the state that is open.
+    #[getter]
+    fn generation(&self) -> PyResult<u64> {
+        Ok(self.get()?.generation())
+    }
+
+    /// The distance that the tables are made for, and the default of every `k`.
+    #[getter]
+    fn tuned_k(&self) -> PyResult<u32> {
+        Ok(self.get()?.tuned_k())
+    }
+
+    /// How the fingerprints were made: the text of a recipe, `'external'` for ready ones, `None`
+    /// for an empty store.
+    #[getter]
+    fn recipe(&self) -> PyResult<Option<String>> {
+        Ok(self.get()?.recipe().map(|recipe| recipe.text().to_owned()))
+    }
+
+    /// Whether the store is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.state().is_none()
+    }
+
+    /// Goes on to the newest state. Returns whether there was a newer one.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        let store = self.get()?;
+        let is_new = held(|| Ok(store.refresh()?))?;
+        if is_new && let Some(state) = self.state().as_mut() {
+            *state = State::new(store);
+        }
+        let _ = py;
+        Ok(is_new)
+    }
+
+    /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for those
+    /// that every query reads, `"all"` for all. Returns their number.
+    #[pyo3(signature = (what="hot"))]
+    fn warm(&self, py: Python<'_>, what: &str) -> PyResult<u64> {
+        let (store, what) = (self.get()?, warm_of(py, what)?);
+        run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
+    }
+
+    /// Closes the store. Queries that are under way end as usual.
+    fn close(&self) {
+        drop(self.state().take());
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        slf.get()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (kind, value, trace, /))]
+    fn __exit__(
+        &self,
+        kind: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        trace: &Bound<'_, PyAny>,
+    ) {
+        let _ = (kind, value, trace);
+        self.close();
+    }
+
+    /// Pickled, a store is its path and generation.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let generation = self.get()?.generation();
+        let reopen = py.import("fpstore._fpstore")?.getattr("_reopen")?;
+        (reopen, (self.path(), generation)).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let state = self.state();
+        let path = self.path.display();
+        let Some(state) = &*state else { return Ok(format!("<fpstore.Store '{path}', closed>")) };
+        let info = state.store.info();
+        Ok(format!(
+            "<fpstore.Store '{path}': {} fingerprints, {} ids>",
+            info.fingerprint_count(),
+            info.id_count()
+        ))
+    }
+}
+
+/// Opens a store at the generation at which it was pickled.
+#[pyfunction]
+pub(crate) fn _reopen(py: Python<'_>, path: PathBuf, generation: u64) -> PyResult<Store> {
+    open(py, path, Some(generation), "auto", None)
+}

@@ -1,0 +1,146 @@
+//! Results of single queries and reports as objects of Python.
+
+use fpstore::doctor::{PageOptions, Statistics, page};
+use fpstore::{Answer, Id, IdRef, Match};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyTuple, PyType};
+
+use crate::errors::Failure;
+
+/// `tuple.__new__` and the class `Match`: a named tuple is made four times as fast without its own
+/// constructor, which is written in Python.
+static MATCH: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+
+fn new_match<'py>(
+    py: Python<'py>,
+    fingerprint: u64,
+    distance: u32,
+    ids: Bound<'py, PyList>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (new, class) = MATCH.get_or_try_init(py, || {
+        let class = py.import("fpstore._types")?.getattr("Match")?.unbind();
+        let new = PyType::new::<PyTuple>(py).getattr("__new__")?.unbind();
+        Ok::<_, PyErr>((new, class))
+    })?;
+    new.bind(py).call1((class, (fingerprint, distance, ids)))
+}
+
+fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyResult<()> {
+    match id {
+        IdRef::U64(number) => ids.append(number.into_pyobject(py)?),
+        IdRef::Text(text) => ids.append(text),
+    }
+}
+
+/// The matches of an answer with their ids.
+pub(super) fn matches<'py>(
+    py: Python<'py>,
+    answer: Answer<'_>,
+) -> Result<Bound<'py, PyList>, Failure> {
+    let list = PyList::empty(py);
+    for hit in answer.hits() {
+        let ids = PyList::empty(py);
+        for id in hit.ids() {
+            push_id(py, &ids, id?)?;
+        }
+        list.append(new_match(py, hit.fingerprint().value(), hit.distance(), ids)?)?;
+    }
+    Ok(list)
+}
+
+/// The same of matches that own their ids.
+pub(super) fn owned_matches<'py>(
+    py: Python<'py>,
+    matches: &[Match],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for found in matches {
+        let ids = PyList::empty(py);
+        found.ids.iter().try_for_each(|id: &Id| push_id(py, &ids, id.as_ref()))?;
+        list.append(new_match(py, found.fingerprint.value(), found.distance, ids)?)?;
+    }
+    Ok(list)
+}
+
+/// Statistics of fingerprints. `print` shows the report, a notebook the page with plots.
+#[pyclass(frozen, module = "fpstore", name = "Statistics")]
+pub(crate) struct StatisticsView {
+    pub(crate) name: String,
+    pub(crate) statistics: Statistics,
+}
+
+#[pymethods]
+impl StatisticsView {
+    /// Distinct fingerprints.
+    #[getter]
+    fn fingerprints(&self) -> u64 {
+        self.statistics.fingerprint_count
+    }
+
+    /// Records, or ids of a store.
+    #[getter]
+    fn records(&self) -> u64 {
+        self.statistics.record_count
+    }
+
+    /// The distance that costs were reckoned for.
+    #[getter]
+    fn tuned_k(&self) -> u32 {
+        self.statistics.tuned_k
+    }
+
+    /// How many even bits the fingerprints are worth.
+    #[getter]
+    fn effective_bits(&self) -> Option<f64> {
+        self.statistics.effective_bits
+    }
+
+    /// The share of ones of each bit, from the highest bit on.
+    #[getter]
+    fn bit_shares(&self) -> Vec<f64> {
+        self.statistics.bits.iter().map(|bit| bit.share).collect()
+    }
+
+    /// The fingerprints with most records, and how many they have.
+    #[getter]
+    fn heaviest(&self) -> Vec<(u64, u64)> {
+        let heaviest = self.statistics.heaviest.iter();
+        heaviest.map(|heavy| (heavy.fingerprint.value(), heavy.count)).collect()
+    }
+
+    /// What a person should know, gravest first: each with a sentence and a remedy.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let class = py.import("fpstore._types")?.getattr("Finding")?;
+        let list = PyList::empty(py);
+        for of in self.statistics.findings() {
+            let fields = (of.code.name(), of.severity.name(), of.sentence, of.remedy);
+            list.append(class.call1(fields)?)?;
+        }
+        Ok(list)
+    }
+
+    /// One page with all plots and numbers, which needs no network.
+    fn html(&self) -> String {
+        page(&self.statistics, &PageOptions::new(&self.name))
+    }
+
+    /// The whole page in a frame of its own, so that its style stays inside.
+    fn _repr_html_(&self) -> String {
+        let page = self.html().replace('&', "&amp;").replace('"', "&quot;");
+        format!(
+            "<iframe srcdoc=\"{page}\" style=\"width:100%;height:40em;border:1px solid #8888\" \
+             sandbox></iframe>"
+        )
+    }
+
+    fn __str__(&self) -> String {
+        self.statistics.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        let (count, findings) = (self.statistics.fingerprint_count, self.statistics.findings());
+        format!("<fpstore.Statistics of {count} fingerprints, {} findings>", findings.len())
+    }
+}

@@ -1,0 +1,293 @@
+//! Long answers as streams: a thread of their own finds rows, a few batches ahead of the reader, and
+//! ends when the stream is closed.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{JoinHandle, ThreadId};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use fpstore::Error;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::capsule::{export_schema, export_stream};
+use crate::errors::Failure;
+use crate::rows::Rows;
+use crate::work::{Reporter, Shared, TICK, caught};
+
+/// Batches that are found ahead of the reader.
+const BATCHES_AHEAD: usize = 2;
+
+/// Takes the batches on the thread that finds them.
+pub(crate) struct Sink(SyncSender<RecordBatch>);
+
+impl Sink {
+    /// Gives a batch to the reader; waits until it has room. Fails once the stream is closed.
+    pub(crate) fn send(&mut self, batch: RecordBatch) -> Result<(), Failure> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        self.0.send(batch).map_err(|_| Error::Interrupted.into())
+    }
+}
+
+/// A stream that is not closed.
+struct Running {
+    receiver: Receiver<RecordBatch>,
+    thread: Option<JoinHandle<Result<(), Failure>>>,
+    shared: Arc<Shared>,
+    reporter: Arc<Reporter>,
+    /// The process that has the thread. One that was forked from it has none.
+    process: u32,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // There is no thread to wait for here.
+            std::mem::forget(self.thread.take());
+            return;
+        }
+        self.shared.stop();
+        // A thread that waits for room sees that nobody reads any more.
+        let (_, nobody) = sync_channel(0);
+        self.receiver = nobody;
+        if let Some(thread) = self.thread.take() {
+            // Its result is of no use any more. The thread never needs the interpreter.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Why there is no batch at the moment.
+enum Waiting {
+    NotYet,
+    Ended(Result<(), Failure>),
+}
+
+impl Running {
+    fn next_within_tick(&mut self) -> Result<RecordBatch, Waiting> {
+        if self.process != std::process::id() {
+            let message = "the stream belongs to the process that this one was forked from";
+            return Err(Waiting::Ended(Err(Failure::Input(message.into()))));
+        }
+        match self.receiver.recv_timeout(TICK) {
+            Ok(batch) => Ok(batch),
+            Err(RecvTimeoutError::Timeout) => Err(Waiting::NotYet),
+            Err(RecvTimeoutError::Disconnected) => {
+                let result = match self.thread.take().map(JoinHandle::join) {
+                    Some(Ok(result)) => result,
+                    Some(Err(_)) => Err(Failure::Panic("a thread ended early".into())),
+                    None => Ok(()),
+                };
+                Err(Waiting::Ended(result))
+            }
+        }
+    }
+}
+
+/// Rows as they are found. A thread finds them, a few batches ahead; closing the stream, leaving
+/// its `with` or dropping it ends the thread.
+///
+/// Iterate over it for `Rows`, take them all with `read_all`, or hand it to an Arrow library once.
+///
+/// >>> with store.pairs(3) as stream:
+/// ...     for rows in stream:
+/// ...         print(rows["distance"])
+/// [1]
+#[pyclass(frozen, module = "fpstore")]
+pub(crate) struct RowStream {
+    schema: SchemaRef,
+    /// `None` once it is closed.
+    running: Mutex<Option<Running>>,
+}
+
+impl RowStream {
+    /// Starts a thread that finds rows and gives them to a [`Sink`].
+    pub(crate) fn start(
+        schema: SchemaRef,
+        reporter: Reporter,
+        find: impl FnOnce(&Arc<Shared>, &mut Sink) -> Result<(), Failure> + Send + 'static,
+    ) -> PyResult<Self> {
+        let (sender, receiver) = sync_channel(BATCHES_AHEAD);
+        let shared = Arc::new(Shared::default());
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("fpstore-rows".into()).spawn(move || {
+            let mut sink = Sink(sender);
+            caught(|| find(&of_thread, &mut sink))
+        })?;
+        let reporter = Arc::new(reporter);
+        let (thread, process) = (Some(thread), std::process::id());
+        let running = Running { receiver, thread, shared, reporter, process };
+        Ok(RowStream { schema, running: Mutex::new(Some(running)) })
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl RowStream {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
+        loop {
+            let (next, shared, reporter) = {
+                let next = py.detach(|| {
+                    let mut running = self.running();
+                    let running = running.as_mut()?;
+                    let next = running.next_within_tick();
+                    Some((next, Arc::clone(&running.shared), Arc::clone(&running.reporter)))
+                });
+                let Some(next) = next else { return Ok(None) };
+                next
+            };
+            let looked = reporter.look(py, &shared);
+            if let Err(error) = looked {
+                self.close(py);
+                return Err(error);
+            }
+            match next {
+                Ok(batch) => return Ok(Some(Rows::new(self.schema.clone(), vec![batch]))),
+                Err(Waiting::NotYet) => {}
+                Err(Waiting::Ended(result)) => {
+                    self.close(py);
+                    result?;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind, value, trace, /))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        trace: &Bound<'_, PyAny>,
+    ) {
+        let _ = (kind, value, trace);
+        self.close(py);
+    }
+
+    /// Ends the work. Rows that were not read are lost.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.running().take()));
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// All rows that are left, in memory.
+    fn read_all(&self, py: Python<'_>) -> PyResult<Rows> {
+        let mut batches = Vec::new();
+        while let Some(rows) = self.__next__(py)? {
+            batches.extend(rows.into_batches());
+        }
+        Ok(Rows::new(self.schema.clone(), batches))
+    }
+
+    #[pyo3(signature = (requested_schema=None, /))]
+    pub(crate) fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let running = self.running().take();
+        let Some(running) = running else {
+            let message = "the stream is closed, or was handed over already";
+            return Err(PyValueError::new_err(message));
+        };
+        let reader = HandedOver { schema: self.schema.clone(), running: Some(running) };
+        export_stream(py, Box::new(reader))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        export_schema(py, &self.schema)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fpstore.RowStream of {}>", self.column_names().join(", "))
+    }
+}
+
+static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
+
+/// Notes the thread that imports the package, which signals act on if it is the main one.
+pub(crate) fn note_main_thread() {
+    let _ = MAIN_THREAD.set(std::thread::current().id());
+}
+
+/// A stream that an Arrow library reads, on a thread of its choice, with or without the interpreter.
+///
+/// Only on the main thread it attaches to the interpreter, to let signals act: another thread might
+/// wait for a thread that waits for this one.
+struct HandedOver {
+    schema: SchemaRef,
+    running: Option<Running>,
+}
+
+impl Iterator for HandedOver {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let running = self.running.as_mut()?;
+            match running.next_within_tick() {
+                Ok(batch) => return Some(Ok(batch)),
+                Err(Waiting::Ended(Ok(()))) => {
+                    self.running = None;
+                    return None;
+                }
+                Err(Waiting::Ended(Err(failure))) => {
+                    self.running = None;
+                    let message = failure.to_string();
+                    return Some(Err(ArrowError::ExternalError(message.into())));
+                }
+                Err(Waiting::NotYet) => {}
+            }
+            if let Err(message) = look_on_main_thread(running) {
+                self.running = None;
+                return Some(Err(ArrowError::ExternalError(message.into())));
+            }
+        }
+    }
+}
+
+/// Lets signals act. One that raises ends the stream and is raised again as soon as the library has
+/// returned.
+fn look_on_main_thread(running: &Running) -> Result<(), String> {
+    if MAIN_THREAD.get() != Some(&std::thread::current().id()) {
+        return Ok(());
+    }
+    let looked = Python::try_attach(|py| {
+        running.reporter.look(py, &running.shared).map_err(|error| {
+            let is_interrupt = error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py);
+            if is_interrupt && let Ok(thread) = py.import("_thread") {
+                let _ = thread.call_method0("interrupt_main");
+            }
+            error.value(py).to_string()
+        })
+    });
+    looked.unwrap_or(Ok(()))
+}
+
+impl RecordBatchReader for HandedOver {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

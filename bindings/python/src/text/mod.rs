@@ -1,0 +1,10 @@
+//! Texts: recipes, fingerprints, confirmed pairs, and how well a recipe works.
+
+mod confirm;
+mod evaluation;
+mod hashing;
+mod options;
+mod recipe;
+
+pub(crate) use evaluation::{Evaluation, evaluate};
+pub(crate) use recipe::{_recipe_of, Recipe, recipe_text_of};

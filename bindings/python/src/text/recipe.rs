@@ -1,0 +1,390 @@
+//! The class `Recipe`: how texts become fingerprints, as a value of Python.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use fpstore_text::{StopWords, TextHasher, TextRecipe, Tokenizer, Weight};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+use super::options::{Changes, Sources, read_table};
+use crate::errors::{Failure, input_error, recipe_error};
+use crate::work::{Reporter, held, run};
+
+/// Bytes of a text that is hashed with the interpreter held.
+const SHORT_LEN: usize = 1 << 14;
+/// Hashers that are kept for later texts.
+const HASHERS_KEPT: usize = 16;
+
+/// How texts become fingerprints. Equal recipes make equal fingerprints on every machine; `print`
+/// shows all of it.
+///
+/// The names are `minhash` (the default, for texts in any language), `simhash`, `code`, and
+/// `1e0ng`, which gives the values of the package `simhash` of PyPI. Keywords change single parts,
+/// as the options of the program do: `segment`, `shingle` and `ngram` how features are cut,
+/// `count`, `top`, `tie`, `weights` and `df` the vote of `simhash`, `hash` and `hash_key` the hash,
+/// `keep_case`, `keep_form` and `keep_marks` what texts are told apart by. `stop_words` is a
+/// language such as `"en"`, or words.
+///
+/// >>> recipe = fpstore.Recipe("simhash", shingle=3)
+/// >>> recipe == fpstore.Recipe("simhash", shingle=3), recipe.method
+/// (True, 'simhash')
+#[pyclass(frozen, module = "fpstore", eq, hash)]
+pub(crate) struct Recipe {
+    pub(super) recipe: TextRecipe,
+    sources: Sources,
+    hashers: Mutex<Vec<TextHasher>>,
+}
+
+impl PartialEq for Recipe {
+    fn eq(&self, other: &Self) -> bool {
+        self.recipe == other.recipe
+    }
+}
+
+impl std::hash::Hash for Recipe {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.recipe.hash(state);
+    }
+}
+
+/// The recipe that a caller gives for fingerprints: an object, a name, or the text of one.
+pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Recipe> {
+    if let Ok(recipe) = given.cast::<Recipe>() {
+        return Ok(recipe.get().recipe.to_recipe());
+    }
+    let Ok(text) = given.cast::<PyString>() else {
+        let kind = given.get_type().qualname()?;
+        return Err(PyTypeError::new_err(format!("recipe is a Recipe or a name, not {kind}")));
+    };
+    let text = text.to_str()?;
+    if text == fpstore::Recipe::external().text() {
+        return Ok(fpstore::Recipe::external());
+    }
+    Ok(named(given.py(), text)?.to_recipe())
+}
+
+/// The recipe with a name, or with a canonical text.
+fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
+    if !name.contains('\n') {
+        return Ok(TextRecipe::named(name).map_err(Failure::from)?);
+    }
+    let recipe = fpstore::Recipe::from_text(name)
+        .ok_or_else(|| recipe_error(py, "a recipe is a text without control characters"))?;
+    Ok(TextRecipe::from_recipe(&recipe).map_err(Failure::from)?)
+}
+
+impl Recipe {
+    fn made(recipe: TextRecipe, sources: Sources) -> Result<Self, Failure> {
+        let hasher = TextHasher::with_resources(&recipe, sources.load()?)?;
+        Ok(Recipe { recipe, sources, hashers: Mutex::new(vec![hasher]) })
+    }
+
+    /// A hasher of this recipe.
+    pub(super) fn hasher(&self) -> Result<TextHasher, Failure> {
+        let kept = self.hashers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match kept {
+            Some(hasher) => Ok(hasher),
+            None => Ok(TextHasher::with_resources(&self.recipe, self.sources.load()?)?),
+        }
+    }
+
+    pub(super) fn keep(&self, hasher: TextHasher) {
+        let mut kept = self.hashers.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < HASHERS_KEPT {
+            kept.push(hasher);
+        }
+    }
+
+    /// Uses a hasher, without the interpreter if the text is long.
+    fn with_hasher<T: Send>(
+        &self,
+        py: Python<'_>,
+        len: usize,
+        work: impl FnOnce(&mut TextHasher) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let all = || {
+            let mut hasher = self.hasher()?;
+            let result = work(&mut hasher)?;
+            self.keep(hasher);
+            Ok(result)
+        };
+        if len < SHORT_LEN { held(all) } else { run(py, &Reporter::default(), |_| all()) }
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        let names = TextRecipe::NAMES.iter().copied();
+        names.into_iter().find(|name| TextRecipe::named(name).is_ok_and(|of| of == self.recipe))
+    }
+}
+
+/// The words of a list: a language with a built-in one, or words.
+fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
+    if let Ok(code) = given.cast::<PyString>() {
+        return Ok(Ok(StopWords::of_language(code.to_str()?).map_err(Failure::from)?));
+    }
+    let words: Vec<String> =
+        given.try_iter()?.map(|word| word?.extract()).collect::<PyResult<_>>()?;
+    Ok(Err(words.join("\n")))
+}
+
+#[pymethods]
+impl Recipe {
+    #[new]
+    #[pyo3(signature = (
+        name=None, *, segment=None, shingle=None, ngram=None, count=None, top=None, tie=None,
+        hash=None, hash_key=None, keep_case=false, keep_form=false, keep_marks=false,
+        stop_words=None, df=None, weights=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        name: Option<&str>,
+        segment: Option<String>,
+        shingle: Option<i64>,
+        ngram: Option<i64>,
+        count: Option<String>,
+        top: Option<i64>,
+        tie: Option<i64>,
+        hash: Option<String>,
+        hash_key: Option<String>,
+        keep_case: bool,
+        keep_form: bool,
+        keep_marks: bool,
+        stop_words: Option<&Bound<'_, PyAny>>,
+        df: Option<PathBuf>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut recipe = named(py, name.unwrap_or(TextRecipe::DEFAULT_NAME))?;
+        let mut sources = Sources::default();
+        let mut resources = sources.load()?;
+        if let Some(given) = stop_words {
+            match words_of(given)? {
+                // The recipe names the list, and finds it again by that.
+                Ok(list) => resources = resources.stop_words(list),
+                Err(list) => sources.stop_words = Some(list),
+            }
+        }
+        if let Some(path) = df {
+            sources.df = Some(read_table(&path)?);
+        }
+        if let Some(weights) = weights {
+            let mut lines = String::new();
+            for item in weights.call_method0("items")?.try_iter()? {
+                let (feature, weight): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+                lines.push_str(&format!(
+                    "{}\t{}\n",
+                    feature.str()?.to_str()?,
+                    weight.str()?.to_str()?
+                ));
+            }
+            sources.weights = Some(lines);
+        }
+        resources.name_in(&mut recipe).map_err(Failure::from)?;
+        sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
+        let changes = Changes {
+            segment,
+            shingle,
+            ngram,
+            count,
+            top,
+            tie,
+            hash,
+            hash_key,
+            keep_case,
+            keep_form,
+            keep_marks,
+        };
+        changes.apply(&mut recipe, name.is_none())?;
+        Ok(Recipe::made(recipe, sources)?)
+    }
+
+    #[classattr]
+    #[pyo3(name = "NAMES")]
+    fn names(py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        Ok(PyTuple::new(py, TextRecipe::NAMES)?.unbind())
+    }
+
+    /// The canonical text, which a store keeps.
+    #[getter]
+    fn text(&self) -> String {
+        self.recipe.to_recipe().text().to_owned()
+    }
+
+    /// `minhash` or `simhash`.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.recipe.method.name()
+    }
+
+    /// The distance within which two fingerprints are usually taken as duplicates.
+    #[getter]
+    fn usual_k(&self) -> u32 {
+        self.recipe.usual_k()
+    }
+
+    /// The distance within which the fingerprints of two texts of this Jaccard similarity lie, but
+    /// for one pair in a hundred.
+    pub(super) fn candidate_k(&self, py: Python<'_>, similarity: f64) -> PyResult<u32> {
+        if !(similarity > 0.0 && similarity <= 1.0) {
+            let message = format!("similarity is {similarity}, expected above 0 and at most 1");
+            return Err(input_error(py, message));
+        }
+        Ok(self.recipe.candidate_k(similarity))
+    }
+
+    /// The fingerprint of a text, or `None` if it has no features.
+    ///
+    /// >>> fpstore.Recipe().fingerprint("The quick brown fox") == fpstore.Recipe().fingerprint("the QUICK brown fox!")
+    /// True
+    #[pyo3(signature = (text, /))]
+    fn fingerprint(&self, py: Python<'_>, text: &str) -> PyResult<Option<u64>> {
+        self.check_takes_texts(py)?;
+        self.with_hasher(py, text.len(), |hasher| {
+            Ok(hasher.fingerprint(text).map(fpstore::Fingerprint::value))
+        })
+    }
+
+    /// The words or characters into which a text is cut.
+    #[pyo3(signature = (text, /))]
+    fn tokens(&self, py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+        self.check_takes_texts(py)?;
+        self.with_hasher(py, text.len(), |hasher| {
+            let mut tokens = Vec::new();
+            hasher.each_token(text, |token| tokens.push(token.to_owned()));
+            Ok(tokens)
+        })
+    }
+
+    /// The features of a text with their hashes, counts and weights, in the order of the text.
+    #[pyo3(signature = (text, /))]
+    fn features<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+        self.check_takes_texts(py)?;
+        let features = self.with_hasher(py, text.len(), |hasher| Ok(hasher.features(text)))?;
+        let class = py.import("fpstore._types")?.getattr("Feature")?;
+        let list = PyList::empty(py);
+        for of in features {
+            list.append(class.call1((of.text, of.hash, of.count, of.weight.as_f64()))?)?;
+        }
+        Ok(list)
+    }
+
+    /// How alike two texts are: the distance of their fingerprints, the similarity that it stands
+    /// for, and the exact one.
+    ///
+    /// >>> round(fpstore.Recipe().compare("one two three four", "one two three five").jaccard, 2)
+    /// 0.5
+    #[pyo3(signature = (first, second, /))]
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        first: &str,
+        second: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.check_takes_texts(py)?;
+        let look = |text: &str| {
+            self.with_hasher(py, text.len(), |hasher| {
+                Ok((hasher.fingerprint(text), hasher.features(text)))
+            })
+        };
+        let (a, of_a) = look(first)?;
+        let (b, of_b) = look(second)?;
+        let hashes = |list: &[fpstore_text::Feature]| {
+            list.iter().map(|of| of.hash).collect::<std::collections::HashSet<u64>>()
+        };
+        let (in_a, in_b) = (hashes(&of_a), hashes(&of_b));
+        let shared = in_a.intersection(&in_b).count();
+        let all = in_a.len() + in_b.len() - shared;
+        let jaccard = if all == 0 { 1.0 } else { shared as f64 / all as f64 };
+        let only = |list: Vec<fpstore_text::Feature>, others: &std::collections::HashSet<u64>| {
+            let own = list.into_iter().filter(|feature| !others.contains(&feature.hash));
+            own.map(|feature| feature.text).collect::<Vec<String>>()
+        };
+        let distance = a.zip(b).map(|(a, b)| a.distance(b));
+        let estimate = distance.map(|distance| match self.recipe.votes() {
+            Some(_) => (std::f64::consts::PI * f64::from(distance) / 64.0).cos(),
+            None => (1.0 - f64::from(distance) / 32.0).max(0.0),
+        });
+        let values = (a.map(|of| of.value()), b.map(|of| of.value()));
+        let class = py.import("fpstore._types")?.getattr("Comparison")?;
+        class.call1((values, distance, estimate, jaccard, only(of_a, &in_b), only(of_b, &in_a)))
+    }
+
+    /// The fingerprint of features that were made elsewhere, with their weights.
+    #[pyo3(signature = (features, /))]
+    fn of_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let mut list: Vec<(String, Weight)> = Vec::new();
+        for item in features.call_method0("items")?.try_iter()? {
+            let (feature, number): (String, f64) = item?.extract()?;
+            let weight = Weight::try_from(number)
+                .map_err(|fault| input_error(py, format!("{feature}: {number} is {fault}")))?;
+            list.push((feature, weight));
+        }
+        self.with_hasher(py, 0, |hasher| {
+            let features = list.iter().map(|(text, weight)| (text.as_str(), *weight));
+            Ok(hasher.fingerprint_of_features(features).map(fpstore::Fingerprint::value))
+        })
+    }
+
+    /// Pickled, a recipe is its text with its lists and tables.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("fpstore._fpstore")?.getattr("_recipe_of")?;
+        let df = self.sources.df.as_ref().map(|bytes| PyBytes::new(py, bytes));
+        let state = (self.text(), &self.sources.stop_words, df, &self.sources.weights);
+        (make, state).into_pyobject(py)
+    }
+
+    fn __str__(&self) -> String {
+        self.text()
+    }
+
+    fn __repr__(&self) -> String {
+        match self.name() {
+            Some(name) => format!("Recipe('{name}')"),
+            None => format!("Recipe({:?})", self.text()),
+        }
+    }
+}
+
+impl Recipe {
+    pub(super) fn check_takes_texts(&self, py: Python<'_>) -> PyResult<()> {
+        if self.recipe.tokenizer == Tokenizer::Given {
+            let message = "this recipe takes features with weights, see of_features";
+            return Err(recipe_error(py, message));
+        }
+        Ok(())
+    }
+}
+
+/// A recipe that was pickled.
+#[pyfunction]
+pub(crate) fn _recipe_of(
+    py: Python<'_>,
+    text: &str,
+    stop_words: Option<String>,
+    df: Option<Vec<u8>>,
+    weights: Option<String>,
+) -> PyResult<Recipe> {
+    Ok(Recipe::made(named(py, text)?, Sources { stop_words, df, weights })?)
+}
+
+#[pymethods]
+impl crate::store::Store {
+    /// The recipe of the store, to make fingerprints of new texts with. Fails for ready
+    /// fingerprints.
+    fn text_recipe(&self, py: Python<'_>) -> PyResult<Recipe> {
+        let store = self.get()?;
+        match store.recipe() {
+            Some(recipe) if recipe != fpstore::Recipe::external() => {
+                Ok(Recipe::made(named(py, recipe.text())?, Sources::default())?)
+            }
+            Some(_) => {
+                let message = "the store was built from ready fingerprints (recipe 'external'), so \
+                               texts cannot be compared with it";
+                Err(recipe_error(py, message))
+            }
+            None => Err(recipe_error(py, "the store is empty, so it has no recipe yet")),
+        }
+    }
+}

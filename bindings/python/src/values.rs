@@ -1,0 +1,89 @@
+//! Small functions on fingerprints: spellings, bits of images, statistics of arrays.
+
+use fpstore::doctor::Collector;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::input_error;
+use crate::input::texts::TextInput;
+use crate::input::{bits, fingerprints};
+use crate::options::distance_of;
+use crate::store::StatisticsView;
+use crate::work::{Reporter, run};
+
+/// Fingerprints of texts of 1 to 16 hex digits.
+///
+/// >>> fpstore.from_hex(["ff", "c0f1789bed2eb9b8"])
+/// array([                 255, 13903026135763958200], dtype=uint64)
+#[pyfunction]
+pub(crate) fn from_hex<'py>(
+    py: Python<'py>,
+    texts: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    // Only texts: numbers would pass for fingerprints.
+    let read = TextInput::of(texts)?;
+    let mut values = Vec::with_capacity(read.len());
+    for at in 0..read.len() {
+        let Some(text) = read.get(at) else {
+            return Err(input_error(py, format!("text number {at} is null")));
+        };
+        let value = fingerprints::one(&PyString::new(py, text))
+            .map_err(|error| input_error(py, format!("text number {at}: {}", error.value(py))))?;
+        values.push(value.value());
+    }
+    Ok(PyArray1::from_vec(py, values))
+}
+
+/// Fingerprints as 16 hex digits each.
+///
+/// >>> fpstore.to_hex([255])
+/// ['00000000000000ff']
+#[pyfunction]
+pub(crate) fn to_hex(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    Ok(fingerprints::many(fingerprints)?.into_iter().map(|value| value.to_string()).collect())
+}
+
+/// Fingerprints of the hashes of images: arrays of n x 64 or n x 8 x 8 bits, or hashes of
+/// `imagehash`.
+///
+/// >>> import numpy as np
+/// >>> fpstore.from_bits(np.eye(8, dtype=bool).reshape(1, 8, 8))
+/// array([9241421688590303745], dtype=uint64)
+#[pyfunction]
+pub(crate) fn from_bits<'py>(
+    py: Python<'py>,
+    bits: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    Ok(PyArray1::from_vec(py, bits::values_of(bits)?))
+}
+
+/// Statistics of fingerprints before a store is built: decimal numbers read as hex, counters, dead
+/// bits and more are found.
+///
+/// >>> fpstore.stats(range(1000)).findings[0].code
+/// 'counting-numbers'
+#[pyfunction]
+#[pyo3(signature = (fingerprints, k=3))]
+pub(crate) fn stats(
+    py: Python<'_>,
+    fingerprints: &Bound<'_, PyAny>,
+    k: i64,
+) -> PyResult<StatisticsView> {
+    let k = distance_of(py, k)?;
+    let values = fingerprints::many(fingerprints)?;
+    let statistics = run(py, &Reporter::default(), move |_| {
+        let mut collector = Collector::new();
+        values.into_iter().for_each(|value| collector.push(value));
+        let scheme = collector.scheme(&crate::options::scheme(k, None, None)?)?;
+        Ok(collector.finish(&scheme))
+    })?;
+    Ok(StatisticsView { name: "fingerprints".into(), statistics })
+}
+
+/// Panics, so that tests can see what becomes of a panic.
+#[pyfunction]
+pub(crate) fn _panic(py: Python<'_>, is_held: bool) -> PyResult<()> {
+    let work = || panic!("a panic for a test");
+    if is_held { crate::work::held(work) } else { run(py, &Reporter::default(), |_| work()) }
+}

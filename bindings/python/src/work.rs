@@ -1,0 +1,168 @@
+//! Long work on a thread of its own, while the calling thread looks after the interpreter.
+//!
+//! Only the calling thread attaches to the interpreter, at most every tenth of a second: to let
+//! signals act, so that Ctrl-C ends the work, and to report progress. The threads that work read a
+//! flag. So a busy thread of Python costs the work nothing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use fpstore::{Observer, Progress};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use crate::errors::{Failure, internal_error, panic_message};
+
+/// How often signals are looked at and progress is reported.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// What the working threads and the calling thread share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// Set when the work is to end.
+    pub(crate) stop: Arc<AtomicBool>,
+    last: Mutex<Option<Progress>>,
+}
+
+impl Shared {
+    /// An observer that notes the progress and ends the work once the flag is set.
+    pub(crate) fn observer(self: &Arc<Self>) -> Observer {
+        let shared = Arc::clone(self);
+        Observer::new(move |progress| {
+            *shared.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+            if shared.is_stopped() {
+                std::ops::ControlFlow::Break(())
+            } else {
+                std::ops::ControlFlow::Continue(())
+            }
+        })
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> Option<Progress> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Where progress is reported.
+#[derive(Debug, Default)]
+pub(crate) struct Reporter(Option<Py<PyAny>>);
+
+impl Reporter {
+    /// A function, `True` for a line on standard error, `False` or `None` for nothing.
+    pub(crate) fn new(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(given) = given else { return Ok(Reporter(None)) };
+        let py = given.py();
+        if let Ok(flag) = given.cast::<PyBool>() {
+            if !flag.is_true() {
+                return Ok(Reporter(None));
+            }
+            let line = py.import("fpstore._types")?.getattr("ProgressLine")?.call0()?;
+            return Ok(Reporter(Some(line.unbind())));
+        }
+        if !given.is_callable() {
+            let kind = given.get_type().name()?;
+            let message = format!("progress is a function, True or None, not {kind}");
+            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+        }
+        Ok(Reporter(Some(given.clone().unbind())))
+    }
+
+    /// Lets signals act and reports what is new. An error of either ends the work.
+    pub(crate) fn look(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        py.check_signals()?;
+        self.report(py, shared)
+    }
+
+    fn report(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        let (Some(function), Some(progress)) = (&self.0, shared.take()) else { return Ok(()) };
+        let class = py.import("fpstore._types")?.getattr("Progress")?;
+        let given = class.call1((progress.phase.name(), progress.done, progress.total))?;
+        function.call1(py, (given,)).map(drop)
+    }
+}
+
+/// Runs `work` without the interpreter, and returns its result. A signal that raises, such as
+/// Ctrl-C, and an error of the progress function end the work and are raised. A panic becomes an
+/// `InternalError`.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    reporter: &Reporter,
+    work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    run_shared(py, reporter, &Arc::new(Shared::default()), work)
+}
+
+/// As [`run`], with an observer that lives longer than this piece of work.
+pub(crate) fn run_shared<T: Send>(
+    py: Python<'_>,
+    reporter: &Reporter,
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    shared.stop.store(false, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(1);
+        let of_work = Arc::clone(shared);
+        scope.spawn(move || {
+            // The receiver waits for exactly this.
+            let _ = send.send(caught(|| work(&of_work)));
+        });
+        let mut receive = receive;
+        let mut ended: Option<PyErr> = None;
+        loop {
+            let received;
+            (receive, received) = py.detach(move || {
+                let received = receive.recv_timeout(TICK);
+                (receive, received)
+            });
+            match received {
+                Ok(done) => {
+                    if let Some(error) = ended {
+                        return Err(error);
+                    }
+                    let done = done?;
+                    reporter.look(py, shared)?;
+                    return Ok(done);
+                }
+                Err(RecvTimeoutError::Timeout) if ended.is_none() => {
+                    if let Err(error) = reporter.look(py, shared) {
+                        shared.stop();
+                        ended = Some(error);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(internal_error(py, "a thread ended without a result"));
+                }
+            }
+        }
+    })
+}
+
+/// Runs `work` at once and with the interpreter held, for calls of microseconds.
+pub(crate) fn held<T>(work: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
+    Ok(caught(work)?)
+}
+
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    // What the work used is not used again after a panic, or guards itself.
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(&*panic))))
+}
+
+/// The number of cores. Asked once, because the system is slow to tell.
+pub(crate) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}

@@ -1,0 +1,101 @@
+"""Errors have the bases that programs expect, fields, and survive a pickle."""
+
+from __future__ import annotations
+
+import errno
+import pickle
+from pathlib import Path
+
+import pytest
+
+import fpstore
+from fpstore import _fpstore
+
+
+def test_a_store_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as error:
+        fpstore.open(tmp_path / "none.fps")
+    assert isinstance(error.value, fpstore.NoStoreError)
+    assert error.value.filename == str(tmp_path / "none.fps")
+    assert isinstance(error.value.filename, str) and error.value.errno == errno.ENOENT
+    (tmp_path / "file").write_text("no store")
+    with pytest.raises(fpstore.NotAStoreError) as other:
+        fpstore.open(tmp_path / "file")
+    assert other.value.path == str(tmp_path / "file") and isinstance(other.value, ValueError)
+
+
+def test_what_the_system_refuses_is_its_own_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="put temporary files into") as error:
+        fpstore.build(tmp_path / "s.fps", [1], temp_dir=tmp_path / "nowhere")
+    assert error.value.errno == errno.ENOENT
+    assert error.value.filename == str(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        fpstore.build(tmp_path / "s.fps", [1], temp_dir=tmp_path / "file")
+
+
+def test_a_lock_names_the_process(tmp_path: Path) -> None:
+    import os
+
+    fpstore.build(tmp_path / "s.fps", [1])
+    with fpstore.Writer(tmp_path / "s.fps"):
+        with pytest.raises(BlockingIOError) as error:
+            fpstore.Writer(tmp_path / "s.fps", wait=0.01)
+    assert isinstance(error.value, fpstore.LockedError)
+    assert error.value.process in (None, os.getpid())
+    with pytest.raises(fpstore.InputError, match="wait is -1"):
+        fpstore.Writer(tmp_path / "s.fps", wait=-1.0)
+
+
+def test_damage_says_where(tmp_path: Path) -> None:
+    store = fpstore.build(tmp_path / "s.fps", range(5000), range(5000))
+    segment = Path(store.info().segments[0].path)
+    store.close()
+    bytes_ = bytearray(segment.read_bytes())
+    for at in range(8192, len(bytes_), 4096):
+        bytes_[at + 5] ^= 1
+    segment.chmod(0o644)
+    segment.write_bytes(bytes_)
+    report = fpstore.verify(tmp_path / "s.fps")
+    assert not report.is_sound and report.damaged
+    fault = report.damaged[0]
+    assert fault.path == str(segment) and fault.section and fault.offset > 0
+    with pytest.raises(fpstore.CorruptError) as error:
+        fpstore.open(tmp_path / "s.fps").query_many(range(5000), 64)
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (again.path, again.section, again.offset, again.rule) == (
+        error.value.path,
+        error.value.section,
+        error.value.offset,
+        error.value.rule,
+    )
+    assert str(again) == str(error.value) and "is corrupt at byte" in str(again)
+
+
+def test_errors_survive_a_pickle(tmp_path: Path) -> None:
+    with pytest.raises(fpstore.NoStoreError) as error:
+        fpstore.open(tmp_path / "none.fps")
+    again = pickle.loads(pickle.dumps(error.value))
+    assert type(again) is fpstore.NoStoreError
+    assert (again.filename, again.errno, str(again)) == (
+        error.value.filename,
+        errno.ENOENT,
+        str(error.value),
+    )
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_panic_is_an_error_that_programs_catch(is_held: bool) -> None:
+    with pytest.raises(fpstore.InternalError, match="a panic for a test") as error:
+        _fpstore._panic(is_held)
+    assert isinstance(error.value, Exception)
+
+
+def test_a_closed_store_says_so(store: fpstore.Store) -> None:
+    with store as same:
+        assert same is store and store
+    assert store.closed and "closed" in repr(store)
+    for use in (lambda: store.query(0), lambda: len(store), store.info, store.records):
+        with pytest.raises(ValueError, match="the store is closed"):
+            use()
+    store.close()

@@ -1,0 +1,36 @@
+#!/bin/sh
+# The Python package: builds the wheel, installs it into a clean environment, and runs its tests
+# there, with the examples of the docstrings and the README, the scripts of examples/, and all checks
+# of types. Takes no input. FPSTORE_BIN names the program, which must make the same bytes.
+set -eu
+cd "$(dirname "$0")/.."
+FPSTORE_BIN=${FPSTORE_BIN:-$PWD/target/debug/fpstore}
+export FPSTORE_BIN
+environment=$PWD/target/tools/python-package
+wheels=$PWD/target/tools/wheels
+
+cargo fmt --check --manifest-path bindings/python/Cargo.toml
+cargo clippy --locked --manifest-path bindings/python/Cargo.toml -- -D warnings
+
+rm -rf "$environment" "$wheels"
+python3 -m venv "$environment"
+PATH=$environment/bin:$PATH
+pip install --quiet --disable-pip-version-check -r bindings/python/requirements-test.txt
+
+# With less optimisation than a release, in half the time.
+(cd bindings/python && maturin build --locked --profile dev --out "$wheels")
+pip install --quiet --disable-pip-version-check --no-deps "$wheels"/fpstore-*.whl
+
+# From a copy, so that the installed package is tested and not the folder.
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+mkdir -p "$copy/bindings/python"
+ln -s "$PWD/tests" "$copy/tests"
+(cd bindings/python && tar --exclude=./target --exclude=./fpstore --exclude=./src -cf - .) |
+    tar -C "$copy/bindings/python" -xf -
+cd "$copy/bindings/python"
+python -m pytest
+python -m mypy.stubtest fpstore --mypy-config-file pyproject.toml
+mypy tests examples
+mypy --package fpstore
+pyright --pythonpath "$environment/bin/python" tests examples
