@@ -64,7 +64,7 @@ Examples:
   fpstore dedup --against pages.fps new.tsv.zst -o kept.tsv --removed removed.tsv
   crawler | fpstore dedup --against pages.fps --add -
 
-Exit status: 0 done; 2 error; 130 ended by a signal.";
+Exit status: 0 done; 2 error.";
 
 /// Keep one of near-duplicates: clean a corpus, or leave out what a store has
 #[derive(Args, Debug)]

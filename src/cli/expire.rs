@@ -18,7 +18,7 @@ Examples:
   fpstore expire --before 2026-01 --dry-run -s pages.fps
   fpstore expire --before 2026-01 -s pages.fps
 
-Exit status: 0 if segments were removed, or would be; 1 if there are none; 2 error.";
+Exit status: 0 done, even if there was nothing to remove; 2 error.";
 
 /// Remove segments by their label
 #[derive(Args, Debug)]

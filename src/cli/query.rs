@@ -58,7 +58,6 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore query c0f1789bed2eb9b8 -s pages.fps
   fpstore query --file page.html -s pages.fps
-  cut -f1 new.tsv | fpstore query - -k 6 --format json
   fpstore query --from new.tsv.zst -s pages.fps > near.tsv
   fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps
 
