@@ -84,8 +84,7 @@ impl Searcher {
     /// `k_max` where there is a near one, and for little more where there is none. With a `k_max` of
     /// 64 it always finds `count` fingerprints, if the store has as many.
     ///
-    /// [`Outcome::cut`](crate::Outcome::cut) says whether more were found within the distance that
-    /// was searched last; [`Outcome::stats`](crate::Outcome::stats) counts the steps of that search.
+    /// [`Outcome::stats`](crate::Outcome::stats) counts the steps of the last of these searches.
     ///
     /// # Errors
     ///
@@ -130,7 +129,8 @@ impl Searcher {
             return Err(Error::InvalidDistance { k: k_max });
         }
         self.levels.choose(&self.snapshot, k_max);
-        let count = limits.max_matches.map_or(count, |most| count.min(most));
+        let wanted = count;
+        let count = limits.max_matches.map_or(wanted, |most| wanted.min(most));
         let limits = limits.max_matches(count);
         let mut hit_count = 0;
         for level in 0..self.levels.list.len() {
@@ -138,6 +138,9 @@ impl Searcher {
             if hit_count >= count || self.is_cut() {
                 break;
             }
+        }
+        if count == wanted {
+            self.forgive_count();
         }
         Ok(self.answer(hit_count))
     }

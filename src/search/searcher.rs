@@ -211,6 +211,11 @@ impl Searcher {
         self.collector.cut
     }
 
+    /// Takes a cut for none if it is only that the wanted number of matches was found.
+    pub(super) fn forgive_count(&mut self) {
+        self.collector.cut = self.collector.is_ended;
+    }
+
     /// The hits that were collected last.
     pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
         let HitCollector { found, cut, stats, .. } = &self.collector;
@@ -233,6 +238,8 @@ struct HitCollector {
     deleted_max: usize,
     found: Vec<SegmentHit>,
     cut: bool,
+    /// Whether the cut is that of a limit of work or time.
+    is_ended: bool,
 }
 
 impl HitCollector {
@@ -243,6 +250,7 @@ impl HitCollector {
         self.found.clear();
         self.deleted_max = 0;
         self.cut = false;
+        self.is_ended = false;
     }
 
     /// Begins the segment at a position, of which `deleted` fingerprints are deleted. The caller
@@ -292,6 +300,7 @@ impl Collector for HitCollector {
             || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
             || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         self.cut |= is_exhausted;
+        self.is_ended |= is_exhausted;
         is_exhausted
     }
 

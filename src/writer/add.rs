@@ -99,7 +99,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSpace`](crate::Error::NoSpace) if a disk is too full.
+    /// [`Error::NoSpace`] if a disk is too full.
     pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
         self.pending.expect(input.record_count);
         if check_space {
@@ -122,9 +122,9 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// * [`Error::TooLarge`](crate::Error::TooLarge) past a limit of the format.
-    /// * [`Error::Io`](crate::Error::Io) if the system refuses,
-    ///   [`Error::Interrupted`](crate::Error::Interrupted) if the observer ends the work.
+    /// * [`Error::TooLarge`] past a limit of the format.
+    /// * [`Error::Io`] if the system refuses,
+    ///   [`Error::Interrupted`] if the observer ends the work.
     ///
     /// The store is then as before; only if the last rename or sync reported the error, the segment
     /// may be there. The pushed records are dropped, unless the error came from merging.

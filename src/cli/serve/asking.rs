@@ -103,8 +103,7 @@ impl Question {
         if Instant::now() >= self.deadline {
             return Some("deadline");
         }
-        // More may be within the last distance than the nearest that were wanted, which is no cut.
-        self.count.is_none().then_some("limit")
+        Some("limit")
     }
 }
 
