@@ -92,7 +92,7 @@ pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
     limits: Limits,
     /// Print only errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = None::<&str>)]
     quiet: bool,
 }
 
