@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::builder::{UInt8Builder, UInt64Builder};
 use arrow_array::{BooleanArray, UInt64Array};
 use arrow_schema::{DataType, Field, SchemaRef};
-use fpstore::join::{Dedup, DocumentPair, Fate, dedup as compare};
+use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef};
 use pyo3::prelude::*;
 
@@ -27,12 +27,12 @@ struct Near {
 }
 
 impl Near {
-    fn of(pair: &DocumentPair<'_>) -> Self {
+    fn of(dropped: &DroppedDocument<'_>) -> Self {
         Near {
-            fingerprint: pair.pair.second.value(),
+            fingerprint: dropped.pair.second.value(),
             // A distance is at most 64.
-            distance: pair.pair.distance() as u8,
-            id: pair.second_id.map(IdRef::to_id),
+            distance: dropped.pair.distance() as u8,
+            id: dropped.other_id.map(IdRef::to_id),
         }
     }
 }
@@ -48,18 +48,15 @@ struct Reasons {
 impl Reasons {
     fn of(done: &Dedup) -> Result<Self, Failure> {
         let mut reasons = Reasons::default();
-        done.for_each_stored_match(|pair| {
-            let near = Near::of(&pair);
-            match reasons.stored.get_mut(&pair.pair.first.value()) {
-                Some(before) if before.distance <= near.distance => {}
-                Some(before) => *before = near,
-                None => drop(reasons.stored.insert(pair.pair.first.value(), near)),
+        done.for_each_dropped(|dropped| {
+            let (fingerprint, near) = (dropped.pair.first.value(), Near::of(&dropped));
+            match dropped.is_stored {
+                true => drop(reasons.stored.insert(fingerprint, near)),
+                false => {
+                    let key = (fingerprint, dropped.id.map(IdRef::to_id));
+                    reasons.new.insert(key, near);
+                }
             }
-            Ok::<(), Failure>(())
-        })?;
-        done.for_each_new_match(|pair| {
-            let key = (pair.pair.first.value(), pair.first_id.map(IdRef::to_id));
-            reasons.new.insert(key, Near::of(&pair));
             Ok::<(), Failure>(())
         })?;
         Ok(reasons)
