@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pulldown_cmark::{Event, Options, Parser, TagEnd};
 
 use super::guard::guarded;
-use super::{DocumentOptions, whole_file};
+use super::{DocumentOptions, HtmlPart, whole_file};
 
 /// What the texts in fields, rows and lines are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,18 +31,28 @@ impl DocumentOptions {
                     .flatten()
                     .map(Cow::Owned)
             }
-            TextFormat::Markdown => guarded(|| text_of_markdown(&field)).map(Cow::Owned),
+            TextFormat::Markdown => {
+                guarded(|| text_of_markdown(&field, self.len_max)).flatten().map(Cow::Owned)
+            }
         }
     }
 }
 
-fn text_of_markdown(marked: &str) -> String {
+fn text_of_markdown(marked: &str, len_max: u64) -> Result<String, String> {
     let extensions =
         Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH;
     let mut text = String::with_capacity(marked.len());
+    let mut html = String::new();
     for event in Parser::new_ext(marked, extensions) {
         match event {
             Event::Text(part) | Event::Code(part) => text.push_str(&part),
+            // A block of HTML, with the texts in it.
+            Event::Html(part) => html.push_str(&part),
+            Event::End(TagEnd::HtmlBlock) => {
+                let part = std::mem::take(&mut html);
+                text.push_str(&whole_file::text_of_html(&part, HtmlPart::Full, len_max)?);
+                text.push('\n');
+            }
             Event::SoftBreak | Event::HardBreak | Event::Rule => text.push('\n'),
             // Marks within a word are no ends of words.
             Event::End(
@@ -52,7 +62,7 @@ fn text_of_markdown(marked: &str) -> String {
             _ => {}
         }
     }
-    text
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -63,7 +73,8 @@ mod tests {
     fn marks_are_no_part_of_a_text() {
         let marked = "# Title\n\nSome **bo**ld [text](http://a.example/) and `code`.\n\n* one\n* two\n\n\
                       | a | b |\n|---|---|\n| c | d |\n\n<b>tags</b>\n";
-        let words: Vec<_> = text_of_markdown(marked).split_whitespace().map(String::from).collect();
+        let words: Vec<_> =
+            text_of_markdown(marked, 1000).unwrap().split_whitespace().map(String::from).collect();
         let expected = "Title Some bold text and code. one two a b c d tags";
         assert_eq!(words.join(" "), expected);
     }
