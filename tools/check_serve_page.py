@@ -18,7 +18,6 @@ import base64
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -223,9 +222,6 @@ def main():
     if not program:
         subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], check=True)
         program = "target/release/fpstore"
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        sys.exit("check_serve_page: install the packages chromium and chromium-driver")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         lines = "".join(f"{hex}\t{i}\n" for hex, ids in STORED.items() for i in ids)
@@ -238,7 +234,7 @@ def main():
         page = folder / "page.html"
         page.write_text(f"<title>A page</title><body><p>{text}</p></body>")
         subprocess.run([program, "build", "--docs", texts, "-s", documents, "-q"], check=True)
-        browser = Browser(chromium, driver, str(folder / "profile"))
+        browser = Browser(str(folder / "profile"))
         # Pictures are asked of the server itself, which has none of them, but answers.
         near = Server(program, store, "--link", "{id}", "--image", "/page.css?{id}")
         by_text = Server(program, documents)
