@@ -98,16 +98,29 @@ class Server:
         return self.process.wait()
 
 
+# The requests are made before the load starts: the load tool must not be what is measured.
 GET = """
 local needles = {%s}
+local requests = {}
+init = function()
+  for at, needle in ipairs(needles) do
+    requests[at] = wrk.format("GET", "/v1/query?fingerprint=" .. needle .. "&k=3")
+  end
+end
 local at = 0
 request = function()
-  at = at %% #needles + 1
-  return wrk.format("GET", "/v1/query?fingerprint=" .. needles[at] .. "&k=3")
+  at = at %% #requests + 1
+  return requests[at]
 end
 """
+PAUSE = """
+delay = function() return %d end
+"""
 HEALTH = """
-request = function() return wrk.format("GET", "/healthz") end
+init = function()
+  health = wrk.format("GET", "/healthz")
+end
+request = function() return health end
 """
 POST = """
 local bodies = {}
@@ -116,11 +129,17 @@ for at = 1, %d do
   bodies[at] = file:read("*a")
   file:close()
 end
-local at = 0
+local requests = {}
 wrk.headers["Content-Type"] = "%s"
+init = function()
+  for at, body in ipairs(bodies) do
+    requests[at] = wrk.format("POST", "/v1/query%s", nil, body)
+  end
+end
+local at = 0
 request = function()
-  at = at %% #bodies + 1
-  return wrk.format("POST", "/v1/query%s", nil, bodies[at])
+  at = at %% #requests + 1
+  return requests[at]
 end
 """
 
@@ -143,7 +162,7 @@ def load(server, script, connections, seconds):
     return rate, share("50"), share("99"), spent / total * 1e6, errors
 
 
-def write_scripts(folder, queries):
+def write_scripts(folder, queries, pause):
     """The load scripts by name, with the number of queries in a request."""
     scripts = {}
 
@@ -152,7 +171,9 @@ def write_scripts(folder, queries):
         path.write_text(text)
         scripts[name] = (str(path), count)
 
-    add("one", 1, GET % ",".join(f'"{value:016x}"' for value in queries[:30_000]))
+    single = GET % ",".join(f'"{value:016x}"' for value in queries[:30_000])
+    add("one", 1, single)
+    add("one with pauses", 0, single + (PAUSE % pause if pause else ""))
     add("no search", 0, HEALTH)
     for name, count, kind, path, encode in [
         ("100 in JSON", 100, "application/json", "", encode_json),
@@ -259,10 +280,10 @@ def mixed(program, store, scripts, minutes):
     while time.time() < end:
         minute += 1
         seconds = max(1, min(60, int(end - time.time())))
-        rate, half, most, spent, errors = load(server, scripts["one"][0], 16, seconds)
+        rate, half, most, spent, errors = load(server, scripts["one with pauses"][0], 16, seconds)
         segments = json.loads(server.get("/v1/info")[1])["store"]["segments"]
         print(f"| {minute} | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} | "
-              f"{server.memory():.0f} | {segments} |", flush=True)
+              f"{server.memory():.1f} | {segments} |", flush=True)
     for writer in writers:
         writer.join()
     metrics = server.get("/metrics")[1].decode()
@@ -279,6 +300,8 @@ def main():
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--seconds", type=int, default=10, help="of each case")
     parser.add_argument("--mixed", type=float, default=0, metavar="MINUTES")
+    parser.add_argument("--pause", type=int, default=0, metavar="MS",
+                        help="with --mixed, of each of the 16 connections between its requests")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
@@ -288,7 +311,7 @@ def main():
         subprocess.run([options.program, "build", str(folder / "in.tsv"), "-s", store, "-q",
                         "--scheme", "2"], check=True)
         queries = needles(stored, 300_000)
-        scripts = write_scripts(folder, queries)
+        scripts = write_scripts(folder, queries, options.pause)
         if options.mixed:
             mixed(options.program, store, scripts, options.mixed)
             return
