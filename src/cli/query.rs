@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
 use super::confirm::{self, ConfirmArgs};
-use super::inputs::{check_stdin, report_skipped};
+use super::inputs::check_stdin;
 use super::output::{IdPrinter, RowFormat, counted, grouped};
 use super::query_documents::{Needle, QueryDocumentArgs, stored_needles};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
@@ -15,9 +15,10 @@ use super::query_server::{Questions, ServerArgs};
 use super::reading_args::in_long_help;
 use super::rows::Query;
 use super::sink::{OutputArgs, Sink};
+use super::stream::{BadLines, write_bad};
 use anyhow::bail;
 use clap::Args;
-use fpstore::input::read_records;
+use fpstore::input::read_all_records;
 use fpstore::plan::{CostEstimate, Plan};
 use fpstore::{Fingerprint, Limits, Searcher, Store};
 
@@ -35,8 +36,9 @@ A store of documents knows its recipe, so a query may be a text or a file. The f
 recipe needs (--df, --stop-words, --weights) must be given again.
 
 - answers each line of standard input at once. A program that asks through pipes should take \
---format json, which has exactly one line for each query, also where there is no match; TSV has \
-none. Records that others add meanwhile are found with --refresh.
+--format json, which has exactly one line for each query, also where there is no match, and for a \
+bad line its 'place' and the 'error'; TSV has none. A bad line is named on standard error and ends \
+nothing; without --skip-bad the status is then 2 in the end. Records that others add meanwhile are found with --refresh.
 
 --id ID searches for what is stored under an id, its own record included; it reads the ids of the \
 whole store first.
@@ -276,17 +278,25 @@ impl Session {
     fn search_standard_input(&mut self, store: &Store, args: &QueryArgs) -> anyhow::Result<()> {
         let file = Path::new("-");
         check_stdin(file)?;
-        let read = read_records(file, &args.files.read.options(), |record| -> anyhow::Result<()> {
+        let mut bad_lines = BadLines::new(args.files.read.skip_bad);
+        read_all_records(file, &args.files.read.options(), |found| -> anyhow::Result<()> {
             if args.refresh && store.refresh()? {
                 self.searcher.follow(store);
             }
-            self.search(record.fingerprint, &[])?;
+            match found {
+                Ok(record) => self.search(record.fingerprint, &[])?,
+                Err(bad) => {
+                    bad_lines.note(bad.place, &bad.reason);
+                    if self.format == RowFormat::Json {
+                        write_bad(&mut self.out, bad.place, &bad.reason)?;
+                    }
+                }
+            }
             // A program that writes line by line waits for each answer, so none may stay in the
             // buffer.
             Ok(self.out.flush()?)
-        });
-        report_skipped(file, &read?);
-        Ok(())
+        })?;
+        bad_lines.finish()
     }
 
     fn search(&mut self, needle: Fingerprint, sketch: &[u8]) -> anyhow::Result<()> {
