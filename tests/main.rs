@@ -31,6 +31,7 @@ mod golden;
 mod join;
 mod life;
 mod live;
+mod many_segments;
 mod nearest;
 mod plan;
 mod planner;

@@ -93,6 +93,10 @@ fn run_import(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
             counted(done.fingerprints, "fingerprint", "fingerprints"),
             bytes(done.file_len),
         );
+        if done.empty > 0 {
+            let empty = counted(done.empty, "empty segment", "empty segments");
+            message!("{empty} left out: without fingerprints there is nothing to take");
+        }
     }
     Ok(ExitStatus::Done)
 }

@@ -143,13 +143,15 @@ pub(super) fn read(store: &Store, options: &JoinOptions) -> Result<ReadValues> {
     let mut copied = Vec::new();
     let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
     if store.info().id_count() == 0 {
-        store.for_each_run(|run| {
-            values.extend_from_slice(run);
-            Ok(watch.tick(run.len() as u64)?)
-        })?;
-        if !values.is_sorted() {
-            values.sort_unstable();
+        for segment in 0..store.snapshot().segments().len() {
+            store.for_each_run_of(segment, &mut |run| {
+                values.extend_from_slice(run);
+                Ok(watch.tick(run.len() as u64)?)
+            })?;
         }
+        // The runs of the segments mostly ascend. The stable sort finds and merges them.
+        values.sort();
+        values.dedup();
         return Ok(ReadValues { values: Arc::new(values), copied });
     }
     store.for_each(|hit| {
@@ -176,7 +178,7 @@ impl Clusters {
         let ReadValues { values, copied } = values;
         let positions = PositionIndex::new(&values);
         let mut components = DisjointSets::new(values.len() as u32);
-        let side = JoinValues::Owned(Arc::clone(&values));
+        let side = JoinValues::owned(Arc::clone(&values));
         Join::new(vec![side], options, memory.0).run(&mut |found| {
             for (one, other) in found.drain(..) {
                 components.union(positions.of(&values, one), positions.of(&values, other));

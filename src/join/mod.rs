@@ -36,6 +36,7 @@ mod numbering;
 mod options;
 mod partition_pass;
 mod query_batch;
+mod ranks;
 mod run;
 mod search_many;
 mod sides;

@@ -12,7 +12,7 @@ use super::finder::VALUES_PER_PARTITION;
 use super::hash_table::partition_of;
 use super::run::{Join, SharedEmit, side_by_side};
 use super::sides::SidesMut;
-use super::values::{JoinValues, Piece};
+use super::values::{JoinValues, Piece, distinct};
 use crate::error::Result;
 
 /// The number of values of each piece in each partition.
@@ -73,13 +73,19 @@ impl Join<'_> {
         self.sides.iter().enumerate().flat_map(of_side).collect()
     }
 
-    /// The partitions of the shard in ranges that each fit into memory.
-    pub(super) fn passes(&self, counts: &PartitionCounts, bits: u32) -> Vec<Range<usize>> {
-        let partitions = 1 << bits;
+    /// The partitions of the shard in ranges that each fit into memory. The first `shard_bits` of
+    /// the number of a partition decide to which shard it belongs.
+    pub(super) fn passes(
+        &self,
+        counts: &PartitionCounts,
+        bits: u32,
+        shard_bits: u32,
+    ) -> Vec<Range<usize>> {
+        let in_shard = |&p: &usize| self.shard.contains(p >> (bits - shard_bits), 1 << shard_bits);
         let values_max = self.values_max();
         let mut passes: Vec<Range<usize>> = Vec::new();
         let mut filled = 0;
-        for partition in (0..partitions).filter(|&p| self.shard.contains(p, partitions)) {
+        for partition in (0..1 << bits).filter(in_shard) {
             let count = counts.of_partition(partition);
             match passes.last_mut() {
                 Some(pass) if filled + count <= values_max => {
@@ -170,13 +176,17 @@ impl PartitionPass<'_> {
             let mut local: [Vec<u64>; 2] =
                 std::array::from_fn(|_| Vec::with_capacity(VALUES_PER_PARTITION));
             while let Some(ranges) = ranges.get(next.fetch_add(1, Ordering::Relaxed)) {
-                for (local, range) in local.iter_mut().zip(ranges) {
+                let mut count = 0;
+                for ((local, range), side) in local.iter_mut().zip(ranges).zip(&self.join.sides) {
                     let values = &buffer[range.clone()];
                     local.clear();
                     local.extend(values.iter().map(|value| value.load(Ordering::Relaxed)));
+                    count += local.len();
+                    if side.may_repeat() {
+                        distinct(local);
+                    }
                 }
                 let [one, other] = &mut local;
-                let count = one.len() + other.len();
                 let mut sides = if ranges.len() == 1 {
                     SidesMut::Within(one)
                 } else {

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::blocking::Blocking;
 use super::near_pairs::near_pairs_across;
 use super::options::JoinOptions;
+use super::ranks::for_each_rank;
 use super::run::side_by_side;
 use super::search_many::BatchMode;
 use crate::error::{Error, Result};
 use crate::plan::{AccessPath, PathPlan};
 use crate::search::{Answer, BatchSearcher, BatchTable, Limits, Outcome, SearchStats};
-use crate::section::TableIndex;
+use crate::section::{Rank, TableIndex};
 use crate::snapshot::SegmentHit;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -23,8 +24,8 @@ use fpstore_base::watch::Watch;
 const CHUNK_COUNT: usize = 1 << 20;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 64;
-/// Bytes of memory for each match of a chunk.
-const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64;
+/// Bytes of memory for each match of a chunk, with the lists from which it is made.
+const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 32;
 /// Nanoseconds to read a value of a table in a pass.
 const NANOS_PER_READ: f64 = 4.0;
 /// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
@@ -83,45 +84,63 @@ impl<'a> QueryBatch<'a> {
     /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
     pub(super) fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         self.steps.store(0, Ordering::Relaxed);
+        let scanned: Vec<usize> =
+            self.filled().filter(|(_, plan)| is_scan(plan)).map(|of| of.0).collect();
         let pass = match self.mode {
             BatchMode::Auto => self.pass_is_cheaper(chunk.len()),
-            BatchMode::Probe => self.only_scans(),
+            BatchMode::Probe => false,
             BatchMode::Pass => true,
         };
-        if pass { self.find_in_passes(chunk) } else { self.find_by_probes(chunk) }
+        if pass || self.filled().all(|(_, plan)| is_scan(plan)) {
+            return self.find_in_passes(chunk, &self.filled().map(|of| of.0).collect::<Vec<_>>());
+        }
+        let Some(mut found) = self.find_by_probes(chunk)? else { return Ok(None) };
+        // Small segments are scanned where others are probed.
+        if !scanned.is_empty() {
+            let Some(more) = self.find_in_passes(chunk, &scanned)? else { return Ok(None) };
+            found.extend(more);
+            found.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+            if found.len() > self.match_max {
+                return Ok(None);
+            }
+        }
+        Ok(Some(found))
     }
 
-    fn plans(&self) -> impl Iterator<Item = &PathPlan> {
-        self.snapshot.segments().iter().map(|open| open.plan(self.options.k))
-    }
-
-    /// Whether the plan of a segment is a scan.
-    fn only_scans(&self) -> bool {
-        self.plans().any(|plan| matches!(plan.path, AccessPath::Scan { .. }))
+    /// The positions and the plans of the segments that have fingerprints. The plan of an empty
+    /// one is a scan, which says nothing about the others.
+    fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
+        let filled =
+            self.snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
+        filled.map(|(at, open)| (at, open.plan(self.options.k)))
     }
 
     fn pass_is_cheaper(&self, queries: usize) -> bool {
-        let nanos = |plan: &PathPlan| match plan.path {
-            AccessPath::Probe { .. } => plan.expected_nanos * SORTED_PROBE_COST,
-            AccessPath::Scan { .. } => plan.expected_nanos,
-        };
-        let probing = queries as f64 * self.plans().map(nanos).sum::<f64>();
-        let stored: u64 = self
-            .snapshot
-            .segments()
-            .iter()
-            .map(|open| open.segment.header().fingerprint_count)
-            .sum();
+        let (mut probing, mut stored) = (0.0, 0);
+        for (at, plan) in self.filled() {
+            let count = self.snapshot.segments()[at].segment.header().fingerprint_count;
+            stored += count;
+            probing += match plan.path {
+                AccessPath::Probe { .. } => {
+                    queries as f64 * plan.expected_nanos * SORTED_PROBE_COST
+                }
+                AccessPath::Scan { .. } => self.pass_nanos(queries, count),
+            };
+        }
+        self.pass_nanos(queries, stored) < probing
+    }
+
+    /// The expected nanoseconds of a join of the queries with `stored` fingerprints.
+    fn pass_nanos(&self, queries: usize, stored: u64) -> f64 {
         let k = self.options.k;
         let pairs = queries as f64 * stored as f64;
-        let joining = match Blocking::choose(u64::MAX, stored + queries as u64, pairs, k) {
+        match Blocking::choose(u64::MAX, stored + queries as u64, pairs, k) {
             Some(blocking) => {
                 let reading = stored as f64 * NANOS_PER_READ * f64::from(k + 2);
                 blocking.expected_nanos() as f64 + reading
             }
             None => pairs + stored as f64 * NANOS_PER_READ,
-        };
-        joining < probing || self.only_scans()
+        }
     }
 
     /// Each thread probes each table with a part of the queries, in the order of the table.
@@ -151,7 +170,7 @@ impl<'a> QueryBatch<'a> {
         let mut searcher = BatchSearcher::default();
         let mut found: Vec<QueryMatch> = Vec::new();
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(queries.len());
-        let tables = self.plans().map(PathPlan::table_count).sum::<u64>().max(1);
+        let tables = self.filled().map(|(_, plan)| plan.table_count()).sum::<u64>().max(1);
         for (number, open) in self.snapshot.segments().iter().enumerate() {
             let AccessPath::Probe { radii } = &open.plan(k).path else { continue };
             for (position, (table, radius)) in open.segment.tables().zip(radii).enumerate() {
@@ -183,8 +202,13 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// Joins the queries with all stored fingerprints, then finds the rank of each match.
-    fn find_in_passes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+    /// Joins the queries with all fingerprints of the segments at some positions, then finds the
+    /// rank of each match.
+    fn find_in_passes(
+        &self,
+        chunk: &[Fingerprint],
+        segments: &[usize],
+    ) -> Result<Option<Vec<QueryMatch>>> {
         // Half of the memory is for the matches.
         let options = self.options.reserve(self.match_max as u64 * MATCH_LEN);
         let options = options.max_pairs(self.match_max as u64);
@@ -193,7 +217,8 @@ impl<'a> QueryBatch<'a> {
         let distinct: Vec<Fingerprint> =
             sorted.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).collect();
         let mut pairs = Vec::new();
-        let joined = near_pairs_across(distinct.as_slice(), &self.store, &options, |found| {
+        let store = self.store.part(segments);
+        let joined = near_pairs_across(distinct.as_slice(), &store, &options, |found| {
             pairs.extend_from_slice(found);
             Ok(())
         });
@@ -201,21 +226,26 @@ impl<'a> QueryBatch<'a> {
             Err(Error::TooManyPairs { .. }) => return Ok(None),
             joined => joined?,
         }
-        pairs.sort_unstable();
+        let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
+        found.sort_unstable();
+        found.dedup();
+        // Where each found fingerprint lies, by its position.
+        let mut places: Vec<(usize, usize, Rank)> = Vec::new();
+        for &number in segments {
+            let open = &self.snapshot.segments()[number];
+            for_each_rank(open, &found, |at, rank| places.push((at, number, rank)))?;
+        }
+        places.sort_unstable();
         let mut all: Vec<QueryMatch> = Vec::new();
         for pair in pairs {
+            let at = found.partition_point(|&fingerprint| fingerprint < pair.second);
+            let first = places.partition_point(|place| place.0 < at);
             let queries = sorted.partition_point(|(query, _)| *query < pair.first);
-            for (number, open) in self.snapshot.segments().iter().enumerate() {
-                let Some(first) = open.segment.first_table() else { continue };
-                let value = first.permutation.apply(pair.second);
-                let Some(rank) = first.find(value)? else { continue };
-                if open.is_deleted(rank) {
-                    continue;
-                }
+            for &(_, segment, rank) in places[first..].iter().take_while(|place| place.0 == at) {
                 let found = SegmentHit {
                     distance: pair.distance(),
                     fingerprint: pair.second,
-                    segment: number,
+                    segment,
                     table: TableIndex(0),
                     rank,
                 };
@@ -261,4 +291,8 @@ impl<'a> QueryBatch<'a> {
         }
         Ok(())
     }
+}
+
+fn is_scan(plan: &PathPlan) -> bool {
+    matches!(plan.path, AccessPath::Scan { .. })
 }

@@ -16,7 +16,7 @@ use super::finder::{
 use super::options::{JoinOptions, Shard};
 use super::partition_pass::{PartitionCounts, PartitionPass};
 use super::skew::{Partition, SkewedPartition};
-use super::values::{JoinValues, Piece};
+use super::values::{JoinValues, Piece, distinct};
 use crate::error::Result;
 use crate::sort::Resources;
 use fpstore_base::watch::{Phase, Watch};
@@ -90,15 +90,16 @@ impl<'a> Join<'a> {
         let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
         // A sixteenth of the memory holds a mean partition, so only skewed ones do not fit.
         let budgets = (count / self.values_max()).saturating_mul(16).max(1);
-        let bits = partition_bits(count).max(budgets.ilog2().min(PARTITION_BITS_MAX));
-        // Each shard needs a partition of its own.
-        let bits = bits.max(self.shard.count.next_power_of_two().ilog2());
+        // Each shard needs a partition of its own. The cut into shards must not depend on memory:
+        // processes with more and with less of it share one join.
+        let shard_bits = partition_bits(count).max(self.shard.count.next_power_of_two().ilog2());
+        let bits = shard_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
         let counts = self.count_partitions(blocking, bits)?;
         let mut buffer = Vec::new();
         for (first, &block) in blocking.firsts().iter().enumerate() {
             let combinations = blocking.combinations(first);
             let counts = &counts[first];
-            for partitions in self.passes(counts, bits) {
+            for partitions in self.passes(counts, bits, shard_bits) {
                 if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
                     let partition = Partition { block, bits, number: partitions.start };
                     let earlier = &blocking.firsts()[..first];
@@ -214,6 +215,9 @@ impl<'a> Join<'a> {
             values.extend_from_slice(run);
             Ok(())
         })?;
+        if self.sides[side].may_repeat() {
+            distinct(&mut values);
+        }
         Ok(Arc::new(values))
     }
 

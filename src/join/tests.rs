@@ -113,7 +113,9 @@ fn memory_does_not_change_what_is_found() {
         }
         stores.push(builder.finish().unwrap());
     }
+    stores.push(overlapping_segments(&values, &folder.path().join("many")));
     let expected = brute(&values, 3);
+    let distinct = stores[0].info().fingerprint_count();
     for store in &stores {
         for (memory, threads) in [(1 << 14, 1), (1 << 15, 3), (1 << 18, 2), (1 << 30, 1)] {
             let options = JoinOptions::new(3).memory(memory).threads(threads);
@@ -129,7 +131,6 @@ fn memory_does_not_change_what_is_found() {
                 .unwrap();
             assert!(found == expected, "{memory} bytes, {threads} threads");
             let across = sorted_pairs_across(&stores[0], store, &options).unwrap();
-            let distinct = store.info().fingerprint_count();
             assert_eq!(across.len(), 2 * expected.len() as u64 + distinct);
             let queries: Vec<Fingerprint> =
                 values[..500].iter().copied().map(Fingerprint::new).collect();
@@ -147,6 +148,43 @@ fn memory_does_not_change_what_is_found() {
         let options = JoinOptions::new(3).memory(1 << 14).threads(1);
         let refused = clusters(store, &options, ClusterMethod::Star);
         assert!(matches!(refused, Err(Error::InvalidOptions { .. })));
+    }
+}
+
+/// A store of segments that each hold half of the values of the one before, too.
+fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store {
+    let options = || crate::BuildOptions::default().scheme(crate::Scheme::named("2", 3).unwrap());
+    let mut store = crate::Builder::with_options(path, options()).unwrap().finish().unwrap();
+    for start in (0..values.len()).step_by(500) {
+        let mut builder = crate::Builder::append(path, options()).unwrap();
+        for (&value, id) in values.iter().zip(0_u64..).skip(start).take(1000) {
+            builder.push(Fingerprint::new(value), id).unwrap();
+        }
+        store = builder.finish().unwrap();
+    }
+    store
+}
+
+/// Processes that share a join may be given different memory.
+#[test]
+fn shards_fit_together_whatever_the_memory_of_each() {
+    let values = skewed(9000, 12);
+    let folder = tempfile::tempdir().unwrap();
+    let store = overlapping_segments(&values, &folder.path().join("many"));
+    let expected = brute(&values, 3);
+    for count in [3, 7] {
+        let mut found = Vec::new();
+        for number in 0..count {
+            let (memory, threads) = [(1 << 14, 1), (1 << 30, 2), (1 << 16, 3)][number as usize % 3];
+            let options = JoinOptions::new(3).memory(memory).threads(threads);
+            near_pairs(&store, &options.shard(Shard { number, count }), |pairs| {
+                found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+        }
+        found.sort_unstable();
+        assert!(found == expected, "{count} shards");
     }
 }
 

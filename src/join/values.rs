@@ -10,16 +10,24 @@ use fpstore_base::Fingerprint;
 /// Values of one call of a callback.
 const RUN_COUNT: usize = 1 << 12;
 
-/// Distinct values that can be read any number of times.
+/// Values that can be read any number of times.
 #[derive(Clone, Debug)]
 pub(super) enum JoinValues<'a> {
     /// The caller's fingerprints, sorted and distinct.
     Borrowed(&'a [Fingerprint]),
-    Owned(Arc<Vec<u64>>),
+    Owned {
+        values: Arc<Vec<u64>>,
+        /// What [`JoinValues::count_max`] says: the count of the input before repeated values were
+        /// removed, so that it does not depend on whether the values fit into memory.
+        count: u64,
+    },
+    /// Read segment after segment: a value of two segments comes twice.
     Stored {
         store: Store,
         segment: Option<usize>,
         count: u64,
+        /// Whether there are several segments.
+        repeats: bool,
     },
 }
 
@@ -48,9 +56,8 @@ impl<'a> JoinValues<'a> {
                     return Ok(JoinValues::Borrowed(fingerprints));
                 }
                 let mut values: Vec<u64> = fingerprints.iter().map(|f| f.value()).collect();
-                values.sort_unstable();
-                values.dedup();
-                return Ok(JoinValues::Owned(Arc::new(values)));
+                distinct(&mut values);
+                return Ok(JoinValues::owned(values));
             }
             JoinInput::Store(store) => (store, None),
             JoinInput::Segment(store, number) => (store, Some(number)),
@@ -67,11 +74,29 @@ impl<'a> JoinValues<'a> {
                 open.live_count()
             }
         };
-        let values = JoinValues::Stored { store, segment, count };
+        let filled = segments.iter().filter(|open| !open.is_empty());
+        let repeats = segment.is_none() && filled.count() > 1;
+        let values = JoinValues::Stored { store, segment, count, repeats };
         if count.saturating_mul(8) > memory {
             Ok(values)
         } else {
-            values.in_memory().map(JoinValues::Owned)
+            Ok(JoinValues::Owned { values: values.in_memory()?, count })
+        }
+    }
+
+    /// Distinct values in memory.
+    pub(super) fn owned(values: impl Into<Arc<Vec<u64>>>) -> Self {
+        let values = values.into();
+        JoinValues::Owned { count: values.len() as u64, values }
+    }
+
+    /// Whether the values that are read repeat: a fingerprint may lie in several segments. What is
+    /// read is not merged, because the least of many segments is dear to find; who compares values
+    /// removes the copies from each part that it has in memory, see [`distinct`].
+    pub(super) fn may_repeat(&self) -> bool {
+        match self {
+            JoinValues::Stored { repeats, .. } => *repeats,
+            JoinValues::Borrowed(_) | JoinValues::Owned { .. } => false,
         }
     }
 
@@ -79,15 +104,14 @@ impl<'a> JoinValues<'a> {
     pub(super) fn count_max(&self) -> u64 {
         match self {
             JoinValues::Borrowed(values) => values.len() as u64,
-            JoinValues::Owned(values) => values.len() as u64,
-            JoinValues::Stored { count, .. } => *count,
+            JoinValues::Owned { count, .. } | JoinValues::Stored { count, .. } => *count,
         }
     }
 
     /// Bytes of memory in use, without the memory of the caller.
     pub(super) fn memory_len(&self) -> u64 {
         match self {
-            JoinValues::Owned(values) => 8 * values.len() as u64,
+            JoinValues::Owned { values, .. } => 8 * values.len() as u64,
             JoinValues::Borrowed(_) | JoinValues::Stored { .. } => 0,
         }
     }
@@ -95,7 +119,7 @@ impl<'a> JoinValues<'a> {
     /// The number of pieces in which the values can be read at the same time.
     pub(super) fn piece_count(&self, threads: usize) -> usize {
         match self {
-            JoinValues::Borrowed(_) | JoinValues::Owned(_) => threads.max(1),
+            JoinValues::Borrowed(_) | JoinValues::Owned { .. } => threads.max(1),
             JoinValues::Stored { .. } => 1,
         }
     }
@@ -118,19 +142,24 @@ impl<'a> JoinValues<'a> {
                     each(&run)
                 })
             }
-            JoinValues::Owned(values) => {
+            JoinValues::Owned { values, .. } => {
                 values[range(values.len())].chunks(RUN_COUNT).try_for_each(each)
             }
-            JoinValues::Stored { store, segment: None, .. } => store.for_each_run(each),
+            JoinValues::Stored { store, segment: None, .. } => {
+                let segments = 0..store.snapshot().segments().len();
+                segments
+                    .into_iter()
+                    .try_for_each(|segment| store.for_each_run_of(segment, &mut each))
+            }
             JoinValues::Stored { store, segment: Some(number), .. } => {
                 store.for_each_run_of(*number, &mut each)
             }
         }
     }
 
-    /// All values, in memory.
+    /// All values, in memory, each once.
     pub(super) fn in_memory(&self) -> Result<Arc<Vec<u64>>> {
-        if let JoinValues::Owned(values) = self {
+        if let JoinValues::Owned { values, .. } = self {
             return Ok(Arc::clone(values));
         }
         let mut values = Vec::with_capacity(usize::try_from(self.count_max()).unwrap_or(0));
@@ -138,6 +167,17 @@ impl<'a> JoinValues<'a> {
             values.extend_from_slice(run);
             Ok(())
         })?;
+        if self.may_repeat() {
+            // Nearly always the runs of the segments ascend. The stable sort finds and merges them.
+            values.sort();
+            values.dedup();
+        }
         Ok(Arc::new(values))
     }
+}
+
+/// Sorts a few values and removes repeated ones.
+pub(super) fn distinct(values: &mut Vec<u64>) {
+    values.sort_unstable();
+    values.dedup();
 }

@@ -34,6 +34,8 @@ pub(crate) struct Snapshot {
     manifest: Box<[u8]>,
     segments: Vec<OpenSegment>,
     runs: Vec<String>,
+    /// Whether these are only some of the segments: there is no later state of such a part.
+    is_part: bool,
 }
 
 impl Snapshot {
@@ -44,6 +46,9 @@ impl Snapshot {
     /// The state of the store now, or `None` if it is this one. Files with the same number and
     /// digest stay open; where another store stands in this place now, all are opened.
     pub(crate) fn next(&self) -> Result<Option<Self>> {
+        if self.is_part {
+            return Ok(None);
+        }
         let bytes = read_manifest_bytes(&self.path)?;
         if bytes == *self.manifest {
             return Ok(None);
@@ -122,6 +127,22 @@ impl Snapshot {
             runs: manifest.runs.clone(),
             manifest: bytes.into(),
             segments,
+            is_part: false,
+        }
+    }
+
+    /// The same state with the segments at some positions alone.
+    pub(crate) fn part(&self, positions: &[usize]) -> Self {
+        let segments = positions.iter().filter_map(|&at| self.segments.get(at)).cloned().collect();
+        Snapshot {
+            path: self.path.clone(),
+            access: self.access,
+            store_id: self.store_id,
+            generation: self.generation,
+            manifest: self.manifest.clone(),
+            segments,
+            runs: self.runs.clone(),
+            is_part: true,
         }
     }
 
@@ -153,9 +174,8 @@ impl Snapshot {
 
     /// A fault in the ids of a hit, with its place.
     pub(crate) fn id_fault(&self, found: &SegmentHit, fault: Fault) -> Error {
-        let segment = self.segments.get(found.segment).map(|open| &open.segment);
-        match segment.and_then(|segment| Some((segment, segment.id_places()?.1))) {
-            Some((segment, records)) => segment.corrupt(records, 0, fault),
+        match self.segments.get(found.segment) {
+            Some(open) => open.id_fault(fault),
             None => Error::Corrupt {
                 path: self.path.clone(),
                 section: Section::IdRecords,

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::access::Access;
-use crate::error::{Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::format::deletions::Deletions;
 use crate::format::id_records::Record;
 use crate::format::manifest::SegmentEntry;
 use crate::plan::{PathPlan, PlanCache};
-use crate::section::{Rank, TableIndex};
+use crate::section::{Rank, Section, TableIndex};
 use crate::segment::{self, Segment};
 use crate::snapshot::SegmentHit;
 use crate::snapshot::deletions::{missing, read_deletions};
@@ -52,6 +52,12 @@ impl OpenSegment {
     /// How this segment answers distance `k`, at most 64.
     pub(crate) fn plan(&self, k: u32) -> &PathPlan {
         self.plans.for_distance(k, &self.segment)
+    }
+
+    /// Whether the file has no fingerprint at all: the segment of an empty build, which keeps the
+    /// recipe.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segment.header().fingerprint_count == 0
     }
 
     /// Fingerprints that are not deleted.
@@ -138,6 +144,17 @@ impl OpenSegment {
     /// The ids that are not deleted of the fingerprint at a rank of the first table.
     pub(crate) fn ids_at(&self, rank: Rank) -> Result<LiveIds<'_>> {
         Ok(self.live_ids(rank, self.segment.record(rank)?))
+    }
+
+    /// A fault in the ids, with its place.
+    pub(crate) fn id_fault(&self, fault: Fault) -> Error {
+        match self.segment.id_places() {
+            Some((_, records)) => self.segment.corrupt(records, 0, fault),
+            None => {
+                let (path, section) = (self.segment.path().into(), Section::IdRecords);
+                Error::Corrupt { path, section, offset: 0, fault }
+            }
+        }
     }
 
     /// The ids that are not deleted of the record at a rank of the first table.

@@ -1,7 +1,11 @@
 //! All stored fingerprints in order, merged over the segments.
 //!
 //! [`Store::for_each`] serves exports, joins, clusters and `verify`. Joins that need no order and
-//! no ids use `Store::for_each_run`, which decodes a single segment without a merge.
+//! no ids use `Store::for_each_run_of`, which decodes one segment without a merge.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use crate::bits::permutation::Permuted;
 use crate::error::{Error, Result};
@@ -48,28 +52,31 @@ impl Store {
         mut each: impl FnMut(Hit<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let snapshot = self.snapshot();
+        let filled = snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
         let mut sources = Vec::new();
-        for source in snapshot.segments().iter().filter_map(Ordered::new) {
-            let mut source = source;
-            let next = source.next()?;
-            sources.push((source, next));
+        // The next fingerprint of each source; the least of all is on top, ties by segment.
+        let mut next = BinaryHeap::new();
+        for (segment, mut source) in
+            filled.filter_map(|(segment, open)| Some((segment, Ordered::new(open)?)))
+        {
+            if let Some((fingerprint, rank)) = source.next()? {
+                next.push(Reverse((fingerprint, sources.len(), rank)));
+                sources.push((segment, source));
+            }
         }
         let mut places: Vec<SegmentHit> = Vec::new();
-        while let Some(least) = sources.iter().filter_map(|(_, next)| Some(next.as_ref()?.0)).min()
-        {
+        while let Some(&Reverse((least, ..))) = next.peek() {
             places.clear();
-            for (number, (source, next)) in sources.iter_mut().enumerate() {
-                if let Some((fingerprint, rank)) = *next
-                    && fingerprint == least
-                {
-                    places.push(SegmentHit {
-                        distance: 0,
-                        fingerprint,
-                        segment: number,
-                        table: source.table.index,
-                        rank,
-                    });
-                    *next = source.next()?;
+            while let Some(mut top) = next.peek_mut()
+                && top.0.0 == least
+            {
+                let Reverse((fingerprint, number, rank)) = *top;
+                let (segment, source) = &mut sources[number];
+                let (segment, table) = (*segment, source.table.index);
+                places.push(SegmentHit { distance: 0, fingerprint, segment, table, rank });
+                match source.next()? {
+                    Some((fingerprint, rank)) => *top = Reverse((fingerprint, number, rank)),
+                    None => drop(PeekMut::pop(top)),
                 }
             }
             each(Hit::new(&snapshot, &places))?;
@@ -79,25 +86,8 @@ impl Store {
 }
 
 impl Store {
-    /// Calls `each` with every stored fingerprint once, many at a time, always in the same order.
-    pub(crate) fn for_each_run(&self, mut each: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        if self.snapshot().segments().len() == 1 {
-            return self.for_each_run_of(0, &mut each);
-        }
-        let mut run = Vec::with_capacity(RUN_COUNT);
-        self.for_each(|hit| {
-            run.push(hit.fingerprint().value());
-            if run.len() < RUN_COUNT {
-                return Ok(());
-            }
-            each(&run)?;
-            run.clear();
-            Ok::<(), Error>(())
-        })?;
-        each(&run)
-    }
-
-    /// As [`Store::for_each_run`], of the segment at a position.
+    /// Calls `each` with every stored fingerprint of the segment at a position, many at a time,
+    /// always in the same order: that of its first table.
     pub(crate) fn for_each_run_of(
         &self,
         segment: usize,
@@ -105,6 +95,9 @@ impl Store {
     ) -> Result<()> {
         let snapshot = self.snapshot();
         let Some(open) = snapshot.segments().get(segment) else { return Ok(()) };
+        if open.is_empty() {
+            return Ok(());
+        }
         let Some(table) = open.segment.first_table() else { return Ok(()) };
         table.advise_sequential();
         let mut values = table.values();
@@ -127,9 +120,6 @@ impl Store {
         Ok(())
     }
 }
-
-/// Values of one call of a callback, where segments are merged.
-const RUN_COUNT: usize = 1 << 12;
 
 type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 

@@ -97,6 +97,52 @@ impl Store {
         Store::showing(self.snapshot())
     }
 
+    /// One segment alone, as a store: to be searched, joined or asked in batches without the
+    /// others. `number` is that of [`SegmentInfo::number`](crate::info::SegmentInfo::number).
+    ///
+    /// It stays in the state that this handle shows now; [`Store::refresh`] does not change it.
+    /// Together the segments have every match of the store; a fingerprint that two of them hold is
+    /// found in both, each with the ids of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if there is no live segment with that number.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use fpstore::Store;
+    ///
+    /// let store = Store::open("pages.fps")?;
+    /// for segment in store.info().segments {
+    ///     let matches = store.segment(segment.number)?.query(7.into(), 3)?;
+    ///     println!("{}: {}", segment.label, matches.len());
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn segment(&self, number: u64) -> Result<Store> {
+        let snapshot = self.snapshot();
+        let numbers = || snapshot.segments().iter().map(|open| open.entry.number);
+        match numbers().position(|of| of == number) {
+            Some(at) => Ok(self.part(&[at])),
+            None => {
+                let known: Vec<String> = numbers().map(|of| of.to_string()).collect();
+                let reason = format!(
+                    "{} has no segment {number} at generation {}, it has {}",
+                    snapshot.path().display(),
+                    snapshot.generation(),
+                    if known.is_empty() { "none".into() } else { known.join(", ") }
+                );
+                Err(Error::InvalidOptions { reason })
+            }
+        }
+    }
+
+    /// The segments at some positions of the state that is shown, as a store that stays so.
+    pub(crate) fn part(&self, positions: &[usize]) -> Store {
+        Store::of(self.snapshot().part(positions))
+    }
+
     /// The generation of the state that is shown: the number of manifests that the store had had.
     pub fn generation(&self) -> u64 {
         self.snapshot().generation()

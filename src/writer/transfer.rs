@@ -28,6 +28,8 @@ pub struct Imported {
     pub fingerprints: u64,
     /// Bytes of their files.
     pub file_len: u64,
+    /// Segments without any fingerprint, which were left out.
+    pub empty: u64,
 }
 
 /// What [`export`] wrote.
@@ -60,7 +62,8 @@ impl Writer {
     /// labels and deletions. They are copied, and the copies verified front to back, before all of
     /// them are published in one step.
     ///
-    /// If the options of the writer have a label, all of them get it.
+    /// If the options of the writer have a label, all of them get it. Segments without any
+    /// fingerprint are left out, except the first one in a store that has no segment.
     ///
     /// # Errors
     ///
@@ -85,10 +88,11 @@ impl Writer {
         for (number, source) in sources.iter().enumerate() {
             arrivals.extend(arrivals_of(source, number)?);
         }
-        let mut copies: Vec<(UncommittedSegment, Option<Arc<Deletions>>)> = Vec::new();
+        let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
         let mut done = Imported::default();
         self.store.refresh()?;
         let mut recipe = self.store.recipe();
+        let has_segments = recipe.is_some();
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         for (number, arrival) in arrivals.iter().enumerate() {
             let segment = map(&arrival.path)?;
@@ -98,10 +102,14 @@ impl Writer {
             recipe = Some(segment.recipe().clone());
             let found = segment.header().sketch_len;
             check_sketches(&arrival.path, found, *sketch_len.get_or_insert(found))?;
-            let earlier = arrivals.iter().zip(&copies).take(number);
+            if segment.header().fingerprint_count == 0 && (has_segments || number > 0) {
+                // Only its recipe says anything, and only in a store that has none.
+                done.empty += 1;
+                continue;
+            }
             // A store may hold the same twice, under two labels for example. It is one state.
-            let earlier = earlier.filter(|(of, _)| of.source != arrival.source);
-            let earlier = earlier.map(|(of, (copy, _))| (of.path.as_path(), copy.entry.digest));
+            let earlier = copies.iter().filter(|(of, _)| of.source != arrival.source);
+            let earlier = earlier.map(|(of, copy)| (of.path.as_path(), copy.entry.digest));
             self.check_new(&arrival.path, segment.header().digest, earlier)?;
             let own = &self.options.label;
             let label = if own.is_empty() { arrival.label.clone() } else { own.clone() };
@@ -112,13 +120,14 @@ impl Writer {
             done.segments += 1;
             done.fingerprints += copy.entry.fingerprint_count - deleted;
             done.file_len += copy.entry.file_len;
-            copies.push((copy, arrival.deletions.clone()));
+            copies.push((arrival, copy));
         }
         if done.segments > 0 {
             let mut transaction = self.directory.begin()?;
             let mut segments = transaction.segments().to_vec();
-            for (copy, deletions) in copies {
-                segments.push(transaction.add_segment(copy, deletions.as_deref())?);
+            for (arrival, copy) in copies {
+                let deletions = arrival.deletions.as_deref();
+                segments.push(transaction.add_segment(copy, deletions)?);
             }
             self.commit_segments(transaction, segments)?;
             // A store without segments gets the recipe of the first one.
