@@ -20,7 +20,7 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::input::read_all_records;
 use fpstore::plan::{CostEstimate, Plan};
-use fpstore::{Fingerprint, Limits, Searcher, Store};
+use fpstore::{Error, Fingerprint, Limits, Searcher, Store};
 
 const LONG_ABOUT: &str = "\
 Find every stored fingerprint within k bits of the given ones, with ids.
@@ -104,6 +104,12 @@ pub(super) struct QueryArgs {
     /// Search for what is stored under an id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
+    /// Search only what was stored under this label; may be repeated
+    #[arg(long, value_name = "LABEL", hide_short_help = true)]
+    label: Vec<String>,
+    /// Print the label of each match, in a column before the id; in JSON one for each id
+    #[arg(long, hide_short_help = true)]
+    labels: bool,
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
@@ -125,6 +131,13 @@ pub(super) struct QueryArgs {
     documents: QueryDocumentArgs,
     #[command(flatten)]
     files: QueryFileArgs,
+}
+
+impl QueryArgs {
+    /// The part of a store that is searched.
+    fn chosen(&self, store: &Store) -> Result<Store, Error> {
+        if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
+    }
 }
 
 impl Run for QueryArgs {
@@ -149,7 +162,8 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if let Some(url) = &args.server.server {
         return ask_server(args, url, &needles);
     }
-    let store = args.access.open(&args.store.store)?;
+    let whole = args.access.open(&args.store.store)?;
+    let store = args.chosen(&whole)?;
     let k = match args.confirm.confirm {
         Some(threshold) => confirm::candidate_k(&store, threshold, args.k)?,
         None if args.nearest.is_some() => args.k.unwrap_or(64),
@@ -165,7 +179,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))
         .collect();
-    needles.extend(stored_needles(&store, &args.id)?.into_iter().map(Some));
+    needles.extend(stored_needles(&whole, &args.id)?.into_iter().map(Some));
     needles.extend(
         args.documents.needles(&store, sketch_len, &args.text, &args.file)?.into_iter().map(Some),
     );
@@ -175,7 +189,8 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     };
     if !args.files.from.is_empty() {
         let (format, quiet, confirm) = (args.format, args.quiet, args.confirm.confirm);
-        let options = QueryOptions { k, limits, nearest, format, quiet, confirm };
+        let labels = args.labels;
+        let options = QueryOptions { k, limits, nearest, format, quiet, confirm, labels };
         let (documents, out) = (from_documents.as_ref(), args.output.open()?);
         return query_files::run(&args.files, &store, documents, out, &options);
     }
@@ -193,6 +208,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         found: false,
         confirm: args.confirm.confirm,
         nearest,
+        labels: args.labels,
     };
     if args.explain {
         session.expected = Some(explain_plan(&store, k)?);
@@ -200,7 +216,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     for needle in needles {
         match needle {
             Some(needle) => session.search(needle.fingerprint, &needle.sketch)?,
-            None => session.search_standard_input(&store, args)?,
+            None => session.search_standard_input(&whole, args)?,
         }
     }
     session.out.finish()?;
@@ -271,6 +287,7 @@ struct Session {
     confirm: Option<f64>,
     /// How many of the nearest are wanted, if not all.
     nearest: Option<usize>,
+    labels: bool,
 }
 
 impl Session {
@@ -281,7 +298,7 @@ impl Session {
         let mut bad_lines = BadLines::new(args.files.read.skip_bad);
         read_all_records(file, &args.files.read.options(), |found| -> anyhow::Result<()> {
             if args.refresh && store.refresh()? {
-                self.searcher.follow(store);
+                self.searcher.follow(&args.chosen(store)?);
             }
             match found {
                 Ok(record) => self.search(record.fingerprint, &[])?,
@@ -308,7 +325,8 @@ impl Session {
         let micros = start.elapsed().as_secs_f64() * 1e6;
         self.line.clear();
         let confirm = self.confirm.map(|threshold| (sketch, threshold));
-        let query = Query { id: None, fingerprint: needle, confirm };
+        let labels = self.labels;
+        let query = Query { id: None, fingerprint: needle, confirm, labels };
         self.found |= query.write(&mut self.line, &answer, self.format, &self.printer)?;
         let outcome = answer.outcome();
         self.out.write_all(&self.line)?;

@@ -50,6 +50,8 @@ pub(super) struct QueryOptions {
     pub(super) quiet: bool,
     /// The similarity that a match must have.
     pub(super) confirm: Option<f64>,
+    /// Whether the labels of matches are printed.
+    pub(super) labels: bool,
 }
 
 pub(super) fn run(
@@ -156,7 +158,7 @@ impl QueryBatch<'_> {
                 for at in range {
                     let answer = searcher.nearest(queries[at], count, options.k)?;
                     let (id, fingerprint) = (id_of(ids, id_ends, at), queries[at]);
-                    let query = Query { id, fingerprint, confirm: None };
+                    let query = Query { id, fingerprint, confirm: None, labels: options.labels };
                     found |= query.write(&mut lines, &answer, options.format, printer)?;
                 }
                 Ok((lines, found))
@@ -215,7 +217,7 @@ impl QueryBatch<'_> {
                 line.clear();
                 let sketch = |threshold| (&sketches[at * sketch_len..][..sketch_len], threshold);
                 let confirm = options.confirm.map(sketch);
-                let query = Query { id, fingerprint: queries[at], confirm };
+                let query = Query { id, fingerprint: queries[at], confirm, labels: options.labels };
                 found |= query.write(line, &answer, options.format, printer)?;
                 cut += u64::from(answer.outcome().cut);
                 Ok(out.write_all(line)?)

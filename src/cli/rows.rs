@@ -16,13 +16,16 @@ pub(super) struct Query<'a> {
     pub(super) fingerprint: Fingerprint,
     /// The sketch of its document, and the similarity that a match must have.
     pub(super) confirm: Option<(&'a [u8], f64)>,
+    /// Whether the labels of matches are printed.
+    pub(super) labels: bool,
 }
 
 /// A document that matches.
-struct Row {
+struct Row<'a> {
     /// `None` for a fingerprint without ids.
     id: Option<String>,
     similarity: Option<f64>,
+    label: &'a str,
 }
 
 impl Query<'_> {
@@ -41,7 +44,7 @@ impl Query<'_> {
     }
 
     /// The documents of a match, without those that are not alike enough.
-    fn rows(&self, hit: &Hit<'_>) -> anyhow::Result<Vec<Row>> {
+    fn rows<'h>(&self, hit: &Hit<'h>) -> anyhow::Result<Vec<Row<'h>>> {
         let mut ids = hit.ids();
         let mut rows = Vec::new();
         let mut is_bare = true;
@@ -50,12 +53,14 @@ impl Query<'_> {
             let similarity =
                 self.confirm.map(|(sketch, _)| sketch_similarity(sketch, ids.sketch()));
             let id = Some(id?.to_string());
-            rows.push(Row { id, similarity });
+            rows.push(Row { id, similarity, label: ids.label() });
         }
         if let Some((_, threshold)) = self.confirm {
             rows.retain(|row| row.similarity.is_some_and(|similarity| similarity >= threshold));
         } else if is_bare {
-            rows.push(Row { id: None, similarity: None });
+            // Without ids, those of several segments are told apart by their labels alone.
+            let labels = hit.labels().take(if self.labels { usize::MAX } else { 1 });
+            rows.extend(labels.map(|label| Row { id: None, similarity: None, label }));
         }
         Ok(rows)
     }
@@ -79,6 +84,9 @@ impl Query<'_> {
                 if let Some(similarity) = row.similarity {
                     write!(out, "{similarity:.4}\t")?;
                 }
+                if self.labels {
+                    write!(out, "{}\t", printer.show_column(row.label))?;
+                }
                 writeln!(out, "{}", printer.show(&row.id.unwrap_or_default()))?;
             }
         }
@@ -99,6 +107,7 @@ impl Query<'_> {
                 fingerprint: hit.fingerprint().to_string(),
                 distance: hit.distance(),
                 similarities: is_confirmed.then_some(similarities),
+                labels: self.labels.then(|| rows.iter().map(|row| row.label).collect()),
                 ids: rows.into_iter().filter_map(|row| row.id).collect(),
             });
         }
@@ -116,18 +125,21 @@ struct JsonAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     query: String,
-    matches: Vec<JsonMatch>,
+    matches: Vec<JsonMatch<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
 }
 
 #[derive(Serialize)]
-struct JsonMatch {
+struct JsonMatch<'a> {
     fingerprint: String,
     distance: u32,
     /// One for each id.
     #[serde(skip_serializing_if = "Option::is_none")]
     similarities: Option<Vec<f64>>,
+    /// One for each id, or for each segment where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<Vec<&'a str>>,
     /// As strings, because JavaScript rounds numbers above 2^53.
     ids: Vec<String>,
 }

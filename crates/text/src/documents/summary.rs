@@ -13,7 +13,9 @@ const SHOWN_MAX: usize = 10;
 
 /// Is told of bad records as they come: the place in the input, and what is wrong.
 #[derive(Clone)]
-pub struct BadRecords(Arc<dyn Fn(InputPlace, &str) + Send + Sync>);
+pub struct BadRecords(Arc<Tell>);
+
+type Tell = dyn Fn(InputPlace, &str) + Send + Sync;
 
 impl BadRecords {
     /// Calls `told` with each bad record.
