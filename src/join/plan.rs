@@ -81,7 +81,7 @@ impl fmt::Display for PlanReads {
 ///         Ok::<(), fpstore::Error>(())
 ///     })?;
 /// }
-/// assert_eq!(found, 4);
+/// assert_eq!(found, 3);
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

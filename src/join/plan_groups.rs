@@ -55,7 +55,7 @@ impl JoinPlan {
     ///         Ok::<(), fpstore::Error>(())
     ///     })?;
     /// }
-    /// assert_eq!(found, 4);
+    /// assert_eq!(found, 3);
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn scatter<E>(
