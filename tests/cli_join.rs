@@ -244,3 +244,55 @@ fn clusters_can_be_a_parquet_file() {
     assert_eq!(rows[1], "1 5 8 true 0 7 \"copy of b\"");
     assert_eq!(rows[6], format!("2 2 1 true 1 {} null", 0xf000_0000_0000_00ff_u64));
 }
+
+#[test]
+fn shares_of_pairs_are_whole_files_that_fit_together() {
+    let desk = desk();
+    desk.run(&["build", "pages.tsv", "-q", "--scheme", "blocks-5", "-s", "ranges.fps"], 0);
+    desk.run(&["build", "pages.tsv", "-q", "--scheme", "2", "-s", "halves.fps"], 0);
+    for (store, reads, warned) in
+        [("ranges.fps", "ranges", false), ("halves.fps", "everything", true)]
+    {
+        let (plan, words) = desk.run(&["pairs", store, "--explain", "-k", "3"], 0);
+        assert!(plan.starts_with(&format!("join-plan 1 k=3 reads={reads} groups=4 ")), "{plan}");
+        assert!(words.contains(reads) || words.contains("range of 4 tables"), "{words}");
+        for count in ["1", "3", "40"] {
+            let mut lines: Vec<String> = Vec::new();
+            for number in 0..count.parse::<u32>().unwrap() {
+                let share = format!("{number}/{count}");
+                let args = ["pairs", store, "-k", "3", "--share", &share, "-o", "share.tsv", "-f"];
+                let (_, err) = desk.run(&args, 0);
+                let says = err.contains("reads everything") && err.contains("--scheme blocks-5");
+                assert_eq!(says, warned && count != "1", "{err}");
+                lines.extend(desk.read("share.tsv").lines().map(str::to_owned));
+            }
+            lines.sort();
+            let mut expected: Vec<String> = PAIRS.lines().map(str::to_owned).collect();
+            expected.sort();
+            assert_eq!(lines, expected, "{store}, {count} shares");
+        }
+    }
+    let none = ["pairs", "ranges.fps", "-k", "0", "--distinct", "-q"];
+    desk.run(&none, 1);
+    desk.run(&[&none[..], &["--shard", "0/2", "--generation", "1"]].concat(), 0);
+    desk.assert_files(&["halves.fps", "pages.tsv", "ranges.fps", "share.tsv"]);
+}
+
+#[test]
+fn shares_that_cannot_fit_together_are_refused() {
+    let desk = desk();
+    desk.run(&["build", "pages.tsv", "-q"], 0);
+    for share in ["2/2", "1", "-1/2", "0/0", "0/2000", "a/b", "0/1/2"] {
+        let output = desk.output(&["pairs", &format!("--share={share}")], "");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && err.contains("I/N"), "{share}: {err}");
+    }
+    let refused = |args: &[&str]| desk.run(&[&["pairs"], args].concat(), 2).1;
+    let err = refused(&["pages.tsv", "--share", "0/2"]);
+    assert!(err.contains("--share is for a store") && err.contains("blocks-5"), "{err}");
+    let err = refused(&["--share", "0/2", "--confirm", "0.5"]);
+    assert!(err.contains("--confirm"), "{err}");
+    let err = refused(&["--share", "0/2", "--generation", "7"]);
+    assert!(err.contains("at generation 1, not 7"), "{err}");
+    assert!(refused(&["--explain", "-k", "64"]).contains("64 bits"));
+}

@@ -53,6 +53,7 @@ mod serve_life;
 mod serve_remote;
 #[cfg(all(unix, feature = "serve"))]
 mod serve_writes;
+mod shards;
 mod shared_directory;
 mod sketches;
 mod stats;

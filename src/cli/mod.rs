@@ -66,6 +66,7 @@ mod scheme_help;
 mod serve;
 #[cfg(feature = "serve")]
 mod server_client;
+mod share;
 mod sink;
 mod stats;
 mod stream;

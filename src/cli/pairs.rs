@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use fpstore::Fingerprint;
-use fpstore::join::document_pairs;
+use fpstore::join::{PlanReads, document_pairs};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
@@ -14,6 +14,7 @@ use super::monitor::Monitor;
 use super::output::{IdPrinter, RowFormat, counted};
 use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
+use super::share::{ShareArgs, plan_of};
 use super::sink::{OutputArgs, Sink};
 
 const LONG_ABOUT: &str = "\
@@ -32,6 +33,10 @@ With --docs the input is documents, in files and folders. --confirm S then keeps
 features have a Jaccard similarity of S or more; it stands after the distance. The documents are \
 read twice.
 
+With --share I/N a process does one of N parts of the work, in a file of its own, and the files have \
+each line once together. A store with --scheme blocks-5 (for k = 3; k + 2 blocks for any other) lets \
+a share read only its part; --explain says what it reads.
+
 Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes for each pair.";
 
 const AFTER_HELP: &str = "\
@@ -39,8 +44,9 @@ Examples:
   fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
   fpstore pairs pages.fps --distinct | cut -f4,5
   fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
+  seq 0 7 | xargs -P 4 -I{} fpstore pairs pages.fps --share {}/8 --threads 1 -o pairs-{}.tsv
 
-Exit status: 0 if there is any pair; 1 if there is none; 2 error.";
+Exit status: 0 if there is any pair, or with --share; 1 if there is none; 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
@@ -63,6 +69,8 @@ pub(super) struct PairsArgs {
     #[arg(long, value_enum, default_value = "tsv")]
     format: RowFormat,
     #[command(flatten)]
+    share: ShareArgs,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     resources: ResourceArgs,
@@ -78,6 +86,7 @@ impl Run for PairsArgs {
 }
 
 fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
+    args.share.check(args.input.has_files(), args.confirm.confirm.is_some())?;
     let mut out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet)?;
     if let Some(threshold) = args.confirm.confirm {
@@ -85,7 +94,25 @@ fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     }
     let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre, false)?;
     let k = args.k.unwrap_or(opened.default_k);
-    let options = args.resources.join_options(k, &monitor)?.max_pairs(args.max_pairs);
+    let mut options = args.resources.join_options(k, &monitor)?.max_pairs(args.max_pairs);
+    args.share.check_generation(&opened.store)?;
+    if args.share.explain() {
+        let (plan, words) = plan_of(&opened.store, k)?;
+        monitor.finish();
+        writeln!(out, "{plan}")?;
+        if !args.quiet {
+            message!("{words}");
+        }
+        out.finish()?;
+        return Ok(ExitStatus::Done);
+    }
+    if let Some(shard) = args.share.shard() {
+        let (plan, words) = plan_of(&opened.store, k)?;
+        if plan.reads() == PlanReads::Everything && shard.count > 1 && !args.quiet {
+            monitor.suspend(|| message!("{words}"));
+        }
+        options = options.shard(shard);
+    }
     let pairs = document_pairs(&opened.store, &options, args.distinct)?;
     monitor.finish();
     if !args.quiet {
@@ -106,7 +133,9 @@ fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         )
     })?;
     out.finish()?;
-    Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
+    // A share without pairs is nothing special, and a scheduler takes any other status for a failure.
+    let is_negative = pairs.is_empty() && args.share.shard().is_none();
+    Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
 /// Finds and prints the pairs of documents whose features are alike enough.

@@ -61,11 +61,7 @@ impl Blocking {
             if blocks > bits || combinations > COMBINATIONS_MAX {
                 break;
             }
-            let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
-            let candidates = pairs / 2_f64.powf(shared);
-            let nanos = count as f64 * f64::from(k + 1) * NANOS_PER_MOVE
-                + combinations
-                    * (count as f64 * NANOS_PER_INSERT + candidates * NANOS_PER_CANDIDATE);
+            let nanos = nanos(bits, blocks, agreeing, count, pairs);
             if nanos < least {
                 least = nanos;
                 best = Some((blocks, agreeing));
@@ -77,6 +73,19 @@ impl Blocking {
             agreeing: agreeing as usize,
             nanos: least as u64,
         })
+    }
+
+    /// The blocking by given blocks, of which `agreeing` agree.
+    pub(super) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
+        Blocking { blocks, agreeing, nanos: 0 }
+    }
+
+    /// The expected nanoseconds of a join of `count` evenly distributed values with themselves.
+    pub(super) fn nanos_for(&self, count: u64) -> f64 {
+        let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
+        let (blocks, agreeing) = (self.blocks.len() as u32, self.agreeing as u32);
+        let pairs = count as f64 * count as f64 / 2.0;
+        nanos(bits, blocks, agreeing, count, pairs)
     }
 
     /// The expected nanoseconds of the join on one thread, for evenly distributed values.
@@ -120,9 +129,20 @@ impl Blocking {
     }
 }
 
+/// The expected nanoseconds of a join of `count` values that make `pairs` pairs, near or not, with
+/// `bits` bits cut into `blocks` blocks.
+fn nanos(bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
+    let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
+    let candidates = pairs / 2_f64.powf(shared);
+    let firsts = f64::from(blocks - agreeing + 1);
+    count as f64 * firsts * NANOS_PER_MOVE
+        + combination_count(blocks, agreeing)
+            * (count as f64 * NANOS_PER_INSERT + candidates * NANOS_PER_CANDIDATE)
+}
+
 /// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by
 /// one bit at most.
-fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
+pub(super) fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
     let bits = varying.count_ones();
     let mut left = varying;
     (0..blocks)

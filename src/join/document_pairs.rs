@@ -2,7 +2,8 @@
 //! other.
 
 use super::near_pairs::{Pair, near_pairs};
-use super::options::JoinOptions;
+use super::options::{JoinOptions, Shard};
+use super::plan::JoinPlan;
 use super::sorted_pairs::{PairSorter, SortedPairs};
 use crate::error::{Error, Result};
 use crate::search::{Hit, Searcher};
@@ -34,6 +35,8 @@ pub struct DocumentPairs {
 /// options. Documents with the same fingerprint are pairs at distance 0, unless `distinct`.
 ///
 /// A fingerprint without ids counts as one document.
+///
+/// The shards of a join, see [`JoinOptions::shard`], have each pair of documents once together.
 ///
 /// # Errors
 ///
@@ -69,18 +72,23 @@ pub fn document_pairs(
     let join_options = sorter.join_options(options);
     let mut any_copies = false;
     let mut copies = 0;
-    if store.info().id_count() > 0 {
-        store.for_each(|hit| {
-            let ids = id_count(&hit)?;
+    let has_ids = store.info().id_count() > 0;
+    if has_ids && distinct && options.shard.count > 1 {
+        // Whether there are any would take a pass.
+        any_copies = true;
+    } else if has_ids {
+        for_each_id_count(store, options, &mut |fingerprint, ids| {
             any_copies |= ids > 1;
             if ids > 1 && !distinct {
-                let pair = Pair { first: hit.fingerprint(), second: hit.fingerprint() };
+                let pair = Pair { first: fingerprint, second: fingerprint };
                 sorter.unsorted += ids * (ids - 1) / 2 - 1;
                 copies += ids * (ids - 1) / 2;
                 sorter.push(&[pair])?;
             }
-            Ok::<(), Error>(())
+            Ok(())
         })?;
+        // A fingerprint of another shard may have copies.
+        any_copies |= options.shard.count > 1;
     }
     near_pairs(store, &join_options, |pairs| sorter.push(pairs))?;
     let most = sorter.most;
@@ -99,6 +107,30 @@ pub fn document_pairs(
         })?;
     }
     Ok(DocumentPairs { store: store.clone(), pairs, count })
+}
+
+/// Calls `each` with each fingerprint of the shard and the number of its ids. The shards of a join
+/// have each fingerprint once together.
+fn for_each_id_count(
+    store: &Store,
+    options: &JoinOptions,
+    each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
+) -> Result<()> {
+    let Shard { number, count } = options.shard;
+    if count > 1 && options.k < 64 {
+        let plan = JoinPlan::of(store, options.k)?;
+        if let Some(range) = plan.ranges_of(store, options.shard)?.first() {
+            return range.for_each_id_count(each);
+        }
+    }
+    let mut at = 0;
+    store.for_each(|hit| {
+        at += 1;
+        if at % u64::from(count) == u64::from(number) {
+            each(hit.fingerprint(), id_count(&hit)?)?;
+        }
+        Ok::<(), Error>(())
+    })
 }
 
 fn id_count(hit: &Hit<'_>) -> Result<u64> {

@@ -9,6 +9,7 @@
 //! | groups of near documents, and which document of each to keep | [`clusters`] |
 //! | which new documents are near stored ones or one another | [`dedup`] |
 //! | the answers to very many queries | [`search_many`] |
+//! | near pairs by many processes | [`JoinPlan`] |
 //! | which near documents are alike in their features, not only in their fingerprints | [`confirm`] |
 //!
 //! All take [`JoinOptions`] and keep within its memory: values that do not fit are read again, and
@@ -17,7 +18,9 @@
 //!
 //! Inside, `blocking` chooses the bits on which near values must agree, `run` and `partition_pass`
 //! gather the values that agree on them, and `finder` compares these through `hash_table`. A join
-//! reads stores through their public interface and never changes one.
+//! reads stores through their public interface and never changes one. A join that is divided follows
+//! a `plan`: a `shard` of it reads a `range` of some tables, or joins groups that an engine made
+//! (`plan_groups`).
 
 mod blocking;
 mod callback;
@@ -35,10 +38,15 @@ mod near_pairs;
 mod numbering;
 mod options;
 mod partition_pass;
+mod plan;
+mod plan_groups;
+mod plan_text;
 mod query_batch;
+mod range;
 mod ranks;
 mod run;
 mod search_many;
+mod shard;
 mod sides;
 mod skew;
 mod sorted_pairs;
@@ -53,5 +61,6 @@ pub use document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 pub use keep::{Fate, KeepRule};
 pub use near_pairs::{Pair, near_pairs, near_pairs_across};
 pub use options::{JoinInput, JoinOptions, Shard};
+pub use plan::{JoinPlan, PlanReads};
 pub use search_many::{BatchMode, search_many};
 pub use sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};

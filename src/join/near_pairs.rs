@@ -3,6 +3,7 @@
 use super::callback::CallbackError;
 use super::finder::ValuePair;
 use super::options::{JoinInput, JoinOptions};
+use super::plan::{JoinPlan, PlanReads};
 use super::run::Join;
 use super::values::JoinValues;
 use crate::error::{Error, Result};
@@ -29,6 +30,9 @@ impl Pair {
 ///
 /// Pairs are not kept, so memory stays within the budget of the options. Where the input does not
 /// fit, a store is read again for each pass. For pairs in order see [`sorted_pairs`].
+///
+/// With a [shard](JoinOptions::shard), finds the pairs of that shard, as [`JoinPlan::of`] the store
+/// says: it reads a range of some tables where the store has them, else everything.
 ///
 /// [`sorted_pairs`]: crate::join::sorted_pairs
 ///
@@ -68,15 +72,39 @@ impl Pair {
 pub fn near_pairs<'a, E: From<Error> + Send>(
     input: impl Into<JoinInput<'a>>,
     options: &JoinOptions,
-    mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+    each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     options.check()?;
+    let input = input.into();
+    let part = match input {
+        JoinInput::Fingerprints(_) => None,
+        JoinInput::Store(store) => Some(store.pinned()),
+        JoinInput::Segment(store, number) => Some(store.part(&[number])),
+    };
+    if options.shard.count > 1
+        && options.k < 64
+        && let Some(store) = part
+    {
+        let plan = JoinPlan::of(&store, options.k)?;
+        if plan.reads() == PlanReads::Ranges {
+            return plan.pairs_of_shard(&store, options, each);
+        }
+    }
     let resources = options.resources()?;
-    let values = JoinValues::open(input.into(), resources.memory / 2)?;
+    let values = JoinValues::open(input, resources.memory / 2)?;
+    emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
+}
+
+/// Runs a join of one side, and gives its pairs to `each`.
+pub(super) fn emit_pairs<E: From<Error> + Send>(
+    options: &JoinOptions,
+    mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+    run: impl FnOnce(&mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send)) -> Result<()>,
+) -> Result<(), E> {
     let mut batch = Vec::new();
     let mut counter = PairCounter { most: options.pairs_max(), found: 0 };
     let mut failed = CallbackError::default();
-    let joined = Join::new(vec![values], options, resources).run(&mut |found| {
+    let joined = run(&mut |found| {
         batch.clear();
         batch.extend(found.drain(..).map(|(one, other)| pair_of((one.min(other), one.max(other)))));
         counter.add(batch.len())?;

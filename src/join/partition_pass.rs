@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::blocking::{Blocking, Combination};
+use super::blocking::Combination;
 use super::finder::VALUES_PER_PARTITION;
 use super::hash_table::partition_of;
 use super::run::{Join, SharedEmit, side_by_side};
@@ -40,14 +40,14 @@ impl Join<'_> {
     /// The number of values of each piece in each partition, for each first block.
     pub(super) fn count_partitions(
         &self,
-        blocking: &Blocking,
+        firsts: &[u64],
         bits: u32,
     ) -> Result<Vec<PartitionCounts>> {
         let pieces = self.pieces();
         let count_piece = |&piece: &Piece| {
-            let mut counts = vec![vec![0_usize; 1 << bits]; blocking.firsts().len()];
+            let mut counts = vec![vec![0_usize; 1 << bits]; firsts.len()];
             self.read(piece, |run| {
-                for (&block, counts) in blocking.firsts().iter().zip(&mut counts) {
+                for (&block, counts) in firsts.iter().zip(&mut counts) {
                     for &value in run {
                         counts[partition_of(value, block, 0, bits)] += 1;
                     }
@@ -61,7 +61,7 @@ impl Join<'_> {
             let of_pieces = counted.iter().map(|counts| counts[first].clone());
             PartitionCounts { pieces: pieces.iter().copied().zip(of_pieces).collect() }
         };
-        Ok((0..blocking.firsts().len()).map(of_first).collect())
+        Ok((0..firsts.len()).map(of_first).collect())
     }
 
     /// The pieces of all sides.

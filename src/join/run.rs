@@ -5,6 +5,7 @@
 //! fit into the memory budget together are taken in several passes, for which the values are read
 //! again. A partition that does not fit alone becomes a join of its own ([`SkewedPartition`]).
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -66,7 +67,7 @@ impl<'a> Join<'a> {
         if let Some(blocking) = self.blocking(&counts)? {
             let count = counts.iter().sum::<u64>() * blocking.firsts().len() as u64;
             self.watch = self.watch.next(Phase::Join, Some(count));
-            self.join_partitions(&blocking, &counts, &emit)
+            self.join_partitions(&blocking, 0..blocking.firsts().len(), &counts, &emit)
         } else {
             self.watch = self.watch.next(Phase::Join, Some(counts.iter().sum()));
             self.compare_all(&emit)
@@ -80,10 +81,31 @@ impl<'a> Join<'a> {
         Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
     }
 
-    /// Finds the pairs of each first block of a blocking, partition by partition.
+    /// Finds the pairs whose first agreeing block in a blocking is the one at `first`, under the
+    /// watch of the caller. All values that agree on that block must be here.
+    pub(super) fn run_first(
+        self,
+        blocking: &Blocking,
+        first: usize,
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
+        if pair_count(&counts) < 1.0 {
+            return self.tick(counts.iter().sum());
+        }
+        self.join_partitions(blocking, first..first + 1, &counts, emit)
+    }
+
+    /// The same join under another watch.
+    pub(super) fn watched_by(self, watch: &Watch) -> Self {
+        Join { watch: watch.clone(), ..self }
+    }
+
+    /// Finds the pairs of some first blocks of a blocking, partition by partition.
     fn join_partitions(
         &self,
         blocking: &Blocking,
+        firsts: Range<usize>,
         counts: &[u64],
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
@@ -94,11 +116,11 @@ impl<'a> Join<'a> {
         // processes with more and with less of it share one join.
         let shard_bits = partition_bits(count).max(self.shard.count.next_power_of_two().ilog2());
         let bits = shard_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
-        let counts = self.count_partitions(blocking, bits)?;
+        let counts = self.count_partitions(&blocking.firsts()[firsts.clone()], bits)?;
         let mut buffer = Vec::new();
-        for (first, &block) in blocking.firsts().iter().enumerate() {
+        for (first, counts) in firsts.zip(&counts) {
+            let block = blocking.firsts()[first];
             let combinations = blocking.combinations(first);
-            let counts = &counts[first];
             for partitions in self.passes(counts, bits, shard_bits) {
                 if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
                     let partition = Partition { block, bits, number: partitions.start };
@@ -149,7 +171,10 @@ impl<'a> Join<'a> {
         let counts: Vec<u64> = (0..self.sides.len()).map(count).collect();
         if pair_count(&counts) >= 1.0 {
             match inner.blocking(&counts)? {
-                Some(blocking) => inner.join_partitions(&blocking, &counts, emit)?,
+                Some(blocking) => {
+                    let firsts = 0..blocking.firsts().len();
+                    inner.join_partitions(&blocking, firsts, &counts, emit)?;
+                }
                 None => inner.compare_all(emit)?,
             }
         }

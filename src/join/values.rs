@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::JoinInput;
+use super::range::TableRange;
 use crate::error::{Error, Result};
 use crate::store::Store;
 use fpstore_base::Fingerprint;
@@ -29,6 +30,8 @@ pub(super) enum JoinValues<'a> {
         /// Whether there are several segments.
         repeats: bool,
     },
+    /// A range of a table, read like a store.
+    Range(TableRange),
 }
 
 /// One of `count` pieces of the values of a side. One thread reads one piece.
@@ -84,6 +87,14 @@ impl<'a> JoinValues<'a> {
         }
     }
 
+    /// The values of a range; they are read into memory if `memory` bytes hold them.
+    pub(super) fn open_range(range: TableRange, memory: u64) -> Result<Self> {
+        if range.count_max().saturating_mul(8) > memory {
+            return Ok(JoinValues::Range(range));
+        }
+        Ok(JoinValues::owned(range.collect()?))
+    }
+
     /// Distinct values in memory.
     pub(super) fn owned(values: impl Into<Arc<Vec<u64>>>) -> Self {
         let values = values.into();
@@ -96,6 +107,7 @@ impl<'a> JoinValues<'a> {
     pub(super) fn may_repeat(&self) -> bool {
         match self {
             JoinValues::Stored { repeats, .. } => *repeats,
+            JoinValues::Range(range) => range.may_repeat(),
             JoinValues::Borrowed(_) | JoinValues::Owned { .. } => false,
         }
     }
@@ -105,6 +117,7 @@ impl<'a> JoinValues<'a> {
         match self {
             JoinValues::Borrowed(values) => values.len() as u64,
             JoinValues::Owned { count, .. } | JoinValues::Stored { count, .. } => *count,
+            JoinValues::Range(range) => range.count_max(),
         }
     }
 
@@ -112,7 +125,7 @@ impl<'a> JoinValues<'a> {
     pub(super) fn memory_len(&self) -> u64 {
         match self {
             JoinValues::Owned { values, .. } => 8 * values.len() as u64,
-            JoinValues::Borrowed(_) | JoinValues::Stored { .. } => 0,
+            JoinValues::Borrowed(_) | JoinValues::Stored { .. } | JoinValues::Range(_) => 0,
         }
     }
 
@@ -120,7 +133,7 @@ impl<'a> JoinValues<'a> {
     pub(super) fn piece_count(&self, threads: usize) -> usize {
         match self {
             JoinValues::Borrowed(_) | JoinValues::Owned { .. } => threads.max(1),
-            JoinValues::Stored { .. } => 1,
+            JoinValues::Stored { .. } | JoinValues::Range(_) => 1,
         }
     }
 
@@ -154,13 +167,16 @@ impl<'a> JoinValues<'a> {
             JoinValues::Stored { store, segment: Some(number), .. } => {
                 store.for_each_run_of(*number, &mut each)
             }
+            JoinValues::Range(range) => range.read(&mut each),
         }
     }
 
     /// All values, in memory, each once.
     pub(super) fn in_memory(&self) -> Result<Arc<Vec<u64>>> {
-        if let JoinValues::Owned { values, .. } = self {
-            return Ok(Arc::clone(values));
+        match self {
+            JoinValues::Owned { values, .. } => return Ok(Arc::clone(values)),
+            JoinValues::Range(range) => return range.collect().map(Arc::new),
+            JoinValues::Borrowed(_) | JoinValues::Stored { .. } => {}
         }
         let mut values = Vec::with_capacity(usize::try_from(self.count_max()).unwrap_or(0));
         self.read(Piece::whole(0), |run| {

@@ -99,6 +99,41 @@ impl<'a> TableReader<'a> {
         }
     }
 
+    /// The number of values in the blocks before the one in which `value` lies: not more than there
+    /// are below it.
+    pub(crate) fn rank_before(self, value: Permuted) -> Result<u64> {
+        Ok(self.span(self.block_of(value))?.rank_start)
+    }
+
+    /// The number of values in the blocks up to that in which `value` lies: not less than there are
+    /// up to it.
+    pub(crate) fn rank_after(self, value: Permuted) -> Result<u64> {
+        Ok(self.span(self.block_of(value))?.rank_end)
+    }
+
+    /// The value at a rank of the table, which has that many.
+    pub(crate) fn value_at(self, rank: Rank) -> Result<Permuted> {
+        // The last block that starts at or before the rank: those after it start behind the rank.
+        let (mut low, mut high) = (0, self.table.descriptor.block_count());
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if self.span(BlockIndex(middle))?.rank_start <= rank.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let mut values = self.values_near(self.value(self.first_head(BlockIndex(low)), 0))?;
+        while let Some((first, run)) = values.next_run()? {
+            let at = rank.0.checked_sub(first.0).and_then(|at| usize::try_from(at).ok());
+            if let Some(&value) = at.and_then(|at| run.get(at)) {
+                return Ok(Permuted(value));
+            }
+        }
+        let fault = Fault::rule(15, format!("no value of rank {}", rank.0));
+        Err(self.corrupt(&self.table.heads, 0, fault))
+    }
+
     /// Advises the system that the table is about to be read from first to last.
     pub(crate) fn advise_sequential(self) {
         self.segment.advise_sequential(self.places());

@@ -51,6 +51,18 @@ impl<'a> TableReader<'a> {
     }
 }
 
+impl<'a> TableReader<'a> {
+    /// The values in ascending order, from the first one of the block in which `from` lies: a few
+    /// of them may be smaller than `from`.
+    pub(crate) fn values_near(self, from: Permuted) -> Result<Values<'a>> {
+        let block = self.block_of(from);
+        let span = self.span(block)?;
+        let start = self.values();
+        let (next_block, heads_end, rank) = (block.0, span.heads_start, span.rank_start);
+        Ok(Values { next_block, heads_end, rank, ..start })
+    }
+}
+
 impl Values<'_> {
     /// The next values and the rank of the first; `None` at the end. For loops that must be
     /// fast; the iterator gives the same one by one.

@@ -1,0 +1,92 @@
+//! One shard of a join over the ranges of a store: its range of each table that the plan names.
+
+use std::sync::Mutex;
+
+use super::near_pairs::{Pair, emit_pairs};
+use super::options::{JoinOptions, Shard};
+use super::plan::{JoinPlan, PlanReads};
+use super::range::{TableOfStore, TableRange};
+use super::run::Join;
+use super::values::JoinValues;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use fpstore_base::watch::Phase;
+
+impl JoinPlan {
+    /// Finds the near pairs of one shard of a store, the one that the options name, as
+    /// [`near_pairs`](crate::join::near_pairs) does. The shards of a join find each pair once
+    /// together, whatever the memory and threads of each.
+    ///
+    /// Where the plan [reads](JoinPlan::reads) ranges, the shard reads its range of `k + 1` tables:
+    /// those values whose first block of bits lies between two bounds, cut so that all shards have
+    /// about as many. All fingerprints that agree on the block are in one shard; if they are very
+    /// many, that shard has more work, and the ones after it have less.
+    ///
+    /// # Errors
+    ///
+    /// As [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the distance of
+    /// the options is not that of the plan, or if a segment lacks a table that the plan names.
+    pub fn pairs_of_shard<E: From<Error> + Send>(
+        &self,
+        store: &Store,
+        options: &JoinOptions,
+        each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+    ) -> Result<(), E> {
+        self.check(options)?;
+        let store = &store.pinned();
+        let resources = options.resources()?;
+        if self.reads() == PlanReads::Everything {
+            let values = JoinValues::open(store.into(), resources.memory / 2)?;
+            return emit_pairs(options, each, |emit| {
+                Join::new(vec![values], options, resources).run(emit)
+            });
+        }
+        let ranges = self.ranges_of(store, options.shard)?;
+        let count = ranges.iter().map(TableRange::count_max).sum();
+        let watch = options.watch(Phase::Join, Some(count));
+        // The ranges are the shard; nothing more is left out.
+        let whole = options.clone().shard(Shard::WHOLE);
+        let blocking = self.blocking();
+        emit_pairs(options, each, |emit| {
+            let emit = Mutex::new(emit);
+            for (first, range) in ranges.into_iter().enumerate() {
+                let values = JoinValues::open_range(range, resources.memory / 2)?;
+                let join = Join::new(vec![values], &whole, resources.clone());
+                join.watched_by(&watch).run_first(&blocking, first, &emit)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn check(&self, options: &JoinOptions) -> Result<()> {
+        options.check()?;
+        if options.k == self.k() {
+            return Ok(());
+        }
+        let reason = format!("a join within {} bits, by a plan for {}", options.k, self.k());
+        Err(Error::InvalidOptions { reason })
+    }
+
+    /// The range of the shard in each table that the plan names.
+    pub(super) fn ranges_of(&self, store: &Store, shard: Shard) -> Result<Vec<TableRange>> {
+        let snapshot = store.snapshot();
+        for open in snapshot.segments().iter().filter(|open| !open.is_empty()) {
+            let masks = || open.segment.header().tables.iter().map(|table| table.mask);
+            let missing = self.ranges().find(|(_, table)| !masks().any(|mask| mask == *table));
+            if let Some((_, mask)) = missing {
+                let reason = format!(
+                    "{} has no table with the mask {mask:016x}, which the plan reads: make the \
+                     plan of the store as it is now, or build all segments with the scheme {}",
+                    open.segment.path().display(),
+                    self.scheme(),
+                );
+                return Err(Error::InvalidOptions { reason });
+            }
+        }
+        let range = |(block, table): (u64, u64)| {
+            let table = TableOfStore::new(store, table);
+            table.range(block.count_ones(), shard.number.into(), shard.count.into())
+        };
+        self.ranges().map(range).collect()
+    }
+}
