@@ -20,6 +20,8 @@ mod cli_output;
 mod cli_page;
 mod cli_signal;
 mod cli_stream;
+#[cfg(feature = "parquet")]
+mod cli_table;
 mod cli_text;
 mod cluster;
 mod compactor;

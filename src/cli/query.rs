@@ -7,15 +7,19 @@ use std::time::Instant;
 use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
 use super::confirm::{self, ConfirmArgs};
 use super::inputs::check_stdin;
-use super::output::{IdPrinter, RowFormat, counted, grouped};
+use super::output::{TableFormat, counted, grouped};
 use super::query_documents::{Needle, QueryDocumentArgs, stored_needles};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
-#[cfg(feature = "serve")]
-use super::query_server::{Questions, ServerArgs};
+use super::query_output::{Form, QueryOutput, Rendered};
 use super::reading_args::in_long_help;
 use super::rows::Query;
 use super::sink::{OutputArgs, Sink};
 use super::stream::{BadLines, write_bad};
+#[cfg(feature = "serve")]
+use super::{
+    output::RowFormat,
+    query_server::{Questions, ServerArgs},
+};
 use anyhow::bail;
 use clap::Args;
 use fpstore::input::read_all_records;
@@ -95,7 +99,7 @@ pub(super) struct QueryArgs {
     limit: Option<u64>,
     /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
-    format: RowFormat,
+    format: TableFormat,
     /// With -: answer from the newest state of the store
     ///
     /// Otherwise all answers are those of the state at the beginning.
@@ -195,17 +199,16 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         return query_files::run(&args.files, &store, documents, out, &options);
     }
     let out = args.output.open()?;
+    let form = Form::new(args.format, &out);
     let mut session = Session {
         searcher: store.searcher(),
         k,
         limits,
-        format: args.format,
         expected: None,
-        printer: IdPrinter::new(out.is_terminal()),
-        out,
+        out: QueryOutput::new(&form, out, args.confirm.confirm.is_some(), args.labels)?,
+        form,
         quiet: args.quiet,
-        line: Vec::new(),
-        found: false,
+        rendered: Rendered::default(),
         confirm: args.confirm.confirm,
         nearest,
         labels: args.labels,
@@ -220,7 +223,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         }
     }
     session.out.finish()?;
-    Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
+    Ok(if session.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
 /// Asks a server instead of a store.
@@ -230,6 +233,12 @@ fn ask_server(
     url: &str,
     needles: &[Option<Fingerprint>],
 ) -> anyhow::Result<ExitStatus> {
+    let format = match args.format {
+        TableFormat::Tsv => RowFormat::Tsv,
+        TableFormat::Json => RowFormat::Json,
+        #[cfg(feature = "parquet")]
+        TableFormat::Parquet => bail!("--server answers in TSV and JSON"),
+    };
     let texts = [args.text.clone(), args.documents.texts_of(&args.file)?].concat();
     let questions = Questions {
         k: args.k,
@@ -239,7 +248,7 @@ fn ask_server(
         texts: &texts,
         from: &args.files.from,
         read: &args.files.read,
-        format: args.format,
+        format,
         quiet: args.quiet,
     };
     args.server.run(url, &questions, args.output.open()?)
@@ -274,14 +283,12 @@ struct Session {
     searcher: Searcher,
     k: u32,
     limits: Limits,
-    format: RowFormat,
+    form: Form,
     /// The expected cost of a query, if answers are to be explained.
     expected: Option<Expected>,
-    printer: IdPrinter,
-    out: Sink,
-    /// The rows of one answer, which are printed together.
-    line: Vec<u8>,
-    found: bool,
+    out: QueryOutput,
+    /// An answer on its way to the output.
+    rendered: Rendered,
     quiet: bool,
     /// The similarity that a match must have.
     confirm: Option<f64>,
@@ -304,14 +311,14 @@ impl Session {
                 Ok(record) => self.search(record.fingerprint, &[])?,
                 Err(bad) => {
                     bad_lines.note(bad.place, &bad.reason);
-                    if self.format == RowFormat::Json {
-                        write_bad(&mut self.out, bad.place, &bad.reason)?;
+                    if let (TableFormat::Json, Some(out)) = (self.form.format, self.out.lines()) {
+                        write_bad(out, bad.place, &bad.reason)?;
                     }
                 }
             }
             // A program that writes line by line waits for each answer, so none may stay in the
             // buffer.
-            Ok(self.out.flush()?)
+            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
         })?;
         bad_lines.finish()
     }
@@ -323,14 +330,14 @@ impl Session {
             None => self.searcher.search_with(needle, self.k, &self.limits)?,
         };
         let micros = start.elapsed().as_secs_f64() * 1e6;
-        self.line.clear();
         let confirm = self.confirm.map(|threshold| (sketch, threshold));
         let labels = self.labels;
         let query = Query { id: None, fingerprint: needle, confirm, labels };
-        self.found |= query.write(&mut self.line, &answer, self.format, &self.printer)?;
+        self.form.render(&mut self.rendered, &query, &answer)?;
         let outcome = answer.outcome();
-        self.out.write_all(&self.line)?;
-        if outcome.cut && self.nearest.is_none() && self.format == RowFormat::Tsv && !self.quiet {
+        self.out.put(&mut self.rendered)?;
+        let is_told = self.form.format == TableFormat::Json || self.quiet;
+        if outcome.cut && self.nearest.is_none() && !is_told {
             let kept = counted(answer.len() as u64, "match", "matches");
             message!("{needle}: cut to the nearest {kept} by --limit");
         }

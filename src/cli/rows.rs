@@ -7,6 +7,8 @@ use fpstore::{Answer, Fingerprint, Hit};
 use serde::Serialize;
 
 use super::output::{IdPrinter, RowFormat};
+#[cfg(feature = "parquet")]
+use super::table::{Cell, ColumnSpec, Kind};
 
 /// A query: its fingerprint, and what else is known of it.
 #[derive(Clone, Copy)]
@@ -65,6 +67,27 @@ impl Query<'_> {
         Ok(rows)
     }
 
+    /// Adds a row for each match and id.
+    #[cfg(feature = "parquet")]
+    pub(super) fn push_rows(
+        &self,
+        out: &mut Vec<TableRow>,
+        answer: &Answer<'_>,
+    ) -> anyhow::Result<()> {
+        for hit in answer.hits() {
+            out.extend(self.rows(&hit)?.into_iter().map(|row| TableRow {
+                query_id: self.id.map(Into::into),
+                query: self.fingerprint,
+                fingerprint: hit.fingerprint(),
+                distance: hit.distance(),
+                similarity: row.similarity,
+                label: self.labels.then(|| row.label.into()),
+                id: row.id,
+            }));
+        }
+        Ok(())
+    }
+
     /// Writes one line for each match and id, which begins with the id of the query if it has one.
     fn write_tsv(
         &self,
@@ -117,6 +140,52 @@ impl Query<'_> {
         serde_json::to_writer(&mut *out, &line)?;
         out.push(b'\n');
         Ok(found)
+    }
+}
+
+/// The columns of a table of answers.
+#[cfg(feature = "parquet")]
+pub(super) fn columns(confirms: bool, labels: bool) -> Vec<ColumnSpec> {
+    let all = [
+        Some(("query_id", Kind::Text)),
+        Some(("query", Kind::U64)),
+        Some(("fingerprint", Kind::U64)),
+        Some(("distance", Kind::U32)),
+        confirms.then_some(("similarity", Kind::Double)),
+        labels.then_some(("label", Kind::Text)),
+        Some(("id", Kind::Text)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// A row of a table of answers.
+#[cfg(feature = "parquet")]
+pub(super) struct TableRow {
+    query_id: Option<String>,
+    query: Fingerprint,
+    fingerprint: Fingerprint,
+    distance: u32,
+    similarity: Option<f64>,
+    /// `None` if labels are not wanted; empty for a segment without a label.
+    label: Option<String>,
+    id: Option<String>,
+}
+
+#[cfg(feature = "parquet")]
+impl TableRow {
+    /// The values in the order of [`columns`].
+    pub(super) fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        let label = self.label.as_deref();
+        let all = [
+            Some(Cell::Text(self.query_id.as_deref())),
+            Some(Cell::U64(self.query.value())),
+            Some(Cell::U64(self.fingerprint.value())),
+            Some(Cell::U32(self.distance)),
+            self.similarity.map(Cell::Double),
+            label.map(|label| Cell::Text(Some(label).filter(|label| !label.is_empty()))),
+            Some(Cell::Text(self.id.as_deref())),
+        ];
+        all.into_iter().flatten()
     }
 }
 
