@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
-use fpstore_text::{DocumentFile, DocumentFormat, Error as TextError};
+use fpstore_text::{DocumentFile, Error as TextError};
 
 use super::Work;
 
@@ -30,9 +30,7 @@ impl Targets {
             .filter_map(|number| work.files.get(number, &work.options))
             .collect();
         let annotate = work.args.annotate.as_deref();
-        let is_whole = |file: &DocumentFile<'_>| {
-            matches!(file.format(), DocumentFormat::Plain | DocumentFormat::Html)
-        };
+        let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document();
         for file in &files {
             if annotate.is_some() || !is_whole(file) {
                 let checked = file.check_copy(&work.options, annotate);

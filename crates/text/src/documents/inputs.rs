@@ -142,6 +142,26 @@ pub enum DocumentFormat {
 }
 
 impl DocumentFormat {
+    /// Whether a file of this format is one document.
+    pub fn is_one_document(self) -> bool {
+        matches!(self, DocumentFormat::Plain | DocumentFormat::Html)
+    }
+
+    /// Whether its documents have fields beside the text: of an object, a row or a record.
+    pub fn has_fields(self) -> bool {
+        match self {
+            DocumentFormat::JsonLines
+            | DocumentFormat::Csv
+            | DocumentFormat::Tsv
+            | DocumentFormat::Parquet
+            | DocumentFormat::Warc => true,
+            DocumentFormat::Features
+            | DocumentFormat::Lines
+            | DocumentFormat::Plain
+            | DocumentFormat::Html => false,
+        }
+    }
+
     /// The format of a file by the end of its name, before `.gz` or `.zst`. Standard input is JSON
     /// Lines; a file without a known ending is plain text.
     pub(super) fn of(path: &Path) -> Self {

@@ -162,15 +162,7 @@ impl<'p> Reader<'p> {
         if takes_features != holds_features {
             return Err(Error::WrongContent { name: input.name.clone(), holds_features });
         }
-        let has_fields = matches!(
-            format,
-            DocumentFormat::JsonLines
-                | DocumentFormat::Csv
-                | DocumentFormat::Tsv
-                | DocumentFormat::Parquet
-                | DocumentFormat::Warc
-        );
-        if let (Some(field), false) = (&self.options.rank_field, has_fields) {
+        if let (Some(field), false) = (&self.options.rank_field, format.has_fields()) {
             let reason = format!("no field '{field}': documents of this format have no fields");
             return Err(Error::BadFile { name: input.name.clone(), reason });
         }
@@ -405,11 +397,7 @@ impl DocumentOptions {
     /// Whether the name of a file is the id of its document, or a part of the ids.
     pub(super) fn takes_name(&self, input: &Input) -> bool {
         let format = self.format_of(input, false);
-        self.line_ids
-            || matches!(
-                format,
-                DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines
-            )
+        self.line_ids || format.is_one_document() || format == DocumentFormat::Lines
     }
 }
 

@@ -49,7 +49,7 @@ impl DocumentFile<'_> {
     pub fn check_copy(&self, options: &DocumentOptions, mark_field: Option<&str>) -> Result<()> {
         let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
         match (self.format(), mark_field) {
-            (DocumentFormat::Plain | DocumentFormat::Html, None) => {
+            (format, None) if format.is_one_document() => {
                 return Err(bad("it is one document, and has no records to copy".into()));
             }
             (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, Some(_)) => {
@@ -100,8 +100,10 @@ impl DocumentFile<'_> {
         let copied = copy_mark(&mut reader, out).and_then(|head| {
             let reader = io::Cursor::new(head).chain(reader);
             match format {
-                DocumentFormat::Csv => rows::copy_csv(reader, options, mark_field, out, decide),
-                DocumentFormat::Tsv => rows::copy_tsv(reader, options, mark_field, out, decide),
+                DocumentFormat::Csv | DocumentFormat::Tsv => {
+                    let is_tsv = format == DocumentFormat::Tsv;
+                    rows::copy_rows(reader, is_tsv, options, mark_field, out, decide)
+                }
                 _ => lines::copy(reader, options.len_max, mark_field, out, decide),
             }
         });

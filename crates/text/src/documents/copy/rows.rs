@@ -8,35 +8,20 @@ use super::super::delimited::{FieldReader, Fields};
 use super::{DecideFate, RecordFate};
 use fpstore_base::Id;
 
-pub(super) fn copy_csv(
+/// Copies a table with a header, of values that tabs or commas separate.
+pub(super) fn copy_rows(
     reader: impl BufRead,
+    is_tsv: bool,
     options: &DocumentOptions,
     mark_field: Option<&str>,
     out: &mut dyn Write,
     decide: &mut DecideFate<'_>,
 ) -> io::Result<()> {
-    let table = FieldReader::csv(Recorded::new(reader), options.len_max);
-    copy(table, b',', mark_field, out, decide)
-}
-
-pub(super) fn copy_tsv(
-    reader: impl BufRead,
-    options: &DocumentOptions,
-    mark_field: Option<&str>,
-    out: &mut dyn Write,
-    decide: &mut DecideFate<'_>,
-) -> io::Result<()> {
-    let table = FieldReader::tsv(Recorded::new(reader), options.len_max);
-    copy(table, b'\t', mark_field, out, decide)
-}
-
-fn copy(
-    mut table: FieldReader<Recorded<impl BufRead>>,
-    delimiter: u8,
-    mark_field: Option<&str>,
-    out: &mut dyn Write,
-    decide: &mut DecideFate<'_>,
-) -> io::Result<()> {
+    let reader = Recorded::new(reader);
+    let (mut table, delimiter) = match is_tsv {
+        true => (FieldReader::tsv(reader, options.len_max), b'\t'),
+        false => (FieldReader::csv(reader, options.len_max), b','),
+    };
     let mut fields = Fields::default();
     // Bytes of the input before those that are recorded.
     let mut passed = 0;
@@ -153,7 +138,7 @@ mod tests {
                 false => Ok(RecordFate::Keep),
             };
             let reader = BufReader::with_capacity(capacity, text);
-            copy_csv(reader, &options(), None, &mut out, &mut decide).unwrap();
+            copy_rows(reader, false, &options(), None, &mut out, &mut decide).unwrap();
             String::from_utf8(out).unwrap()
         });
         assert!(results.iter().all(|result| *result == results[0]));
@@ -195,16 +180,16 @@ mod tests {
         };
         let mut out = Vec::new();
         let text = b"id,text\r\n1,a\r\n2,\"b\"";
-        copy_csv(&text[..], &options(), Some("of"), &mut out, &mut { mark }).unwrap();
+        copy_rows(&text[..], false, &options(), Some("of"), &mut out, &mut { mark }).unwrap();
         let expected = "id,text,of\r\n1,a,\"a,\"\"b\"\"\"\r\n2,\"b\",";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
         let mut out = Vec::new();
-        copy_tsv(&b"id\ttext\n1\ta\n"[..], &options(), Some("of"), &mut out, &mut { mark })
+        copy_rows(&b"id\ttext\n1\ta\n"[..], true, &options(), Some("of"), &mut out, &mut { mark })
             .unwrap();
         assert_eq!(out, b"id\ttext\tof\n1\ta\ta,\"b\"\n");
         let mut tabbed = |_| Ok(RecordFate::Mark(Some(Id::Text("a\tb".into()))));
         let copied =
-            copy_tsv(&b"id\n1\n"[..], &options(), Some("of"), &mut Vec::new(), &mut tabbed);
+            copy_rows(&b"id\n1\n"[..], true, &options(), Some("of"), &mut Vec::new(), &mut tabbed);
         assert!(copied.unwrap_err().to_string().contains("holds a tab"));
     }
 }
