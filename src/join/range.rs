@@ -83,8 +83,8 @@ impl TableOfStore {
     /// The range number `number` of `count`, cut where the first `bits` bits change.
     pub(super) fn range(self, bits: u32, number: u64, count: u64) -> Result<TableRange> {
         let bits = bits.clamp(1, CUT_BITS_MAX);
-        let start = self.cut(bits, number, count)?;
-        let end = self.cut(bits, number + 1, count)?;
+        let start = self.cut(bits, number, count, 0)?;
+        let end = self.cut(bits, number + 1, count, start)?;
         let shift = 64 - bits;
         let bounds =
             (start < end).then(|| (start << shift, ((end - 1) << shift) | !(u64::MAX << shift)));
@@ -98,15 +98,22 @@ impl TableOfStore {
     }
 
     /// Where range `number` of `count` begins: the first value of the leading bits that has its
-    /// part of all stored values before it.
-    fn cut(&self, bits: u32, number: u64, count: u64) -> Result<u64> {
+    /// part of all stored values before it, which is not below `least`.
+    fn cut(&self, bits: u32, number: u64, count: u64, least: u64) -> Result<u64> {
         let all = 1_u64 << bits;
         if number >= count {
             return Ok(all);
         }
         let before =
             (u128::from(self.count()) * u128::from(number)).div_ceil(u128::from(count)) as u64;
-        let (mut low, mut high) = (0, all);
+        // The ranges of most data are about as long as each other: the end is near.
+        let (mut low, mut high) = (least, least);
+        let mut step = (all / count / 2).max(1);
+        while high < all && self.rank_before(high << (64 - bits))? < before {
+            low = high + 1;
+            high = all.min(high.saturating_add(step));
+            step *= 2;
+        }
         while low < high {
             let middle = low + (high - low) / 2;
             if self.rank_before(middle << (64 - bits))? >= before {
