@@ -21,6 +21,7 @@ mod cli_signal;
 mod cli_stream;
 mod cli_text;
 mod cluster;
+mod commit;
 mod compactor;
 mod damage;
 mod doctor;

@@ -40,6 +40,26 @@ impl TemporaryFile {
         Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
     }
 
+    /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
+    /// Fails where the system has none between the two places.
+    pub(crate) fn link(directory: &Path, prefix: &str, from: &Path) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
+        fail_point(directory, FailPoint::Create)?;
+        let linked = builder.make_in(directory, |path| {
+            std::fs::hard_link(from, path)?;
+            File::open(path)
+        });
+        let (file, name) = linked.map_err(bare)?.into_parts();
+        let path = name.to_path_buf();
+        note(&path, || Change::CreateFile(path.clone()));
+        note(&path, || {
+            let bytes = std::fs::read(from).unwrap_or_default();
+            Change::Write { path: path.clone(), end: bytes.len() as u64, bytes }
+        });
+        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+    }
+
     /// The temporary name.
     pub(crate) fn path(&self) -> &Path {
         &self.path

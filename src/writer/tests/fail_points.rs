@@ -12,7 +12,7 @@ use crate::disk::fail_points::{self, Fault};
 type Act = fn(&Path) -> Result<()>;
 
 /// The changes of a store in `folder`.
-const ACTS: [(&str, Act); 10] = [
+const ACTS: [(&str, Act); 11] = [
     ("add", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         for i in 1000..3000 {
@@ -61,6 +61,19 @@ const ACTS: [(&str, Act); 10] = [
     ("import", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         writer.import(&[folder.join("other.fps")]).map(drop)
+    }),
+    ("commit", |folder| {
+        let mut receipts = Vec::new();
+        for part in 0..2 {
+            let options = BuildOptions::default().scheme(Scheme::named("2", 3)?).threads(1);
+            let path = folder.join(format!("part-{part}.fps"));
+            let mut builder = Builder::segment_file(path, options.replace(true))?;
+            for i in 4000 + 100 * part..4150 + 100 * part {
+                builder.push(Fingerprint::new(value(i)), i)?;
+            }
+            receipts.push(builder.finish_segment()?);
+        }
+        commit(folder.join("store.fps"), &receipts, &CommitOptions::default()).map(drop)
     }),
     ("all", |folder| {
         let options = options().compact(true);
