@@ -9,6 +9,7 @@ mod architecture;
 mod build;
 mod cli;
 mod cli_clean;
+mod cli_commit;
 mod cli_confirm;
 mod cli_documents;
 mod cli_join;

@@ -17,6 +17,7 @@ mod cluster_rows;
 #[cfg(feature = "parquet")]
 mod cluster_table;
 mod command;
+mod commit;
 mod compact;
 mod compare;
 mod compare_features;
@@ -126,6 +127,7 @@ enum Command {
     Delete(delete::DeleteArgs),
     Expire(expire::ExpireArgs),
     Compact(compact::CompactArgs),
+    Commit(commit::CommitArgs),
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Info(info::InfoArgs),
@@ -157,6 +159,7 @@ impl Command {
             Command::Delete(args) => args,
             Command::Expire(args) => args,
             Command::Compact(args) => args,
+            Command::Commit(args) => args,
             Command::Import(args) => args,
             Command::Export(args) => args,
             Command::Info(args) => args,

@@ -77,7 +77,7 @@ impl ShareArgs {
         match self.first_given() {
             Some(option) if has_files => bail!(
                 "{option} is for a store, and these are files; 'build' one of them first, with \
-                 --scheme blocks-5 for k = 3"
+                 --scheme blocks-4 for k = 3"
             ),
             Some(option) if confirms => bail!(
                 "{option} divides pairs of fingerprints; --confirm compares all documents at once"
