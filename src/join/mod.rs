@@ -31,6 +31,7 @@ mod components;
 pub mod confirm;
 mod dedup;
 mod disjoint_sets;
+mod distinct;
 mod document_pairs;
 mod finder;
 mod graph;

@@ -276,7 +276,7 @@ mod tests {
         assert!(leads_with(0xff00, 0xff00) && leads_with(0xff0f, 0xff00));
         assert!(!leads_with(0x1ff00, 0xff00), "a bit before");
         assert!(!leads_with(0xf700, 0xff00) && !leads_with(0xff00, 0xff0f), "a bit is missing");
-        assert!(leads_with(0xf0f0_0001, 0xf0f0_0000) && !leads_with(0xf0ff_0000, 0xf0f0_0000));
+        assert!(leads_with(0xf0ff_0001, 0xf0f0_0000) && !leads_with(0xf1f0_0000, 0xf0f0_0000));
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub(super) struct TableRange {
     /// The first permuted value and the last one, inclusive; `None` holds nothing.
     bounds: Option<(u64, u64)>,
     count_max: u64,
+    /// Whether there are several segments.
+    repeats: bool,
 }
 
 impl TableOfStore {
@@ -94,7 +96,9 @@ impl TableOfStore {
                 self.sum(|table| table.rank_after(Permuted(last)))? - self.rank_before(first)?
             }
         };
-        Ok(TableRange { table: self, bounds, count_max })
+        let snapshot = self.store.snapshot();
+        let repeats = snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1;
+        Ok(TableRange { table: self, bounds, count_max, repeats })
     }
 
     /// Where range `number` of `count` begins: the first value of the leading bits that has its
@@ -134,8 +138,7 @@ impl TableRange {
 
     /// Whether a fingerprint may be read more than once: from several segments.
     pub(super) fn may_repeat(&self) -> bool {
-        let snapshot = self.table.store.snapshot();
-        snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1
+        self.repeats
     }
 
     /// Calls `each` with the fingerprints that are not deleted, many at a time, segment after
@@ -147,6 +150,11 @@ impl TableRange {
             let live = LiveFilter::new(open, table, self.count_max)?;
             self.for_each_run(table, |first, run| {
                 natural.clear();
+                if let LiveFilter::All = live {
+                    let fingerprints = run.iter().map(|&v| table.permutation.invert(Permuted(v)));
+                    natural.extend(fingerprints.map(|fingerprint| fingerprint.value()));
+                    return each(&natural);
+                }
                 for (rank, &value) in (first.0..).zip(run) {
                     let fingerprint = table.permutation.invert(Permuted(value));
                     if live.accepts(Rank(rank), fingerprint)? {
@@ -158,34 +166,13 @@ impl TableRange {
         })
     }
 
-    /// The fingerprints that are not deleted, each once.
+    /// The fingerprints that are not deleted, in memory.
     pub(super) fn collect(&self) -> Result<Vec<u64>> {
         let mut values = Vec::with_capacity(usize::try_from(self.count_max).unwrap_or(0));
-        let snapshot = self.table.store.snapshot();
-        self.table.for_each_table(snapshot.segments(), |open, table| {
-            let live = LiveFilter::new(open, table, self.count_max)?;
-            self.for_each_run(table, |first, run| {
-                if let LiveFilter::All = live {
-                    values.extend_from_slice(run);
-                    return Ok(());
-                }
-                for (rank, &value) in (first.0..).zip(run) {
-                    if live.accepts(Rank(rank), table.permutation.invert(Permuted(value)))? {
-                        values.push(value);
-                    }
-                }
-                Ok(())
-            })
+        self.read(&mut |run| {
+            values.extend_from_slice(run);
+            Ok(())
         })?;
-        if self.may_repeat() {
-            // The run of each segment ascends. The stable sort finds and merges them.
-            values.sort();
-            values.dedup();
-        }
-        let permutation = Permutation::new(self.table.mask);
-        for value in &mut values {
-            *value = permutation.invert(Permuted(*value)).value();
-        }
         Ok(values)
     }
 
