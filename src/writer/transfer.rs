@@ -88,12 +88,13 @@ impl Writer {
         for (number, source) in sources.iter().enumerate() {
             arrivals.extend(arrivals_of(source, number)?);
         }
-        let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
         let mut done = Imported::default();
         self.store.refresh()?;
         let mut recipe = self.store.recipe();
         let has_segments = recipe.is_some();
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
+        // All are looked at before the first is copied, which may take long.
+        let mut wanted: Vec<(&Arrival, Digest)> = Vec::new();
         for (number, arrival) in arrivals.iter().enumerate() {
             let segment = map(&arrival.path)?;
             if let Some(recipe) = &recipe {
@@ -108,14 +109,23 @@ impl Writer {
                 continue;
             }
             // A store may hold the same twice, under two labels for example. It is one state.
-            let earlier = copies.iter().filter(|(of, _)| of.source != arrival.source);
-            let earlier = earlier.map(|(of, copy)| (of.path.as_path(), copy.entry.digest));
+            let earlier = wanted.iter().filter(|(of, _)| of.source != arrival.source);
+            let earlier = earlier.map(|&(of, digest)| (of.path.as_path(), digest));
             self.check_new(&arrival.path, segment.header().digest, earlier)?;
+            wanted.push((arrival, segment.header().digest));
+        }
+        let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
+        for (arrival, digest) in wanted {
             let own = &self.options.label;
             let label = if own.is_empty() { arrival.label.clone() } else { own.clone() };
             let mut file = self.directory.new_segment()?;
             copy_verified(&arrival.path, &mut file)?;
             let copy = self.finish_segment(file, &label)?;
+            if copy.entry.digest != digest {
+                let path = arrival.path.display();
+                let reason = format!("{path} was replaced while it was imported");
+                return Err(Error::InvalidOptions { reason });
+            }
             let deleted = arrival.deletions.as_ref().map_or(0, |of| of.fingerprint_count());
             done.segments += 1;
             done.fingerprints += copy.entry.fingerprint_count - deleted;
