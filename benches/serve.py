@@ -29,6 +29,9 @@ import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SEED = 20261122
+# Connections, and how often each case is measured.
+COUNTS = (1, 16, 128)
+TURNS = 3
 
 
 def values(count, seed):
@@ -98,16 +101,47 @@ class Server:
         return self.process.wait()
 
 
+class Simd(Server):
+    """The server of go-simstore, on one processor as the other one."""
+
+    def __init__(self, program, records):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [program, "-p", str(port), "-f", records, "-size", "3", "-vptree=false", "-cpus=1"]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
+        self.address = f"127.0.0.1:{port}"
+        while True:
+            try:
+                return self.get("/")
+            except ConnectionError:
+                time.sleep(0.1)
+
+
+# The requests are made before the load starts: the load tool must not be what is measured.
 GET = """
 local needles = {%s}
+local requests = {}
+init = function()
+  for at, needle in ipairs(needles) do
+    requests[at] = wrk.format("GET", "%s" .. needle)
+  end
+end
 local at = 0
 request = function()
-  at = at %% #needles + 1
-  return wrk.format("GET", "/v1/query?fingerprint=" .. needles[at] .. "&k=3")
+  at = at %% #requests + 1
+  return requests[at]
 end
 """
+PAUSE = """
+delay = function() return %d end
+"""
 HEALTH = """
-request = function() return wrk.format("GET", "/healthz") end
+init = function()
+  health = wrk.format("GET", "/healthz")
+end
+request = function() return health end
 """
 POST = """
 local bodies = {}
@@ -116,11 +150,17 @@ for at = 1, %d do
   bodies[at] = file:read("*a")
   file:close()
 end
-local at = 0
+local requests = {}
 wrk.headers["Content-Type"] = "%s"
+init = function()
+  for at, body in ipairs(bodies) do
+    requests[at] = wrk.format("POST", "/v1/query%s", nil, body)
+  end
+end
+local at = 0
 request = function()
-  at = at %% #bodies + 1
-  return wrk.format("POST", "/v1/query%s", nil, bodies[at])
+  at = at %% #requests + 1
+  return requests[at]
 end
 """
 
@@ -143,7 +183,7 @@ def load(server, script, connections, seconds):
     return rate, share("50"), share("99"), spent / total * 1e6, errors
 
 
-def write_scripts(folder, queries):
+def write_scripts(folder, queries, pause):
     """The load scripts by name, with the number of queries in a request."""
     scripts = {}
 
@@ -152,7 +192,11 @@ def write_scripts(folder, queries):
         path.write_text(text)
         scripts[name] = (str(path), count)
 
-    add("one", 1, GET % ",".join(f'"{value:016x}"' for value in queries[:30_000]))
+    needles = ",".join(f'"{value:016x}"' for value in queries[:30_000])
+    single = GET % (needles, "/v1/query?k=3&fingerprint=")
+    add("one", 1, single)
+    add("one of go-simstore", 0, GET % (needles, "/search?sig="))
+    add("one with pauses", 0, single + (PAUSE % pause if pause else ""))
     add("no search", 0, HEALTH)
     for name, count, kind, path, encode in [
         ("100 in JSON", 100, "application/json", "", encode_json),
@@ -177,19 +221,24 @@ def encode_binary(part):
     return struct.pack(f"<{len(part)}Q", *part)
 
 
-def requests(server, scripts, seconds):
+def requests(server, simd, scripts, seconds):
     print("| a request, connections | requests/s | p50 ms | p99 ms | CPU us | errors |")
     print("|---|---:|---:|---:|---:|---:|")
-    rate, half, most, spent, errors = load(server, scripts["no search"][0], 16, seconds)
-    print(f"| /healthz, no search, 16 | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} |")
-    for connections in (1, 16, 128):
-        rate, half, most, spent, errors = load(server, scripts["one"][0], connections, seconds)
-        print(f"| one query, {connections} | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} |")
+    cases = [("/healthz, no search", "no search", server, [16]), ("one query", "one", server, COUNTS)]
+    if simd:
+        cases.append(("one query, go-simstore", "one of go-simstore", simd, COUNTS))
+    for name, script, of, counts in cases:
+        for count in counts:
+            turns = [load(of, scripts[script][0], count, seconds) for _ in range(TURNS)]
+            # The turn in the middle by rate: other work on the machine comes and goes.
+            rate, half, most, spent, errors = sorted(turns)[TURNS // 2]
+            print(f"| {name}, {count} | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} |")
     print("\n| batches, 4 connections | queries/s | CPU us a query | errors |")
     print("|---|---:|---:|---:|")
     for name, (script, count) in scripts.items():
         if count > 1:
-            rate, _, _, spent, errors = load(server, script, 4, seconds)
+            turns = [load(server, script, 4, seconds) for _ in range(TURNS)]
+            rate, _, _, spent, errors = sorted(turns)[TURNS // 2]
             print(f"| {name} | {rate * count:.0f} | {spent / count:.2f} | {errors} |")
 
 
@@ -259,10 +308,10 @@ def mixed(program, store, scripts, minutes):
     while time.time() < end:
         minute += 1
         seconds = max(1, min(60, int(end - time.time())))
-        rate, half, most, spent, errors = load(server, scripts["one"][0], 16, seconds)
+        rate, half, most, spent, errors = load(server, scripts["one with pauses"][0], 16, seconds)
         segments = json.loads(server.get("/v1/info")[1])["store"]["segments"]
         print(f"| {minute} | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} | "
-              f"{server.memory():.0f} | {segments} |", flush=True)
+              f"{server.memory():.1f} | {segments} |", flush=True)
     for writer in writers:
         writer.join()
     metrics = server.get("/metrics")[1].decode()
@@ -278,7 +327,10 @@ def main():
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--seconds", type=int, default=10, help="of each case")
+    parser.add_argument("--go-simstore", metavar="PROGRAM", help="its server simd, to compare with")
     parser.add_argument("--mixed", type=float, default=0, metavar="MINUTES")
+    parser.add_argument("--pause", type=int, default=0, metavar="MS",
+                        help="with --mixed, of each of the 16 connections between its requests")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
@@ -288,12 +340,17 @@ def main():
         subprocess.run([options.program, "build", str(folder / "in.tsv"), "-s", store, "-q",
                         "--scheme", "2"], check=True)
         queries = needles(stored, 300_000)
-        scripts = write_scripts(folder, queries)
+        scripts = write_scripts(folder, queries, options.pause)
         if options.mixed:
             mixed(options.program, store, scripts, options.mixed)
             return
         server = Server(options.program, store, "--threads", "1", "--refresh", "10h")
-        requests(server, scripts, options.seconds)
+        simd = None
+        if options.go_simstore:
+            records = folder / "simd.txt"
+            records.write_text("".join(f"{at} {v:016x}\n" for at, v in enumerate(stored)))
+            simd = Simd(options.go_simstore, str(records))
+        requests(server, simd, scripts, options.seconds)
         refreshes(options.program, server, store, folder, stored, queries)
         server.end()
 

@@ -235,7 +235,10 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
             &["dedup", "--against", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"],
             "recipe",
         ),
-        (&["dedup", "--against", "pages.fps", "--add", "-", "--docs"], "answers fingerprints"),
+        (
+            &["dedup", "--against", "sketched.fps", "--add", "-", "--docs", "--confirm", "0.8"],
+            "leave out --confirm",
+        ),
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");

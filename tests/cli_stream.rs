@@ -54,9 +54,13 @@ impl Answerer {
         (output.status.code(), text(output.stderr))
     }
 
-    fn finish(mut self) {
+    fn finish(self) {
+        assert_eq!(self.status(), Some(0));
+    }
+
+    fn status(mut self) -> Option<i32> {
         drop(self.input.take());
-        assert!(self.child.wait().unwrap().success());
+        self.child.wait().unwrap().code()
     }
 }
 
@@ -166,4 +170,74 @@ fn queries_see_what_others_add_if_they_ask_for_it() {
     drop(fixed.input.take());
     fixed.child.wait().unwrap();
     fresh.finish();
+}
+
+const TEXT: &str = "the quick brown fox jumps over the lazy dog and runs away";
+
+fn document(id: &str, text: &str) -> String {
+    format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}")
+}
+
+/// Each answer is waited for before the next line is sent, so a line that is kept back would stop
+/// the test for ever.
+#[test]
+fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
+    let first = document("first", "something that is like nothing else");
+    let desk = Desk::with("first.jsonl", &first);
+    desk.ok(&["build", "--docs", "first.jsonl", "-s", "pages.fps", "-q", "--sketch"], "");
+    let mut hashing = Answerer::start(&desk, &["fingerprint", "--format", "json", "-q"]);
+    let hashed = hashing.ask(&document("a", TEXT));
+    let value = hashed.split('"').nth(7).unwrap().to_string();
+    assert_eq!(hashed, format!("{{\"id\":\"a\",\"fingerprint\":\"{value}\"}}"));
+    let none = "{\"id\":\"b\",\"fingerprint\":null}";
+    assert_eq!(hashing.ask(&document("b", " - ")), none);
+    let bad = hashing.ask("{\"id\":\"c\"");
+    assert!(bad.starts_with("{\"place\":\"line 3\",\"error\":\""), "{bad}");
+    assert_eq!(hashing.ask(&document("a", TEXT)), hashed);
+    assert_eq!(hashing.status(), Some(2));
+
+    let args = [&DEDUP[..], &["--docs", "--batch-seconds", "1000"]].concat();
+    let mut dedup = Answerer::start(&desk, &args);
+    assert_eq!(dedup.ask(&document("a", TEXT)), format!("new\t{value}\ta"));
+    assert_eq!(dedup.ask(&document("b", "")), "empty\t\tb");
+    assert!(dedup.ask("{}").starts_with("bad\t\tline 3: "));
+    assert_eq!(dedup.ask(&document("c", TEXT)), format!("near\t{value}\tc\t{value}\t0\ta"));
+    let other = dedup.ask(&document("d", "something that is like nothing else"));
+    assert!(other.starts_with("near\t") && other.ends_with("\t0\tfirst"), "{other}");
+    assert_eq!(dedup.status(), Some(2));
+
+    let follow = ["add", "--follow", "--docs", "-s", "pages.fps", "--batch-count", "1"];
+    let mut follow = Answerer::start(&desk, &[&follow[..], &["--skip-bad"]].concat());
+    assert!(follow.ask(&document("e", TEXT)).starts_with("1\t"));
+    follow.send("no document");
+    follow.send(&document("none", ""));
+    assert!(follow.ask(&document("f", TEXT)).starts_with("2\t"));
+    follow.finish();
+    let stored = dump(&desk);
+    for id in ["first", "a", "e", "f"] {
+        assert_eq!(stored.matches(&format!("\t{id}\n")).count(), 1, "{id}: {stored}");
+    }
+    assert_eq!(stored.lines().count(), 4);
+}
+
+#[test]
+fn bad_lines_have_their_answers_and_the_status_tells() {
+    let desk = desk();
+    let query = ["query", "-", "-s", "pages.fps", "-k", "0", "--format", "json"];
+    let mut asking = Answerer::start(&desk, &query);
+    assert!(asking.ask("00ff").contains("\"ids\":[\"a\"]"));
+    let bad = asking.ask("zz");
+    assert!(bad.starts_with("{\"place\":\"line 2\",\"error\":\"'zz' is not a fing"), "{bad}");
+    assert!(asking.ask("00fe").contains("\"matches\":[]"));
+    assert_eq!(asking.status(), Some(2));
+    let mut allowed = Answerer::start(&desk, &[&query[..], &["--skip-bad"]].concat());
+    allowed.ask("zz");
+    assert!(allowed.ask("00ff").contains("\"ids\":[\"a\"]"));
+    allowed.finish();
+    let mut dedup = Answerer::start(&desk, &DEDUP);
+    assert_eq!(dedup.ask("0f0f0f0f0f0f0f0f\tc"), "new\t0f0f0f0f0f0f0f0f\tc");
+    assert!(dedup.ask("0f0f0f0f0f0f0f0f0f\tc").starts_with("bad\t\tline 2: "));
+    assert!(dedup.ask("0f0f0f0f0f0f0f0f\td").starts_with("near\t"));
+    assert_eq!(dedup.status(), Some(2));
+    assert_eq!(dump(&desk).lines().count(), 3);
 }

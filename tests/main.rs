@@ -13,6 +13,7 @@ mod cli_commit;
 mod cli_confirm;
 mod cli_documents;
 mod cli_join;
+mod cli_labels;
 mod cli_life;
 mod cli_man;
 mod cli_options;
@@ -20,6 +21,8 @@ mod cli_output;
 mod cli_page;
 mod cli_signal;
 mod cli_stream;
+#[cfg(feature = "parquet")]
+mod cli_table;
 mod cli_text;
 mod cluster;
 mod commit;

@@ -1,11 +1,13 @@
 //! What `fpstore serve` answers is what a searcher finds, by every route and in every form.
 
 use fpstore::{Answer as Found, Fingerprint, Id, Limits, Match, Store};
+use proptest::prelude::*;
+use proptest::test_runner::{TestRng, TestRunner};
 use serde_json::{Value, json};
 
 use crate::common::http::Server;
 use crate::common::program::Desk;
-use crate::common::{Random, Record, clustered, needles, scan};
+use crate::common::{Record, clustered, scan};
 
 const NDJSON: &str = "application/x-ndjson";
 const BINARY: &str = "application/octet-stream";
@@ -70,97 +72,100 @@ fn binary_answers(mut bytes: &[u8]) -> Vec<(Vec<(u64, u32)>, bool)> {
     answers
 }
 
+/// What a request asks, of many fingerprints at once.
+#[derive(Clone, Debug)]
+struct Question {
+    needles: Vec<u64>,
+    k: u32,
+    /// The most matches of each, or the number of nearest.
+    count: usize,
+    is_nearest: bool,
+}
+
+/// Questions about stored, near, random and extreme fingerprints.
+fn questions(records: &[Record]) -> impl Strategy<Value = Question> {
+    let stored: Vec<u64> = records.iter().map(|record| record.0).collect();
+    let flips = prop::collection::vec(0..64_u32, 0..8);
+    let near = (prop::sample::select(stored), flips)
+        .prop_map(|(value, flips)| flips.iter().fold(value, |value, bit| value ^ (1 << bit)));
+    let needle = prop_oneof![near, any::<u64>(), Just(0), Just(u64::MAX)];
+    let k = prop_oneof![0..9_u32, 0..65_u32];
+    let count = prop_oneof![1..5_usize, 1..1001_usize];
+    (prop::collection::vec(needle, 0..24), k, count, any::<bool>())
+        .prop_map(|(needles, k, count, is_nearest)| Question { needles, k, count, is_nearest })
+}
+
+/// Asks by every route and in every form, and compares each answer with that of a searcher.
+fn ask_in_all_forms(server: &Server, store: &Store, records: &[Record], question: &Question) {
+    let Question { needles, k, count, is_nearest } = question;
+    let (route, limit) = if *is_nearest { ("nearest", "count") } else { ("query", "limit") };
+    let hex: Vec<String> = needles.iter().map(|needle| format!("{needle:016x}")).collect();
+    let body = json!({ "fingerprints": hex, "k": k, limit: count });
+    let list = server.post_json(&format!("/v1/{route}"), &body);
+    assert_eq!(list.status, 200, "{list:?}");
+    let list = list.json();
+    let lines: String = hex
+        .iter()
+        .map(|hex| format!("{{\"id\":\"q{hex}\",\"fingerprint\":\"{hex}\"}}\n"))
+        .collect();
+    let path = format!("/v1/{route}?k={k}&{limit}={count}");
+    let stream = String::from_utf8(server.post(&path, NDJSON, &lines).body).unwrap();
+    let stream: Vec<Value> =
+        stream.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let bytes: Vec<u8> = needles.iter().flat_map(|needle| needle.to_le_bytes()).collect();
+    let binary = binary_answers(&server.post(&path, BINARY, &bytes).body);
+    assert_eq!((stream.len(), binary.len()), (needles.len(), needles.len()));
+    let mut connection = server.connect();
+    let mut searcher = store.searcher();
+    for (at, &needle) in needles.iter().enumerate() {
+        let found = if *is_nearest {
+            searcher.nearest(Fingerprint::new(needle), *count, *k)
+        } else {
+            let limits = Limits::default().max_matches(*count);
+            searcher.search_with(Fingerprint::new(needle), *k, &limits)
+        };
+        let found = found.unwrap();
+        let cut = found.outcome().cut;
+        let expected = expected(&found);
+        let mut scanned = scan(records, needle, *k);
+        scanned.truncate(*count);
+        let near = |found: &[Match]| -> Vec<(u64, u32)> {
+            found.iter().map(|m| (m.fingerprint.value(), m.distance)).collect()
+        };
+        assert_eq!(near(&expected), near(&scanned));
+        let one =
+            connection.ask("GET", &format!("{path}&fingerprint={}", hex[at]), &[], b"").json();
+        for answer in [&one, &list["answers"][at], &stream[at]] {
+            assert_eq!(matches_of(answer), expected, "{}", hex[at]);
+            assert_eq!(answer["cut"].as_bool().unwrap_or(false), cut, "{}", hex[at]);
+            assert_eq!(answer["query"], hex[at]);
+        }
+        assert_eq!(stream[at]["id"], format!("q{}", hex[at]));
+        assert_eq!(one["generation"], store.generation());
+        assert_eq!(binary[at], (near(&expected), cut), "{}", hex[at]);
+    }
+}
+
 #[test]
 fn every_route_answers_as_a_searcher() {
     let records = records();
     let desk = desk_of(&records);
     let server = Server::start(&desk, &[]);
     let store = Store::open(desk.path("store.fps")).unwrap();
-    let mut searcher = store.searcher();
-    let mut random = Random::new(7);
-    let mut connection = server.connect();
-    for (round, k) in [0, 1, 3, 3, 5, 8, 12, 20, 33, 64].into_iter().enumerate() {
-        let needles = needles(&records, 24, k, round as u64);
-        let limit = [1, 3, 1000][random.below(3) as usize];
-        let limits = Limits::default().max_matches(limit);
-        let hex: Vec<String> = needles.iter().map(|needle| format!("{needle:016x}")).collect();
-        let body = json!({ "fingerprints": hex, "k": k, "limit": limit });
-        let list = connection.ask(
-            "POST",
-            "/v1/query",
-            &[("Content-Type", "application/json")],
-            body.to_string().as_bytes(),
-        );
-        assert_eq!(list.status, 200, "{list:?}");
-        let list = list.json();
-        let lines: String = hex
-            .iter()
-            .map(|hex| format!("{{\"id\":\"q{hex}\",\"fingerprint\":\"{hex}\"}}\n"))
-            .collect();
-        let path = format!("/v1/query?k={k}&limit={limit}");
-        let stream = connection.ask("POST", &path, &[("Content-Type", NDJSON)], lines.as_bytes());
-        let stream = String::from_utf8(stream.body).unwrap();
-        let stream: Vec<Value> =
-            stream.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let bytes: Vec<u8> = needles.iter().flat_map(|needle| needle.to_le_bytes()).collect();
-        let binary = connection.ask("POST", &path, &[("Content-Type", BINARY)], &bytes);
-        let binary = binary_answers(&binary.body);
-        assert_eq!((stream.len(), binary.len()), (needles.len(), needles.len()));
-        for (at, &needle) in needles.iter().enumerate() {
-            let found = searcher.search_with(Fingerprint::new(needle), k, &limits).unwrap();
-            let cut = found.outcome().cut;
-            let expected = expected(&found);
-            let case = format!("k={k} limit={limit} {}", hex[at]);
-            let one =
-                connection.ask("GET", &format!("{path}&fingerprint={}", hex[at]), &[], b"").json();
-            for answer in [&one, &list["answers"][at], &stream[at]] {
-                assert_eq!(matches_of(answer), expected, "{case}");
-                assert_eq!(answer["cut"].as_bool().unwrap_or(false), cut, "{case}");
-                assert_eq!(answer["query"], hex[at]);
-            }
-            assert_eq!(stream[at]["id"], format!("q{}", hex[at]));
-            assert_eq!(one["generation"], store.generation());
-            let bare: Vec<(u64, u32)> =
-                expected.iter().map(|m| (m.fingerprint.value(), m.distance)).collect();
-            assert_eq!(binary[at], (bare, cut), "{case}");
-            if limit == 1000 {
-                let scanned = scan(&records, needle, k);
-                assert_eq!(expected.len(), scanned.len().min(1000), "{case}");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_nearest_are_those_of_a_searcher() {
-    let records = records();
-    let desk = desk_of(&records);
-    let server = Server::start(&desk, &[]);
-    let store = Store::open(desk.path("store.fps")).unwrap();
-    let mut searcher = store.searcher();
-    for (k, count) in [(64, 1), (64, 10), (8, 1), (3, 5), (0, 1), (64, 1000)] {
-        let needles = needles(&records, 20, 3, 11);
-        let hex: Vec<String> = needles.iter().map(|needle| format!("{needle:x}")).collect();
-        let body = json!({ "fingerprints": hex, "k": k, "count": count });
-        let list = server.post_json("/v1/nearest", &body).json();
-        let bytes: Vec<u8> = needles.iter().flat_map(|needle| needle.to_le_bytes()).collect();
-        let path = format!("/v1/nearest?k={k}&count={count}");
-        let binary = binary_answers(&server.post(&path, BINARY, &bytes).body);
-        for (at, &needle) in needles.iter().enumerate() {
-            let found = searcher.nearest(Fingerprint::new(needle), count, k).unwrap();
-            let expected = expected(&found);
-            let one = server.get(&format!("{path}&fingerprint={}", hex[at])).json();
-            for answer in [&one, &list["answers"][at]] {
-                assert_eq!(matches_of(answer), expected, "{needle:016x} {count} within {k}");
-                assert_eq!(answer["cut"], Value::Null);
-            }
-            let bare: Vec<(u64, u32)> =
-                expected.iter().map(|m| (m.fingerprint.value(), m.distance)).collect();
-            assert_eq!(binary[at], (bare, false));
-        }
+    // The same questions in each run.
+    let config = ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() };
+    let random = TestRng::deterministic_rng(config.rng_algorithm);
+    let mut runner = TestRunner::new_with_rng(config, random);
+    let asked = runner.run(&questions(&records), |question| {
+        ask_in_all_forms(&server, &store, &records, &question);
+        Ok(())
+    });
+    if let Err(error) = asked {
+        panic!("{error}");
     }
     // Without parameters: the one nearest, at any distance.
     let one = server.get("/v1/nearest?fingerprint=0").json();
+    let mut searcher = store.searcher();
     assert_eq!(matches_of(&one), expected(&searcher.nearest(0.into(), 1, 64).unwrap()));
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::Args;
 use fpstore::writer::Committed;
 use fpstore::{Store, Writer, WriterOptions};
@@ -37,16 +36,18 @@ memory.
 --run NAME makes a job safe to repeat: the store remembers the last 1024 names, in the step that adds \
 the records, and a run whose name it knows changes nothing.
 
---follow reads lines from standard input until it ends. It commits --batch-count records at a \
+--follow reads lines of fingerprints, or with --docs lines of documents, from standard input until \
+it ends. It commits --batch-count records at a \
 time, or what came within --batch-seconds, and prints for each commit the number of records that \
 are durable and the generation of the store. It writes to the store only while it commits, so that \
 other commands can delete, expire or add meanwhile; while they do, it waits. If nobody reads its \
-output any more it adds what has come, says so, and ends with status 2.";
+output any more it adds what has come, says so, and ends with status 2. A bad line is named on \
+standard error and ends nothing; without --skip-bad the status is then 2 in the end.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore add today.tsv.zst -s pages.fps --label 2026-11 --run 2026-11-22 --replace
-  crawler | fpstore add --follow -s pages.fps --batch-count 1000 --batch-seconds 5
+  crawler | fpstore add --follow --docs -s pages.fps --batch-count 1000 --batch-seconds 5
 
 Exit status: 0 done; 2 error.";
 
@@ -114,12 +115,6 @@ impl Run for AddArgs {
 fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let documents = args.documents.prepare_for(&store, &args.read, args.resources.memory)?;
-    if args.follow.is_on() && documents.as_ref().is_some_and(Documents::are_given) {
-        bail!(
-            "--follow takes fingerprints: for a stream of documents, call 'add --docs' for each \
-             batch of files, or pipe them through 'fpstore fingerprint -' and give --recipe"
-        );
-    }
     let k = args.k.unwrap_or(store.tuned_k());
     if is_known_run(&store, args.run.as_deref(), args.quiet) {
         return Ok(ExitStatus::Done);
@@ -143,7 +138,8 @@ fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let options = args.resources.limit(options, &monitor)?;
     if args.follow.is_on() {
         let turns = Turns::new(&args.store.store, options);
-        return follow::add(&args.follow, &args.files, turns, &args.read, &monitor, args.quiet);
+        let input = (&args.read, documents.filter(Documents::are_given));
+        return follow::add(&args.follow, &args.files, turns, input, &monitor, args.quiet);
     }
     let mut writer = Writer::with_options(&args.store.store, options)?;
     // The same run may have ended while this one waited.

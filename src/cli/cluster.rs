@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 use fpstore::join::{ClusterMethod, Fate, clusters};
 
 use super::cluster_groups::{ConfirmedGroups, Groups, StoreGroups};
-use super::cluster_rows::{ClusterFormat, ClusterOutput};
+use super::cluster_rows::ClusterOutput;
 use super::command::{ExitStatus, Run};
 use super::confirm::{ConfirmArgs, ConfirmedDocuments};
 use super::join_input::{Ids, JoinInputArgs};
 use super::monitor::Monitor;
-use super::output::{IdPrinter, counted};
+use super::output::{IdPrinter, TableFormat, counted};
 use super::page::groups::{About, GroupPage, GroupPageArgs};
 use super::previous::Previous;
 use super::reading_args::in_long_help;
@@ -91,7 +91,7 @@ pub(super) struct ClusterArgs {
     drop: bool,
     /// The output format [default: tsv]
     #[arg(long, value_enum)]
-    format: Option<ClusterFormat>,
+    format: Option<TableFormat>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -132,7 +132,7 @@ impl Run for ClusterArgs {
 }
 
 fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
-    if args.keep.is_some() && args.format.is_some_and(|format| format != ClusterFormat::Tsv) {
+    if args.keep.is_some() && args.format.is_some_and(|format| format != TableFormat::Tsv) {
         bail!("--keep prints lines that 'build' reads; leave out --format");
     }
     let page = args.page.open(args.output.force)?;
@@ -207,8 +207,8 @@ fn print(
     }
     let (mut count, mut documents) = (0, 0);
     let has_rows = page.is_none() || args.output.output.is_some() || args.format.is_some();
-    let format = args.format.unwrap_or(ClusterFormat::Tsv);
-    let mut output = ClusterOutput::new(format, args.confirm.confirm.is_some(), &mut out)?;
+    let format = args.format.unwrap_or(TableFormat::Tsv);
+    let mut output = ClusterOutput::new(format, args.confirm.confirm.is_some(), out)?;
     found.for_each(&mut |group| {
         count += 1;
         documents += group.size;
@@ -218,9 +218,8 @@ fn print(
         }
         if has_rows { output.write(group) } else { Ok(()) }
     })?;
-    output.finish()?;
     monitor.finish();
-    out.finish()?;
+    output.finish()?;
     if !args.quiet {
         message!(
             "{} of {} {limit}",

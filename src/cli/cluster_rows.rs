@@ -2,25 +2,13 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
 use fpstore::Fingerprint;
 use serde::Serialize;
 
-#[cfg(feature = "parquet")]
-use super::cluster_table::ClusterTable;
-use super::output::IdPrinter;
+use super::output::{IdPrinter, TableFormat};
 use super::sink::Sink;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ClusterFormat {
-    /// Tab-separated columns, one line for each document
-    Tsv,
-    /// One JSON object for each cluster, on one line
-    Json,
-    /// A Parquet file with one row for each document; needs -o
-    #[cfg(feature = "parquet")]
-    Parquet,
-}
+#[cfg(feature = "parquet")]
+use super::table::{Cell, ColumnSpec, Kind, Table};
 
 /// A cluster with the ids of the user.
 pub(super) struct Group {
@@ -45,30 +33,32 @@ pub(super) struct GroupMember {
 }
 
 /// Writes clusters in one format.
-pub(super) enum ClusterOutput<'a> {
-    Tsv(&'a mut Sink, IdPrinter),
-    Json(&'a mut Sink),
+pub(super) enum ClusterOutput {
+    Tsv(Sink, IdPrinter),
+    Json(Sink),
     #[cfg(feature = "parquet")]
-    Parquet(Box<ClusterTable<'a>>),
+    Parquet(Box<Table>),
 }
 
-impl<'a> ClusterOutput<'a> {
+impl ClusterOutput {
     /// With `has_similarity` a table has a column for it.
     #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "Parquet is a table"))]
     pub(super) fn new(
-        format: ClusterFormat,
+        format: TableFormat,
         has_similarity: bool,
-        out: &'a mut Sink,
+        out: Sink,
     ) -> anyhow::Result<Self> {
         Ok(match format {
-            ClusterFormat::Tsv => {
+            TableFormat::Tsv => {
                 let printer = IdPrinter::new(out.is_terminal());
                 ClusterOutput::Tsv(out, printer)
             }
-            ClusterFormat::Json => ClusterOutput::Json(out),
+            TableFormat::Json => ClusterOutput::Json(out),
             #[cfg(feature = "parquet")]
-            ClusterFormat::Parquet => {
-                ClusterOutput::Parquet(Box::new(ClusterTable::new(out, has_similarity)?))
+            TableFormat::Parquet => {
+                let similarity = has_similarity.then_some(("similarity", Kind::Double));
+                let columns: Vec<_> = COLUMNS.into_iter().chain(similarity).collect();
+                ClusterOutput::Parquet(Box::new(Table::new(out, "clusters", &columns)?))
             }
         })
     }
@@ -78,7 +68,7 @@ impl<'a> ClusterOutput<'a> {
             ClusterOutput::Tsv(out, printer) => write_tsv(out, printer, &group),
             ClusterOutput::Json(out) => write_json(out, group),
             #[cfg(feature = "parquet")]
-            ClusterOutput::Parquet(table) => table.push(group),
+            ClusterOutput::Parquet(table) => push_rows(table, &group),
         }
     }
 
@@ -86,9 +76,42 @@ impl<'a> ClusterOutput<'a> {
         match self {
             #[cfg(feature = "parquet")]
             ClusterOutput::Parquet(table) => table.finish(),
-            _ => Ok(()),
+            ClusterOutput::Tsv(out, _) | ClusterOutput::Json(out) => out.finish(),
         }
     }
+}
+
+/// The columns of a table of documents and their clusters; the similarity may follow.
+#[cfg(feature = "parquet")]
+const COLUMNS: [ColumnSpec; 7] = [
+    ("cluster", Kind::U64),
+    ("size", Kind::U64),
+    ("diameter", Kind::U32),
+    ("diameter_is_exact", Kind::Bool),
+    ("distance", Kind::U32),
+    ("fingerprint", Kind::U64),
+    ("id", Kind::Text),
+];
+
+/// Adds the rows of a cluster, one for each document.
+#[cfg(feature = "parquet")]
+fn push_rows(table: &mut Table, group: &Group) -> anyhow::Result<()> {
+    for member in &group.members {
+        let none = member.ids.is_empty().then_some(&None);
+        for id in member.ids.iter().chain(none) {
+            let cells = [
+                Cell::U64(group.number),
+                Cell::U64(group.size),
+                Cell::U32(group.diameter),
+                Cell::Bool(group.diameter_is_exact),
+                Cell::U32(member.distance),
+                Cell::U64(member.fingerprint.value()),
+                Cell::Text(id.as_deref()),
+            ];
+            table.push(cells.into_iter().chain(member.similarity.map(Cell::Double)))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_tsv(out: &mut Sink, printer: &IdPrinter, group: &Group) -> anyhow::Result<()> {

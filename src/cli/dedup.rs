@@ -48,7 +48,9 @@ kept or stored, their distance, their similarity (with --confirm), the ids of bo
 --add and - as NEW, each record of standard input is answered at once, and later records are \
 also compared with earlier ones. The answer is 'new', fingerprint and id for a record that is \
 added; or 'near', fingerprint, id, stored fingerprint, distance and first stored id for one that \
-is not. Records are committed --batch-count at a time or every --batch-seconds; after a crash up \
+is not; or with --docs 'empty', nothing and id for a document without features; or 'bad', nothing and \
+what is wrong with a line, after which it goes on, and without --skip-bad the status is 2 in the \
+end. Records are committed --batch-count at a time or every --batch-seconds; after a crash up \
 to that many may be answered 'new' again. With --batch-count 1 each record is durable before it \
 is answered. Other commands can write to the store between two batches; while they do, the stream \
 waits, and then compares with their records, too. If nobody reads the answers any more, the records \
@@ -161,8 +163,8 @@ impl DedupArgs {
         if is_stream && self.run.is_some() {
             bail!("--add with - adds at once what comes, and has no --run to be repeated");
         }
-        if is_stream && self.documents.are_given() {
-            bail!("--add with - answers fingerprints; 'fingerprint' makes them of documents");
+        if is_stream && self.confirm.confirm.is_some() {
+            bail!("--add with - answers by distance; leave out --confirm");
         }
         if is_stream && self.keep != KeepRule::First {
             bail!(
@@ -237,7 +239,8 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     if let (true, Some(path)) = (is_stream, &args.against) {
         drop(stored);
         let turns = Turns::new(path, options);
-        return dedup_stream::run(turns, k, &args.batch, &args.read, &monitor, args.quiet);
+        let input = (&args.read, documents);
+        return dedup_stream::run(turns, k, &args.batch, input, &monitor, args.quiet);
     }
     if let Some(documents) = documents {
         let lock = |run: &str| {

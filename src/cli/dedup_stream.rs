@@ -1,14 +1,14 @@
 //! `fpstore dedup --add -`: answers the records of a stream, and adds the new ones.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use fpstore::{Answer, Fingerprint, Searcher};
 
 use super::command::ExitStatus;
-use super::inputs::{ReadArgs, inputs, report_skipped};
+use super::documents::Documents;
+use super::inputs::{ReadArgs, inputs};
 use super::monitor::Monitor;
 use super::output::{IdPrinter, Stdout, counted, stdout};
 use super::stream::{BatchArgs, CommitSchedule, Item, Received, Stream, conclude, push};
@@ -32,7 +32,7 @@ pub(super) fn run(
     turns: Turns,
     k: u32,
     batch: &BatchArgs,
-    read: &ReadArgs,
+    (read, documents): (&ReadArgs, Option<Documents>),
     monitor: &Monitor,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
@@ -47,8 +47,8 @@ pub(super) fn run(
         added: 0,
         count: 0,
     };
-    let stream = Stream::start(read);
-    let served = stream_dedup.serve(&stream, &mut CommitSchedule::new(batch), monitor);
+    let mut stream = Stream::start(read, documents);
+    let served = stream_dedup.serve(&mut stream, &mut CommitSchedule::new(batch), monitor);
     // Whatever ended the stream, the records that were answered 'new' are added.
     monitor.forget_signal();
     let rest = stream_dedup.commit();
@@ -66,14 +66,13 @@ pub(super) fn run(
     if status != ExitStatus::Done {
         return Ok(status);
     }
-    let summary = stream.finish().inspect_err(|_| message!("{added} before this"))?;
     if is_changed {
         turns.finish(monitor)?;
     }
     if !quiet {
         message!("{added}");
     }
-    report_skipped(Path::new("-"), &summary);
+    stream.finish()?;
     Ok(ExitStatus::Done)
 }
 
@@ -81,7 +80,7 @@ impl StreamDedup {
     /// Answers records until the input or the user ends the stream.
     fn serve(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         schedule: &mut CommitSchedule,
         monitor: &Monitor,
     ) -> anyhow::Result<()> {
@@ -94,6 +93,17 @@ impl StreamDedup {
             let is_pause = matches!(received, Received::Nothing);
             match received {
                 Received::Item(item) => self.answer(item, monitor)?,
+                Received::Empty(id) => {
+                    self.count += 1;
+                    writeln!(self.out, "empty\t\t{}", self.printer.show(&id.to_string()))?;
+                }
+                Received::Bad(place, reason) => {
+                    writeln!(
+                        self.out,
+                        "bad\t\t{}",
+                        self.printer.show(&format!("{place}: {reason}"))
+                    )?;
+                }
                 Received::Nothing => self.turns.rest(),
                 Received::End => return Ok(()),
             }
@@ -129,23 +139,19 @@ impl StreamDedup {
         // Of two records at the same distance, the stored one is named: it is older.
         match (nearest, waiting) {
             (Some(stored_at), Some((at, other))) if at < stored_at => {
-                let id = other.id.as_ref().map(ToString::to_string).unwrap_or_default();
-                let nearest = Nearest { fingerprint: other.fingerprint, distance: at, id };
-                write_near(&mut self.out, &self.printer, &item, &nearest)?;
+                write_near(&mut self.out, &self.printer, &item, &Nearest::waiting(other, at))?;
             }
             (Some(_), _) => {
                 let nearest = first_of(&stored)?;
                 write_near(&mut self.out, &self.printer, &item, &nearest)?;
             }
             (None, Some((at, other))) => {
-                let id = other.id.as_ref().map(ToString::to_string).unwrap_or_default();
-                let nearest = Nearest { fingerprint: other.fingerprint, distance: at, id };
+                let nearest = Nearest::waiting(other, at);
                 write_near(&mut self.out, &self.printer, &item, &nearest)?;
             }
             (None, None) => {
                 push(writer, &item)?;
-                let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
-                writeln!(self.out, "new\t{needle}\t{}", self.printer.show(&id))?;
+                writeln!(self.out, "new\t{needle}\t{}", self.printer.show(&item.id_text()))?;
                 self.waiting.push(item);
             }
         }
@@ -178,6 +184,13 @@ struct Nearest {
     id: String,
 }
 
+impl Nearest {
+    /// A record that waits for its commit.
+    fn waiting(item: &Item, distance: u32) -> Self {
+        Nearest { fingerprint: item.fingerprint, distance, id: item.id_text() }
+    }
+}
+
 /// The nearest match and its first id.
 fn first_of(answer: &Answer<'_>) -> anyhow::Result<Nearest> {
     let Some(hit) = answer.hits().next() else { return Ok(Default::default()) };
@@ -191,12 +204,11 @@ fn write_near(
     item: &Item,
     nearest: &Nearest,
 ) -> io::Result<()> {
-    let id = item.id.as_ref().map(ToString::to_string).unwrap_or_default();
     writeln!(
         out,
         "near\t{}\t{}\t{}\t{}\t{}",
         item.fingerprint,
-        printer.show_column(&id),
+        printer.show_column(&item.id_text()),
         nearest.fingerprint,
         nearest.distance,
         printer.show(&nearest.id)

@@ -7,8 +7,8 @@ use bytesize::ByteSize;
 use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_text::{
-    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, TextHasher, hash_documents,
-    read_features, read_texts, sketch,
+    Admission, BadRecords, Document, DocumentOptions, DocumentSummary, PassedOver, TextHasher,
+    hash_documents, read_features, read_texts, sketch,
 };
 
 use super::inputs::ReadArgs;
@@ -16,6 +16,7 @@ use super::monitor::Monitor;
 use super::output::counted;
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::stream::{Item, Received};
 
 /// Documents for 'build'.
 #[derive(Args, Debug)]
@@ -247,11 +248,48 @@ impl Documents {
         monitor: &Monitor,
         mut push: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> Result<(), Error>,
     ) -> anyhow::Result<DocumentSummary> {
-        let options = self.options.clone().unwrap_or_default().observer(monitor.observer());
+        let options = self.options().observer(monitor.observer());
+        self.hash(files, &options, |fingerprint, id, sketch| {
+            fingerprint.map_or(Ok(()), |fingerprint| push(fingerprint, id, sketch))
+        })
+    }
+
+    /// Gives the documents of standard input to `send`, each as it comes, bad records among them.
+    pub(super) fn read_stream(
+        &self,
+        send: impl Fn(Received) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    ) -> anyhow::Result<DocumentSummary> {
+        let told = {
+            let send = send.clone();
+            // If nobody listens any more, the next document ends the reading.
+            BadRecords::new(move |place, reason| drop(send(Received::Bad(place, reason.into()))))
+        };
+        let options = self.options().skip_bad(true).bad_records(told);
+        let mut read = self.hash(&["-".into()], &options, |fingerprint, id, sketch| {
+            let id = id.to_id();
+            send(match fingerprint {
+                Some(fingerprint) => {
+                    Received::Item(Item { fingerprint, id: Some(id), sketch: sketch.into() })
+                }
+                None => Received::Empty(id),
+            })
+        })?;
+        // Bad records were told one by one.
+        read.skipped_count = 0;
+        read.skipped.clear();
+        Ok(read)
+    }
+
+    /// Gives fingerprint, if there is one, id and sketch of each document to `take`; an id that it
+    /// refuses is a bad record.
+    fn hash(
+        &self,
+        files: &[PathBuf],
+        options: &DocumentOptions,
+        mut take: impl FnMut(Option<Fingerprint>, IdRef<'_>, &[u8]) -> Result<(), Error>,
+    ) -> anyhow::Result<DocumentSummary> {
         let mut admit =
-            |fingerprint: Option<Fingerprint>, id: IdRef<'_>, sketch: &[u8]| match fingerprint
-                .map_or(Ok(()), |fingerprint| push(fingerprint, id, sketch))
-            {
+            |fingerprint, id: IdRef<'_>, sketch: &[u8]| match take(fingerprint, id, sketch) {
                 Ok(()) => Ok(Admission::Taken),
                 Err(Error::InvalidId { reason }) => {
                     Ok(Admission::Refused { reason: format!("bad id: {reason}") })
@@ -259,11 +297,11 @@ impl Documents {
                 Err(error) => Err(error.into()),
             };
         if self.sketch_len == 0 {
-            return hash_documents(files, &self.hasher, &options, |document| {
+            return hash_documents(files, &self.hasher, options, |document| {
                 admit(document.fingerprint, document.id, &[])
             });
         }
-        read_features(files, &self.hasher, &options, |document| {
+        read_features(files, &self.hasher, options, |document| {
             let sketch = sketch(document.features, self.sketch_len);
             admit(document.fingerprint, document.id, &sketch)
         })

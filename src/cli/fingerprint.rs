@@ -2,19 +2,21 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::bail;
 use clap::Args;
-use fpstore_text::{TextHasher, read_texts};
+use fpstore_text::{BadRecords, TextHasher, read_texts};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
 use super::documents::{hash_all, report};
 use super::inputs::inputs;
 use super::monitor::Monitor;
-use super::output::{IdPrinter, stdout};
+use super::output::{IdPrinter, RowFormat, Stdout, counted, stdout};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::stream::write_bad;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of documents in their order, one on each line: 16 hex digits, a tab, and \
@@ -29,6 +31,11 @@ ids, and its name in front if there are several. - is standard input, JSON Lines
 
 A document without features, such as an empty one, has no fingerprint; its id is printed on \
 standard error.
+
+Each line of a pipe is answered as it comes. A program that waits for the answers should take \
+--format json, which has exactly one line for each document: its id and fingerprint, null if it has \
+none; or for a bad record its 'place' and the 'error', after which it goes on, and without --skip-bad \
+the status is 2 in the end.
 
 A recipe says how texts become fingerprints. Only fingerprints of one recipe can be compared. \
 --recipe minhash, the default, suits texts in any language and finds most duplicates; --recipe \
@@ -59,6 +66,9 @@ pub(super) struct FingerprintArgs {
     /// Print the texts themselves, as JSON Lines with 'id' and 'text'; of a page, the main text
     #[arg(long, hide_short_help = true)]
     show_text: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: RowFormat,
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
@@ -110,6 +120,13 @@ impl Run for FingerprintArgs {
     }
 }
 
+/// A document and its fingerprint in JSON; one without features has none.
+#[derive(Serialize)]
+struct Hashed {
+    id: String,
+    fingerprint: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     id: &'a str,
@@ -149,29 +166,63 @@ fn print(
     hasher: &TextHasher,
     default: DefaultRecipe,
 ) -> anyhow::Result<ExitStatus> {
-    let options = args.reading.options(args.skip_bad, None)?;
+    let is_json = args.format == RowFormat::Json;
+    let mut options = args.reading.options(args.skip_bad || is_json, None)?;
     let files = inputs(&args.files)?;
     if args.verbose {
         for line in hasher.recipe().to_recipe().text().lines() {
             message!("{line}");
         }
     }
+    // Somebody who writes line by line may wait for each answer.
+    let may_wait = files.iter().any(|file| !file.is_file() && !file.is_dir());
     let printer = IdPrinter::for_stdout();
-    let mut out = stdout();
+    let out = Arc::new(Mutex::new(stdout()));
+    if is_json {
+        let out = Arc::clone(&out);
+        options = options.bad_records(BadRecords::new(move |place, reason| {
+            let mut out = lock(&out);
+            // What cannot be written fails at the next document or at the end.
+            let _ = write_bad(&mut *out, place, reason);
+            if may_wait {
+                let _ = out.flush();
+            }
+        }));
+    }
     let monitor = Monitor::on_documents(args.quiet, true)?;
     let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
-        if let Some(fingerprint) = document.fingerprint {
-            let id = document.id.to_string();
-            writeln!(out, "{fingerprint}\t{}", printer.show(&id))?;
+        let mut out = lock(&out);
+        let id = document.id.to_string();
+        match (document.fingerprint, args.format) {
+            (fingerprint, RowFormat::Json) => {
+                let fingerprint = fingerprint.map(|it| it.to_string());
+                serde_json::to_writer(&mut *out, &Hashed { id, fingerprint })?;
+                writeln!(out)?;
+            }
+            (Some(fingerprint), RowFormat::Tsv) => {
+                writeln!(out, "{fingerprint}\t{}", printer.show(&id))?;
+            }
+            (None, RowFormat::Tsv) => {}
+        }
+        if may_wait {
+            out.flush()?;
         }
         Ok(())
     })?;
-    out.flush()?;
+    lock(&out).flush()?;
     if !args.quiet {
         if summary.document_count > 0 {
             args.recipe.report_default(default, args.reading.holds_features());
         }
         report(&summary);
     }
+    if summary.skipped_count > 0 && !args.skip_bad {
+        let count = counted(summary.skipped_count, "bad record", "bad records");
+        bail!("{count} among the documents; --skip-bad makes that no error");
+    }
     Ok(ExitStatus::Done)
+}
+
+fn lock(out: &Mutex<Stdout>) -> MutexGuard<'_, Stdout> {
+    out.lock().unwrap_or_else(PoisonError::into_inner)
 }

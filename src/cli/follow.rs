@@ -7,7 +7,8 @@ use anyhow::bail;
 use clap::Args;
 
 use super::command::ExitStatus;
-use super::inputs::{ReadArgs, inputs, report_skipped};
+use super::documents::Documents;
+use super::inputs::{ReadArgs, inputs};
 use super::monitor::Monitor;
 use super::output::{Stdout, counted, stdout};
 use super::stream::{BatchArgs, CommitSchedule, Item, Received, Stream, conclude, push};
@@ -49,7 +50,7 @@ pub(super) fn add(
     args: &FollowArgs,
     files: &[PathBuf],
     turns: Turns,
-    read: &ReadArgs,
+    (read, documents): (&ReadArgs, Option<Documents>),
     monitor: &Monitor,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
@@ -57,11 +58,11 @@ pub(super) fn add(
         bail!("--follow reads standard input; to add files, leave it out");
     }
     inputs(&[])?;
-    let stream = Stream::start(read);
+    let mut stream = Stream::start(read, documents);
     let mut following =
         Following { turns, buffered: Vec::new(), pushed: 0, durable: 0, out: stdout() };
     let mut schedule = CommitSchedule::new(&args.batch);
-    let followed = following.follow(&stream, &mut schedule, monitor);
+    let followed = following.follow(&mut stream, &mut schedule, monitor);
     // Whatever ended the stream, the records that came are added.
     monitor.forget_signal();
     let rest = following.commit(monitor);
@@ -72,14 +73,13 @@ pub(super) fn add(
     if status != ExitStatus::Done {
         return Ok(status);
     }
-    let summary = stream.finish().inspect_err(|_| message!("{added} before this"))?;
     if durable > 0 {
         turns.finish(monitor)?;
     }
-    report_skipped(Path::new("-"), &summary);
     if !quiet {
         message!("{}", counted(durable, "record added", "records added"));
     }
+    stream.finish()?;
     Ok(ExitStatus::Done)
 }
 
@@ -87,7 +87,7 @@ impl Following {
     /// Takes records until the input or the user ends the stream.
     fn follow(
         &mut self,
-        stream: &Stream,
+        stream: &mut Stream,
         schedule: &mut CommitSchedule,
         monitor: &Monitor,
     ) -> anyhow::Result<()> {
@@ -96,6 +96,7 @@ impl Following {
             monitor.check()?;
             match received {
                 Received::Item(item) => self.buffered.push(item),
+                Received::Empty(_) | Received::Bad(..) => {}
                 Received::Nothing => self.turns.rest(),
                 Received::End => return Ok(()),
             }

@@ -14,8 +14,6 @@ mod clean;
 mod cluster;
 mod cluster_groups;
 mod cluster_rows;
-#[cfg(feature = "parquet")]
-mod cluster_table;
 mod command;
 mod commit;
 mod compact;
@@ -53,6 +51,7 @@ mod previous;
 mod query;
 mod query_documents;
 mod query_files;
+mod query_output;
 #[cfg(feature = "serve")]
 mod query_server;
 mod reading_args;
@@ -71,6 +70,8 @@ mod share;
 mod sink;
 mod stats;
 mod stream;
+#[cfg(feature = "parquet")]
+mod table;
 mod transfer;
 mod turns;
 mod verify;

@@ -18,6 +18,18 @@ pub(crate) enum RowFormat {
     Json,
 }
 
+/// The output format of results that are a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Tab-separated columns
+    Tsv,
+    /// One JSON object on each line
+    Json,
+    /// A Parquet file; needs -o
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
 /// The output format of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

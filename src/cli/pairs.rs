@@ -11,11 +11,13 @@ use super::command::{ExitStatus, Run};
 use super::confirm::{ConfirmArgs, ConfirmedDocuments};
 use super::join_input::{Ids, JoinInputArgs};
 use super::monitor::Monitor;
-use super::output::{IdPrinter, RowFormat, counted};
+use super::output::{IdPrinter, TableFormat, counted};
 use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
 use super::share::{ShareArgs, plan_of};
 use super::sink::{OutputArgs, Sink};
+#[cfg(feature = "parquet")]
+use super::table::{Cell, ColumnSpec, Kind, Table};
 
 const LONG_ABOUT: &str = "\
 Find every pair of documents whose fingerprints lie within k bits, each pair once.
@@ -67,7 +69,7 @@ pub(super) struct PairsArgs {
     max_pairs: Option<u64>,
     /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
-    format: RowFormat,
+    format: TableFormat,
     #[command(flatten)]
     share: ShareArgs,
     #[command(flatten)]
@@ -120,19 +122,16 @@ fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         let distance = counted(k.into(), "bit", "bits");
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
-    let mut rows = Rows::new(args, &out);
+    let mut rows = Rows::new(args, out)?;
     pairs.for_each(|pair| -> anyhow::Result<()> {
         monitor.check()?;
-        rows.write(
-            &mut out,
-            &Row {
-                fingerprints: [pair.pair.first, pair.pair.second],
-                similarity: None,
-                ids: [pair.first_id, pair.second_id].map(|id| id.map(|id| id.to_string())),
-            },
-        )
+        rows.write(&Row {
+            fingerprints: [pair.pair.first, pair.pair.second],
+            similarity: None,
+            ids: [pair.first_id, pair.second_id].map(|id| id.map(|id| id.to_string())),
+        })
     })?;
-    out.finish()?;
+    rows.finish()?;
     // A share without pairs is nothing special, and a scheduler takes any other status for a failure.
     let is_negative = pairs.is_empty() && args.share.shard().is_none();
     Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
@@ -142,7 +141,7 @@ fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
 fn confirmed_pairs(
     args: &PairsArgs,
     threshold: f64,
-    mut out: Sink,
+    out: Sink,
     monitor: &Monitor,
 ) -> anyhow::Result<ExitStatus> {
     let (limits, most) = ((threshold, args.k), args.max_pairs);
@@ -155,19 +154,16 @@ fn confirmed_pairs(
         done.report();
         message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
     }
-    let mut rows = Rows::new(args, &out);
+    let mut rows = Rows::new(args, out)?;
     confirmed.for_each_pair(args.distinct, |pair| {
         monitor.check()?;
-        rows.write(
-            &mut out,
-            &Row {
-                fingerprints: pair.fingerprints,
-                similarity: Some(pair.similarity),
-                ids: [Some(ids.text(pair.first as usize)?), Some(ids.text(pair.second as usize)?)],
-            },
-        )
+        rows.write(&Row {
+            fingerprints: pair.fingerprints,
+            similarity: Some(pair.similarity),
+            ids: [Some(ids.text(pair.first as usize)?), Some(ids.text(pair.second as usize)?)],
+        })
     })?;
-    out.finish()?;
+    rows.finish()?;
     Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
@@ -179,23 +175,68 @@ struct Row {
 }
 
 /// Prints pairs in one format.
-struct Rows {
-    format: RowFormat,
-    printer: IdPrinter,
+enum Rows {
+    Tsv(Sink, IdPrinter),
+    Json(Sink),
+    #[cfg(feature = "parquet")]
+    Table(Box<Table>),
 }
 
 impl Rows {
-    fn new(args: &PairsArgs, out: &Sink) -> Self {
-        Rows { format: args.format, printer: IdPrinter::new(out.is_terminal()) }
+    fn new(args: &PairsArgs, out: Sink) -> anyhow::Result<Self> {
+        Ok(match args.format {
+            TableFormat::Tsv => {
+                let printer = IdPrinter::new(out.is_terminal());
+                Rows::Tsv(out, printer)
+            }
+            TableFormat::Json => Rows::Json(out),
+            #[cfg(feature = "parquet")]
+            TableFormat::Parquet => {
+                let similarity = args.confirm.confirm.map(|_| ("similarity", Kind::Double));
+                let columns: Vec<_> = COLUMNS.into_iter().chain(similarity).collect();
+                Rows::Table(Box::new(Table::new(out, "pairs", &columns)?))
+            }
+        })
     }
 
-    fn write(&mut self, out: &mut Sink, row: &Row) -> anyhow::Result<()> {
-        match self.format {
-            RowFormat::Tsv => write_tsv(out, row, &self.printer),
-            RowFormat::Json => write_json(out, row),
+    fn write(&mut self, row: &Row) -> anyhow::Result<()> {
+        match self {
+            Rows::Tsv(out, printer) => write_tsv(out, row, printer),
+            Rows::Json(out) => write_json(out, row),
+            #[cfg(feature = "parquet")]
+            Rows::Table(table) => {
+                let [one, other] = row.fingerprints;
+                let [first, second] = row.ids.each_ref().map(Option::as_deref);
+                let cells = [
+                    Cell::U64(one.value()),
+                    Cell::U64(other.value()),
+                    Cell::U32(one.distance(other)),
+                    Cell::Text(first),
+                    Cell::Text(second),
+                ];
+                table.push(cells.into_iter().chain(row.similarity.map(Cell::Double)))
+            }
+        }
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Rows::Tsv(out, _) | Rows::Json(out) => out.finish(),
+            #[cfg(feature = "parquet")]
+            Rows::Table(table) => table.finish(),
         }
     }
 }
+
+/// The columns of a table of pairs; the similarity may follow.
+#[cfg(feature = "parquet")]
+const COLUMNS: [ColumnSpec; 5] = [
+    ("first", Kind::U64),
+    ("second", Kind::U64),
+    ("distance", Kind::U32),
+    ("first_id", Kind::Text),
+    ("second_id", Kind::Text),
+];
 
 fn write_tsv(out: &mut impl Write, row: &Row, printer: &IdPrinter) -> anyhow::Result<()> {
     let [one, other] = row.fingerprints;

@@ -6,20 +6,25 @@ use std::time::Instant;
 
 use super::command::{AccessArgs, ExitStatus, Run, StoreArg};
 use super::confirm::{self, ConfirmArgs};
-use super::inputs::{check_stdin, report_skipped};
-use super::output::{IdPrinter, RowFormat, counted, grouped};
+use super::inputs::check_stdin;
+use super::output::{TableFormat, counted, grouped};
 use super::query_documents::{Needle, QueryDocumentArgs, stored_needles};
 use super::query_files::{self, QueryFileArgs, QueryOptions};
-#[cfg(feature = "serve")]
-use super::query_server::{Questions, ServerArgs};
+use super::query_output::{Form, QueryOutput, Rendered};
 use super::reading_args::in_long_help;
 use super::rows::Query;
 use super::sink::{OutputArgs, Sink};
+use super::stream::{BadLines, write_bad};
+#[cfg(feature = "serve")]
+use super::{
+    output::RowFormat,
+    query_server::{Questions, ServerArgs},
+};
 use anyhow::bail;
 use clap::Args;
-use fpstore::input::read_records;
+use fpstore::input::read_all_records;
 use fpstore::plan::{CostEstimate, Plan};
-use fpstore::{Fingerprint, Limits, Searcher, Store};
+use fpstore::{Error, Fingerprint, Limits, Searcher, Store};
 
 const LONG_ABOUT: &str = "\
 Find every stored fingerprint within k bits of the given ones, with ids.
@@ -35,8 +40,9 @@ A store of documents knows its recipe, so a query may be a text or a file. The f
 recipe needs (--df, --stop-words, --weights) must be given again.
 
 - answers each line of standard input at once. A program that asks through pipes should take \
---format json, which has exactly one line for each query, also where there is no match; TSV has \
-none. Records that others add meanwhile are found with --refresh.
+--format json, which has exactly one line for each query, also where there is no match, and for a \
+bad line its 'place' and the 'error'; TSV has none. A bad line is named on standard error and ends \
+nothing; without --skip-bad the status is then 2 in the end. Records that others add meanwhile are found with --refresh.
 
 --id ID searches for what is stored under an id, its own record included; it reads the ids of the \
 whole store first.
@@ -93,7 +99,7 @@ pub(super) struct QueryArgs {
     limit: Option<u64>,
     /// The output format
     #[arg(long, value_enum, default_value = "tsv")]
-    format: RowFormat,
+    format: TableFormat,
     /// With -: answer from the newest state of the store
     ///
     /// Otherwise all answers are those of the state at the beginning.
@@ -102,6 +108,12 @@ pub(super) struct QueryArgs {
     /// Search for what is stored under an id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
+    /// Search only what was stored under this label; may be repeated
+    #[arg(long, value_name = "LABEL", hide_short_help = true)]
+    label: Vec<String>,
+    /// Print the label of each match, in a column before the id; in JSON one for each id
+    #[arg(long, hide_short_help = true)]
+    labels: bool,
     /// Print on standard error how each answer was found and what it cost
     #[arg(long)]
     explain: bool,
@@ -123,6 +135,13 @@ pub(super) struct QueryArgs {
     documents: QueryDocumentArgs,
     #[command(flatten)]
     files: QueryFileArgs,
+}
+
+impl QueryArgs {
+    /// The part of a store that is searched.
+    fn chosen(&self, store: &Store) -> Result<Store, Error> {
+        if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
+    }
 }
 
 impl Run for QueryArgs {
@@ -147,7 +166,8 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if let Some(url) = &args.server.server {
         return ask_server(args, url, &needles);
     }
-    let store = args.access.open(&args.store.store)?;
+    let whole = args.access.open(&args.store.store)?;
+    let store = args.chosen(&whole)?;
     let k = match args.confirm.confirm {
         Some(threshold) => confirm::candidate_k(&store, threshold, args.k)?,
         None if args.nearest.is_some() => args.k.unwrap_or(64),
@@ -163,7 +183,7 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))
         .collect();
-    needles.extend(stored_needles(&store, &args.id)?.into_iter().map(Some));
+    needles.extend(stored_needles(&whole, &args.id)?.into_iter().map(Some));
     needles.extend(
         args.documents.needles(&store, sketch_len, &args.text, &args.file)?.into_iter().map(Some),
     );
@@ -173,24 +193,25 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     };
     if !args.files.from.is_empty() {
         let (format, quiet, confirm) = (args.format, args.quiet, args.confirm.confirm);
-        let options = QueryOptions { k, limits, nearest, format, quiet, confirm };
+        let labels = args.labels;
+        let options = QueryOptions { k, limits, nearest, format, quiet, confirm, labels };
         let (documents, out) = (from_documents.as_ref(), args.output.open()?);
         return query_files::run(&args.files, &store, documents, out, &options);
     }
     let out = args.output.open()?;
+    let form = Form::new(args.format, &out);
     let mut session = Session {
         searcher: store.searcher(),
         k,
         limits,
-        format: args.format,
         expected: None,
-        printer: IdPrinter::new(out.is_terminal()),
-        out,
+        out: QueryOutput::new(&form, out, args.confirm.confirm.is_some(), args.labels)?,
+        form,
         quiet: args.quiet,
-        line: Vec::new(),
-        found: false,
+        rendered: Rendered::default(),
         confirm: args.confirm.confirm,
         nearest,
+        labels: args.labels,
     };
     if args.explain {
         session.expected = Some(explain_plan(&store, k)?);
@@ -198,11 +219,11 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     for needle in needles {
         match needle {
             Some(needle) => session.search(needle.fingerprint, &needle.sketch)?,
-            None => session.search_standard_input(&store, args)?,
+            None => session.search_standard_input(&whole, args)?,
         }
     }
     session.out.finish()?;
-    Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
+    Ok(if session.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
 /// Asks a server instead of a store.
@@ -212,6 +233,12 @@ fn ask_server(
     url: &str,
     needles: &[Option<Fingerprint>],
 ) -> anyhow::Result<ExitStatus> {
+    let format = match args.format {
+        TableFormat::Tsv => RowFormat::Tsv,
+        TableFormat::Json => RowFormat::Json,
+        #[cfg(feature = "parquet")]
+        TableFormat::Parquet => bail!("--server answers in TSV and JSON"),
+    };
     let texts = [args.text.clone(), args.documents.texts_of(&args.file)?].concat();
     let questions = Questions {
         k: args.k,
@@ -221,7 +248,7 @@ fn ask_server(
         texts: &texts,
         from: &args.files.from,
         read: &args.files.read,
-        format: args.format,
+        format,
         quiet: args.quiet,
     };
     args.server.run(url, &questions, args.output.open()?)
@@ -256,19 +283,18 @@ struct Session {
     searcher: Searcher,
     k: u32,
     limits: Limits,
-    format: RowFormat,
+    form: Form,
     /// The expected cost of a query, if answers are to be explained.
     expected: Option<Expected>,
-    printer: IdPrinter,
-    out: Sink,
-    /// The rows of one answer, which are printed together.
-    line: Vec<u8>,
-    found: bool,
+    out: QueryOutput,
+    /// An answer on its way to the output.
+    rendered: Rendered,
     quiet: bool,
     /// The similarity that a match must have.
     confirm: Option<f64>,
     /// How many of the nearest are wanted, if not all.
     nearest: Option<usize>,
+    labels: bool,
 }
 
 impl Session {
@@ -276,17 +302,25 @@ impl Session {
     fn search_standard_input(&mut self, store: &Store, args: &QueryArgs) -> anyhow::Result<()> {
         let file = Path::new("-");
         check_stdin(file)?;
-        let read = read_records(file, &args.files.read.options(), |record| -> anyhow::Result<()> {
+        let mut bad_lines = BadLines::new(args.files.read.skip_bad);
+        read_all_records(file, &args.files.read.options(), |found| -> anyhow::Result<()> {
             if args.refresh && store.refresh()? {
-                self.searcher.follow(store);
+                self.searcher.follow(&args.chosen(store)?);
             }
-            self.search(record.fingerprint, &[])?;
+            match found {
+                Ok(record) => self.search(record.fingerprint, &[])?,
+                Err(bad) => {
+                    bad_lines.note(bad.place, &bad.reason);
+                    if let (TableFormat::Json, Some(out)) = (self.form.format, self.out.lines()) {
+                        write_bad(out, bad.place, &bad.reason)?;
+                    }
+                }
+            }
             // A program that writes line by line waits for each answer, so none may stay in the
             // buffer.
-            Ok(self.out.flush()?)
-        });
-        report_skipped(file, &read?);
-        Ok(())
+            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
+        })?;
+        bad_lines.finish()
     }
 
     fn search(&mut self, needle: Fingerprint, sketch: &[u8]) -> anyhow::Result<()> {
@@ -296,13 +330,14 @@ impl Session {
             None => self.searcher.search_with(needle, self.k, &self.limits)?,
         };
         let micros = start.elapsed().as_secs_f64() * 1e6;
-        self.line.clear();
         let confirm = self.confirm.map(|threshold| (sketch, threshold));
-        let query = Query { id: None, fingerprint: needle, confirm };
-        self.found |= query.write(&mut self.line, &answer, self.format, &self.printer)?;
+        let labels = self.labels;
+        let query = Query { id: None, fingerprint: needle, confirm, labels };
+        self.form.render(&mut self.rendered, &query, &answer)?;
         let outcome = answer.outcome();
-        self.out.write_all(&self.line)?;
-        if outcome.cut && self.nearest.is_none() && self.format == RowFormat::Tsv && !self.quiet {
+        self.out.put(&mut self.rendered)?;
+        let is_told = self.form.format == TableFormat::Json || self.quiet;
+        if outcome.cut && self.nearest.is_none() && !is_told {
             let kept = counted(answer.len() as u64, "match", "matches");
             message!("{needle}: cut to the nearest {kept} by --limit");
         }

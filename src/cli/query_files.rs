@@ -1,6 +1,5 @@
 //! `fpstore query --from`: answers files of queries in batches.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -14,7 +13,8 @@ use super::command::ExitStatus;
 use super::documents::{self, Documents};
 use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
-use super::output::{IdPrinter, RowFormat, counted};
+use super::output::{TableFormat, counted};
+use super::query_output::{Form, QueryOutput, Rendered};
 use super::resources::ResourceArgs;
 use super::rows::Query;
 use super::sink::Sink;
@@ -46,10 +46,12 @@ pub(super) struct QueryOptions {
     pub(super) limits: Limits,
     /// How many of the nearest are wanted, if not all within `k`.
     pub(super) nearest: Option<usize>,
-    pub(super) format: RowFormat,
+    pub(super) format: TableFormat,
     pub(super) quiet: bool,
     /// The similarity that a match must have.
     pub(super) confirm: Option<f64>,
+    /// Whether the labels of matches are printed.
+    pub(super) labels: bool,
 }
 
 pub(super) fn run(
@@ -60,6 +62,7 @@ pub(super) fn run(
     options: &QueryOptions,
 ) -> anyhow::Result<ExitStatus> {
     let monitor = args.resources.monitor(options.quiet)?;
+    let form = Form::new(options.format, &out);
     let mut batch = QueryBatch {
         store,
         options,
@@ -71,10 +74,9 @@ pub(super) fn run(
         ids: String::new(),
         id_ends: Vec::new(),
         sketches: Vec::new(),
-        printer: IdPrinter::new(out.is_terminal()),
-        out,
-        line: Vec::new(),
-        found: false,
+        out: QueryOutput::new(&form, out, options.confirm.is_some(), options.labels)?,
+        form,
+        rendered: Rendered::default(),
         cut: 0,
     };
     let files = inputs(&args.from)?;
@@ -95,10 +97,10 @@ pub(super) fn run(
     batch.answer()?;
     batch.out.finish()?;
     monitor.finish();
-    if batch.cut > 0 && options.format == RowFormat::Tsv && !options.quiet {
+    if batch.cut > 0 && options.format != TableFormat::Json && !options.quiet {
         message!("{} cut by --limit", counted(batch.cut, "answer was", "answers were"));
     }
-    Ok(if batch.found { ExitStatus::Done } else { ExitStatus::Negative })
+    Ok(if batch.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
 /// The id of a query of a batch, if it has one.
@@ -121,10 +123,10 @@ struct QueryBatch<'a> {
     id_ends: Vec<usize>,
     /// The sketches of the queries, if matches are confirmed.
     sketches: Vec<u8>,
-    printer: IdPrinter,
-    out: Sink,
-    line: Vec<u8>,
-    found: bool,
+    form: Form,
+    out: QueryOutput,
+    /// The answers on their way to the output.
+    rendered: Rendered,
     cut: u64,
 }
 
@@ -142,27 +144,27 @@ impl QueryBatch<'_> {
 
     /// Finds the nearest of each query, on all threads.
     fn answer_nearest(&mut self, count: usize, threads: usize) -> anyhow::Result<()> {
-        let QueryBatch { store, options, queries, ids, id_ends, printer, monitor, .. } = self;
+        let QueryBatch { store, options, queries, ids, id_ends, form, monitor, .. } = self;
         let (options, store) = (*options, *store);
         let chunks: Vec<std::ops::Range<usize>> = (0..queries.len())
             .step_by(NEAREST_COUNT)
             .map(|start| start..queries.len().min(start + NEAREST_COUNT))
             .collect();
-        let (queries, ids, id_ends, printer) = (&*queries, &*ids, &*id_ends, &*printer);
+        let (queries, ids, id_ends, form) = (&*queries, &*ids, &*id_ends, &*form);
         let work = || {
             let mut searcher = store.searcher();
-            move |range: std::ops::Range<usize>| -> anyhow::Result<(Vec<u8>, bool)> {
-                let (mut lines, mut found) = (Vec::new(), false);
+            move |range: std::ops::Range<usize>| -> anyhow::Result<Rendered> {
+                let mut rendered = Rendered::default();
                 for at in range {
                     let answer = searcher.nearest(queries[at], count, options.k)?;
                     let (id, fingerprint) = (id_of(ids, id_ends, at), queries[at]);
-                    let query = Query { id, fingerprint, confirm: None };
-                    found |= query.write(&mut lines, &answer, options.format, printer)?;
+                    let query = Query { id, fingerprint, confirm: None, labels: options.labels };
+                    form.render(&mut rendered, &query, &answer)?;
                 }
-                Ok((lines, found))
+                Ok(rendered)
             }
         };
-        let (out, found) = (&mut self.out, &mut self.found);
+        let (out, found) = (&mut self.out, &mut self.rendered.found);
         std::thread::scope(|scope| -> anyhow::Result<()> {
             let feed = |feed: &mut Feed<_, _>| {
                 for chunk in chunks {
@@ -173,9 +175,9 @@ impl QueryBatch<'_> {
             };
             for done in Parallel::new(threads).run_in(scope, feed, work) {
                 monitor.check()?;
-                let (lines, is_found) = done?;
-                out.write_all(&lines)?;
-                *found |= is_found;
+                let mut rendered = done?;
+                out.put(&mut rendered)?;
+                *found |= rendered.found;
             }
             Ok(())
         })?;
@@ -197,12 +199,19 @@ impl QueryBatch<'_> {
             return self.answer_nearest(count, self.threads);
         }
         let QueryBatch {
-            queries, ids, id_ends, sketches, line, options, monitor, answered, ..
+            queries,
+            ids,
+            id_ends,
+            sketches,
+            rendered,
+            options,
+            monitor,
+            answered,
+            ..
         } = self;
         let sketch_len = usize::from(self.store.sketch_len());
         self.join = self.join.clone().observer(monitor.observer_after(*answered));
-        let (printer, out) = (&self.printer, &mut self.out);
-        let (mut found, mut cut) = (false, 0);
+        let (form, out, mut cut) = (&self.form, &mut self.out, 0);
         let auto = BatchMode::Auto;
         search_many(
             self.store,
@@ -212,16 +221,14 @@ impl QueryBatch<'_> {
             auto,
             |at, answer| -> anyhow::Result<()> {
                 let id = id_of(ids, id_ends, at);
-                line.clear();
                 let sketch = |threshold| (&sketches[at * sketch_len..][..sketch_len], threshold);
                 let confirm = options.confirm.map(sketch);
-                let query = Query { id, fingerprint: queries[at], confirm };
-                found |= query.write(line, &answer, options.format, printer)?;
+                let query = Query { id, fingerprint: queries[at], confirm, labels: options.labels };
+                form.render(rendered, &query, &answer)?;
                 cut += u64::from(answer.outcome().cut);
-                Ok(out.write_all(line)?)
+                out.put(rendered)
             },
         )?;
-        self.found |= found;
         self.cut += cut;
         self.forget();
         Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use fpstore::Fingerprint;
-use fpstore::input::read_records;
+use fpstore::input::{read_all_records, read_records};
 use hyper::Method;
 use hyper::body::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use super::inputs::{ReadArgs, check_stdin, inputs, report_skipped};
 use super::output::{IdPrinter, RowFormat};
 use super::server_client::{Client, Refused};
 use super::sink::Sink;
+use super::stream::{BadLines, write_bad};
 
 /// Queries of files that are sent together, unless the server allows fewer.
 const BATCH_COUNT: usize = 10_000;
@@ -25,7 +26,7 @@ const BATCH_COUNT: usize = 10_000;
 pub(super) struct ServerArgs {
     /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "confirm", "explain",
-          "refresh", "id", "docs", "df", "stop_words", "weights"])]
+          "refresh", "id", "label", "labels", "docs", "df", "stop_words", "weights"])]
     pub(super) server: Option<String>,
     /// The token for the server, in the first line of a file [default: $FPSTORE_TOKEN]
     #[arg(long, value_name = "FILE", requires = "server", hide_short_help = true)]
@@ -182,14 +183,21 @@ impl Session<'_> {
     fn ask_standard_input(&mut self) -> anyhow::Result<()> {
         let file = Path::new("-");
         check_stdin(file)?;
-        let read =
-            read_records(file, &self.questions.read.options(), |record| -> anyhow::Result<()> {
-                self.ask_one(record.fingerprint)?;
-                // A program that writes line by line waits for each answer.
-                Ok(self.out.flush()?)
-            });
-        report_skipped(file, &read?);
-        Ok(())
+        let mut bad_lines = BadLines::new(self.questions.read.skip_bad);
+        read_all_records(file, &self.questions.read.options(), |found| -> anyhow::Result<()> {
+            match found {
+                Ok(record) => self.ask_one(record.fingerprint)?,
+                Err(bad) => {
+                    bad_lines.note(bad.place, &bad.reason);
+                    if self.questions.format == RowFormat::Json {
+                        write_bad(&mut self.out, bad.place, &bad.reason)?;
+                    }
+                }
+            }
+            // A program that writes line by line waits for each answer.
+            Ok(self.out.flush()?)
+        })?;
+        bad_lines.finish()
     }
 
     fn ask_text(&mut self, text: &str) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ pub(crate) use batches::read_batches;
 pub use estimate::{InputEstimate, estimate_input};
 pub use format::{InputFormat, InputOptions};
 pub use fpstore_base::source::open as open_input;
-pub use read::read_records;
+pub use read::{read_all_records, read_records};
 
 /// A record of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

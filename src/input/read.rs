@@ -44,6 +44,28 @@ pub fn read_records<E: From<Error> + 'static>(
     options: &InputOptions,
     mut each: impl FnMut(Record<'_>) -> Result<(), E>,
 ) -> Result<InputSummary, E> {
+    read(path, options, |found| found.map_or(Ok(()), &mut each))
+}
+
+/// As [`read_records`], and also calls `each` with each bad record, in its place among the others;
+/// all of them are counted and none is an error.
+///
+/// # Errors
+///
+/// As [`read_records`].
+pub fn read_all_records<E: From<Error> + 'static>(
+    path: &Path,
+    options: &InputOptions,
+    each: impl FnMut(Result<Record<'_>, &SkippedRecord>) -> Result<(), E>,
+) -> Result<InputSummary, E> {
+    read(path, &options.skip_bad(true), each)
+}
+
+fn read<E: From<Error> + 'static>(
+    path: &Path,
+    options: &InputOptions,
+    mut each: impl FnMut(Result<Record<'_>, &SkippedRecord>) -> Result<(), E>,
+) -> Result<InputSummary, E> {
     let source = options.open(path)?;
     let mut chunks = ChunkReader::new(source.reader, options);
     let mut summary = SummaryBuilder::new(source.name, source.doing, options.skip_bad);
@@ -68,7 +90,7 @@ struct Caller<'a, E, F> {
 impl<E, F> RecordConsumer for Caller<'_, E, F>
 where
     E: From<Error> + 'static,
-    F: FnMut(Record<'_>) -> Result<(), E>,
+    F: FnMut(Result<Record<'_>, &SkippedRecord>) -> Result<(), E>,
 {
     fn record(
         &mut self,
@@ -76,7 +98,7 @@ where
         fingerprint: Fingerprint,
         id: Option<IdRef<'_>>,
     ) -> bool {
-        let Err(error) = (self.each)(Record { fingerprint, id }) else {
+        let Err(error) = (self.each)(Ok(Record { fingerprint, id })) else {
             self.summary.add_records(1);
             return true;
         };
@@ -88,7 +110,8 @@ where
     }
 
     fn bad_record(&mut self, place: ChunkPlace, reason: String) -> bool {
-        self.failed = self.summary.add_bad(place, reason).err().map(E::from);
+        let bad = self.summary.add_bad(place, reason).map_err(E::from);
+        self.failed = bad.and_then(|bad| (self.each)(Err(&bad))).err();
         self.failed.is_none()
     }
 }
@@ -119,8 +142,8 @@ impl SummaryBuilder {
         self.summary.record_count += count;
     }
 
-    /// Counts a bad record, or makes an error of it.
-    pub(super) fn add_bad(&mut self, place: ChunkPlace, reason: String) -> Result<()> {
+    /// Counts a bad record and returns it, or makes an error of it.
+    pub(super) fn add_bad(&mut self, place: ChunkPlace, reason: String) -> Result<SkippedRecord> {
         let place = match place {
             ChunkPlace::Line(line) => InputPlace::Line(self.lines + line),
             ChunkPlace::Byte(offset) => InputPlace::Byte(offset),
@@ -129,10 +152,11 @@ impl SummaryBuilder {
             return Err(Error::BadInput { name: self.name.clone(), place, reason });
         }
         self.summary.skipped_count += 1;
+        let skipped = SkippedRecord { place, reason };
         if self.summary.skipped.len() < SHOWN_MAX {
-            self.summary.skipped.push(SkippedRecord { place, reason });
+            self.summary.skipped.push(skipped.clone());
         }
-        Ok(())
+        Ok(skipped)
     }
 
     /// Counts skipped records whose places are not shown.

@@ -119,6 +119,13 @@ impl<'a> Hit<'a> {
         Ids { snapshot: self.snapshot, places: self.places.iter(), open: None, failed: false }
     }
 
+    /// The labels of the segments that hold it, older segments first; empty ones are those of
+    /// segments without a label.
+    pub fn labels(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let snapshot = self.snapshot;
+        self.places.iter().map(|found| snapshot.label(found))
+    }
+
     /// The number of its ids; costs as much as its first id.
     ///
     /// # Errors
@@ -157,6 +164,12 @@ impl<'a> Ids<'a> {
     /// and in a store without sketches.
     pub fn sketch(&self) -> &'a [u8] {
         self.open.as_ref().map_or(&[], |(_, ids)| ids.sketch())
+    }
+
+    /// The label of the segment that holds the id that came last; empty without one, before the
+    /// first id, and after the end.
+    pub fn label(&self) -> &'a str {
+        self.open.as_ref().map_or("", |(found, _)| self.snapshot.label(found))
     }
 
     fn step(&mut self) -> Result<Option<IdRef<'a>>> {

@@ -178,6 +178,11 @@ impl Snapshot {
         self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
     }
 
+    /// The label of the segment of a hit.
+    pub(crate) fn label(&self, found: &SegmentHit) -> &str {
+        self.segments.get(found.segment).map_or("", |open| &open.entry.label)
+    }
+
     /// A fault in the ids of a hit, with its place.
     pub(crate) fn id_fault(&self, found: &SegmentHit, fault: Fault) -> Error {
         match self.segments.get(found.segment) {

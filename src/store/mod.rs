@@ -150,6 +150,34 @@ impl Store {
         }
     }
 
+    /// The segments with one of these labels, as a store; the empty label is that of segments without
+    /// one. As [`Store::segment`], it stays in the state that this handle shows now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if no live segment has one of the labels.
+    pub fn with_labels<L: AsRef<str>>(&self, labels: &[L]) -> Result<Store> {
+        let snapshot = self.snapshot();
+        let all = || snapshot.segments().iter().map(|open| open.entry.label.as_str());
+        let wanted: Vec<&str> = labels.iter().map(AsRef::as_ref).collect();
+        if let Some(unknown) = wanted.iter().find(|&&label| all().all(|of| of != label)) {
+            let mut known: Vec<&str> = all().filter(|label| !label.is_empty()).collect();
+            known.sort_unstable();
+            known.dedup();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            let path = snapshot.path().display();
+            let reason =
+                format!("{path} has no segment with the label '{unknown}'; it has {known}");
+            return Err(Error::InvalidOptions { reason });
+        }
+        let positions: Vec<usize> = all()
+            .enumerate()
+            .filter(|(_, label)| wanted.contains(label))
+            .map(|(at, _)| at)
+            .collect();
+        Ok(self.part(&positions))
+    }
+
     /// The segments at some positions of the state that is shown, as a store that stays so.
     pub(crate) fn part(&self, positions: &[usize]) -> Store {
         Store::of(self.snapshot().part(positions))

@@ -4,6 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{JoinHandle, ThreadId};
+use std::time::Instant;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -212,7 +213,8 @@ impl RowStream {
             let message = "the stream is closed, or was handed over already";
             return Err(PyValueError::new_err(message));
         };
-        let reader = HandedOver { schema: self.schema.clone(), running: Some(running) };
+        let schema = self.schema.clone();
+        let reader = HandedOver { schema, running: Some(running), looked: Instant::now() };
         export_stream(py, Box::new(reader))
     }
 
@@ -239,6 +241,8 @@ pub(crate) fn note_main_thread() {
 struct HandedOver {
     schema: SchemaRef,
     running: Option<Running>,
+    /// When signals were looked at last.
+    looked: Instant,
 }
 
 impl Iterator for HandedOver {
@@ -247,6 +251,14 @@ impl Iterator for HandedOver {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let running = self.running.as_mut()?;
+            // Also between batches that come fast: the library asks for them without a pause.
+            if self.looked.elapsed() >= TICK {
+                self.looked = Instant::now();
+                if let Err(message) = look_on_main_thread(running) {
+                    self.running = None;
+                    return Some(Err(ArrowError::ExternalError(message.into())));
+                }
+            }
             match running.next_within_tick() {
                 Ok(batch) => return Some(Ok(batch)),
                 Err(Waiting::Ended(Ok(()))) => {
@@ -259,10 +271,6 @@ impl Iterator for HandedOver {
                     return Some(Err(ArrowError::ExternalError(message.into())));
                 }
                 Err(Waiting::NotYet) => {}
-            }
-            if let Err(message) = look_on_main_thread(running) {
-                self.running = None;
-                return Some(Err(ArrowError::ExternalError(message.into())));
             }
         }
     }
@@ -277,10 +285,14 @@ fn look_on_main_thread(running: &Running) -> Result<(), String> {
     let looked = Python::try_attach(|py| {
         running.reporter.look(py, &running.shared).map_err(|error| {
             let is_interrupt = error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py);
-            if is_interrupt && let Ok(thread) = py.import("_thread") {
+            if !is_interrupt {
+                return error.value(py).to_string();
+            }
+            // Nothing of Python may run after this: the interrupt would be raised and lost here.
+            if let Ok(thread) = py.import("_thread") {
                 let _ = thread.call_method0("interrupt_main");
             }
-            error.value(py).to_string()
+            "interrupted".into()
         })
     });
     looked.unwrap_or(Ok(()))

@@ -122,13 +122,31 @@ impl std::error::Error for ParseFingerprintError {}
 
 fn parse_hex(text: &str) -> Result<u64, SpellingFault> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    check_digits(digits, 16)?;
+    let value_of = |digit: u8| HEX_DIGITS[usize::from(digit)];
+    let is_hex = digits.bytes().fold(0, |all, digit| all | value_of(digit)) < 16;
+    if !is_hex || digits.is_empty() {
+        check_digits(digits, 16)?;
+    }
     let count = digits.len();
     if count > 16 {
         return Err(SpellingFault::TooLong { digits: count });
     }
-    u64::from_str_radix(digits, 16).map_err(|_| SpellingFault::OutOfRange)
+    Ok(digits.bytes().fold(0, |value, digit| value << 4 | u64::from(value_of(digit))))
 }
+
+/// The value of each byte as a hex digit, 255 for those that are none. Files of a billion lines are
+/// read by it, one look for each digit.
+const HEX_DIGITS: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value];
+        values[digit as usize] = value as u8;
+        values[digit.to_ascii_uppercase() as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 fn parse_decimal(text: &str) -> Result<u64, SpellingFault> {
     check_digits(text, 10)?;

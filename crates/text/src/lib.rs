@@ -47,10 +47,10 @@ mod votes;
 
 #[cfg(feature = "documents")]
 pub use documents::{
-    Admission, DecideFate, Document, DocumentFile, DocumentFiles, DocumentFormat, DocumentOptions,
-    DocumentPlace, DocumentSummary, FileChoice, HtmlPart, PassedOver, RecordFate, TextEncoding,
-    TextFormat, Wanted, count_document_frequencies, hash_documents, read_features, read_texts,
-    text_of_bytes,
+    Admission, BadRecords, DecideFate, Document, DocumentFile, DocumentFiles, DocumentFormat,
+    DocumentOptions, DocumentPlace, DocumentSummary, FileChoice, HtmlPart, PassedOver, RecordFate,
+    TextEncoding, TextFormat, Wanted, count_document_frequencies, hash_documents, read_features,
+    read_texts, text_of_bytes,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

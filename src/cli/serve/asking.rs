@@ -176,9 +176,12 @@ impl Job {
         with_searcher(&self.server, |searcher| {
             let mut bytes = Vec::with_capacity(256);
             let (mut sum, mut cut) = (SearchStats::default(), 0);
+            let mut is_late = false;
             let most = self.server.limits.answer_max();
             for (at, needle) in self.needles.iter().enumerate() {
-                if at > 0 && Instant::now() >= question.deadline {
+                // The clock costs a tenth of a search, and the search itself looks at it, too.
+                is_late |= at > 0 && at % 16 == 0 && Instant::now() >= question.deadline;
+                if is_late {
                     self.encoder.push_late(&mut bytes, needle);
                     cut += 1;
                     continue;

@@ -1,5 +1,7 @@
 //! Parameters of a request: from the address, or from fields of a JSON body.
 
+use std::borrow::Cow;
+
 use fpstore::{Fingerprint, Radix};
 use hyper::Uri;
 use serde::Deserialize;
@@ -20,9 +22,12 @@ pub(super) struct Params {
     pub(super) explain: Option<bool>,
 }
 
+/// A name and its value.
+pub(super) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
+
 /// The pairs of an address, decoded. Each name may come once.
-pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, Failure> {
-    let mut found: Vec<(String, String)> = Vec::new();
+pub(super) fn pairs(uri: &Uri) -> Result<Vec<Pair<'_>>, Failure> {
+    let mut found: Vec<Pair<'_>> = Vec::with_capacity(4);
     for part in uri.query().unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let (name, value) = (decoded(name)?, decoded(value)?);
@@ -36,7 +41,7 @@ pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// Undoes the encoding of an address: `%41` and `+`.
-fn decoded(text: &str) -> Result<String, Failure> {
+fn decoded(text: &str) -> Result<Cow<'_, str>, Failure> {
     if !text.contains(['%', '+']) {
         return Ok(text.into());
     }
@@ -62,17 +67,17 @@ fn decoded(text: &str) -> Result<String, Failure> {
             other => other,
         });
     }
-    String::from_utf8(bytes).map_err(|_| wrong())
+    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| wrong())
 }
 
 impl Params {
     /// Takes the pairs that it knows, and returns the value of `own` if it is there. Any other name
     /// is an error, because its effect would be waited for.
-    pub(super) fn from_pairs(
-        pairs: Vec<(String, String)>,
+    pub(super) fn from_pairs<'a>(
+        pairs: Vec<Pair<'a>>,
         allowed: &[&str],
         own: &str,
-    ) -> Result<(Params, Option<String>), Failure> {
+    ) -> Result<(Params, Option<Cow<'a, str>>), Failure> {
         let mut params = Params::default();
         let mut found = None;
         for (name, value) in pairs {
@@ -80,8 +85,8 @@ impl Params {
                 found = Some(value);
                 continue;
             }
-            match name.as_str() {
-                _ if !allowed.contains(&name.as_str()) => {
+            match &*name {
+                _ if !allowed.contains(&&*name) => {
                     let own = Some(own).filter(|own| !own.is_empty());
                     let known: Vec<&str> = own.into_iter().chain(allowed.iter().copied()).collect();
                     let message = format!(
@@ -151,7 +156,9 @@ mod tests {
 
     fn parse(query: &str) -> Result<(Params, Option<String>), Failure> {
         let uri: Uri = format!("/v1/query?{query}").parse().unwrap();
-        Params::from_pairs(pairs(&uri)?, &["k", "limit", "explain"], "fingerprint")
+        let known = ["k", "limit", "explain"];
+        let (params, own) = Params::from_pairs(pairs(&uri)?, &known, "fingerprint")?;
+        Ok((params, own.map(Cow::into_owned)))
     }
 
     #[test]

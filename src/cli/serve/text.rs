@@ -25,7 +25,7 @@ pub(super) async fn answer(
     let mut part = None;
     let mut rest = Vec::new();
     for (name, value) in pairs(request.uri())? {
-        match name.as_str() {
+        match &*name {
             "html" => part = Some(html_part(&value)?),
             _ => rest.push((name, value)),
         }

@@ -174,13 +174,29 @@ pub(super) fn decode_stream(
 }
 
 /// Recodes an input to UTF-8. UTF-8 itself passes unchecked: lines are checked one by one, so that
-/// one bad line does not end a file.
+/// one bad line does not end a file. `may_pause` says whether the input may be a pipe.
 pub(super) fn utf8_reader(
     mut reader: Box<dyn BufRead + Send>,
     encoding: TextEncoding,
+    may_pause: bool,
 ) -> io::Result<Box<dyn BufRead + Send>> {
     let mut head = Vec::with_capacity(HEAD_LEN);
-    reader.by_ref().take(HEAD_LEN as u64).read_to_end(&mut head)?;
+    // Whoever writes line by line may wait for the answer to the first, unless the encoding is to be
+    // detected: one line is too little for that.
+    let ends_with_line = may_pause && !matches!(encoding.0, Choice::Detect);
+    while head.len() < HEAD_LEN && !(ends_with_line && head.contains(&b'\n')) {
+        let len = match reader.fill_buf() {
+            Ok([]) => break,
+            Ok(bytes) => {
+                let len = bytes.len().min(HEAD_LEN - head.len());
+                head.extend_from_slice(&bytes[..len]);
+                len
+            }
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+            Err(fault) => return Err(fault),
+        };
+        reader.consume(len);
+    }
     let found = encoding.of(&head);
     let (encoding, mark_len) =
         found.map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))?;
@@ -269,7 +285,7 @@ mod tests {
     fn recode(bytes: &[u8], encoding: TextEncoding) -> io::Result<String> {
         let mut text = String::new();
         let reader = Box::new(io::Cursor::new(bytes.to_vec()));
-        utf8_reader(reader, encoding)?.read_to_string(&mut text)?;
+        utf8_reader(reader, encoding, false)?.read_to_string(&mut text)?;
         Ok(text)
     }
 

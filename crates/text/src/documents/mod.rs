@@ -45,7 +45,7 @@ pub use pipeline::{
     Admission, Document, count_document_frequencies, hash_documents, read_features, read_texts,
 };
 pub use reading::Wanted;
-pub use summary::DocumentSummary;
+pub use summary::{BadRecords, DocumentSummary};
 pub use whole_file::HtmlPart;
 
 /// Bytes of documents that are in memory at a time, as long as no single one is larger.
@@ -81,6 +81,7 @@ pub struct DocumentOptions {
     in_flight_len: u64,
     threads: usize,
     observer: Option<Observer>,
+    bad_records: Option<BadRecords>,
 }
 
 impl Default for DocumentOptions {
@@ -101,6 +102,7 @@ impl Default for DocumentOptions {
             in_flight_len: IN_FLIGHT_LEN,
             threads: 0,
             observer: None,
+            bad_records: None,
         }
     }
 }
@@ -225,6 +227,14 @@ impl DocumentOptions {
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Sets what is told of each bad record as it is skipped, in its place among the others; a summary
+    /// names only the first ten.
+    #[must_use]
+    pub fn bad_records(mut self, bad_records: impl Into<Option<BadRecords>>) -> Self {
+        self.bad_records = bad_records.into();
         self
     }
 

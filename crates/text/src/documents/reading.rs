@@ -80,6 +80,8 @@ pub(super) struct Reader<'p> {
     count: u64,
     /// What stands before the number of a line, if these numbers are the ids.
     line_prefix: Option<String>,
+    /// Whether the input may pause, so that each document is handed on as it comes.
+    is_stream: bool,
     /// Whether the caller dropped the results, or the observer ended the work.
     stopped: bool,
     interrupted: bool,
@@ -105,6 +107,7 @@ impl<'p> Reader<'p> {
             input: 0,
             count: 0,
             line_prefix: None,
+            is_stream: false,
             stopped: false,
             interrupted: false,
             watch,
@@ -125,6 +128,7 @@ impl<'p> Reader<'p> {
         for number in files.range.clone() {
             let input = &files.list[number];
             self.input = number;
+            self.is_stream = input.len.is_none();
             self.count = 0;
             self.line_prefix = None;
             let read = guarded(|| self.read_input(input, ids_have_names, takes_features));
@@ -314,7 +318,9 @@ impl<'p> Reader<'p> {
         self.taken = source.taken;
         self.told = 0;
         let reader = Box::new(BufReader::with_capacity(source::BUFFER_LEN, source.reader));
-        decode::utf8_reader(reader, self.options.encoding).map_err(|fault| unreadable(input, fault))
+        let may_pause = input.len.is_none();
+        decode::utf8_reader(reader, self.options.encoding, may_pause)
+            .map_err(|fault| unreadable(input, fault))
     }
 
     /// Reports the bytes that were read since the last report to the observer.
@@ -351,7 +357,8 @@ impl<'p> Reader<'p> {
         };
         self.count += 1;
         self.batch.push(RawDocument { place, id, body });
-        if self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN {
+        let is_full = self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN;
+        if is_full || self.is_stream {
             self.send();
         }
         !self.stopped

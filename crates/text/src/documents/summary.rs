@@ -1,12 +1,34 @@
 //! Counts of what was read and of what could not be read.
 
+use std::fmt;
+use std::sync::Arc;
+
 use super::task::Failure;
 use super::{DocumentFiles, DocumentOptions, DocumentPlace, PassedOver};
 use crate::error::{Error, Result};
-use fpstore_base::{Id, IdRef};
+use fpstore_base::{Id, IdRef, InputPlace};
 
 /// The number of bad records and of documents without features that a summary names.
 const SHOWN_MAX: usize = 10;
+
+/// Is told of bad records as they come: the place in the input, and what is wrong.
+#[derive(Clone)]
+pub struct BadRecords(Arc<Tell>);
+
+type Tell = dyn Fn(InputPlace, &str) + Send + Sync;
+
+impl BadRecords {
+    /// Calls `told` with each bad record.
+    pub fn new(told: impl Fn(InputPlace, &str) + Send + Sync + 'static) -> Self {
+        BadRecords(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for BadRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BadRecords")
+    }
+}
 
 /// Counts of documents and bad records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +104,9 @@ impl DocumentSummary {
                 Some(place) => Error::BadInput { name: name.into(), place, reason },
                 None => Error::BadFile { name: name.into(), reason },
             });
+        }
+        if let (Some(told), Some(at)) = (&options.bad_records, place.at) {
+            told.0(at, &reason);
         }
         self.skipped_count += 1;
         if self.skipped.len() < SHOWN_MAX {

@@ -1,0 +1,50 @@
+//! Labels in answers, and as a choice of what is searched.
+
+use crate::common::program::Desk;
+
+/// The same fingerprint under two labels and without one, and one that is under a single label.
+fn desk() -> Desk {
+    let desk = Desk::with("old.tsv", "00ff\ta\n0f0f\tb\n");
+    desk.write("new.tsv", "00ff\tc\n");
+    desk.write("bare.tsv", "00fe\n");
+    desk.ok(&["build", "old.tsv", "-s", "store.fps", "-q", "--label", "2026-10"], "");
+    desk.ok(&["add", "new.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
+    desk.ok(&["add", "bare.tsv", "-s", "store.fps", "-q", "--no-compact"], "");
+    desk
+}
+
+const ASK: [&str; 6] = ["query", "-s", "store.fps", "-k", "1", "00ff"];
+
+#[test]
+fn labels_stand_before_the_ids() {
+    let desk = desk();
+    let found = desk.ok(&[&ASK[..], &["--labels"]].concat(), "");
+    let (hit, near) =
+        ("00000000000000ff\t00000000000000ff\t0", "00000000000000ff\t00000000000000fe\t1");
+    let expected = format!("{hit}\t2026-10\ta\n{hit}\t2026-11\tc\n{near}\t\t\n");
+    assert_eq!(found, expected);
+    let json = desk.json(&[&ASK[..], &["--labels", "--format", "json"]].concat());
+    assert_eq!(json["matches"][0]["ids"], serde_json::json!(["a", "c"]));
+    assert_eq!(json["matches"][0]["labels"], serde_json::json!(["2026-10", "2026-11"]));
+    assert_eq!(json["matches"][1]["labels"], serde_json::json!([""]));
+    desk.write("queries.tsv", "00ff\tq\n");
+    let from = ["query", "-s", "store.fps", "-k", "1", "--from", "queries.tsv", "--labels"];
+    let expected: String = expected.lines().map(|line| format!("q\t{line}\n")).collect();
+    assert_eq!(desk.ok(&from, ""), expected);
+    assert_eq!(desk.ok(&[&from[..], &["--nearest", "2"]].concat(), ""), expected);
+}
+
+#[test]
+fn only_what_has_the_label_is_searched() {
+    let desk = desk();
+    let ids = |labels: &[&str]| -> Vec<String> {
+        let found = desk.ok(&[&ASK[..], labels].concat(), "");
+        found.lines().map(|line| line.rsplit('\t').next().unwrap().to_string()).collect()
+    };
+    assert_eq!(ids(&["--label", "2026-11"]), ["c"]);
+    assert_eq!(ids(&["--label", "2026-10"]), ["a"]);
+    assert_eq!(ids(&["--label", "2026-10", "--label", "2026-11"]), ["a", "c"]);
+    assert_eq!(ids(&["--label", ""]), [""]);
+    let (_, err) = desk.run(&[&ASK[..], &["--label", "2026"]].concat(), 2);
+    assert!(err.contains("no segment with the label '2026'; it has 2026-10, 2026-11"), "{err}");
+}
