@@ -299,3 +299,28 @@ fn parts_on_another_file_system_are_copied_and_verified() {
     assert!(export_linked(&store, memory.path().join("snapshot.fps"), None).is_err());
     assert!(!memory.path().join("snapshot.fps").exists());
 }
+
+/// Parts may lie where others cannot read them; in the store they can, and a snapshot for one takes
+/// no rights from the others.
+#[cfg(unix)]
+#[test]
+fn segments_can_be_read_by_those_who_can_read_the_store() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    };
+    let receipts = parts(&make("parts", 0o700), &uniform(300, 609), 3);
+    let path = make("pages.fps", 0o755);
+    let snapshot = make("private.fps", 0o700);
+    committed(&path, &receipts);
+    let store = Store::open(&path).unwrap();
+    export_linked(&store, &snapshot, None).unwrap();
+    for segment in store.info().segments {
+        let mode = fs::metadata(&segment.path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o444, "{}", segment.path.display());
+    }
+}

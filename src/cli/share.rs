@@ -11,7 +11,6 @@ use super::output::counted;
 
 /// The part of a join that this process does.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Shares")]
 pub(super) struct ShareArgs {
     /// Do only share I of N, I from 0 to N-1
     ///

@@ -51,6 +51,7 @@ impl TemporaryFile {
             File::open(path)
         });
         let (file, name) = linked.map_err(bare)?.into_parts();
+        open_as(&file, directory);
         let path = name.to_path_buf();
         note(&path, || Change::CreateFile(path.clone()));
         note(&path, || {
@@ -201,6 +202,24 @@ fn share_as(file: &File, directory: &Path) {
 
 #[cfg(not(unix))]
 fn share_as(_: &File, _: &Path) {}
+
+/// Lets those who may read the directory read a file that got a second name there. The rights that
+/// others have by its first name stay: both names are one file.
+#[cfg(unix)]
+fn open_as(file: &File, directory: &Path) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let metadata = (file.metadata(), std::fs::metadata(directory));
+    let (Ok(own), Ok(of_directory)) = metadata else { return };
+    let own = own.mode() & 0o777;
+    let rights = own | of_directory.mode() & 0o444;
+    if own != rights {
+        // The file of another user stays as it is.
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(rights));
+    }
+}
+
+#[cfg(not(unix))]
+fn open_as(_: &File, _: &Path) {}
 
 /// Temporary files are private by default. Those that get a final name should be as open as the
 /// file mode mask of the user lets new files be, and those in a store as open as the store.
