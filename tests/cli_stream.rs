@@ -241,3 +241,18 @@ fn bad_lines_have_their_answers_and_the_status_tells() {
     assert_eq!(dedup.status(), Some(2));
     assert_eq!(dump(&desk).lines().count(), 3);
 }
+
+#[test]
+fn fingerprints_go_to_a_file_that_is_whole_or_absent() {
+    let desk = Desk::with("docs.jsonl", &(document("a", TEXT) + "\nno document\n"));
+    let json = ["fingerprint", "docs.jsonl", "--format", "json", "-q", "-o", "out.json"];
+    desk.run(&json, 2);
+    assert!(!desk.path("out.json").exists());
+    desk.run(&[&json[..], &["--skip-bad"]].concat(), 0);
+    let lines = desk.read("out.json");
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    let (_, err) = desk.run(&[&json[..], &["--skip-bad"]].concat(), 2);
+    assert!(err.contains("--force replaces it"), "{err}");
+    let help = desk.ok(&["help", "-h"], "");
+    assert!(help.contains("Usage: fpstore help [COMMAND]"), "{help}");
+}

@@ -13,9 +13,10 @@ use super::command::{ExitStatus, Run};
 use super::documents::{hash_all, report};
 use super::inputs::inputs;
 use super::monitor::Monitor;
-use super::output::{IdPrinter, RowFormat, Stdout, counted, stdout};
+use super::output::{IdPrinter, RowFormat, counted};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::sink::{OutputArgs, Sink};
 use super::stream::write_bad;
 
 const LONG_ABOUT: &str = "\
@@ -72,6 +73,8 @@ pub(super) struct FingerprintArgs {
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
     skip_bad: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Print the recipe on standard error
     #[arg(short, long)]
     verbose: bool,
@@ -140,13 +143,13 @@ fn show_texts(args: &FingerprintArgs) -> anyhow::Result<ExitStatus> {
     let files = inputs(&args.files)?;
     let monitor = Monitor::on_documents(args.quiet, true)?;
     let options = args.reading.options(args.skip_bad, None)?.observer(monitor.observer());
-    let mut out = stdout();
+    let mut out = args.output.open()?;
     let summary = read_texts(&files, &options, |id, text| {
         serde_json::to_writer(&mut out, &Document { id: &id.to_string(), text })?;
         Ok::<_, anyhow::Error>(writeln!(out)?)
     })?;
     monitor.finish();
-    out.flush()?;
+    out.finish()?;
     if !args.quiet {
         report(&summary);
     }
@@ -176,8 +179,9 @@ fn print(
     }
     // Somebody who writes line by line may wait for each answer.
     let may_wait = files.iter().any(|file| !file.is_file() && !file.is_dir());
-    let printer = IdPrinter::for_stdout();
-    let out = Arc::new(Mutex::new(stdout()));
+    let out = args.output.open()?;
+    let printer = IdPrinter::new(out.is_terminal());
+    let out = Arc::new(Mutex::new(out));
     if is_json {
         let out = Arc::clone(&out);
         options = options.bad_records(BadRecords::new(move |place, reason| {
@@ -220,9 +224,11 @@ fn print(
         let count = counted(summary.skipped_count, "bad record", "bad records");
         bail!("{count} among the documents; --skip-bad makes that no error");
     }
+    // The threads that read may still share it.
+    std::mem::replace(&mut *lock(&out), Sink::stdout()).finish()?;
     Ok(ExitStatus::Done)
 }
 
-fn lock(out: &Mutex<Stdout>) -> MutexGuard<'_, Stdout> {
+fn lock(out: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
     out.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -77,6 +77,7 @@ mod turns;
 mod verify;
 mod wait;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
@@ -194,7 +195,15 @@ const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the st
 /// Parses the arguments, runs the command and reports errors. The exit status is that of the
 /// command, 2 after an error, 130 after a signal.
 pub(crate) fn run() -> ExitCode {
-    let cli = match Cli::from_arg_matches(&program().get_matches()) {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // The help on help itself, as for every other command.
+    if arguments.len() == 3
+        && arguments[1] == "help"
+        && ["-h", "--help"].map(OsString::from).contains(&arguments[2])
+    {
+        arguments[2] = "help".into();
+    }
+    let cli = match Cli::from_arg_matches(&program().get_matches_from(arguments)) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };

@@ -59,7 +59,7 @@ impl Form {
 pub(super) enum QueryOutput {
     Lines(Sink),
     #[cfg(feature = "parquet")]
-    Table(Table),
+    Table(Box<Table>),
 }
 
 impl QueryOutput {
@@ -79,7 +79,7 @@ impl QueryOutput {
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => {
                 let columns = columns(confirms, labels);
-                Ok(QueryOutput::Table(Table::new(out, "matches", &columns)?))
+                Ok(QueryOutput::Table(Box::new(Table::new(out, "matches", &columns)?)))
             }
         }
     }

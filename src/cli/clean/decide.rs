@@ -30,6 +30,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job, spools: &Spools) -> anyhow::Result
             (Some(threshold), Some(stored)) => by_sketches(work, spools, stored, threshold)?,
         });
         job.save(DECISIONS, |out| Ok(dropped.write(out)?))?;
+        return Ok(dropped);
     }
     let cannot = || format!("cannot read {}", path.display());
     let file = std::fs::File::open(&path).with_context(cannot)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use anyhow::Context;
 use fpstore::join::confirm::feature_digest;
-use fpstore_text::{Admission, Document, DocumentSummary, sketch};
+use fpstore_text::{Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, sketch};
 
 use super::super::documents::report;
 use super::Work;
@@ -18,7 +18,7 @@ const BATCH_LEN: u64 = 64 << 20;
 const BATCH_COUNT: usize = 4096;
 
 pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
-    let batches = batches(work);
+    let batches = &work.batches;
     let paths: Vec<_> = (0..batches.len()).map(|at| job.path(&format!("{PART}{at}"))).collect();
     let done = paths.iter().filter(|path| path.exists()).count();
     if job.is_resumed() && !work.args.quiet {
@@ -104,10 +104,10 @@ fn shown(summary: &DocumentSummary, batch: usize) -> DocumentSummary {
 }
 
 /// The files, in batches.
-pub(super) fn batches(work: &Work<'_>) -> Vec<Range<usize>> {
+pub(super) fn batches(files: &DocumentFiles, options: &DocumentOptions) -> Vec<Range<usize>> {
     let mut batches: Vec<Range<usize>> = Vec::new();
     let mut len = 0;
-    for number in 0..work.files.len() {
+    for number in 0..files.len() {
         match batches.last_mut() {
             Some(batch) if len < BATCH_LEN && batch.len() < BATCH_COUNT => batch.end += 1,
             _ => {
@@ -115,7 +115,7 @@ pub(super) fn batches(work: &Work<'_>) -> Vec<Range<usize>> {
                 len = 0;
             }
         }
-        let file = work.files.get(number, &work.options);
+        let file = files.get(number, options);
         len += file.and_then(|file| file.file_len()).unwrap_or(0);
     }
     batches

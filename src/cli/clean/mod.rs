@@ -22,7 +22,7 @@ mod spool;
 mod targets;
 mod write;
 
-use std::path::Path;
+use std::ops::Range;
 
 use anyhow::bail;
 use fpstore::{Store, Writer};
@@ -30,6 +30,7 @@ use fpstore_text::{DocumentFiles, DocumentOptions};
 
 use super::add::is_known_run;
 use super::command::ExitStatus;
+use super::confirm::refuse_pipes;
 use super::dedup::DedupArgs;
 use super::documents::Documents;
 use super::inputs::inputs;
@@ -50,6 +51,8 @@ struct Work<'a> {
     documents: &'a Documents,
     options: DocumentOptions,
     files: DocumentFiles,
+    /// The files in batches: what is read again after a crash, and what a thread copies at a time.
+    batches: Vec<Range<usize>>,
     stored: Option<&'a Store>,
     k: u32,
     resources: ResourceArgs,
@@ -163,19 +166,13 @@ impl<'a> Work<'a> {
             .rank_field(args.keep.field().map(Into::into))
             .new_field(args.annotate.clone());
         let reads_again = !args.list || args.confirm.confirm.is_some() && stored.is_none();
-        for path in paths.iter().filter(|_| reads_again) {
-            let is_pipe = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
-            if path == Path::new("-") || is_pipe {
-                bail!(
-                    "the documents are read twice, and {} can be read only once; write it to a \
-                     file first",
-                    path.display()
-                );
-            }
+        if reads_again {
+            refuse_pipes(&paths, "dedup --docs")?;
         }
         let files = DocumentFiles::find(&paths, &options)?;
+        let batches = hash::batches(&files, &options);
         let resources = args.resources.clone();
-        Ok(Work { args, documents, options, files, stored, k, resources, monitor })
+        Ok(Work { args, documents, options, files, batches, stored, k, resources, monitor })
     }
 
     /// All that decides the result: a job goes on only if nothing of it has changed.

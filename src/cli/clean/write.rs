@@ -101,7 +101,7 @@ impl Copier<'_> {
             Ok(())
         })?;
         let none = HashMap::new();
-        for number in super::hash::batches(self.work)[batch].clone() {
+        for number in self.work.batches[batch].clone() {
             let Some(copy) = self.targets.copy_of(number) else { continue };
             let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
             if self.job.is_written(number) {

@@ -16,7 +16,25 @@ use super::server::{Parts, Server};
 use super::socket;
 use super::writing::Writing;
 
+/// Buffers of this length and more go back to the system when they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK_LEN: i32 = 1 << 22;
+
+/// Lets the allocator of the GNU C library give large buffers back, such as those of a merge. By
+/// itself it keeps up to twice the largest one that was ever freed, in each thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a function of the C library")]
+fn give_memory_back() {
+    // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
+    // leaves everything as it was.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_memory_back() {}
+
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
+    give_memory_back();
     let settings = args.settings()?;
     let (store, access) = args.store();
     // The lock comes first: whoever cannot write need not read the store.
