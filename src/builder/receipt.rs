@@ -15,7 +15,7 @@ const TITLE: &str = "segment 1";
 /// What is known of a segment file that belongs to no store yet.
 ///
 /// Its text form ([`Display`](fmt::Display), [`FromStr`]) is one line, which goes from the task that
-/// wrote the file to the process that [commits](crate::writer::commit) it.
+/// wrote the file to the process that [commits](crate::writer::commit()) it.
 ///
 /// # Examples
 ///
