@@ -63,6 +63,10 @@ impl Digest {
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0);
     }
+
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        self.0
+    }
 }
 
 impl fmt::Display for Digest {

@@ -115,7 +115,7 @@ pub mod writer;
 
 pub use access::Access;
 #[cfg(feature = "write")]
-pub use builder::{BuildOptions, BuildReport, Builder, SchemeChoice};
+pub use builder::{BuildOptions, BuildReport, Builder, SchemeChoice, SegmentReceipt};
 #[cfg(feature = "write")]
 pub use id_policy::IdPolicy;
 /// Counts and lengths of a store, its segments, tables and sections, as [`Store::info`] reports

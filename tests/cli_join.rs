@@ -262,7 +262,7 @@ fn shares_of_pairs_are_whole_files_that_fit_together() {
                 let share = format!("{number}/{count}");
                 let args = ["pairs", store, "-k", "3", "--share", &share, "-o", "share.tsv", "-f"];
                 let (_, err) = desk.run(&args, 0);
-                let says = err.contains("reads everything") && err.contains("--scheme blocks-5");
+                let says = err.contains("reads everything") && err.contains("--scheme blocks-4");
                 assert_eq!(says, warned && count != "1", "{err}");
                 lines.extend(desk.read("share.tsv").lines().map(str::to_owned));
             }
@@ -289,7 +289,7 @@ fn shares_that_cannot_fit_together_are_refused() {
     }
     let refused = |args: &[&str]| desk.run(&[&["pairs"], args].concat(), 2).1;
     let err = refused(&["pages.tsv", "--share", "0/2"]);
-    assert!(err.contains("--share is for a store") && err.contains("blocks-5"), "{err}");
+    assert!(err.contains("--share is for a store") && err.contains("blocks-4"), "{err}");
     let err = refused(&["--share", "0/2", "--confirm", "0.5"]);
     assert!(err.contains("--confirm"), "{err}");
     let err = refused(&["--share", "0/2", "--generation", "7"]);

@@ -6,9 +6,11 @@
 
 mod choice;
 mod options;
+mod receipt;
 mod record_buffer;
 mod report;
 mod segment_build;
+mod segment_file;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -17,10 +19,13 @@ use std::path::{Path, PathBuf};
 
 pub use choice::SchemeChoice;
 pub use options::BuildOptions;
+pub use receipt::SegmentReceipt;
 pub(crate) use record_buffer::RecordBuffer;
 pub use report::BuildReport;
 pub(crate) use segment_build::SegmentBuild;
 pub(crate) use space::check as check_space_for;
+
+use segment_file::SegmentPath;
 
 use crate::directory::{Destination, OpenMode, Patience};
 use crate::error::{Error, Result};
@@ -57,10 +62,28 @@ use fpstore_base::{Fingerprint, IdRef};
 #[derive(Debug)]
 #[must_use = "nothing is written before finish"]
 pub struct Builder {
-    destination: Destination,
+    destination: Target,
     options: BuildOptions,
     resources: Resources,
     records: RecordBuffer,
+}
+
+/// What a builder makes.
+#[derive(Debug)]
+enum Target {
+    Store(Box<Destination>),
+    /// A segment file outside any store.
+    File(SegmentPath),
+}
+
+impl Target {
+    /// A directory on the disk of the target, for temporary files.
+    fn scratch_directory(&self) -> &Path {
+        match self {
+            Target::Store(destination) => destination.scratch_directory(),
+            Target::File(path) => path.directory(),
+        }
+    }
 }
 
 impl Builder {
@@ -86,7 +109,7 @@ impl Builder {
     pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let mode = if options.replace { OpenMode::Replace } else { OpenMode::Create };
         let destination = Destination::acquire(path.into(), mode, options.patience())?;
-        Builder::start(destination, options)
+        Builder::start(Target::Store(destination.into()), options)
     }
 
     /// A builder of one more segment of the store in the directory `path`, which answers as before
@@ -125,10 +148,10 @@ impl Builder {
             return Err(Error::RecipeMismatch { store, given });
         }
         let options = options.sketch_len(store.sketch_len());
-        Builder::start(destination, options)
+        Builder::start(Target::Store(destination.into()), options)
     }
 
-    fn start(destination: Destination, options: BuildOptions) -> Result<Self> {
+    fn start(destination: Target, options: BuildOptions) -> Result<Self> {
         if let Some(reason) = fault_of_label(&options.label) {
             return Err(Error::InvalidOptions { reason });
         }
@@ -254,7 +277,12 @@ impl Builder {
     ///
     /// As [`Builder::finish`].
     pub fn finish_and_report(self) -> Result<(Store, BuildReport)> {
-        let Builder { mut destination, options, records, .. } = self;
+        let Builder { destination, options, records, .. } = self;
+        let Target::Store(destination) = destination else {
+            let reason = "this builder makes a segment file: end it with finish_segment".into();
+            return Err(Error::InvalidOptions { reason });
+        };
+        let mut destination = *destination;
         let mut build = records.sort(|_| Ok(options.scheme.clone()))?;
         loop {
             let (path, mode) = (destination.path().to_path_buf(), destination.mode());

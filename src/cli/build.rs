@@ -1,5 +1,6 @@
 //! `fpstore build`: makes a store from fingerprints or documents.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -8,12 +9,12 @@ use fpstore::doctor::Collector;
 use fpstore::{BuildOptions, Builder, Fingerprint};
 use fpstore_text::SKETCH_LENS;
 
-use super::build_report::{print_report, warn};
+use super::build_report::{print_report, report_segment, warn};
 use super::command::{ExitStatus, Run, StoreArg};
 use super::documents::{self, DocumentArgs, Documents};
 use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
 use super::monitor::Monitor;
-use super::output::counted;
+use super::output::{counted, stdout};
 use super::resources::ResourceArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
 use super::scheme_help::scheme_help;
@@ -35,7 +36,10 @@ bytes of the ids. The store does not depend on the memory or on the number of th
 
 An empty input makes an empty store, to which 'add' can add. It does not replace a store that \
 holds records, and an input in which every record is bad makes none, unless --allow-empty is \
-given.";
+given.
+
+With --segment-file a task of a larger job writes one file, which needs no directory of its own and no \
+lock, and prints a line that says what is in it. 'commit' makes a store of such files.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,6 +64,10 @@ pub(super) struct BuildArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
+    /// Write one segment to FILE, in no store, and print its receipt; see 'commit'
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "label", "wait"],
+          hide_short_help = true)]
+    segment_file: Option<PathBuf>,
     /// The usual distance of queries, in bits [default: that of the recipe, such as 7 for minhash;
     /// 3 for fingerprints of unknown recipes]
     #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
@@ -139,7 +147,18 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     }
     let documents = documents.map(|documents| documents.sketched(sketch_len));
     options = options.sketch_len(sketch_len);
-    let mut builder = Builder::with_options(&args.store.store, options)?;
+    let mut builder = match &args.segment_file {
+        Some(path) => {
+            if !args.force && path.exists() {
+                bail!(
+                    "{} exists; --force replaces it once the new one is complete",
+                    path.display()
+                );
+            }
+            Builder::segment_file(path, options)?
+        }
+        None => Builder::with_options(&args.store.store, options)?,
+    };
     let mut doctor = (!args.quiet).then(|| Collector::with_exact_max(EXAMINED_MAX));
     let mut show = |fingerprint| {
         if let Some(doctor) = &mut doctor {
@@ -166,6 +185,17 @@ fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let read = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
     if builder.record_count() == 0 && !args.allow_empty {
         refuse_empty(args, read.useless)?;
+    }
+    if args.segment_file.is_some() {
+        let receipt = builder.finish_segment()?;
+        monitor.finish();
+        let mut out = stdout();
+        writeln!(out, "{receipt}")?;
+        out.flush()?;
+        if !args.quiet {
+            report_segment(&receipt);
+        }
+        return Ok(ExitStatus::Done);
     }
     let (store, report) = builder.finish_and_report()?;
     monitor.finish();
@@ -204,13 +234,17 @@ struct Read {
 /// records, and it must not take the place of other people's work because a program further up
 /// the pipe failed.
 fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
-    let path = args.store.store.display();
+    let path = args.segment_file.as_ref().unwrap_or(&args.store.store).display();
     if useless > 0 {
         let count = counted(useless, "record", "records");
         bail!(
             "none of {count} has a usable fingerprint, so {path} is not written; --allow-empty \
              makes an empty store"
         );
+    }
+    if args.segment_file.is_some() {
+        // A part of a job may be empty, and a task that runs again replaces its own file.
+        return Ok(());
     }
     let holds_any = || match args.store.open() {
         Ok(store) => store.info().fingerprint_count() > 0,

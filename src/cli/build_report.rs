@@ -1,7 +1,7 @@
 //! What `fpstore build` says at its end.
 
 use fpstore::doctor::{Collector, Severity};
-use fpstore::{BuildReport, Scheme, Store};
+use fpstore::{BuildReport, Scheme, SegmentReceipt, Store};
 
 use super::output::{bytes, counted};
 
@@ -79,4 +79,15 @@ fn peak_memory() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
+}
+
+/// Says what a segment file holds.
+pub(super) fn report_segment(receipt: &SegmentReceipt) {
+    message!(
+        "{}: {}, {}, {}",
+        receipt.path.display(),
+        counted(receipt.fingerprint_count, "fingerprint", "fingerprints"),
+        counted(receipt.id_count, "id", "ids"),
+        bytes(receipt.file_len),
+    );
 }

@@ -15,6 +15,7 @@ mod cluster;
 mod cluster_groups;
 mod cluster_rows;
 mod command;
+mod commit;
 mod compact;
 mod compare;
 mod compare_features;
@@ -128,6 +129,7 @@ enum Command {
     Delete(delete::DeleteArgs),
     Expire(expire::ExpireArgs),
     Compact(compact::CompactArgs),
+    Commit(commit::CommitArgs),
     Import(transfer::ImportArgs),
     Export(transfer::ExportArgs),
     Info(info::InfoArgs),
@@ -159,6 +161,7 @@ impl Command {
             Command::Delete(args) => args,
             Command::Expire(args) => args,
             Command::Compact(args) => args,
+            Command::Commit(args) => args,
             Command::Import(args) => args,
             Command::Export(args) => args,
             Command::Info(args) => args,

@@ -8,7 +8,7 @@ use super::recipe_args::RecipeArgs;
 
 /// The groups. A test checks that each command stands in one of them, once.
 pub(super) const GROUPS: [(&str, &[&str]); 7] = [
-    ("Make a store", &["build", "import", "plan"]),
+    ("Make a store", &["build", "commit", "import", "plan"]),
     ("Ask it", &["query", "serve"]),
     ("Find and remove duplicates", &["pairs", "cluster", "dedup"]),
     ("Change a store", &["add", "delete", "expire", "compact", "export"]),

@@ -36,7 +36,7 @@ features have a Jaccard similarity of S or more; it stands after the distance. T
 read twice.
 
 With --share I/N a process does one of N parts of the work, in a file of its own, and the files have \
-each line once together. A store with --scheme blocks-5 (for k = 3; k + 2 blocks for any other) lets \
+each line once together. A store with --scheme blocks-4 (for k = 3; k + 1 blocks for any k) lets \
 a share read only its part; --explain says what it reads.
 
 Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes for each pair.";

@@ -11,7 +11,6 @@ use super::output::counted;
 
 /// The part of a join that this process does.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Shares")]
 pub(super) struct ShareArgs {
     /// Do only share I of N, I from 0 to N-1
     ///
@@ -77,7 +76,7 @@ impl ShareArgs {
         match self.first_given() {
             Some(option) if has_files => bail!(
                 "{option} is for a store, and these are files; 'build' one of them first, with \
-                 --scheme blocks-5 for k = 3"
+                 --scheme blocks-4 for k = 3"
             ),
             Some(option) if confirms => bail!(
                 "{option} divides pairs of fingerprints; --confirm compares all documents at once"

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fpstore::writer::export;
+use fpstore::writer::{export, export_linked};
 use fpstore::{Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, StoreArg};
@@ -51,6 +51,7 @@ const EXPORT_HELP: &str = "\
 Examples:
   fpstore export -o shipped.fps -s pages.fps
   fpstore export --segment 7 -o seven.fps
+  fpstore export --link -o tonight.fps -s pages.fps
 
 Exit status: 0 done; 2 error.";
 
@@ -64,6 +65,11 @@ pub(super) struct ExportArgs {
     /// Copy only the segment with this number; see 'info'
     #[arg(long, value_name = "N")]
     segment: Option<u64>,
+    /// Link the files instead of copying them: a snapshot that takes no space
+    ///
+    /// The store goes on changing, and jobs read the snapshot. Both must lie on one file system.
+    #[arg(long)]
+    link: bool,
     #[command(flatten)]
     store: StoreArg,
     /// Print nothing
@@ -108,6 +114,7 @@ impl Run for ExportArgs {
 }
 
 fn run_export(args: &ExportArgs) -> anyhow::Result<ExitStatus> {
+    let export = if args.link { export_linked } else { export };
     let done = export(&args.store.open()?, &args.output, args.segment)?;
     if !args.quiet {
         let mut out = stdout();
@@ -116,8 +123,9 @@ fn run_export(args: &ExportArgs) -> anyhow::Result<ExitStatus> {
         }
         out.flush()?;
         message!(
-            "{} copied, {}",
+            "{} {}, {}",
             counted(done.files.len() as u64, "segment", "segments"),
+            if args.link { "linked" } else { "copied" },
             bytes(done.file_len),
         );
         if done.with_deletions > 0 {

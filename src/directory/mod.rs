@@ -16,6 +16,7 @@ mod uncommitted;
 
 pub(crate) use destination::{Destination, OpenMode};
 pub(crate) use lock::{Patience, lock_compaction, reserve};
+pub(crate) use staging::parent_of;
 pub(crate) use store_directory::{StoreDirectory, random_store_id};
 pub(crate) use transaction::Transaction;
 pub(crate) use uncommitted::{SegmentFile, UncommittedSegment};

@@ -71,7 +71,7 @@ pub(super) fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The directory that `path` is in.
-pub(super) fn parent_of(path: &Path) -> &Path {
+pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

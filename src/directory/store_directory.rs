@@ -9,7 +9,7 @@ use crate::directory::lock::{
     COMPACTION_LOCK, Patience, StoreLock, lock_compaction, lock_publication, try_lock_publication,
 };
 use crate::directory::staging::Staging;
-use crate::directory::uncommitted::SegmentFile;
+use crate::directory::uncommitted::{SegmentFile, UncommittedSegment};
 use crate::disk::{is_temporary_name, names_in, remove_file};
 use crate::error::{Error, Result};
 use crate::format::deletions;
@@ -138,6 +138,12 @@ impl StoreDirectory {
     /// A new segment file, to be written, finished, and added to a transaction.
     pub(crate) fn new_segment(&self) -> Result<SegmentFile> {
         SegmentFile::create(&self.path, self.owner.temporary_prefix())
+    }
+
+    /// The segment file at `from`, to be added to a transaction: a hard link, so that nothing is
+    /// copied and `from` stays. Fails where the system has no links between the two places.
+    pub(crate) fn link_segment(&self, from: &Path, label: &str) -> Result<UncommittedSegment> {
+        UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
     }
 
     /// Begins a transaction: no other process publishes until it ends. Segments are written before,

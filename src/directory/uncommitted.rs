@@ -3,8 +3,10 @@
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::disk::TemporaryFile;
-use crate::error::Result;
+use crate::directory::staging::parent_of;
+use crate::directory::store_directory::TEMPORARY_PREFIX;
+use crate::disk::{TemporaryFile, sync_directory};
+use crate::error::{Error, Result};
 use crate::format::manifest::SegmentEntry;
 use crate::segment::map;
 use fpstore_base::watch::Throttle;
@@ -22,6 +24,11 @@ impl SegmentFile {
     pub(super) fn create(directory: &Path, prefix: &str) -> Result<Self> {
         let file = TemporaryFile::create(directory, prefix)?;
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
+    }
+
+    /// Creates a file that will be the one at `path`, in no store.
+    pub(crate) fn beside(path: &Path) -> Result<Self> {
+        SegmentFile::create(parent_of(path), TEMPORARY_PREFIX)
     }
 
     /// The directory of the file, for messages: a temporary name is of no use there.
@@ -76,8 +83,24 @@ pub(crate) struct UncommittedSegment {
 }
 
 impl UncommittedSegment {
+    /// The segment file at `from`, by a second name in `directory` that starts with `prefix`. Fails
+    /// where the system has no hard links between the two places.
+    pub(super) fn link(directory: &Path, prefix: &str, from: &Path, label: &str) -> Result<Self> {
+        let file = TemporaryFile::link(directory, prefix, from).map_err(Error::io("link", from))?;
+        SegmentFile { file, directory: directory.into(), throttle: None }.finish(label)
+    }
+
     /// The temporary name.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
+    }
+
+    /// Gives the file the name `path` in its directory, outside any store. With `replace` it may
+    /// take the place of another file.
+    pub(crate) fn name(self, path: &Path, replace: bool) -> Result<()> {
+        let named =
+            if replace { self.file.rename_over(path) } else { self.file.rename_to_free_name(path) };
+        named.map_err(Error::io("move the new segment to", path))?;
+        sync_directory(parent_of(path))
     }
 }

@@ -40,6 +40,27 @@ impl TemporaryFile {
         Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
     }
 
+    /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
+    /// Fails where the system has none between the two places.
+    pub(crate) fn link(directory: &Path, prefix: &str, from: &Path) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
+        fail_point(directory, FailPoint::Create)?;
+        let linked = builder.make_in(directory, |path| {
+            std::fs::hard_link(from, path)?;
+            File::open(path)
+        });
+        let (file, name) = linked.map_err(bare)?.into_parts();
+        open_as(&file, directory);
+        let path = name.to_path_buf();
+        note(&path, || Change::CreateFile(path.clone()));
+        note(&path, || {
+            let bytes = std::fs::read(from).unwrap_or_default();
+            Change::Write { path: path.clone(), end: bytes.len() as u64, bytes }
+        });
+        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+    }
+
     /// The temporary name.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -181,6 +202,24 @@ fn share_as(file: &File, directory: &Path) {
 
 #[cfg(not(unix))]
 fn share_as(_: &File, _: &Path) {}
+
+/// Lets those who may read the directory read a file that got a second name there. The rights that
+/// others have by its first name stay: both names are one file.
+#[cfg(unix)]
+fn open_as(file: &File, directory: &Path) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let metadata = (file.metadata(), std::fs::metadata(directory));
+    let (Ok(own), Ok(of_directory)) = metadata else { return };
+    let own = own.mode() & 0o777;
+    let rights = own | of_directory.mode() & 0o444;
+    if own != rights {
+        // The file of another user stays as it is.
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(rights));
+    }
+}
+
+#[cfg(not(unix))]
+fn open_as(_: &File, _: &Path) {}
 
 /// Temporary files are private by default. Those that get a final name should be as open as the
 /// file mode mask of the user lets new files be, and those in a store as open as the store.

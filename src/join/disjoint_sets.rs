@@ -10,7 +10,7 @@
 ///
 /// Tarjan and van Leeuwen, "Worst-Case Analysis of Set Union Algorithms", JACM 31 (1984): path
 /// halving.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DisjointSets {
     parents: Vec<u32>,
 }
@@ -19,6 +19,11 @@ impl DisjointSets {
     /// The positions below `count`, each in a set of its own.
     pub(super) fn new(count: u32) -> Self {
         DisjointSets { parents: (0..count).collect() }
+    }
+
+    /// Adds the next position, in a set of its own.
+    pub(super) fn push(&mut self) {
+        self.parents.push(self.parents.len() as u32);
     }
 
     /// The name of the set that has a position.

@@ -10,6 +10,7 @@
 //! | which new documents are near stored ones or one another | [`dedup`] |
 //! | the answers to very many queries | [`search_many`] |
 //! | near pairs by many processes | [`JoinPlan`] |
+//! | the components of their pairs | [`Components`] |
 //! | which near documents are alike in their features, not only in their fingerprints | [`confirm`] |
 //!
 //! All take [`JoinOptions`] and keep within its memory: values that do not fit are read again, and
@@ -26,9 +27,11 @@ mod blocking;
 mod callback;
 mod cluster;
 mod clusters;
+mod components;
 pub mod confirm;
 mod dedup;
 mod disjoint_sets;
+mod distinct;
 mod document_pairs;
 mod finder;
 mod graph;
@@ -56,6 +59,7 @@ mod values;
 
 pub use cluster::{Cluster, ClusterMember};
 pub use clusters::{ClusterMethod, Clusters, clusters};
+pub use components::Components;
 pub use dedup::{Dedup, DroppedDocument, dedup};
 pub use document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 pub use keep::{Fate, KeepRule};

@@ -51,7 +51,10 @@ impl<'a> From<&'a [Fingerprint]> for JoinInput<'a> {
 }
 
 /// A part of a join, for work that is spread over processes or machines. The shards of one join
-/// find each pair once together.
+/// find each pair once together, whatever the memory and threads of each; [`JoinPlan`] says what a
+/// shard of a store reads.
+///
+/// [`JoinPlan`]: crate::join::JoinPlan
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// The number of the shard, counted from 0.

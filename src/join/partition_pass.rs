@@ -8,11 +8,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::blocking::Combination;
+use super::distinct::Distinct;
 use super::finder::VALUES_PER_PARTITION;
 use super::hash_table::partition_of;
 use super::run::{Join, SharedEmit, side_by_side};
 use super::sides::SidesMut;
-use super::values::{JoinValues, Piece, distinct};
+use super::values::{JoinValues, Piece};
 use crate::error::Result;
 
 /// The number of values of each piece in each partition.
@@ -173,6 +174,7 @@ impl PartitionPass<'_> {
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         self.join.on_all_threads(emit, |finder, emit| {
+            let mut distinct = Distinct::default();
             let mut local: [Vec<u64>; 2] =
                 std::array::from_fn(|_| Vec::with_capacity(VALUES_PER_PARTITION));
             while let Some(ranges) = ranges.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -183,7 +185,7 @@ impl PartitionPass<'_> {
                     local.extend(values.iter().map(|value| value.load(Ordering::Relaxed)));
                     count += local.len();
                     if side.may_repeat() {
-                        distinct(local);
+                        distinct.retain(local);
                     }
                 }
                 let [one, other] = &mut local;

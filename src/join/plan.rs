@@ -195,7 +195,7 @@ impl JoinPlan {
 
     /// The name of a scheme whose tables let shards within `k` bits read ranges.
     pub fn scheme(&self) -> String {
-        format!("blocks-{}", (self.k + 2).min(64))
+        format!("blocks-{}", self.k + 1)
     }
 
     pub(super) fn blocking(&self) -> Blocking {
@@ -228,7 +228,8 @@ fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
             plans.push(JoinPlan { k, blocks: [led, others].concat(), tables, parts: 1 });
         }
     }
-    // Whole masks, cut for the data perhaps.
+    // Tables of disjoint masks, cut for the data perhaps: blocks are the first bits of each, and
+    // what they leave.
     let mut disjoint: Vec<u64> = Vec::new();
     for &mask in masks {
         if mask != 0 && disjoint.iter().all(|of| of & mask == 0) {
@@ -237,15 +238,27 @@ fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     }
     if disjoint.len() >= firsts {
         disjoint.truncate(firsts);
-        let left = !disjoint.iter().fold(0, |all, mask| all | mask);
-        for more in 0..AGREEING_MAX {
-            if more * BLOCK_BITS_MIN <= left.count_ones() {
-                let blocks = [disjoint.clone(), even_blocks(left, more)].concat();
+        for agreeing in 1..=AGREEING_MAX.min(64 - k) {
+            let bits = if agreeing == 1 { 64 } else { 64 / (k + agreeing) };
+            let led = disjoint.iter().map(|&mask| first_bits(mask, bits));
+            let led: Vec<u64> = led.collect();
+            let left = !led.iter().fold(0, |all, block| all | block);
+            if (agreeing - 1) * BLOCK_BITS_MIN <= left.count_ones() {
+                let blocks = [led, even_blocks(left, agreeing - 1)].concat();
                 plans.push(JoinPlan { k, blocks, tables: disjoint.clone(), parts: 1 });
             }
         }
     }
     plans
+}
+
+/// The `count` most significant bits that are set in `mask`, or all of them.
+fn first_bits(mask: u64, count: u32) -> u64 {
+    let mut left = mask;
+    for _ in 0..count {
+        left &= !(1_u64 << 63).checked_shr(left.leading_zeros()).unwrap_or(0);
+    }
+    mask & !left
 }
 
 /// Whether a table of `mask` is sorted by the bits of `block` first.
@@ -263,7 +276,7 @@ mod tests {
         assert!(leads_with(0xff00, 0xff00) && leads_with(0xff0f, 0xff00));
         assert!(!leads_with(0x1ff00, 0xff00), "a bit before");
         assert!(!leads_with(0xf700, 0xff00) && !leads_with(0xff00, 0xff0f), "a bit is missing");
-        assert!(leads_with(0xf0f0_0001, 0xf0f0_0000) && !leads_with(0xf0ff_0000, 0xf0f0_0000));
+        assert!(leads_with(0xf0ff_0001, 0xf0f0_0000) && !leads_with(0xf1f0_0000, 0xf0f0_0000));
     }
 
     #[test]
@@ -278,11 +291,13 @@ mod tests {
             }
             blocks
         };
-        assert_eq!(tables("blocks-4", 3), Some(4));
-        assert_eq!(tables("blocks-5", 3), Some(5));
-        assert_eq!(tables("blocks-5", 4), Some(5));
+        assert_eq!(tables("blocks-4", 3), Some(7));
+        assert_eq!(tables("blocks-5", 3), Some(7));
+        assert_eq!(tables("blocks-5", 4), Some(8));
         assert_eq!(tables("blocks-5", 5), None);
         assert_eq!(tables("choose-5", 3), Some(5));
+        assert_eq!(first_bits(0xf0f0, 5), 0xf080);
+        assert_eq!((first_bits(0xf0f0, 64), first_bits(0, 3)), (0xf0f0, 0));
         assert_eq!(tables("2", 3), None);
         assert!(tables("2", 1).is_some() && tables("1", 0).is_some());
     }

@@ -104,7 +104,7 @@ mod tests {
             text.replace("groups=32", "groups=0"),
             text.replace("everything", "ranges"),
             text.replace("everything", "nothing"),
-            text.replace("blocks=f", "blocks=0"),
+            text.replace("blocks=f", "blocks=g"),
             text.replace("blocks=fff0", "blocks=ffff"),
             format!("{text}+0000000000000000"),
         ];

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::blocking::Blocking;
 use super::near_pairs::near_pairs_across;
 use super::options::JoinOptions;
-use super::ranks::for_each_rank;
+use super::ranks::Wanted;
 use super::run::side_by_side;
 use super::search_many::BatchMode;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ const CHUNK_COUNT: usize = 1 << 20;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 64;
 /// Bytes of memory for each match of a chunk, with the lists from which it is made.
-const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 32;
+const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 48;
 /// Nanoseconds to read a value of a table in a pass.
 const NANOS_PER_READ: f64 = 4.0;
 /// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
@@ -230,10 +230,11 @@ impl<'a> QueryBatch<'a> {
         found.sort_unstable();
         found.dedup();
         // Where each found fingerprint lies, by its position.
+        let mut wanted = Wanted::new(&found);
         let mut places: Vec<(usize, usize, Rank)> = Vec::new();
         for &number in segments {
             let open = &self.snapshot.segments()[number];
-            for_each_rank(open, &found, |at, rank| places.push((at, number, rank)))?;
+            wanted.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
         }
         places.sort_unstable();
         let mut all: Vec<QueryMatch> = Vec::new();

@@ -38,6 +38,8 @@ pub(super) struct TableRange {
     /// The first permuted value and the last one, inclusive; `None` holds nothing.
     bounds: Option<(u64, u64)>,
     count_max: u64,
+    /// Whether there are several segments.
+    repeats: bool,
 }
 
 impl TableOfStore {
@@ -83,8 +85,8 @@ impl TableOfStore {
     /// The range number `number` of `count`, cut where the first `bits` bits change.
     pub(super) fn range(self, bits: u32, number: u64, count: u64) -> Result<TableRange> {
         let bits = bits.clamp(1, CUT_BITS_MAX);
-        let start = self.cut(bits, number, count)?;
-        let end = self.cut(bits, number + 1, count)?;
+        let start = self.cut(bits, number, count, 0)?;
+        let end = self.cut(bits, number + 1, count, start)?;
         let shift = 64 - bits;
         let bounds =
             (start < end).then(|| (start << shift, ((end - 1) << shift) | !(u64::MAX << shift)));
@@ -94,19 +96,28 @@ impl TableOfStore {
                 self.sum(|table| table.rank_after(Permuted(last)))? - self.rank_before(first)?
             }
         };
-        Ok(TableRange { table: self, bounds, count_max })
+        let snapshot = self.store.snapshot();
+        let repeats = snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1;
+        Ok(TableRange { table: self, bounds, count_max, repeats })
     }
 
     /// Where range `number` of `count` begins: the first value of the leading bits that has its
-    /// part of all stored values before it.
-    fn cut(&self, bits: u32, number: u64, count: u64) -> Result<u64> {
+    /// part of all stored values before it, which is not below `least`.
+    fn cut(&self, bits: u32, number: u64, count: u64, least: u64) -> Result<u64> {
         let all = 1_u64 << bits;
         if number >= count {
             return Ok(all);
         }
         let before =
             (u128::from(self.count()) * u128::from(number)).div_ceil(u128::from(count)) as u64;
-        let (mut low, mut high) = (0, all);
+        // The ranges of most data are about as long as each other: the end is near.
+        let (mut low, mut high) = (least, least);
+        let mut step = (all / count / 2).max(1);
+        while high < all && self.rank_before(high << (64 - bits))? < before {
+            low = high + 1;
+            high = all.min(high.saturating_add(step));
+            step *= 2;
+        }
         while low < high {
             let middle = low + (high - low) / 2;
             if self.rank_before(middle << (64 - bits))? >= before {
@@ -127,8 +138,7 @@ impl TableRange {
 
     /// Whether a fingerprint may be read more than once: from several segments.
     pub(super) fn may_repeat(&self) -> bool {
-        let snapshot = self.table.store.snapshot();
-        snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1
+        self.repeats
     }
 
     /// Calls `each` with the fingerprints that are not deleted, many at a time, segment after
@@ -140,6 +150,11 @@ impl TableRange {
             let live = LiveFilter::new(open, table, self.count_max)?;
             self.for_each_run(table, |first, run| {
                 natural.clear();
+                if let LiveFilter::All = live {
+                    let fingerprints = run.iter().map(|&v| table.permutation.invert(Permuted(v)));
+                    natural.extend(fingerprints.map(|fingerprint| fingerprint.value()));
+                    return each(&natural);
+                }
                 for (rank, &value) in (first.0..).zip(run) {
                     let fingerprint = table.permutation.invert(Permuted(value));
                     if live.accepts(Rank(rank), fingerprint)? {
@@ -151,34 +166,13 @@ impl TableRange {
         })
     }
 
-    /// The fingerprints that are not deleted, each once.
+    /// The fingerprints that are not deleted, in memory.
     pub(super) fn collect(&self) -> Result<Vec<u64>> {
         let mut values = Vec::with_capacity(usize::try_from(self.count_max).unwrap_or(0));
-        let snapshot = self.table.store.snapshot();
-        self.table.for_each_table(snapshot.segments(), |open, table| {
-            let live = LiveFilter::new(open, table, self.count_max)?;
-            self.for_each_run(table, |first, run| {
-                if let LiveFilter::All = live {
-                    values.extend_from_slice(run);
-                    return Ok(());
-                }
-                for (rank, &value) in (first.0..).zip(run) {
-                    if live.accepts(Rank(rank), table.permutation.invert(Permuted(value)))? {
-                        values.push(value);
-                    }
-                }
-                Ok(())
-            })
+        self.read(&mut |run| {
+            values.extend_from_slice(run);
+            Ok(())
         })?;
-        if self.may_repeat() {
-            // The run of each segment ascends. The stable sort finds and merges them.
-            values.sort();
-            values.dedup();
-        }
-        let permutation = Permutation::new(self.table.mask);
-        for value in &mut values {
-            *value = permutation.invert(Permuted(*value)).value();
-        }
         Ok(values)
     }
 

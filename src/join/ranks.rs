@@ -15,50 +15,68 @@ const NANOS_PER_LOOKUP: u64 = 100;
 /// Nanoseconds to read the next value of a table.
 const NANOS_PER_READ: u64 = 5;
 
-/// Calls `each` with the position in `wanted` and the rank of each fingerprint that the segment
-/// has and that is not deleted, in any order.
-pub(super) fn for_each_rank(
-    open: &OpenSegment,
-    wanted: &[Fingerprint],
-    mut each: impl FnMut(usize, Rank),
-) -> Result<()> {
-    let Some(table) = open.segment.first_table() else { return Ok(()) };
-    let mut each = |position, rank| {
-        if !open.is_deleted(rank) {
-            each(position, rank);
-        }
-    };
-    let count = open.segment.header().fingerprint_count;
-    if (wanted.len() as u64).saturating_mul(NANOS_PER_LOOKUP) < count.saturating_mul(NANOS_PER_READ)
-    {
-        for (position, &fingerprint) in wanted.iter().enumerate() {
-            if let Some(rank) = table.find(table.permutation.apply(fingerprint))? {
+/// Fingerprints to be found in one segment after the other.
+pub(super) struct Wanted<'a> {
+    fingerprints: &'a [Fingerprint],
+    /// The mask of a table, and the values of the fingerprints in its order with their positions.
+    /// Mostly all segments have the same first table.
+    order: Option<(u64, Vec<(u64, usize)>)>,
+}
+
+impl<'a> Wanted<'a> {
+    pub(super) fn new(fingerprints: &'a [Fingerprint]) -> Self {
+        Wanted { fingerprints, order: None }
+    }
+
+    /// Calls `each` with the position and the rank of each fingerprint that the segment has and
+    /// that is not deleted, in any order.
+    pub(super) fn for_each_rank(
+        &mut self,
+        open: &OpenSegment,
+        mut each: impl FnMut(usize, Rank),
+    ) -> Result<()> {
+        let Some(table) = open.segment.first_table() else { return Ok(()) };
+        let mut each = |position, rank| {
+            if !open.is_deleted(rank) {
                 each(position, rank);
             }
-        }
-        return Ok(());
-    }
-    let permuted = wanted.iter().map(|&fingerprint| table.permutation.apply(fingerprint).0);
-    let mut order: Vec<(u64, usize)> = permuted.zip(0..).collect();
-    if !order.is_sorted() {
-        order.sort_unstable();
-    }
-    let mut left = order.as_slice();
-    let mut values = table.values();
-    while let Some((first, run)) = values.next_run()? {
-        for (rank, &value) in (first.0..).zip(run) {
-            while let Some((&(next, position), after)) = left.split_first()
-                && next <= value
-            {
-                if next == value {
-                    each(position, Rank(rank));
+        };
+        let permuted = |&fingerprint: &Fingerprint| table.permutation.apply(fingerprint);
+        let wanted = self.fingerprints;
+        let looking_up = (wanted.len() as u64).saturating_mul(NANOS_PER_LOOKUP);
+        let count = open.segment.header().fingerprint_count;
+        if looking_up < count.saturating_mul(NANOS_PER_READ) {
+            for (position, fingerprint) in wanted.iter().enumerate() {
+                if let Some(rank) = table.find(permuted(fingerprint))? {
+                    each(position, rank);
                 }
-                left = after;
+            }
+            return Ok(());
+        }
+        let mask = table.descriptor.mask;
+        if self.order.as_ref().is_none_or(|order| order.0 != mask) {
+            let values = wanted.iter().map(|fingerprint| permuted(fingerprint).0);
+            let mut order: Vec<(u64, usize)> = values.zip(0..).collect();
+            order.sort_unstable();
+            self.order = Some((mask, order));
+        }
+        let mut left = self.order.as_ref().map_or([].as_slice(), |order| &order.1);
+        let mut values = table.values();
+        while let Some((first, run)) = values.next_run()? {
+            for (rank, &value) in (first.0..).zip(run) {
+                while let Some((&(next, position), after)) = left.split_first()
+                    && next <= value
+                {
+                    if next == value {
+                        each(position, Rank(rank));
+                    }
+                    left = after;
+                }
+            }
+            if left.is_empty() {
+                break;
             }
         }
-        if left.is_empty() {
-            break;
-        }
+        Ok(())
     }
-    Ok(())
 }

@@ -21,6 +21,8 @@ pub(super) enum JoinValues<'a> {
         /// What [`JoinValues::count_max`] says: the count of the input before repeated values were
         /// removed, so that it does not depend on whether the values fit into memory.
         count: u64,
+        /// Whether values may repeat.
+        repeats: bool,
     },
     /// Read segment after segment: a value of two segments comes twice.
     Stored {
@@ -83,7 +85,7 @@ impl<'a> JoinValues<'a> {
         if count.saturating_mul(8) > memory {
             Ok(values)
         } else {
-            Ok(JoinValues::Owned { values: values.in_memory()?, count })
+            Ok(JoinValues::Owned { values: values.in_memory()?, count, repeats: false })
         }
     }
 
@@ -92,23 +94,26 @@ impl<'a> JoinValues<'a> {
         if range.count_max().saturating_mul(8) > memory {
             return Ok(JoinValues::Range(range));
         }
-        Ok(JoinValues::owned(range.collect()?))
+        let (values, repeats) = (Arc::new(range.collect()?), range.may_repeat());
+        Ok(JoinValues::Owned { count: values.len() as u64, values, repeats })
     }
 
     /// Distinct values in memory.
     pub(super) fn owned(values: impl Into<Arc<Vec<u64>>>) -> Self {
         let values = values.into();
-        JoinValues::Owned { count: values.len() as u64, values }
+        JoinValues::Owned { count: values.len() as u64, values, repeats: false }
     }
 
     /// Whether the values that are read repeat: a fingerprint may lie in several segments. What is
     /// read is not merged, because the least of many segments is dear to find; who compares values
-    /// removes the copies from each part that it has in memory, see [`distinct`].
+    /// removes the copies from each part that it has in memory, see [`Distinct`].
+    ///
+    /// [`Distinct`]: super::distinct::Distinct
     pub(super) fn may_repeat(&self) -> bool {
         match self {
-            JoinValues::Stored { repeats, .. } => *repeats,
+            JoinValues::Stored { repeats, .. } | JoinValues::Owned { repeats, .. } => *repeats,
             JoinValues::Range(range) => range.may_repeat(),
-            JoinValues::Borrowed(_) | JoinValues::Owned { .. } => false,
+            JoinValues::Borrowed(_) => false,
         }
     }
 
@@ -173,10 +178,8 @@ impl<'a> JoinValues<'a> {
 
     /// All values, in memory, each once.
     pub(super) fn in_memory(&self) -> Result<Arc<Vec<u64>>> {
-        match self {
-            JoinValues::Owned { values, .. } => return Ok(Arc::clone(values)),
-            JoinValues::Range(range) => return range.collect().map(Arc::new),
-            JoinValues::Borrowed(_) | JoinValues::Stored { .. } => {}
+        if let JoinValues::Owned { values, repeats: false, .. } = self {
+            return Ok(Arc::clone(values));
         }
         let mut values = Vec::with_capacity(usize::try_from(self.count_max()).unwrap_or(0));
         self.read(Piece::whole(0), |run| {

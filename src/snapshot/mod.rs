@@ -34,8 +34,9 @@ pub(crate) struct Snapshot {
     manifest: Box<[u8]>,
     segments: Vec<OpenSegment>,
     runs: Vec<String>,
-    /// Whether these are only some of the segments: there is no later state of such a part.
-    is_part: bool,
+    /// Whether there is no later state of this one: it is a part of a state, or the one state that
+    /// its user wants.
+    is_fixed: bool,
 }
 
 impl Snapshot {
@@ -46,7 +47,7 @@ impl Snapshot {
     /// The state of the store now, or `None` if it is this one. Files with the same number and
     /// digest stay open; where another store stands in this place now, all are opened.
     pub(crate) fn next(&self) -> Result<Option<Self>> {
-        if self.is_part {
+        if self.is_fixed {
             return Ok(None);
         }
         let bytes = read_manifest_bytes(&self.path)?;
@@ -127,8 +128,13 @@ impl Snapshot {
             runs: manifest.runs.clone(),
             manifest: bytes.into(),
             segments,
-            is_part: false,
+            is_fixed: false,
         }
+    }
+
+    /// The same state, without any later one.
+    pub(crate) fn fixed(self) -> Self {
+        Snapshot { is_fixed: true, ..self }
     }
 
     /// The same state with the segments at some positions alone.
@@ -142,7 +148,7 @@ impl Snapshot {
             manifest: self.manifest.clone(),
             segments,
             runs: self.runs.clone(),
-            is_part: true,
+            is_fixed: true,
         }
     }
 

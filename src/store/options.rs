@@ -17,6 +17,7 @@ use crate::access::Access;
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     pub(crate) access: Access,
+    pub(crate) generation: Option<u64>,
 }
 
 impl OpenOptions {
@@ -24,6 +25,17 @@ impl OpenOptions {
     #[must_use]
     pub fn access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Refuses the store unless it is at this [generation](crate::Store::generation), so that all
+    /// tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) keeps it.
+    ///
+    /// A generation that has passed cannot be opened. To go on reading one while the store changes,
+    /// keep a snapshot of it with `export_linked`.
+    #[must_use]
+    pub fn generation(mut self, generation: impl Into<Option<u64>>) -> Self {
+        self.generation = generation.into();
         self
     }
 }

@@ -5,6 +5,7 @@
 //! manifest names is never changed, and readers never wait.
 
 mod add;
+mod commit;
 mod compact;
 mod compactor;
 mod delete;
@@ -23,6 +24,7 @@ mod transfer;
 use std::path::PathBuf;
 
 pub use add::Committed;
+pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::{Compacted, Compaction};
 pub use compactor::Compactor;
 pub use delete::Deleted;
@@ -30,7 +32,7 @@ pub use expire::Expired;
 pub use options::WriterOptions;
 pub use repair::{Repair, repair};
 use replace::Replacing;
-pub use transfer::{Exported, Imported, export};
+pub use transfer::{Exported, Imported, export, export_linked};
 
 use crate::budget::share_out;
 use crate::builder::RecordBuffer;

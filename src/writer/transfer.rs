@@ -88,12 +88,13 @@ impl Writer {
         for (number, source) in sources.iter().enumerate() {
             arrivals.extend(arrivals_of(source, number)?);
         }
-        let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
         let mut done = Imported::default();
         self.store.refresh()?;
         let mut recipe = self.store.recipe();
         let has_segments = recipe.is_some();
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
+        // All are looked at before the first is copied, which may take long.
+        let mut wanted: Vec<(&Arrival, Digest)> = Vec::new();
         for (number, arrival) in arrivals.iter().enumerate() {
             let segment = map(&arrival.path)?;
             if let Some(recipe) = &recipe {
@@ -108,14 +109,23 @@ impl Writer {
                 continue;
             }
             // A store may hold the same twice, under two labels for example. It is one state.
-            let earlier = copies.iter().filter(|(of, _)| of.source != arrival.source);
-            let earlier = earlier.map(|(of, copy)| (of.path.as_path(), copy.entry.digest));
+            let earlier = wanted.iter().filter(|(of, _)| of.source != arrival.source);
+            let earlier = earlier.map(|&(of, digest)| (of.path.as_path(), digest));
             self.check_new(&arrival.path, segment.header().digest, earlier)?;
+            wanted.push((arrival, segment.header().digest));
+        }
+        let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
+        for (arrival, digest) in wanted {
             let own = &self.options.label;
             let label = if own.is_empty() { arrival.label.clone() } else { own.clone() };
             let mut file = self.directory.new_segment()?;
             copy_verified(&arrival.path, &mut file)?;
             let copy = self.finish_segment(file, &label)?;
+            if copy.entry.digest != digest {
+                let path = arrival.path.display();
+                let reason = format!("{path} was replaced while it was imported");
+                return Err(Error::InvalidOptions { reason });
+            }
             let deleted = arrival.deletions.as_ref().map_or(0, |of| of.fingerprint_count());
             done.segments += 1;
             done.fingerprints += copy.entry.fingerprint_count - deleted;
@@ -195,7 +205,7 @@ fn copy(from: &Path, to: &mut SegmentFile) -> Result<()> {
 }
 
 /// Copies a segment and checks the copy front to back.
-fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
+pub(super) fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
     copy(from, to)?;
     let faults = faults_of(&map(to.temporary_path())?);
     match faults.into_iter().next() {
@@ -227,7 +237,28 @@ fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Result<Exported> {
-    let to = to.as_ref();
+    export_to(store, to.as_ref(), segment, false)
+}
+
+/// As [`export`], by hard links instead of copies: a snapshot of a store that takes no space and
+/// milliseconds, for work of hours that must see one state while the store goes on changing.
+///
+/// The two stores share the bytes of their segments, which no writer ever changes. A segment takes
+/// space until it is removed from both.
+///
+/// # Errors
+///
+/// As [`export`], and [`Error::Io`] where the system has no hard links between the two places, as
+/// between two file systems.
+pub fn export_linked(
+    store: &Store,
+    to: impl AsRef<Path>,
+    segment: Option<u64>,
+) -> Result<Exported> {
+    export_to(store, to.as_ref(), segment, true)
+}
+
+fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Result<Exported> {
     let snapshot = store.snapshot();
     let wanted = |open: &&OpenSegment| segment.is_none_or(|number| open.entry.number == number);
     let chosen: Vec<&OpenSegment> = snapshot.segments().iter().filter(wanted).collect();
@@ -247,9 +278,14 @@ pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Resu
     let mut transaction = directory.begin()?;
     let mut segments = Vec::new();
     for open in &chosen {
-        let mut file = directory.new_segment()?;
-        copy(open.segment.path(), &mut file)?;
-        let copied = file.finish(&open.entry.label)?;
+        let (from, label) = (open.segment.path(), &open.entry.label);
+        let copied = if link {
+            directory.link_segment(from, label)?
+        } else {
+            let mut file = directory.new_segment()?;
+            copy(from, &mut file)?;
+            file.finish(label)?
+        };
         let entry = transaction.add_segment(copied, open.deleted.as_deref())?;
         done.files.push(to.join(entry.file_name()));
         done.file_len += entry.file_len;
