@@ -57,7 +57,7 @@ impl Form {
 
 /// The open output.
 pub(super) enum QueryOutput {
-    Lines(Sink),
+    Lines(Box<Sink>),
     #[cfg(feature = "parquet")]
     Table(Box<Table>),
 }
@@ -75,7 +75,7 @@ impl QueryOutput {
         labels: bool,
     ) -> anyhow::Result<Self> {
         match form.format {
-            TableFormat::Tsv | TableFormat::Json => Ok(QueryOutput::Lines(out)),
+            TableFormat::Tsv | TableFormat::Json => Ok(QueryOutput::Lines(Box::new(out))),
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => {
                 let columns = columns(confirms, labels);
