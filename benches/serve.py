@@ -114,7 +114,8 @@ class Simd(Server):
         self.address = f"127.0.0.1:{port}"
         while True:
             try:
-                return self.get("/")
+                self.get("/")
+                break
             except ConnectionError:
                 time.sleep(0.1)
 
