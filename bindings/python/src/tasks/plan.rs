@@ -143,7 +143,7 @@ pub(crate) fn _plan_of(text: &str) -> PyResult<JoinPlan> {
 ///
 /// >>> plan = fpstore.tasks.JoinPlan.of(store, 3)
 /// >>> [len(fpstore.tasks.join_share(store, plan, number, 2).read_all()) for number in range(2)]
-/// [0, 1]
+/// [1, 0]
 #[pyfunction]
 #[pyo3(signature = (
     store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=MEMORY,
