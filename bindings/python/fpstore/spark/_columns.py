@@ -51,7 +51,7 @@ def check_column(df: DataFrame, name: str, types: tuple[str, ...], what: str) ->
     if df.columns.count(name) != 1:
         many = "no column" if name not in df.columns else "more than one column"
         raise InputError(f"{many} '{name}' for {what}, there are {', '.join(df.columns)}")
-    found = df.schema[name].dataType.simpleString()
+    found: str = df.schema[name].dataType.simpleString()
     if found not in types:
         raise InputError(f"column '{name}' is {found}, expected {' or '.join(types)} for {what}")
     return found

@@ -35,7 +35,7 @@ def job(spark: SparkSession, description: str) -> Iterator[None]:
             raise
         raise own from error
     finally:
-        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type, unused-ignore]
+        context.setLocalProperty("spark.job.description", before)
 
 
 def own_error(error: Exception) -> FpstoreError | None:
@@ -76,7 +76,8 @@ def signed(rows: Rows) -> list[pa.RecordBatch]:
             # An id, which must not change.
             column = column.cast(pa.int64())
         columns.append(column)
-    return pa.table(columns, table.column_names).to_batches()
+    batches: list[pa.RecordBatch] = pa.table(columns, table.column_names).to_batches()
+    return batches
 
 
 def signed_stream(stream: RowStream) -> Iterator[pa.RecordBatch]:
@@ -118,7 +119,7 @@ def _from_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 def to_driver(df: DataFrame) -> Iterator[pa.RecordBatch]:
     """All rows of a DataFrame, on the driver, as Arrow. The same way in all versions of Spark."""
-    rows = df.mapInArrow(_to_messages, "message binary").collect()  # type: ignore[arg-type, unused-ignore]
+    rows = df.mapInArrow(_to_messages, "message binary").collect()
     return received(bytes(row[0]) for row in rows)
 
 
@@ -129,4 +130,4 @@ def to_frame(spark: SparkSession, table: pa.Table, schema: str) -> DataFrame:
     ]
     tasks = max(1, min(len(messages), spark.sparkContext.defaultParallelism * 4))
     rows = spark.sparkContext.parallelize(messages, tasks)
-    return spark.createDataFrame(rows, "message binary").mapInArrow(_from_messages, schema)  # type: ignore[arg-type, unused-ignore]
+    return spark.createDataFrame(rows, "message binary").mapInArrow(_from_messages, schema)

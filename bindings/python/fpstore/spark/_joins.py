@@ -233,7 +233,8 @@ def _by_group(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.Chunk
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    current, held = -1, []
+    current = -1
+    held: list[pa.Array] = []
     for batch in batches:
         numbers = batch.column(0)
         for group in pc.unique(numbers).to_pylist():

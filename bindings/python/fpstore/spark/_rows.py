@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _of(df: DataFrame, names: list[str]) -> DataFrame:
     return df.select(*(f"`{name}`" for name in names))
 
 
-def _plain(work: Any) -> Any:
+def _plain(work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Any:
     """A function as Spark takes it."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -60,7 +60,7 @@ def pairs_of(df: Any) -> list[tuple[int, int, int]]:
 
 
 def joined(k: int, values: Any = VALUES) -> list[tuple[int, int, int]]:
-    return fpstore.near_pairs(values, k=k, sorted=True).read_all().to_pylist()  # type: ignore[return-value]
+    return fpstore.near_pairs(values, k=k, sorted=True).read_all().to_pylist()
 
 
 def built(folder: Path, segments: int, scheme: str) -> fpstore.Store:
@@ -165,8 +165,9 @@ def test_a_crowd_of_equal_rows_is_one_row(spark: Any) -> None:
 
 
 def texts(spark: Any) -> Any:
-    rows = [(path.name, path.read_text()) for path in LICENCES]
-    rows += [("copy of " + name, text.replace("2", "3")) for name, text in rows]
+    known = [(path.name, path.read_text()) for path in LICENCES]
+    rows: list[tuple[str, str | None]] = [*known]
+    rows += [("copy of " + name, text.replace("2", "3")) for name, text in known]
     rows += [("null", None), ("dots", "...")]
     return spark.createDataFrame(rows, "name string, text string").repartition(3)
 
@@ -217,11 +218,12 @@ def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
     )
     with pytest.raises(fpstore.InputError, match=r"partition \d+, rows \d+ to \d+: id number \d+, 'a"):
         fs.build(bad, tmp_path / "no.fps", recipe=None, id="id")
-    for arguments, message in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"fingerprint": "name"}, "from_hex"),
         ({"fingerprint": "fp"}, "no column 'fp'"),
         ({"id": "fingerprint2"}, "no column 'fingerprint2'"),
-    ]:
+    ]
+    for arguments, message in wrong:
         with pytest.raises(fpstore.InputError, match=message):
             fs.build(frame(spark), tmp_path / "no.fps", recipe=None, **arguments)
     assert not list(tmp_path.iterdir())
