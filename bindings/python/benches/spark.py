@@ -5,8 +5,9 @@
     python spark.py rivals docs.jsonl.zst near.tsv.zst 20000
                                          # beside MinHashLSH of pyspark.ml and datasketch
 
-Each way runs three times, in turn; seconds are the median of those that passed. CPU is that of all
-processes of the machine that this script started. Shuffled bytes are those that Spark reports.
+The ways run in turn, FPSTORE_BENCH_ROUNDS times; figures are medians. CPU seconds are those of this
+process and all that it started, so another load of the machine changes them little. Shuffled bytes
+are those that Spark reports.
 """
 
 from __future__ import annotations
@@ -57,25 +58,44 @@ def shuffled(spark: Any) -> int:
         return sum(stage["shuffleWriteBytes"] for stage in json.load(answer))
 
 
+def cpu_seconds() -> float:
+    """The CPU time of this process and all below it, the ended ones included."""
+    ticks, parents = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                of = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(of[1])
+            ticks[int(entry.name)] = sum(map(int, of[11:15]))
+    own = {os.getpid()}
+    while more := {of for of, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(ticks.get(of, 0) for of in own) / os.sysconf("SC_CLK_TCK")
+
+
 def rows(title: str, ways: dict[str, Callable[[], Any]], spark: Any, size: float = 0.0) -> None:
-    print(f"\n{title}\n\n| way | seconds | least to most | shuffled, MB | result |", flush=True)
-    print("|---|---:|---:|---:|---:|")
+    print(f"\n{title}\n\n| way | CPU seconds | least to most | seconds | shuffled, MB | result |")
+    print("|---|---:|---:|---:|---:|---:|", flush=True)
+    cpu: dict[str, list[float]] = {name: [] for name in ways}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     moved: dict[str, int] = {}
     results: dict[str, Any] = {}
     for _ in range(ROUNDS):
         for name, way in ways.items():
             before = shuffled(spark)
-            start = time.perf_counter()
+            start, start_cpu = time.perf_counter(), cpu_seconds()
             results[name] = way()
             seconds[name].append(time.perf_counter() - start)
+            cpu[name].append(cpu_seconds() - start_cpu)
             moved[name] = shuffled(spark) - before
-    for name, of in seconds.items():
+    for name, of in cpu.items():
         median = statistics.median(of)
         speed = f" ({size / median:.1f} MB/s)" if size else ""
-        spread = f"{min(of):.2f} to {max(of):.2f}"
-        found = results[name]
-        print(f"| {name} | {median:.2f}{speed} | {spread} | {moved[name] / 1e6:.0f} | {found} |")
+        spread = f"{min(of):.1f} to {max(of):.1f}"
+        passed = f"{statistics.median(seconds[name]):.1f} | {moved[name] / 1e6:.0f}"
+        print(f"| {name} | {median:.1f}{speed} | {spread} | {passed} | {results[name]} |")
 
 
 def made_up(megabytes: float, parts: int = 16) -> tuple[Path, float, list[str]]:

@@ -134,6 +134,9 @@ def write_and_commit(
             message = f"{store} was changed meanwhile, it is at generation {now}: run the job again"
             raise StaleStoreError(message, path=store, expected=before or 0, found=now or 0)
         receipts = [tasks.Receipt(*row) for row in written]
+        if not receipts:
+            # Spark has no task at all for a frame that it knows to be empty.
+            receipts = [_empty(folder, **how)]
         missing = [receipt.path for receipt in receipts if not os.path.exists(receipt.path)]
         if missing:
             raise FpstoreError(
@@ -150,6 +153,11 @@ def write_and_commit(
             stacklevel=3,
         )
     return done
+
+
+def _empty(folder: Path, **how: Any) -> tasks.Receipt:
+    how.pop("given")
+    return tasks.write_segment(folder / "part-empty.fps", [], **how)
 
 
 def _write(
