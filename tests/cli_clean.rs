@@ -374,7 +374,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
     let kept: BTreeSet<usize> =
         (0..rest.len()).filter(|at| !again.contains_key(at)).map(|at| unknown[at]).collect();
     assert!(kept.len() < unknown.len() && unknown.len() < new.len());
-    let args = ["dedup", "--docs", "new", "--against", "s.fps"];
+    let args = ["dedup", "--docs", "new", "-s", "s.fps"];
     desk.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
     let stays = |at| !is_known(&new[at]);
     assert!(fs::read(desk.path("known/a.csv")).unwrap() == CSV.file(new, stays));
@@ -461,7 +461,7 @@ fn an_output_that_would_do_harm_is_refused() {
     }
     for (args, expected) in [
         (&["dedup", "in/a.jsonl", "--keep", "longest"][..], "add --docs"),
-        (&["dedup", "in/a.jsonl", "--against", "s.fps", "--keep", "last"], "add --within"),
+        (&["dedup", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");
@@ -486,7 +486,7 @@ fn a_killed_command_goes_on_where_it_was() {
     let old: Vec<Document> = documents[..30].to_vec();
     desk.write("old.jsonl", JSON_LINES.file(&old, |_| true));
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
-    let args = ["dedup", "--docs", "in", "--against", "s.fps", "--within", "--add", "-q"];
+    let args = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add", "-q"];
     let run = |out: &'static str| [&args[..], &["-o", out, "--removed"]].concat();
     desk.run(&["export", "-s", "s.fps", "-o", "backup"], 0);
     let whole = [&run("whole")[..], &["whole.tsv"]].concat();

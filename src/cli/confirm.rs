@@ -9,7 +9,8 @@ use fpstore::{Fingerprint, IdRef, Store};
 use fpstore_text::TextRecipe;
 
 use super::byte_table::ByteTable;
-use super::documents::{Documents, report};
+use super::document_reader::Documents;
+use super::documents::report;
 use super::join_input::{JoinInputArgs, ToConfirm};
 use super::monitor::Monitor;
 use super::output::counted;
@@ -105,7 +106,8 @@ impl ConfirmedDocuments {
         monitor: &Monitor,
     ) -> anyhow::Result<Self> {
         refuse_pipes(files, "--confirm")?;
-        let k = k.unwrap_or_else(|| documents.candidate_k(threshold));
+        documents.check_texts()?;
+        let k = k.map_or_else(|| documents.candidate_k(threshold), Ok)?;
         let mut list = DocumentList::new();
         let mut ids = ByteTable::create(&resources.temp_dir())?;
         let summary = documents.read_features(files, monitor, |document| {

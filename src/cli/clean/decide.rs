@@ -105,7 +105,7 @@ fn by_features(work: &Work<'_>, spools: &Spools, threshold: f64) -> anyhow::Resu
         })?;
         known.iter().for_each(|&(fingerprint, digest)| list.push_digest(fingerprint, digest));
     }
-    let k = work.args.k.unwrap_or_else(|| work.documents.candidate_k(threshold));
+    let k = work.args.k.map_or_else(|| work.documents.candidate_k(threshold), Ok)?;
     let options = work.resources.join_options(k, work.monitor)?;
     let mut candidates = list.candidates(&options)?;
 
@@ -126,7 +126,7 @@ fn by_features(work: &Work<'_>, spools: &Spools, threshold: f64) -> anyhow::Resu
         };
         let reading = work.options.clone().observer(work.monitor.observer());
         let mut next = needed.iter();
-        let hasher = work.documents.hasher();
+        let hasher = work.documents.hasher()?;
         let wanted: Arc<fpstore_text::Wanted> = Arc::new(is_wanted);
         work.files.read_features(
             hasher,

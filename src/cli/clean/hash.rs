@@ -36,10 +36,9 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
                 let mut write = |document: Document<'_>, digest, sketch: Vec<u8>| {
                     take(work, out, document, digest, sketch)
                 };
-                let hasher = work.documents.hasher();
                 let sketch_len = work.documents.sketch_len();
                 let summary = if needs_features(work) {
-                    files.read_features(hasher, &options, None, |document| {
+                    files.read_features(work.documents.hasher()?, &options, None, |document| {
                         let (digest, features) =
                             (feature_digest(document.features), document.features);
                         let sketch = match sketch_len {
@@ -49,7 +48,8 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
                         write(document, digest, sketch)
                     })
                 } else {
-                    files.hash(hasher, &options, |document| write(document, 0, Vec::new()))
+                    let mut write = |document: Document<'_>| write(document, 0, Vec::new());
+                    work.documents.read_plain(&files, &options, &mut write)
                 }?;
                 work.monitor.suspend(|| report(&shown(&summary, at)));
                 let DocumentSummary { document_count, empty_count, skipped_count, .. } = summary;

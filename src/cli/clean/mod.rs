@@ -32,7 +32,7 @@ use super::add::is_known_run;
 use super::command::ExitStatus;
 use super::confirm::refuse_pipes;
 use super::dedup::DedupArgs;
-use super::documents::Documents;
+use super::document_reader::Documents;
 use super::inputs::inputs;
 use super::monitor::Monitor;
 use super::output::counted;
