@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cleans one corpus with `fpstore dedup --docs` and with Python packages, side by side.
 
-    python3 -m venv peers && peers/bin/pip install text-dedup datatrove spacy
+    python3 -m venv peers && peers/bin/pip install text-dedup datatrove spacy "xxhash<4"
     peers/bin/python benches/peers/clean.py --documents 100000 [--only fpstore]
 
 It makes a corpus of documents about 5 KB long, in ten files of JSON Lines. A fifth of them are
@@ -101,11 +101,13 @@ def near_copies(folder, families):
 
 
 class Watch(threading.Thread):
-    """The largest memory of a process and its children, and of their working files."""
+    """The largest memory of a process and its children, and of their working files. What will be
+    output is no working space, even before it has its name."""
 
-    def __init__(self, process, folders):
+    def __init__(self, process, folders, out):
         super().__init__(daemon=True)
         self.process, self.folders, self.memory, self.space = process, folders, 0, 0
+        self.out = str(out)
 
     def run(self):
         while self.process.poll() is None:
@@ -123,7 +125,9 @@ class Watch(threading.Thread):
         for path in paths:
             try:
                 stat = path.stat()
-                if path.parts[1] != "proc" or os.readlink(path).endswith("(deleted)"):
+                link = os.readlink(path) if path.parts[1] == "proc" else ""
+                is_output = link.startswith(f"{self.out}/") and "/.fpstore-dedup/" not in link
+                if not link or link.endswith("(deleted)") and not is_output:
                     found[stat.st_dev, stat.st_ino] = stat.st_blocks * 512
             except OSError:
                 pass
@@ -253,7 +257,7 @@ def main():
         log = open(root / "log.txt", "w")
         began = time.monotonic()
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=root)
-        watch = Watch(process, [work, out / ".fpstore-dedup"])
+        watch = Watch(process, [work, out / ".fpstore-dedup"], out)
         watch.start()
         status = process.wait()
         seconds = time.monotonic() - began

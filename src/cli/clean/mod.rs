@@ -14,6 +14,7 @@
 
 mod decide;
 mod dropped;
+mod features;
 mod hash;
 mod job;
 mod order;
