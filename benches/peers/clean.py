@@ -67,7 +67,8 @@ def make(folder, count):
                         kept.append((number, text))
                     else:
                         kept[rng.integers(len(kept))] = (number, text)
-                line = {"id": number, "text": " ".join(map(words.__getitem__, text))}
+                # A text: datatrove leaves out the number 0.
+                line = {"id": str(number), "text": " ".join(map(words.__getitem__, text))}
                 out.write(json.dumps(line) + "\n")
                 number += 1
     return families
@@ -90,9 +91,9 @@ def near_copies(folder, families):
     for path in sorted(folder.iterdir()):
         for line in path.open():
             record = json.loads(line)
-            if record["id"] in wanted:
+            if int(record["id"]) in wanted:
                 words = map(number, record["text"].split())
-                texts[record["id"]] = np.fromiter(words, dtype=np.uint32)
+                texts[int(record["id"])] = np.fromiter(words, dtype=np.uint32)
     return {
         copy
         for copy, (original, _) in families.items()
@@ -182,7 +183,7 @@ def text_dedup(corpus, out, work, module, options):
     def kept():
         import datasets
 
-        return set(datasets.load_from_disk(str(out))["id"])
+        return set(map(int, datasets.load_from_disk(str(out))["id"]))
 
     return command, kept
 

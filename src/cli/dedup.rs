@@ -57,7 +57,7 @@ is answered. Other commands can write to the store between two batches; while th
 waits, and then compares with their records, too. If nobody reads the answers any more, the records \
 that were answered are added, and the status is 2.
 
-Needs about 33 bytes of memory for each new record besides the join, with --confirm 70.";
+Needs about 33 bytes of memory for each new record besides the join, with --confirm 110.";
 
 const AFTER_HELP: &str = "\
 Examples:
