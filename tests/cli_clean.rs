@@ -37,6 +37,11 @@ impl Document {
 
 /// Documents of which many are near or equal.
 fn documents(count: usize, seed: u64) -> Vec<Document> {
+    documents_of(count, seed, 40)
+}
+
+/// The same with this many words each.
+fn documents_of(count: usize, seed: u64, word_count: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let mut documents: Vec<Document> = Vec::new();
     for number in 0..count {
@@ -44,9 +49,9 @@ fn documents(count: usize, seed: u64) -> Vec<Document> {
             len if len > 0 && !random.next().is_multiple_of(3) => {
                 documents[random.next() as usize % len].words.clone()
             }
-            _ => (0..40).map(|_| format!("w{}", random.next() % 500)).collect(),
+            _ => (0..word_count).map(|_| format!("w{}", random.next() % 500)).collect(),
         };
-        for _ in 0..random.next() % 3 {
+        for _ in 0..random.next() % (word_count / 13) {
             let at = random.next() as usize % words.len();
             words[at] = format!("v{}", random.next() % 500);
         }
@@ -329,6 +334,30 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
 
+/// The features of so many candidates are not kept at once, but in rounds.
+#[test]
+fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
+    let documents = documents_of(300, 23, 900);
+    let desk = Desk::new();
+    desk.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
+    let last = brute(&documents, Some(0.8), |at, _| std::cmp::Reverse(at));
+    assert!(last.len() > 50);
+    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--keep", "last", "-q"];
+    let to = ["-o", "kept.jsonl", "--removed", "removed.tsv"];
+    desk.ok(&[&args[..], &to].concat(), "");
+    let kept = fs::read(desk.path("kept.jsonl")).unwrap();
+    assert!(kept == expected(&JSON_LINES, &documents, |at| !last.contains_key(&at)));
+    for line in desk.read("removed.tsv").lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let of = |id: &str| id[1..].parse::<usize>().unwrap();
+        let [removed, other] = [fields[4], fields[5]].map(of);
+        assert_eq!(last[&removed], other, "{line}");
+        let [one, two] = [removed, other].map(|at| &documents[at].features);
+        let similarity = one.intersection(two).count() as f64 / one.union(two).count() as f64;
+        assert_eq!(fields[3], format!("{similarity:.4}"), "{line}");
+    }
+}
+
 #[test]
 fn documents_are_marked_instead_of_removed() {
     let documents = documents(120, 19);
@@ -374,7 +403,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
     let kept: BTreeSet<usize> =
         (0..rest.len()).filter(|at| !again.contains_key(at)).map(|at| unknown[at]).collect();
     assert!(kept.len() < unknown.len() && unknown.len() < new.len());
-    let args = ["dedup", "--docs", "new", "--against", "s.fps"];
+    let args = ["dedup", "--docs", "new", "-s", "s.fps"];
     desk.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
     let stays = |at| !is_known(&new[at]);
     assert!(fs::read(desk.path("known/a.csv")).unwrap() == CSV.file(new, stays));
@@ -461,7 +490,7 @@ fn an_output_that_would_do_harm_is_refused() {
     }
     for (args, expected) in [
         (&["dedup", "in/a.jsonl", "--keep", "longest"][..], "add --docs"),
-        (&["dedup", "in/a.jsonl", "--against", "s.fps", "--keep", "last"], "add --within"),
+        (&["dedup", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");
@@ -486,7 +515,7 @@ fn a_killed_command_goes_on_where_it_was() {
     let old: Vec<Document> = documents[..30].to_vec();
     desk.write("old.jsonl", JSON_LINES.file(&old, |_| true));
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
-    let args = ["dedup", "--docs", "in", "--against", "s.fps", "--within", "--add", "-q"];
+    let args = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add", "-q"];
     let run = |out: &'static str| [&args[..], &["-o", out, "--removed"]].concat();
     desk.run(&["export", "-s", "s.fps", "-o", "backup"], 0);
     let whole = [&run("whole")[..], &["whole.tsv"]].concat();

@@ -195,7 +195,7 @@ fn documents_are_joined_without_confirmation_too() {
     assert_eq!(same.lines().count() - clusters.len(), dropped);
     // Against a store, by its recipe.
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
-    let against = ["dedup", "--against", "docs.fps", "--docs", "docs.jsonl", "--list"];
+    let against = ["dedup", "-s", "docs.fps", "--docs", "docs.jsonl", "--list"];
     let (out, err) = desk.run(&against, 0);
     assert!(out.is_empty() && err.contains("0 documents kept"), "{err}");
     let other = [&against[..], &["--recipe", "minhash"]].concat();
@@ -231,12 +231,9 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
         (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),
         (&["dedup", "--within", "pages.tsv", "--recipe", "minhash"], "--recipe is for documents"),
+        (&["dedup", "-s", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"], "recipe"),
         (
-            &["dedup", "--against", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"],
-            "recipe",
-        ),
-        (
-            &["dedup", "--against", "sketched.fps", "--add", "-", "--docs", "--confirm", "0.8"],
+            &["dedup", "-s", "sketched.fps", "--add", "-", "--docs", "--confirm", "0.8"],
             "leave out --confirm",
         ),
     ] {
@@ -349,7 +346,7 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
                 kept.push(document);
             }
         }
-        let mut args = vec!["dedup", "--against", "old.fps", "--docs", "new.jsonl", "--list"];
+        let mut args = vec!["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list"];
         args.extend(["--confirm", "0.8", "--add", "--removed", "removed.tsv", "-f"]);
         args.extend(within.then_some("--within"));
         let (out, err) = desk.run(&args, 0);
@@ -373,18 +370,8 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
     }
     // Without confirmation, too, what is added has a sketch.
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
-    let plain = [
-        "dedup",
-        "--against",
-        "old.fps",
-        "--docs",
-        "new.jsonl",
-        "--list",
-        "--add",
-        "-k",
-        "0",
-        "-q",
-    ];
+    let plain =
+        ["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list", "--add", "-k", "0", "-q"];
     let out = desk.ok(&plain, "");
     assert!(out.lines().count() > 20);
     assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("128 bytes for each id"));

@@ -151,7 +151,7 @@ fn new_records_are_compared_with_stored_ones() {
     let new =
         "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n";
     desk.write("new.tsv", new);
-    let args = ["dedup", "--against", "store.fps", "new.tsv"];
+    let args = ["dedup", "-s", "store.fps", "new.tsv"];
     let (out, err) = desk.run(&[&args[..], &["--removed", "m.tsv"]].concat(), 0);
     assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\nf0f0f0f0f0f0f0f1\tn3\nf0f0f0f0f0f0f0f0\n");
     assert_eq!(err, "fpstore: 4 new records: 3 records kept, 1 record removed\n");
@@ -178,7 +178,7 @@ fn new_records_are_compared_with_stored_ones() {
     assert_eq!(desk.run(&["dedup", "new.tsv", "-q"], 0).0, out);
     let (last, _) = desk.run_on(&["dedup", "-", "--keep", "last", "-q"], new, 0);
     assert_eq!(last, "0000000000000001\tn2\nf0f0f0f0f0f0f0f0\n");
-    desk.run(&["dedup", "--against", "missing.fps", "new.tsv"], 2);
+    desk.run(&["dedup", "-s", "missing.fps", "new.tsv"], 2);
     assert_eq!(
         desk.run_on(&["dedup", "--within", "-", "-q"], "", 0),
         (String::new(), String::new())

@@ -162,7 +162,7 @@ fn a_stream_is_acknowledged_batch_by_batch() {
 #[test]
 fn what_is_new_is_remembered_and_answered_as_it_comes() {
     let desk = desk();
-    let dedup = ["dedup", "--against", "pages.fps", "--add", "-", "--batch-count", "3"];
+    let dedup = ["dedup", "-s", "pages.fps", "--add", "-", "--batch-count", "3"];
     let mut child = desk.command(&dedup).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -183,7 +183,7 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     assert_eq!(info_of(&desk)["fingerprints"], 5);
     // Of files, the kept records are printed and added in one step.
     desk.write("new.tsv", "fd\tp\nabcdef\tq\nabcdee\tr\n");
-    let files = ["dedup", "--against", "pages.fps", "--within", "--add", "new.tsv"];
+    let files = ["dedup", "-s", "pages.fps", "--within", "--add", "new.tsv"];
     let (out, err) = desk.run(&files, 0);
     assert_eq!(out, "0000000000abcdef\tq\n");
     assert_eq!(err, "fpstore: 3 new records: 1 record kept and added, 2 records removed\n");
@@ -273,7 +273,7 @@ fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
         "{err}"
     );
     desk.write("new.tsv", "7777000000000000\tx\n");
-    let dedup = ["dedup", "--against", "pages.fps", "--add", "new.tsv", "--run"];
+    let dedup = ["dedup", "-s", "pages.fps", "--add", "new.tsv", "--run"];
     let (_, err) = desk.run(&[&dedup[..], &["2026-11-22"]].concat(), 0);
     assert!(err.contains("nothing was changed"), "{err}");
     assert_eq!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);

@@ -66,7 +66,7 @@ fn each_removed_record_has_one_line_however_many_are_near() {
     let equal: String = (0..300).map(|id| format!("abcdef\t{id}\n")).collect();
     desk.write("equal.tsv", &equal);
     desk.ok(&["build", "equal.tsv", "-s", "equal.fps", "-q"], "");
-    desk.run(&["dedup", "--against", "equal.fps", "equal.tsv", "--removed", "m.tsv"], 0);
+    desk.run(&["dedup", "-s", "equal.fps", "equal.tsv", "--removed", "m.tsv"], 0);
     let removed = desk.read("m.tsv");
     assert_eq!(removed.lines().count(), 300);
     assert!(removed.lines().all(|line| line.ends_with("\t0\tstored")));
@@ -81,12 +81,12 @@ fn fingerprints_of_another_recipe_are_not_compared() {
     desk.write("new.tsv", &fingerprints);
     let before = content(&desk, "docs.fps");
     for args in [
-        &["--against", "docs.fps", "new.tsv"][..],
-        &["--against", "docs.fps", "--add", "new.tsv"],
-        &["--against", "docs.fps", "--add", "-"],
-        &["--against", "docs.fps", "--add", "-", "--recipe", "1e0ng"],
-        &["--against", "pages.fps", "new.tsv", "--recipe", "minhash"],
-        &["--against", "pages.fps", "--add", "-", "--recipe", "minhash"],
+        &["-s", "docs.fps", "new.tsv"][..],
+        &["-s", "docs.fps", "--add", "new.tsv"],
+        &["-s", "docs.fps", "--add", "-"],
+        &["-s", "docs.fps", "--add", "-", "--recipe", "1e0ng"],
+        &["-s", "pages.fps", "new.tsv", "--recipe", "minhash"],
+        &["-s", "pages.fps", "--add", "-", "--recipe", "minhash"],
     ] {
         let (out, err) = desk.run_on(&[&["dedup"], args].concat(), &fingerprints, 2);
         assert!(err.contains("recipes differ") && out.is_empty(), "{args:?}: {err}");
@@ -95,7 +95,7 @@ fn fingerprints_of_another_recipe_are_not_compared() {
     }
     assert_eq!(content(&desk, "docs.fps"), before);
     for files in [&["new.tsv"][..], &["--add", "new.tsv"], &["--add", "-"]] {
-        let args = [&["dedup", "--recipe", "minhash", "--against", "docs.fps"], files].concat();
+        let args = [&["dedup", "--recipe", "minhash", "-s", "docs.fps"], files].concat();
         let (out, _) = desk.run_on(&args, &fingerprints, 0);
         assert_eq!(
             out.lines().filter(|line| line.starts_with("near")).count(),
@@ -176,12 +176,10 @@ fn options_are_not_ignored() {
     let (_, err) = desk.run(&keep, 2);
     assert!(err.contains("leave out --format"), "{err}");
     // A store can be named in either way, and an option given twice counts once.
-    for command in ["info", "dump", "verify", "stats"] {
-        assert_eq!(
-            desk.ok(&[command, "pages.fps"], ""),
-            desk.ok(&[command, "-s", "missing.fps", "-s", "pages.fps"], "")
-        );
-        let both = desk.output(&[command, "pages.fps", "-s", "docs.fps"], "");
+    for command in [&["info", "--format", "json"][..], &["dump"], &["verify"], &["stats"]] {
+        let of = |store: &[&str]| desk.ok(&[command, store].concat(), "");
+        assert_eq!(of(&["pages.fps"]), of(&["-s", "missing.fps", "-s", "pages.fps"]));
+        let both = desk.output(&[command, &["pages.fps", "-s", "docs.fps"]].concat(), "");
         assert_eq!(both.status.code(), Some(2));
     }
     desk.ok(&["build", "pages.tsv", "-q", "-q", "-f", "-f", "-s", "pages.fps"], "");

@@ -33,7 +33,7 @@ const READERS: &[&[&str]] = &[
     &["pairs"],
     &["cluster"],
     &["dedup", "--within"],
-    &["dedup", "--against", "store.fps"],
+    &["dedup", "-s", "store.fps"],
     &["stats", "--input"],
     &["plan", "--sample"],
     &["delete", "--ids"],
@@ -122,7 +122,7 @@ fn the_first_signal_ends_a_command_whose_pipe_is_silent() {
 fn streams_end_at_the_first_signal_with_what_they_took() {
     for args in [
         &["add", "--follow", "--batch-count", "1000", "--batch-seconds", "1000"][..],
-        &["dedup", "--against", "store.fps", "--add", "-", "--batch-seconds", "1000"],
+        &["dedup", "-s", "store.fps", "--add", "-", "--batch-seconds", "1000"],
     ] {
         let desk = desk();
         let mut child = desk.command(args).spawn().unwrap();

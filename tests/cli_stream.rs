@@ -64,7 +64,7 @@ impl Answerer {
     }
 }
 
-const DEDUP: [&str; 5] = ["dedup", "--against", "pages.fps", "--add", "-"];
+const DEDUP: [&str; 5] = ["dedup", "-s", "pages.fps", "--add", "-"];
 
 #[test]
 fn answered_records_are_kept_when_the_reader_goes_away() {

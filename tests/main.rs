@@ -12,6 +12,7 @@ mod cli_clean;
 mod cli_commit;
 mod cli_confirm;
 mod cli_documents;
+mod cli_fields;
 mod cli_join;
 mod cli_labels;
 mod cli_life;

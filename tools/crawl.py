@@ -245,7 +245,7 @@ class Crawl:
 
         follower = threading.Thread(target=follow)
         follower.start()
-        deduper = Process(self.program, "dedup", "--against", self.store, "--add", "-", "-q", "-k",
+        deduper = Process(self.program, "dedup", "-s", self.store, "--add", "-", "-q", "-k",
                           str(K), "--batch-count", "1", "--label", self.label)
         asker = Process(self.program, "query", "-", "-s", self.store, "-q", "-k", str(K),
                         "--refresh", "--format", "json")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Cleans one corpus with `fpstore dedup --docs` and with Python packages, side by side.
 
-    python3 -m venv peers && peers/bin/pip install text-dedup datatrove spacy
+    python3 -m venv peers && peers/bin/pip install text-dedup datatrove spacy "xxhash<4"
     peers/bin/python benches/peers/clean.py --documents 100000 [--only fpstore]
+    peers/bin/python benches/peers/clean.py --set docs.jsonl.zst --near near.tsv.zst
 
 It makes a corpus of documents about 5 KB long, in ten files of JSON Lines. A fifth of them are
 copies of an earlier document: a quarter of these are exact, the others have 1 to 10 % of their words
@@ -12,6 +13,11 @@ of all its processes, the working space on disk beside input and output, and wha
 * recall: copies of which all features have a Jaccard similarity of 0.85 or more with the original
   (so that the threshold of 0.8 cannot decide by chance) and that were removed, of all such;
 * precision: removed documents that are copies or originals of copies, of all removed.
+
+With --set it takes the documents of a file with fields id and text, and the truth from a file of
+pairs: two ids and a label, 1 for near-duplicates, -1 for pairs that do not count. Recall is then the
+share of near pairs of which not both documents are kept, precision that of removed documents that
+are in a near pair.
 
 text-dedup keeps one document of each connected component, datatrove too; a copy counts as removed if
 of its family any but one is left out. FPSTORE names the program.
@@ -67,40 +73,120 @@ def make(folder, count):
                         kept.append((number, text))
                     else:
                         kept[rng.integers(len(kept))] = (number, text)
-                line = {"id": number, "text": " ".join(map(words.__getitem__, text))}
+                # A text: datatrove leaves out the number 0.
+                line = {"id": str(number), "text": " ".join(map(words.__getitem__, text))}
                 out.write(json.dumps(line) + "\n")
                 number += 1
     return families
 
 
 def similarity(one, other):
-    """The Jaccard similarity of two texts by shingles of three words."""
-    sets = [{tuple(words[i : i + 3]) for i in range(len(words) - 2)} for words in (one, other)]
-    return len(sets[0] & sets[1]) / max(1, len(sets[0] | sets[1]))
+    """The Jaccard similarity of two texts, given as numbers of words, by shingles of three words."""
+    sets = [
+        np.unique((words[:-2] * WORDS + words[1:-1]) * WORDS + words[2:]) for words in (one, other)
+    ]
+    shared = len(np.intersect1d(*sets, assume_unique=True))
+    return shared / max(1, len(sets[0]) + len(sets[1]) - shared)
 
 
 def near_copies(folder, families):
     """The copies that are near enough to their originals to be found for sure."""
-    texts = {}
+    texts, number_of = {}, {}
+    number = lambda word: number_of.setdefault(word, len(number_of))
     wanted = set(families) | {original for original, _ in families.values()}
     for path in sorted(folder.iterdir()):
         for line in path.open():
             record = json.loads(line)
-            if record["id"] in wanted:
-                texts[record["id"]] = record["text"].split()
+            if int(record["id"]) in wanted:
+                words = map(number, record["text"].split())
+                texts[int(record["id"])] = np.fromiter(words, dtype=np.uint32)
     return {
         copy
         for copy, (original, _) in families.items()
-        if similarity(texts[copy], texts[original]) >= 0.85
+        if similarity(texts[copy].astype(np.int64), texts[original].astype(np.int64)) >= 0.85
     }
 
 
-class Watch(threading.Thread):
-    """The largest memory of a process and its children, and of their working files."""
+class MadeUp:
+    """The truth about a corpus that was made up."""
 
-    def __init__(self, process, folders):
+    def __init__(self, folder, families):
+        self.near = near_copies(folder, families)
+        self.copies = set(families)
+        self.originals = {copy: original for copy, (original, _) in families.items()}
+        self.members = self.copies | set(self.originals.values())
+
+    def __str__(self):
+        return f"{len(self.copies)} copies, {len(self.near)} with a similarity of 0.85 or more"
+
+    def measure(self, kept, removed):
+        """Recall and precision. Of each family one may stay, whichever it is."""
+        family_of = lambda number: self.originals.get(number, number)
+        left = {}
+        for number in kept:
+            left.setdefault(family_of(number), []).append(number)
+        found = 0
+        for copy in self.near:
+            others = [one for one in left.get(family_of(copy), []) if one != copy]
+            found += copy in removed or not others
+        right = sum(family_of(number) in left and number in self.members for number in removed)
+        return found / max(1, len(self.near)), right / max(1, len(removed))
+
+
+class Labelled:
+    """The truth from labelled pairs."""
+
+    def __init__(self, path, number_of):
+        self.near, self.grey = [], set()
+        for line in lines_of(path):
+            one, other, label = line.split("\t")[:3]
+            if one in number_of and other in number_of:
+                pair = number_of[one], number_of[other]
+                if label == "1":
+                    self.near.append(pair)
+                elif label == "-1":
+                    self.grey.update(pair)
+
+    def __str__(self):
+        return f"{len(self.near)} near pairs"
+
+    def measure(self, kept, removed):
+        """Recall and precision. Documents in pairs that do not count are left out."""
+        found = sum(one not in kept or other not in kept for one, other in self.near)
+        members = {number for pair in self.near for number in pair}
+        counted = [number for number in removed if number in members or number not in self.grey]
+        right = sum(number in members for number in counted)
+        return found / max(1, len(self.near)), right / max(1, len(counted))
+
+
+def lines_of(path):
+    """The lines of a file, which may be compressed."""
+    command = ["zstd", "-dcq", path] if path.endswith(".zst") else ["cat", path]
+    out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    return out.decode().rstrip("\n").split("\n")
+
+
+def copy_set(folder, path):
+    """Writes the documents of a set with numbers as ids; returns the number of each id."""
+    folder.mkdir()
+    number_of, lines = {}, lines_of(path)
+    for part in range(FILES):
+        with open(folder / f"part-{part}.jsonl", "w") as out:
+            for line in lines[len(lines) * part // FILES : len(lines) * (part + 1) // FILES]:
+                record = json.loads(line)
+                number = number_of.setdefault(record["id"], len(number_of))
+                out.write(json.dumps({"id": str(number), "text": record["text"]}) + "\n")
+    return number_of
+
+
+class Watch(threading.Thread):
+    """The largest memory of a process and its children, and of their working files. What will be
+    output is no working space, even before it has its name."""
+
+    def __init__(self, process, folders, out):
         super().__init__(daemon=True)
         self.process, self.folders, self.memory, self.space = process, folders, 0, 0
+        self.out = str(out)
 
     def run(self):
         while self.process.poll() is None:
@@ -118,7 +204,9 @@ class Watch(threading.Thread):
         for path in paths:
             try:
                 stat = path.stat()
-                if path.parts[1] != "proc" or os.readlink(path).endswith("(deleted)"):
+                link = os.readlink(path) if path.parts[1] == "proc" else ""
+                is_output = link.startswith(f"{self.out}/") and "/.fpstore-dedup/" not in link
+                if not link or link.endswith("(deleted)") and not is_output:
                     found[stat.st_dev, stat.st_ino] = stat.st_blocks * 512
             except OSError:
                 pass
@@ -173,7 +261,7 @@ def text_dedup(corpus, out, work, module, options):
     def kept():
         import datasets
 
-        return set(datasets.load_from_disk(str(out))["id"])
+        return set(map(int, datasets.load_from_disk(str(out))["id"]))
 
     return command, kept
 
@@ -210,18 +298,23 @@ if __name__ == "__main__":
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--set", metavar="FILE", help="documents, instead of made-up ones")
+    parser.add_argument("--near", metavar="FILE", help="with --set: its labelled pairs")
     parser.add_argument("--only", help="names of tools, separated by commas")
     parser.add_argument("--folder", help="where to work; it is emptied")
     args = parser.parse_args()
     root = Path(args.folder or tempfile.mkdtemp(prefix="clean-"))
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
-    families = make(root / "corpus", args.documents)
     corpus = root / "corpus"
+    if args.set:
+        number_of = copy_set(corpus, args.set)
+        count, truth = len(number_of), Labelled(args.near, number_of)
+    else:
+        families = make(corpus, args.documents)
+        count, truth = args.documents, MadeUp(corpus, families)
     size = sum(path.stat().st_size for path in corpus.iterdir())
-    near = near_copies(corpus, families)
-    print(f"{args.documents} documents, {size / 1e6:.0f} MB, {len(families)} copies, {len(near)} of")
-    print("them with a similarity of 0.85 or more")
+    print(f"{count} documents, {size / 1e6:.0f} MB, {truth}\n")
     tools = {
         "fpstore --confirm 0.8": lambda out, work: fpstore(corpus, out, work, ["--confirm", "0.8"]),
         "fpstore -k 7": lambda out, work: fpstore(corpus, out, work, []),
@@ -233,8 +326,6 @@ def main():
         ),
         "datatrove MinHash": lambda out, work: datatrove(corpus, out, work),
     }
-    originals = {copy: original for copy, (original, _) in families.items()}
-    family_of = lambda number: originals.get(number, number)
     print("| tool | s | documents/s | MB/s | memory, MB | working space | recall | precision |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name, prepare in tools.items():
@@ -248,7 +339,7 @@ def main():
         log = open(root / "log.txt", "w")
         began = time.monotonic()
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=root)
-        watch = Watch(process, [work, out / ".fpstore-dedup"])
+        watch = Watch(process, [work, out / ".fpstore-dedup"], out)
         watch.start()
         status = process.wait()
         seconds = time.monotonic() - began
@@ -257,22 +348,11 @@ def main():
             print(f"| {name} | failed, see {root}/log.txt |")
             continue
         kept = read()
-        removed = set(range(args.documents)) - kept
-        # Of each family one may stay, whichever it is.
-        left = {}
-        for number in kept:
-            left.setdefault(family_of(number), []).append(number)
-        found = 0
-        for copy in near:
-            others = [one for one in left.get(family_of(copy), []) if one != copy]
-            found += copy in removed or not others
-        members = set(families) | set(originals.values())
-        right = sum(family_of(number) in left and number in members for number in removed)
+        recall, precision = truth.measure(kept, set(range(count)) - kept)
         space = watch.space / size
         print(
-            f"| {name} | {seconds:.1f} | {args.documents / seconds:.0f} | {size / 1e6 / seconds:.1f} "
-            f"| {watch.memory / 1e6:.0f} | {space:.2f} of the input | {found / max(1, len(near)):.4f} "
-            f"| {right / max(1, len(removed)):.4f} |",
+            f"| {name} | {seconds:.1f} | {count / seconds:.0f} | {size / 1e6 / seconds:.1f} "
+            f"| {watch.memory / 1e6:.0f} | {space:.2f} of the input | {recall:.4f} | {precision:.4f} |",
             flush=True,
         )
     shutil.rmtree(root)

@@ -7,7 +7,8 @@ use fpstore::writer::Committed;
 use fpstore::{Store, Writer, WriterOptions};
 
 use super::command::{ExitStatus, Run, StoreArg};
-use super::documents::{self, DocumentArgs, Documents};
+use super::document_reader::Documents;
+use super::documents::{self, DocumentArgs};
 use super::follow::{self, FollowArgs};
 use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
 use super::monitor::{INTERRUPTED, Monitor};

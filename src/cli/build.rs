@@ -11,7 +11,8 @@ use fpstore_text::SKETCH_LENS;
 
 use super::build_report::{print_report, report_segment, warn};
 use super::command::{ExitStatus, Run, StoreArg};
-use super::documents::{self, DocumentArgs, Documents};
+use super::document_reader::{Documents, UNKNOWN_K};
+use super::documents::{self, DocumentArgs};
 use super::inputs::{IdsArg, ReadArgs, estimate, inputs, report_skipped};
 use super::monitor::Monitor;
 use super::output::{counted, stdout};
@@ -128,21 +129,18 @@ fn sketch_len(text: &str) -> Result<u8, String> {
     len.ok_or_else(|| "expected 32, 64 or 128 bytes".into())
 }
 
-/// The usual distance of fingerprints of which nothing is known.
-const DEFAULT_K: u32 = 3;
-
 fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let files = inputs(&args.files)?;
     let documents = args.documents.prepare(&args.read, args.resources.memory)?;
     let monitor = args.resources.monitor(args.quiet)?;
-    let k = args.k.unwrap_or_else(|| documents.as_ref().map_or(DEFAULT_K, Documents::usual_k));
-    let recipe_is_known = documents.is_some();
+    let k = args.k.unwrap_or_else(|| documents.as_ref().map_or(UNKNOWN_K, Documents::usual_k));
+    let recipe_is_known = documents.as_ref().is_some_and(Documents::have_recipe);
     let mut options = options(args, k, &monitor)?;
     if let Some(documents) = &documents {
         options = options.recipe(documents.recipe());
     }
     let sketch_len = args.sketch.unwrap_or_default();
-    if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::are_given) {
+    if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::have_texts) {
         bail!("--sketch keeps sketches of documents; add --docs to read them");
     }
     let documents = documents.map(|documents| documents.sketched(sketch_len));

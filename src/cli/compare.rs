@@ -13,12 +13,13 @@ use super::command::{ExitStatus, Run, open_map};
 use super::compare_features::{FeatureReport, compare};
 use super::compare_stored::{find, texts};
 use super::documents::{fingerprint_of_file, text_of};
-use super::output::{IdPrinter, ReportFormat, stdout};
+use super::output::ReportFormat;
 use super::page::bits::differing_bits;
 use super::page::comparison::{Comparison, Features};
 use super::page::{self, page_path};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
+use super::report_args::{ReportArgs, ReportOut};
 use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
@@ -72,15 +73,11 @@ pub(super) struct CompareArgs {
     /// Features of each document to print that the other does not have; 0 prints none [default: 10]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// The output format
-    #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Also write a page with the differences marked, for a browser
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     html: Option<PathBuf>,
-    /// Replace a page that is there already
-    #[arg(short, long, requires = "html")]
-    force: bool,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -123,7 +120,9 @@ struct Compared {
 }
 
 fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
-    let page = args.html.as_deref().map(|path| page::open(path, args.force, "the report"));
+    let mut to = args.report.open()?;
+    let page =
+        args.html.as_deref().map(|path| page::open(path, args.report.output.force, "the report"));
     let page = page.transpose()?;
     let mut compared = match &args.store {
         Some(path) => records(args, path)?,
@@ -143,15 +142,16 @@ fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     });
     if let (Some(page), Some(path)) = (page, &args.html) {
         write_page(page, args, &compared, estimate, features.as_ref())?;
-        message!("wrote {}", path.display());
+        if !args.report.quiet {
+            message!("wrote {}", path.display());
+        }
     }
     let ids = |side: usize| compared.ids.as_ref().map(|ids| ids[side].as_deref());
     let (id_a, id_b) = (ids(0), ids(1));
     let bits = compared.ids.is_some().then(|| differing_bits(a, b));
-    let mut out = stdout();
-    match args.format {
+    let ReportOut { format, out, printer } = &mut to;
+    match format {
         ReportFormat::Text => {
-            let printer = IdPrinter::for_stdout();
             for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
                 // A record shows its id, however it was named.
                 let name = id.map_or(name.as_str(), Option::unwrap_or_default);
@@ -166,7 +166,7 @@ fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
                 writeln!(out, "estimate\t{estimate:.3}")?;
             }
             if let Some(features) = &features {
-                features.write(&mut out)?;
+                features.write(out, printer)?;
             }
         }
         ReportFormat::Json => {
@@ -182,11 +182,10 @@ fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
                 estimate,
                 features,
             };
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
+            to.write_json(&report)?;
         }
     }
-    out.flush()?;
+    to.finish()?;
     Ok(ExitStatus::Done)
 }
 

@@ -6,7 +6,8 @@ use std::io::Write;
 use fpstore_text::Feature;
 use serde::Serialize;
 
-use super::output::{IdPrinter, Stdout, counted};
+use super::output::{IdPrinter, counted};
+use super::sink::Sink;
 
 /// What the features say. There are none of it where features are given instead of texts.
 #[derive(Serialize)]
@@ -39,10 +40,9 @@ pub(super) fn compare(a: Vec<Feature>, b: Vec<Feature>, limit: usize) -> Feature
 }
 
 impl FeatureReport {
-    pub(super) fn write(&self, out: &mut Stdout) -> anyhow::Result<()> {
+    pub(super) fn write(&self, out: &mut Sink, printer: &IdPrinter) -> anyhow::Result<()> {
         let shared = counted(self.shared_count as u64, "feature", "features");
         writeln!(out, "jaccard\t{:.3}\nshared\t{shared}", self.jaccard)?;
-        let printer = IdPrinter::for_stdout();
         for (side, count, list) in
             [("A", self.only_a_count, &self.only_a), ("B", self.only_b_count, &self.only_b)]
         {

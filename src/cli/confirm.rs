@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::join::confirm::{Confirmed, Documents as DocumentList};
+use fpstore::join::confirm::{Confirmed, Documents as DocumentList, OUTLINE_LEN, feature_digest};
 use fpstore::{Fingerprint, IdRef, Store};
-use fpstore_text::TextRecipe;
+use fpstore_text::{TextRecipe, sketch};
 
 use super::byte_table::ByteTable;
-use super::documents::{Documents, report};
+use super::document_reader::Documents;
+use super::documents::report;
 use super::join_input::{JoinInputArgs, ToConfirm};
 use super::monitor::Monitor;
 use super::output::counted;
@@ -105,12 +106,15 @@ impl ConfirmedDocuments {
         monitor: &Monitor,
     ) -> anyhow::Result<Self> {
         refuse_pipes(files, "--confirm")?;
-        let k = k.unwrap_or_else(|| documents.candidate_k(threshold));
-        let mut list = DocumentList::new();
+        documents.check_texts()?;
+        let k = k.map_or_else(|| documents.candidate_k(threshold), Ok)?;
+        let mut list = DocumentList::outlined(threshold);
         let mut ids = ByteTable::create(&resources.temp_dir())?;
         let summary = documents.read_features(files, monitor, |document| {
             if let Some(fingerprint) = document.fingerprint {
-                list.push(fingerprint, document.features);
+                let (digest, outline) =
+                    (feature_digest(document.features), outline(document.features));
+                list.push_outlined(fingerprint, digest, outline.as_slice().try_into().ok());
                 ids.push(document.id.to_string().as_bytes())?;
             }
             Ok(())
@@ -149,6 +153,14 @@ impl ConfirmedDocuments {
             self.threshold,
         );
     }
+}
+
+/// Features of which the outline is kept; those of fewer are too uneven, and need little space.
+const OUTLINED_MIN: usize = 128;
+
+/// The outline of a document by its features, or nothing.
+pub(super) fn outline(features: &[u64]) -> Vec<u8> {
+    if features.len() < OUTLINED_MIN { Vec::new() } else { sketch(features, OUTLINE_LEN as u8) }
 }
 
 /// The distance of candidates in a store with sketches: `k` if it is given, else the one that its

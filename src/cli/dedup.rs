@@ -11,7 +11,8 @@ use super::clean::{self, KeepRule};
 use super::command::{ExitStatus, Run, open_map};
 use super::confirm::{self, ConfirmArgs};
 use super::dedup_records::Destinations;
-use super::documents::{DocumentArgs, Documents};
+use super::document_reader::{Documents, UNKNOWN_K};
+use super::documents::DocumentArgs;
 use super::inputs::ReadArgs;
 use super::reading_args::in_long_help;
 use super::resources::ResourceArgs;
@@ -22,8 +23,8 @@ use super::wait::WaitArgs;
 use super::{dedup_records, dedup_stream};
 
 const LONG_ABOUT: &str = "\
-Keep one of near-duplicates and remove the others: among the new records, or with --against those \
-that are near a stored one, or with --against and --within both. Stored records are never removed.
+Keep one of near-duplicates and remove the others: among the new records, or with -s those \
+that are near a stored one, or with -s and --within both. Stored records are never removed.
 
 Records come out as they went in. Lines of fingerprints and ids are printed in their order. With \
 --docs, documents are copied byte for byte, in their order, in files of the same format and \
@@ -33,9 +34,9 @@ FOLDER/kept-files.txt. JSON Lines, CSV, TSV, Parquet and lines can be copied. Wi
 nothing is removed: each document gets a field NAME, which holds the id of the document that it \
 duplicates, or null. Documents without text and records that are bad stay, too.
 
---docs takes the recipe of the store with --against. With --confirm S, documents are near only if the \
+--docs takes the recipe of the store with -s. With --confirm S, documents are near only if the \
 Jaccard similarity of their features is S or more; the candidates are read again, and compared \
-exactly. With --against it is estimated from the sketches that the store keeps (build --sketch).
+exactly. With -s it is estimated from the sketches that the store keeps (build --sketch).
 
 Work with -o that was stopped, by a signal or a crash, goes on with the same command: what is done \
 is kept in FOLDER/.fpstore-dedup until all is done.
@@ -56,15 +57,15 @@ is answered. Other commands can write to the store between two batches; while th
 waits, and then compares with their records, too. If nobody reads the answers any more, the records \
 that were answered are added, and the status is 2.
 
-Needs about 33 bytes of memory for each new record besides the join, with --confirm 70.";
+Needs about 33 bytes of memory for each new record besides the join, with --confirm 110.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore dedup --docs corpus/*.jsonl.zst --confirm 0.8 -o clean/ --removed removed.tsv
-  fpstore dedup --docs today.parquet --against pages.fps --add -o new.parquet
+  fpstore dedup --docs today.parquet -s pages.fps --add -o new.parquet
   fpstore dedup corpus.tsv | zstd > unique.tsv.zst
-  fpstore dedup --against pages.fps new.tsv.zst -o kept.tsv --removed removed.tsv
-  crawler | fpstore dedup --against pages.fps --add -
+  fpstore dedup -s pages.fps new.tsv.zst -o kept.tsv --removed removed.tsv
+  crawler | fpstore dedup -s pages.fps --add -
 
 Exit status: 0 done; 2 error.";
 
@@ -75,14 +76,14 @@ pub(super) struct DedupArgs {
     /// Files of new records, as 'build' reads them, or -; with --docs also folders
     #[arg(value_name = "NEW", required = true)]
     pub(super) files: Vec<PathBuf>,
-    /// The store to compare with
-    #[arg(long, value_name = "STORE")]
-    against: Option<PathBuf>,
-    /// With --against: also compare the new records with one another
+    /// The store to compare with; without it, new records are compared with one another
+    #[arg(short, long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// With -s: also compare the new records with one another
     #[arg(long)]
     within: bool,
     /// Add the kept records to the store; with - each record is answered at once
-    #[arg(long, requires = "against")]
+    #[arg(long, requires = "store")]
     pub(super) add: bool,
     /// With --add: the label of the new segment
     #[arg(
@@ -112,10 +113,10 @@ pub(super) struct DedupArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) removed: Option<PathBuf>,
     /// Keep all documents, and add a field NAME with the id of the one that each duplicates
-    #[arg(long, value_name = "NAME", requires = "docs")]
+    #[arg(long, value_name = "NAME")]
     pub(super) annotate: Option<String>,
     /// With --docs: print fingerprint and id of each kept document instead of copying it
-    #[arg(long, requires = "docs", conflicts_with = "annotate")]
+    #[arg(long, conflicts_with = "annotate")]
     pub(super) list: bool,
     #[command(flatten)]
     batch: BatchArgs,
@@ -137,7 +138,7 @@ pub(super) struct DedupArgs {
 impl DedupArgs {
     /// Whether new records are compared with one another.
     pub(super) fn is_within(&self) -> bool {
-        self.within || self.against.is_none()
+        self.within || self.store.is_none()
     }
 
     /// Whether bad records are skipped.
@@ -170,6 +171,12 @@ impl DedupArgs {
             bail!(
                 "--add with - answers each record at once, so it keeps the first; leave out --keep"
             );
+        }
+        let of_documents = [(self.annotate.is_some(), "--annotate"), (self.list, "--list")];
+        if let (Some((_, option)), false) =
+            (of_documents.iter().find(|(given, _)| *given), self.documents.are_given())
+        {
+            bail!("{option} is for documents; add --docs or --fingerprint-field to read them");
         }
         if self.keep.needs_documents() && !self.documents.are_given() {
             bail!("--keep {} is for documents; add --docs to read them", self.keep);
@@ -208,20 +215,23 @@ impl Run for DedupArgs {
 fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
     args.check(is_stream)?;
-    let mut stored = args.against.as_deref().map(open_map).transpose()?;
+    let mut stored = args.store.as_deref().map(open_map).transpose()?;
     let memory = args.resources.memory;
     let documents = match &stored {
         Some(stored) => args.documents.prepare_for(stored, &args.read, memory)?,
         None => args.documents.prepare(&args.read, memory)?,
     };
-    if args.against.is_none() && documents.is_some() && !args.documents.are_given() {
+    if args.store.is_none() && documents.is_some() && !args.documents.are_given() {
         bail!("--recipe is for documents, or for fingerprints that are compared with a store");
     }
-    let usual_k = documents.as_ref().map_or(3, Documents::usual_k);
+    let usual_k = documents.as_ref().map_or(UNKNOWN_K, Documents::usual_k);
     let k = args.k.unwrap_or_else(|| stored.as_ref().map_or(usual_k, Store::tuned_k));
     let recipe = documents.as_ref().map_or(Recipe::external(), Documents::recipe);
     check_recipe(stored.as_ref(), &recipe)?;
     let documents = documents.filter(Documents::are_given);
+    if let (Some(_), Some(documents)) = (args.confirm.confirm, &documents) {
+        documents.check_texts()?;
+    }
     match (args.confirm.confirm, &documents, &stored) {
         (Some(_), None, _) => {
             bail!("--confirm compares documents; add --docs and name their files")
@@ -236,7 +246,7 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let options = WriterOptions::default().label(&args.label).recipe(recipe.clone());
     let options = options.wait(args.wait.duration()).run(args.run.clone());
     let options = args.resources.limit(options, &monitor)?;
-    if let (true, Some(path)) = (is_stream, &args.against) {
+    if let (true, Some(path)) = (is_stream, &args.store) {
         drop(stored);
         let turns = Turns::new(path, options);
         let input = (&args.read, documents);
@@ -245,7 +255,7 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     if let Some(documents) = documents {
         let lock = |run: &str| {
             let options = options.clone().run(run.to_string());
-            let path = args.against.as_ref().filter(|_| args.add);
+            let path = args.store.as_ref().filter(|_| args.add);
             path.map(|path| Writer::with_options(path, options)).transpose()
         };
         // Sketches take time, and are of use only to be compared with stored ones or kept.
@@ -261,7 +271,7 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let removed = args.removed.as_deref().map(|path| Sink::open(path, args.output.force));
     let removed = removed.transpose()?;
     // The lock is taken before the store is read, so that no other process adds the same records.
-    let writer = match args.against.as_ref().filter(|_| args.add) {
+    let writer = match args.store.as_ref().filter(|_| args.add) {
         Some(path) => {
             let writer = Writer::with_options(path, options)?;
             stored = Some(writer.store().clone());

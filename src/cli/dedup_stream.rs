@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use fpstore::{Answer, Fingerprint, Searcher};
 
 use super::command::ExitStatus;
-use super::documents::Documents;
+use super::document_reader::Documents;
 use super::inputs::{ReadArgs, inputs};
 use super::monitor::Monitor;
 use super::output::{IdPrinter, Stdout, counted, stdout};

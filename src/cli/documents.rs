@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use bytesize::ByteSize;
 use clap::Args;
-use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
+use fpstore::{Fingerprint, Store};
 use fpstore_text::{
-    Admission, BadRecords, Document, DocumentOptions, DocumentSummary, PassedOver, TextHasher,
-    hash_documents, read_features, read_texts, sketch,
+    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, TextHasher, hash_documents,
+    read_texts,
 };
 
+use super::document_reader::Documents;
 use super::inputs::ReadArgs;
 use super::monitor::Monitor;
 use super::output::counted;
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
-use super::stream::{Item, Received};
 
 /// Documents for 'build'.
 #[derive(Args, Debug)]
@@ -25,28 +25,68 @@ pub(super) struct DocumentArgs {
     #[arg(long, help_heading = "Documents")]
     docs: bool,
     #[command(flatten)]
+    field: FieldArgs,
+    #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
 
-/// Documents that are to become fingerprints.
-pub(super) struct Documents {
-    hasher: TextHasher,
-    options: Option<DocumentOptions>,
-    /// Bytes of the sketch of each document; 0 for none.
-    sketch_len: u8,
+/// Fingerprints in tables.
+#[derive(Args, Debug)]
+pub(super) struct FieldArgs {
+    /// The files are tables or JSON Lines with ready fingerprints in this field or column
+    ///
+    /// Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones for
+    /// their bits. --id-field names the column of ids. A null or an empty text is a record without
+    /// fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs.
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Documents",
+        hide_short_help = true,
+        conflicts_with = "docs"
+    )]
+    fingerprint_field: Option<String>,
+}
+
+impl FieldArgs {
+    /// Whether fingerprints are read from a field.
+    pub(super) fn is_given(&self) -> bool {
+        self.fingerprint_field.is_some()
+    }
+
+    /// The documents with such a field, if there is one.
+    pub(super) fn documents(
+        &self,
+        reading: &ReadingArgs,
+        hasher: Option<TextHasher>,
+        read: &ReadArgs,
+        memory: Option<ByteSize>,
+    ) -> anyhow::Result<Option<Documents>> {
+        let Some(field) = &self.fingerprint_field else { return Ok(None) };
+        if read.has_layout() {
+            bail!("--input-format is for files without fields; leave out --fingerprint-field");
+        }
+        if let Some(option) = reading.first_for_texts() {
+            bail!("{option} is for texts; with --fingerprint-field none are read");
+        }
+        let options = reading.options(read.skip_bad, memory)?.text_field(field);
+        Ok(Some(Documents::of_field(hasher, read.radix.into(), options)))
+    }
 }
 
 impl DocumentArgs {
     /// Whether the files hold documents.
     pub(super) fn are_given(&self) -> bool {
-        self.docs
+        self.docs || self.field.is_given()
     }
 
     /// Prints which recipe was used, if the user named none.
     pub(super) fn report_default(&self) {
-        self.recipe.report_default(DefaultRecipe::Best, self.reading.holds_features());
+        if self.docs {
+            self.recipe.report_default(DefaultRecipe::Best, self.reading.holds_features());
+        }
     }
 
     /// The hashers of all recipes that are given, or of all that have a name; none for ready
@@ -57,6 +97,9 @@ impl DocumentArgs {
         all: bool,
     ) -> anyhow::Result<Vec<(String, TextHasher)>> {
         self.check_use(read)?;
+        if self.field.is_given() && all {
+            bail!("--all measures recipes, and --fingerprint-field reads ready fingerprints");
+        }
         match (self.docs, self.recipe.is_given()) {
             (true, _) => self.recipe.hashers(self.reading.holds_features(), all),
             (false, true) => bail!("--recipe is for documents; add --docs to read them"),
@@ -97,10 +140,22 @@ impl DocumentArgs {
                 None => Ok(()),
             };
         }
-        match self.reading.first_given().or_else(|| self.recipe.first_change()) {
+        let reading = self.reading.first_given().filter(|_| !self.field.is_given());
+        match reading.or_else(|| self.recipe.first_change()) {
             Some(option) => bail!("{option} is for documents; add --docs to read them"),
             None => Ok(()),
         }
+    }
+
+    /// The documents with a field of fingerprints, if there is one; they were made by the recipe that the
+    /// user names.
+    pub(super) fn of_field(
+        &self,
+        read: &ReadArgs,
+        memory: Option<ByteSize>,
+    ) -> anyhow::Result<Option<Documents>> {
+        let hasher = self.recipe.is_given().then(|| self.recipe.hasher(false)).transpose()?;
+        self.field.documents(&self.reading, hasher, read, memory)
     }
 
     /// As [`DocumentArgs::prepare`], where the command reads the texts of documents besides
@@ -112,7 +167,7 @@ impl DocumentArgs {
         memory: Option<ByteSize>,
     ) -> anyhow::Result<Option<Documents>> {
         let names_recipe = self.recipe.is_given() || self.recipe.first_change().is_some();
-        match reads_texts && !self.docs && !names_recipe {
+        match reads_texts && !self.are_given() && !names_recipe {
             true => Ok(None),
             false => self.prepare(read, memory),
         }
@@ -125,15 +180,17 @@ impl DocumentArgs {
         memory: Option<ByteSize>,
     ) -> anyhow::Result<Option<Documents>> {
         self.check_use(read)?;
+        if self.field.is_given() {
+            return self.of_field(read, memory);
+        }
         if !self.docs && !self.recipe.is_given() {
             return Ok(None);
         }
         let hasher = self.recipe.hasher(self.reading.holds_features())?;
-        let options = match self.docs {
-            true => Some(self.reading.options(read.skip_bad, memory)?),
-            false => None,
-        };
-        Ok(Some(Documents { hasher, options, sketch_len: 0 }))
+        Ok(Some(match self.docs {
+            true => Documents::of_texts(hasher, self.reading.options(read.skip_bad, memory)?),
+            false => Documents::elsewhere(hasher),
+        }))
     }
 }
 
@@ -150,161 +207,17 @@ impl DocumentArgs {
         match store.recipe() {
             Some(recipe) if self.docs && !self.recipe.is_given() => {
                 let hasher = self.recipe.hasher_of(&recipe)?;
-                let options = Some(self.reading.options(read.skip_bad, memory)?);
-                Ok(Some(Documents { hasher, options, sketch_len: store.sketch_len() }))
+                let options = self.reading.options(read.skip_bad, memory)?;
+                Ok(Some(Documents::of_texts(hasher, options).sketched(store.sketch_len())))
             }
             _ => Ok(self
                 .prepare(read, memory)?
-                .map(|documents| documents.sketched(store.sketch_len()))),
+                // Ready fingerprints bring no sketches, which a store that keeps some refuses.
+                .map(|documents| match self.docs {
+                    true => documents.sketched(store.sketch_len()),
+                    false => documents,
+                })),
         }
-    }
-}
-
-impl Documents {
-    /// Documents, if `options` say how they are read.
-    pub(super) fn new(
-        hasher: TextHasher,
-        options: Option<DocumentOptions>,
-        sketch_len: u8,
-    ) -> Self {
-        Documents { hasher, options, sketch_len }
-    }
-
-    /// The same with sketches of this many bytes.
-    pub(super) fn sketched(self, sketch_len: u8) -> Self {
-        Documents { sketch_len, ..self }
-    }
-
-    /// The recipe of the fingerprints.
-    pub(super) fn recipe(&self) -> Recipe {
-        self.hasher.recipe().to_recipe()
-    }
-
-    /// The hasher of the recipe.
-    pub(super) fn hasher(&self) -> &TextHasher {
-        &self.hasher
-    }
-
-    /// The distance that is usual for the recipe.
-    pub(super) fn usual_k(&self) -> u32 {
-        self.hasher.recipe().usual_k()
-    }
-
-    /// Whether the files hold documents; otherwise they hold fingerprints made by the recipe.
-    pub(super) fn are_given(&self) -> bool {
-        self.options.is_some()
-    }
-
-    /// How they are read.
-    pub(super) fn options(&self) -> DocumentOptions {
-        self.options.clone().unwrap_or_default()
-    }
-
-    /// Bytes of the sketch of each document; 0 for none.
-    pub(super) fn sketch_len(&self) -> u8 {
-        self.sketch_len
-    }
-
-    /// The largest distance at which nearly all documents of a similarity are found.
-    pub(super) fn candidate_k(&self, similarity: f64) -> u32 {
-        self.hasher.recipe().candidate_k(similarity)
-    }
-
-    /// Gives all documents with their features to `take`.
-    pub(super) fn read_features(
-        &self,
-        files: &[PathBuf],
-        monitor: &Monitor,
-        mut take: impl FnMut(Document<'_>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<DocumentSummary> {
-        let options = self.options.clone().unwrap_or_default().observer(monitor.observer());
-        read_features(files, &self.hasher, &options, |document| {
-            take(document).map(|()| Admission::Taken)
-        })
-    }
-
-    /// Gives the fingerprints, ids and sketches of all documents to `take`.
-    pub(super) fn each(
-        &self,
-        files: &[PathBuf],
-        monitor: &Monitor,
-        mut take: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<DocumentSummary> {
-        let mut failed = None;
-        let done = self.push_all(files, monitor, |fingerprint, id, sketch| {
-            take(fingerprint, id, sketch).map_err(|error| {
-                failed = Some(error);
-                Error::Interrupted
-            })
-        });
-        failed.map_or(done, Err)
-    }
-
-    /// Gives the fingerprints, ids and sketches of all documents to `push`; an id that it refuses is
-    /// a bad record.
-    pub(super) fn push_all(
-        &self,
-        files: &[PathBuf],
-        monitor: &Monitor,
-        mut push: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> Result<(), Error>,
-    ) -> anyhow::Result<DocumentSummary> {
-        let options = self.options().observer(monitor.observer());
-        self.hash(files, &options, |fingerprint, id, sketch| {
-            fingerprint.map_or(Ok(()), |fingerprint| push(fingerprint, id, sketch))
-        })
-    }
-
-    /// Gives the documents of standard input to `send`, each as it comes, bad records among them.
-    pub(super) fn read_stream(
-        &self,
-        send: impl Fn(Received) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    ) -> anyhow::Result<DocumentSummary> {
-        let told = {
-            let send = send.clone();
-            // If nobody listens any more, the next document ends the reading.
-            BadRecords::new(move |place, reason| drop(send(Received::Bad(place, reason.into()))))
-        };
-        let options = self.options().skip_bad(true).bad_records(told);
-        let mut read = self.hash(&["-".into()], &options, |fingerprint, id, sketch| {
-            let id = id.to_id();
-            send(match fingerprint {
-                Some(fingerprint) => {
-                    Received::Item(Item { fingerprint, id: Some(id), sketch: sketch.into() })
-                }
-                None => Received::Empty(id),
-            })
-        })?;
-        // Bad records were told one by one.
-        read.skipped_count = 0;
-        read.skipped.clear();
-        Ok(read)
-    }
-
-    /// Gives fingerprint, if there is one, id and sketch of each document to `take`; an id that it
-    /// refuses is a bad record.
-    fn hash(
-        &self,
-        files: &[PathBuf],
-        options: &DocumentOptions,
-        mut take: impl FnMut(Option<Fingerprint>, IdRef<'_>, &[u8]) -> Result<(), Error>,
-    ) -> anyhow::Result<DocumentSummary> {
-        let mut admit =
-            |fingerprint, id: IdRef<'_>, sketch: &[u8]| match take(fingerprint, id, sketch) {
-                Ok(()) => Ok(Admission::Taken),
-                Err(Error::InvalidId { reason }) => {
-                    Ok(Admission::Refused { reason: format!("bad id: {reason}") })
-                }
-                Err(error) => Err(error.into()),
-            };
-        if self.sketch_len == 0 {
-            return hash_documents(files, &self.hasher, options, |document| {
-                admit(document.fingerprint, document.id, &[])
-            });
-        }
-        read_features(files, &self.hasher, options, |document| {
-            let sketch = sketch(document.features, self.sketch_len);
-            admit(document.fingerprint, document.id, &sketch)
-        })
     }
 }
 

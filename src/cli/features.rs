@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::command::{ExitStatus, Run};
 use super::documents::text_of;
-use super::output::{IdPrinter, ReportFormat, stdout};
+use super::output::ReportFormat;
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
+use super::report_args::{ReportArgs, ReportOut};
 
 const LONG_ABOUT: &str = "\
 Print the features of a document, by which its fingerprint is made: count, weight, hash and text \
@@ -46,9 +47,8 @@ pub(super) struct FeaturesArgs {
     /// Print the N heaviest features, of equal weight the first ones of the text
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// The output format
-    #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -97,9 +97,9 @@ fn run(args: &FeaturesArgs) -> anyhow::Result<ExitStatus> {
         features.sort_by_key(|feature| Reverse(feature.weight));
         features.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     }
-    let mut out = stdout();
-    let printer = IdPrinter::for_stdout();
-    match args.format {
+    let mut to = args.report.open()?;
+    let ReportOut { format, out, printer } = &mut to;
+    match format {
         ReportFormat::Text if args.words => {
             words.iter().try_for_each(|word| writeln!(out, "{}", printer.show(word)))?;
         }
@@ -115,10 +115,9 @@ fn run(args: &FeaturesArgs) -> anyhow::Result<ExitStatus> {
                 words,
                 features: features.into_iter().map(Row::from).collect(),
             };
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
+            to.write_json(&report)?;
         }
     }
-    out.flush()?;
+    to.finish()?;
     Ok(ExitStatus::Done)
 }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::command::ExitStatus;
-use super::documents::Documents;
+use super::document_reader::Documents;
 use super::inputs::{ReadArgs, inputs};
 use super::monitor::Monitor;
 use super::output::{Stdout, counted, stdout};

@@ -9,7 +9,8 @@ use fpstore_text::{Method, TextRecipe};
 use serde::Serialize;
 
 use super::command::{ExitStatus, Run, StorePlace};
-use super::output::{ReportFormat, bytes, grouped, stdout};
+use super::output::{ReportFormat, bytes, grouped};
+use super::report_args::ReportArgs;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -26,9 +27,8 @@ Exit status: 0 done; 2 error.";
 pub(super) struct InfoArgs {
     #[command(flatten)]
     store: StorePlace,
-    /// The output format
-    #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Run for InfoArgs {
@@ -40,15 +40,12 @@ impl Run for InfoArgs {
 fn run(args: &InfoArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let report = Report::of(&store.info(), store.tuned_k(), store.sketch_len());
-    let mut out = stdout();
-    match args.format {
-        ReportFormat::Json => {
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
-        }
-        ReportFormat::Text => report.write_text(&mut out)?,
+    let mut out = args.report.open()?;
+    match out.format {
+        ReportFormat::Json => out.write_json(&report)?,
+        ReportFormat::Text => report.write_text(&mut out.out)?,
     }
-    out.flush()?;
+    out.finish()?;
     Ok(ExitStatus::Done)
 }
 

@@ -35,6 +35,11 @@ impl ReadArgs {
         }
     }
 
+    /// Whether files of fingerprints have another layout than lines.
+    pub(super) fn has_layout(&self) -> bool {
+        !matches!(self.input_format, InputFormatArg::Lines)
+    }
+
     pub(super) fn options(&self) -> InputOptions {
         let format = self.input_format.into();
         InputOptions::default().format(format).radix(self.radix.into()).skip_bad(self.skip_bad)

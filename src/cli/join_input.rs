@@ -9,15 +9,13 @@ use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe
 
 use super::command::{AccessArgs, default_store};
 use super::confirm::refuse_pipes;
-use super::documents::{DocumentArgs, Documents, report};
+use super::document_reader::{Documents, UNKNOWN_K};
+use super::documents::{DocumentArgs, report};
 use super::inputs::{ReadArgs, estimate, inputs, report_skipped};
 use super::leftovers::ScratchDir;
 use super::monitor::Monitor;
 use super::page::texts::TextSource;
 use super::resources::ResourceArgs;
-
-/// The distance for records that are in no store.
-const DEFAULT_K: u32 = 3;
 
 /// A store, or files of fingerprints and ids, or of documents.
 #[derive(Args, Debug)]
@@ -107,14 +105,13 @@ impl JoinInputArgs {
         resources: &ResourceArgs,
     ) -> anyhow::Result<Option<TextSource<'a>>> {
         let options = self.documents.reading_options(&self.read, resources.memory)?;
-        if self.documents.are_given() {
-            let documents = self.documents.prepare(&self.read, resources.memory)?;
-            let documents = documents.filter(|_| !self.documents.hold_features());
-            return Ok(documents.map(|documents| TextSource {
-                files: &self.inputs,
-                options,
-                hasher: Some(documents.hasher().clone()),
-            }));
+        let documents = self.documents.prepare_beside(true, &self.read, resources.memory)?;
+        if let Some(documents) = documents.filter(Documents::have_texts) {
+            if self.documents.hold_features() {
+                return Ok(None);
+            }
+            let hasher = Some(documents.hasher()?.clone());
+            return Ok(Some(TextSource { files: &self.inputs, options, hasher }));
         }
         if files.is_empty() {
             return Ok(None);
@@ -270,7 +267,7 @@ pub(super) fn temporary_store(
     let mut temporary = TemporaryBuilder::create(policy, recipe, resources, monitor)?;
     let builder = &mut temporary.builder;
     let mut position = 0;
-    let mut default_k = DEFAULT_K;
+    let mut default_k = UNKNOWN_K;
     match source {
         Source::Documents(documents) => {
             default_k = documents.usual_k();
@@ -326,7 +323,7 @@ impl TemporaryBuilder {
         let folder = ScratchDir::create(&parent)
             .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
         let options = BuildOptions::default()
-            .scheme(Scheme::named("1", DEFAULT_K)?)
+            .scheme(Scheme::named("1", UNKNOWN_K)?)
             .ids(ids)
             .recipe(recipe)
             .memory(resources.memory.map(|memory| memory.as_u64()))
@@ -346,6 +343,6 @@ impl TemporaryBuilder {
         let folder = if cfg!(unix) { folder.close().map(|()| None) } else { Ok(Some(folder)) };
         let folder = folder
             .with_context(|| format!("cannot remove temporary files in {}", path.display()))?;
-        Ok(Opened { store, default_k: DEFAULT_K, _folder: folder })
+        Ok(Opened { store, default_k: UNKNOWN_K, _folder: folder })
     }
 }

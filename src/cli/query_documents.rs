@@ -5,7 +5,8 @@ use clap::Args;
 use fpstore::{Fingerprint, Store};
 use fpstore_text::{TextHasher, sketch};
 
-use super::documents::{Documents, fingerprint_of_file, text_of};
+use super::document_reader::Documents;
+use super::documents::{FieldArgs, fingerprint_of_file, text_of};
 use super::inputs::ReadArgs;
 use super::reading_args::ReadingArgs;
 use super::recipe_files::RecipeFileArgs;
@@ -18,6 +19,8 @@ pub(super) struct QueryDocumentArgs {
     /// The files of --from hold documents, not fingerprints; folders are searched
     #[arg(long, help_heading = "Documents", requires = "from")]
     docs: bool,
+    #[command(flatten)]
+    field: FieldArgs,
     #[command(flatten)]
     reading: ReadingArgs,
 }
@@ -32,7 +35,7 @@ pub(super) struct Needle {
 impl QueryDocumentArgs {
     /// Whether the files of queries hold documents.
     pub(super) fn are_given(&self) -> bool {
-        self.docs
+        self.docs || self.field.is_given()
     }
 
     /// The documents of the files of queries, by the recipe of the store, with sketches of this
@@ -45,10 +48,17 @@ impl QueryDocumentArgs {
         has_file: bool,
     ) -> anyhow::Result<Option<Documents>> {
         match self.reading.first_given() {
-            Some(option) if !self.docs && !has_file => {
+            Some(option) if !self.are_given() && !has_file => {
                 bail!("{option} is for documents; name them with --file, or with --from and --docs")
             }
             _ => {}
+        }
+        if self.field.is_given() {
+            let documents = self.field.documents(&self.reading, None, read, None)?;
+            if sketch_len > 0 {
+                documents.as_ref().map_or(Ok(()), Documents::check_texts)?;
+            }
+            return Ok(documents);
         }
         if !self.docs {
             return Ok(None);
@@ -57,8 +67,8 @@ impl QueryDocumentArgs {
             bail!("{option} is for fingerprints; with --docs none are read");
         }
         let hasher = self.hasher(store)?;
-        let options = Some(self.reading.options(read.skip_bad, None)?);
-        Ok(Some(Documents::new(hasher, options, sketch_len)))
+        let options = self.reading.options(read.skip_bad, None)?;
+        Ok(Some(Documents::of_texts(hasher, options).sketched(sketch_len)))
     }
 
     fn hasher(&self, store: &Store) -> anyhow::Result<TextHasher> {

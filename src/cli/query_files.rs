@@ -10,7 +10,8 @@ use fpstore::{Fingerprint, Limits, Store};
 use fpstore_base::parallel::{Feed, Parallel};
 
 use super::command::ExitStatus;
-use super::documents::{self, Documents};
+use super::document_reader::Documents;
+use super::documents;
 use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
 use super::output::{TableFormat, counted};

@@ -26,7 +26,7 @@ const BATCH_COUNT: usize = 10_000;
 pub(super) struct ServerArgs {
     /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "confirm", "explain",
-          "refresh", "id", "label", "labels", "docs", "df", "stop_words", "weights"])]
+          "refresh", "id", "label", "labels", "docs", "fingerprint_field", "df", "stop_words", "weights"])]
     pub(super) server: Option<String>,
     /// The token for the server, in the first line of a file [default: $FPSTORE_TOKEN]
     #[arg(long, value_name = "FILE", requires = "server", hide_short_help = true)]

@@ -113,6 +113,11 @@ pub(super) enum HtmlArg {
 impl ReadingArgs {
     /// The first option that differs from its default.
     pub(super) fn first_given(&self) -> Option<&'static str> {
+        self.given().next()
+    }
+
+    /// The options that differ from their defaults.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.docs_format.is_some(), "--docs-format"),
             (self.id_field != "id", "--id-field"),
@@ -127,7 +132,13 @@ impl ReadingArgs {
             (self.hidden, "--hidden"),
             (self.doc_threads != 0, "--doc-threads"),
         ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+        given.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// The first option on texts that differs from its default.
+    pub(super) fn first_for_texts(&self) -> Option<&'static str> {
+        let of_texts = ["--text-field", "--text-format", "--html-part"];
+        self.given().find(|name| of_texts.contains(name))
     }
 
     /// Refuses options that only files have where texts are given.

@@ -2,7 +2,8 @@
 
 use fpstore::Radix;
 
-const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint'";
+const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
+    field of fingerprints with --fingerprint-field";
 
 /// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
 /// is of another kind than was said.
@@ -57,6 +58,11 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
 
 /// What the user can do about a bad record of documents.
 pub(super) fn of_documents(reason: &str) -> Option<String> {
+    if let Some(text) = reason.strip_prefix('\'')
+        && let Some((text, _)) = text.split_once("' is not a fingerprint")
+    {
+        return of_text("", text, reason);
+    }
     if reason.starts_with("no field '") {
         return Some(
             "--id-field and --text-field name the fields; --line-ids takes numbers of lines as ids"

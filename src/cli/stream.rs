@@ -16,7 +16,8 @@ use fpstore_text::DocumentSummary;
 use serde::Serialize;
 
 use super::command::ExitStatus;
-use super::documents::{Documents, report};
+use super::document_reader::Documents;
+use super::documents::report;
 use super::inputs::ReadArgs;
 use super::output::counted;
 use super::{is_closed_pipe, is_interrupted};

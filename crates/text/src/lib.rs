@@ -50,7 +50,7 @@ pub use documents::{
     Admission, BadRecords, DecideFate, Document, DocumentFile, DocumentFiles, DocumentFormat,
     DocumentOptions, DocumentPlace, DocumentSummary, FileChoice, HtmlPart, PassedOver, RecordFate,
     TextEncoding, TextFormat, Wanted, count_document_frequencies, hash_documents, read_features,
-    read_texts, text_of_bytes,
+    read_fingerprints, read_texts, text_of_bytes,
 };
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};

@@ -1,20 +1,18 @@
 //! Step 2: which documents are dropped, and why.
 
-use std::collections::HashMap;
 use std::io::BufReader;
-use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use fpstore::join::confirm::{Documents as DocumentList, sketch_similarity};
-use fpstore::join::{BatchMode, ClusterMethod, dedup, search_many};
-use fpstore::{Fingerprint, IdPolicy, IdRef, Limits, Store};
-use fpstore_text::{Admission, DocumentPlace};
+use fpstore::join::{BatchMode, dedup, search_many};
+use fpstore::{IdPolicy, IdRef, Limits, Store};
 
 use super::super::byte_table::ByteTable;
 use super::super::confirm::candidate_k;
 use super::super::join_input::TemporaryBuilder;
 use super::Work;
 use super::dropped::{Dropped, DroppedList, Other};
+use super::features::{by_features, each_copy};
 use super::job::Job;
 use super::spool::Spools;
 
@@ -38,7 +36,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job, spools: &Spools) -> anyhow::Result
 }
 
 /// The numbers of the documents in the order of their ranks.
-fn order(work: &Work<'_>, spools: &Spools) -> anyhow::Result<Vec<u32>> {
+pub(super) fn order(work: &Work<'_>, spools: &Spools) -> anyhow::Result<Vec<u32>> {
     let mut merits = Vec::with_capacity(spools.len());
     spools.each(|_, entry| {
         merits.push(entry.merit);
@@ -48,7 +46,7 @@ fn order(work: &Work<'_>, spools: &Spools) -> anyhow::Result<Vec<u32>> {
 }
 
 /// The rank of each document.
-fn ranks(order: &[u32]) -> Vec<u32> {
+pub(super) fn ranks(order: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; order.len()];
     (0..).zip(order).for_each(|(rank, &number)| ranks[number as usize] = rank);
     ranks
@@ -90,95 +88,6 @@ fn by_distance(
         Ok::<(), fpstore::Error>(())
     })?;
     Ok(list)
-}
-
-/// New documents are near if their features are alike; the candidates are read again.
-fn by_features(work: &Work<'_>, spools: &Spools, threshold: f64) -> anyhow::Result<Vec<Dropped>> {
-    let order = order(work, spools)?;
-    let ranks = ranks(&order);
-    let mut list = DocumentList::new();
-    {
-        let mut known = vec![(Fingerprint::new(0), 0); spools.len()];
-        spools.each(|number, entry| {
-            known[ranks[number as usize] as usize] = (entry.fingerprint, entry.digest);
-            Ok(())
-        })?;
-        known.iter().for_each(|&(fingerprint, digest)| list.push_digest(fingerprint, digest));
-    }
-    let k = work.args.k.unwrap_or_else(|| work.documents.candidate_k(threshold));
-    let options = work.resources.join_options(k, work.monitor)?;
-    let mut candidates = list.candidates(&options)?;
-
-    let mut needed = Vec::new();
-    let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
-    spools.each(|number, entry| {
-        let rank = ranks[number as usize];
-        if candidates.needs(rank) {
-            needed.push((rank, entry.file as usize, entry.record));
-            places.entry(entry.file as usize).or_default().push(entry.record);
-        }
-        Ok(())
-    })?;
-    if !needed.is_empty() {
-        let is_wanted = move |place: DocumentPlace| {
-            let records = places.get(&place.file);
-            records.is_some_and(|records| records.binary_search(&place.record()).is_ok())
-        };
-        let reading = work.options.clone().observer(work.monitor.observer());
-        let mut next = needed.iter();
-        let hasher = work.documents.hasher();
-        let wanted: Arc<fpstore_text::Wanted> = Arc::new(is_wanted);
-        work.files.read_features(
-            hasher,
-            &reading,
-            Some(wanted),
-            |document| -> anyhow::Result<_> {
-                let place = (document.place.file, document.place.record());
-                let taken = match next.next() {
-                    Some(&(rank, file, record)) if (file, record) == place => {
-                        candidates.take(rank, document.features).is_ok()
-                    }
-                    _ => false,
-                };
-                if !taken {
-                    bail!("{} was changed while the documents were read", document.id);
-                }
-                Ok(Admission::Taken)
-            },
-        )?;
-        if next.next().is_some() {
-            bail!("the files were changed while they were read");
-        }
-    }
-    let confirmed = candidates.confirm(threshold)?;
-    let mut list = Vec::new();
-    each_copy(&confirmed, |rank, kept_rank, kept, similarity| {
-        list.push(Dropped {
-            number: order[rank as usize],
-            other: Other::New(order[kept_rank as usize]),
-            other_fingerprint: kept,
-            similarity: Some(similarity),
-        });
-    })?;
-    Ok(list)
-}
-
-/// Calls `each` with each document that goes by an earlier one: their numbers among the confirmed
-/// documents, the fingerprint of the earlier one, and the similarity.
-fn each_copy(
-    confirmed: &fpstore::join::confirm::Confirmed,
-    mut each: impl FnMut(u32, u32, Fingerprint, f64),
-) -> anyhow::Result<()> {
-    confirmed.clusters(ClusterMethod::Leader)?.for_each(|cluster| {
-        let leader = &cluster.members[0];
-        let kept = leader.documents[0];
-        for member in &cluster.members {
-            for &document in member.documents.iter().filter(|document| **document != kept) {
-                each(document, kept, leader.fingerprint, member.similarity);
-            }
-        }
-        Ok::<(), anyhow::Error>(())
-    })
 }
 
 /// Documents are near if their sketches are alike, as are those of the store.

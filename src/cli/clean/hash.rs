@@ -7,6 +7,7 @@ use anyhow::Context;
 use fpstore::join::confirm::feature_digest;
 use fpstore_text::{Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, sketch};
 
+use super::super::confirm::outline;
 use super::super::documents::report;
 use super::Work;
 use super::job::{Job, PART};
@@ -36,20 +37,22 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
                 let mut write = |document: Document<'_>, digest, sketch: Vec<u8>| {
                     take(work, out, document, digest, sketch)
                 };
-                let hasher = work.documents.hasher();
                 let sketch_len = work.documents.sketch_len();
+                // By outlines new documents are told apart, by sketches new and stored ones.
+                let is_outlined = sketch_len == 0;
                 let summary = if needs_features(work) {
-                    files.read_features(hasher, &options, None, |document| {
+                    files.read_features(work.documents.hasher()?, &options, None, |document| {
                         let (digest, features) =
                             (feature_digest(document.features), document.features);
-                        let sketch = match sketch_len {
-                            0 => Vec::new(),
-                            len => sketch(features, len),
+                        let sketch = match is_outlined {
+                            true => outline(features),
+                            false => sketch(features, sketch_len),
                         };
                         write(document, digest, sketch)
                     })
                 } else {
-                    files.hash(hasher, &options, |document| write(document, 0, Vec::new()))
+                    let mut write = |document: Document<'_>| write(document, 0, Vec::new());
+                    work.documents.read_plain(&files, &options, &mut write)
                 }?;
                 work.monitor.suspend(|| report(&shown(&summary, at)));
                 let DocumentSummary { document_count, empty_count, skipped_count, .. } = summary;
@@ -87,6 +90,7 @@ fn take(
         fingerprint,
         digest,
         merit,
+        feature_count: u32::try_from(document.features.len())?,
         id: document.id.to_id(),
         sketch,
     };

@@ -14,6 +14,7 @@
 
 mod decide;
 mod dropped;
+mod features;
 mod hash;
 mod job;
 mod order;
@@ -32,7 +33,7 @@ use super::add::is_known_run;
 use super::command::ExitStatus;
 use super::confirm::refuse_pipes;
 use super::dedup::DedupArgs;
-use super::documents::Documents;
+use super::document_reader::Documents;
 use super::inputs::inputs;
 use super::monitor::Monitor;
 use super::output::counted;

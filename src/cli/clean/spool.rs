@@ -9,7 +9,7 @@ use fpstore::{Fingerprint, Id};
 
 use super::dropped::{read_id, write_id};
 
-const MAGIC: &[u8; 8] = b"fpspool1";
+const MAGIC: &[u8; 8] = b"fpspool2";
 /// Stands where the number of a file would, at the end of a spool.
 const END: u32 = u32::MAX;
 
@@ -25,7 +25,9 @@ pub(super) struct Entry {
     pub(super) digest: u64,
     pub(super) merit: u64,
     pub(super) id: Id,
-    /// Its sketch; empty if it is not needed.
+    /// The number of its features, 0 if it is not needed.
+    pub(super) feature_count: u32,
+    /// Its sketch or outline; empty if it is not needed.
     pub(super) sketch: Vec<u8>,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn write_entry(out: &mut impl Write, entry: &Entry) -> io::Result<()>
         out.write_all(&number.to_le_bytes())?;
     }
     write_id(out, &entry.id)?;
+    out.write_all(&entry.feature_count.to_le_bytes())?;
     out.write_all(&[entry.sketch.len() as u8])?;
     out.write_all(&entry.sketch)
 }
@@ -95,11 +98,12 @@ fn read(
         let fingerprint = Fingerprint::new(read_u64(from)?);
         let (digest, merit) = (read_u64(from)?, read_u64(from)?);
         let id = read_id(from)?;
+        let feature_count = read_u32(from)?;
         let mut len = [0];
         from.read_exact(&mut len)?;
         let mut sketch = vec![0; len[0].into()];
         from.read_exact(&mut sketch)?;
-        each(Entry { file, record, fingerprint, digest, merit, id, sketch })?;
+        each(Entry { file, record, fingerprint, digest, merit, id, feature_count, sketch })?;
     }
 }
 
@@ -196,6 +200,7 @@ mod tests {
             digest: number << 40,
             merit: u64::MAX,
             id: if number.is_multiple_of(2) { Id::U64(number) } else { Id::Text("a\u{e9}".into()) },
+            feature_count: 3 << 20,
             sketch: vec![7; number as usize],
         };
         let mut paths = Vec::new();

@@ -22,7 +22,8 @@ use super::command::{ExitStatus, Run};
 use super::documents::{DocumentArgs, hash_all, report as report_documents};
 use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
-use super::output::{ReportFormat, stdout};
+use super::output::ReportFormat;
+use super::report_args::ReportArgs;
 use super::sink::Sink;
 use labels::Labels;
 use report::Measured;
@@ -86,15 +87,8 @@ pub(super) struct EvaluateArgs {
     /// Draw the curves to an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Replace an existing picture
-    #[arg(short, long)]
-    force: bool,
-    /// The output format
-    #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
-    /// Print only errors
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -119,7 +113,9 @@ impl Run for EvaluateArgs {
 
 fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let hashers = args.documents.hashers(&args.read, args.all)?;
-    let picture = args.svg.as_deref().map(|path| Sink::open(path, args.force)).transpose()?;
+    let mut out = args.report.open()?;
+    let picture =
+        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
     let labels = Labels::read(&args.pairs)?;
     let key_count = key_count(args, hashers.len())?;
     let mut results = Vec::new();
@@ -128,7 +124,7 @@ fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         for number in 0..key_count {
             let Some(keyed) = with_key(hasher, number) else { break };
             let is_first = result.is_none();
-            let found = Fingerprints::of_documents(args, &keyed, is_first && !args.quiet)?;
+            let found = Fingerprints::of_documents(args, &keyed, is_first && !args.report.quiet)?;
             let measured = measured(args, name, &labels, &found)?;
             match &mut result {
                 None => result = Some(measured),
@@ -141,15 +137,14 @@ fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         let found = Fingerprints::ready(args)?;
         results.push(measured(args, "fingerprints", &labels, &found)?);
     }
-    if !args.quiet {
+    if !args.report.quiet {
         report::warn(&results, args.unlisted_differ || labels.has_others());
     }
-    let mut out = stdout();
-    match args.format {
-        ReportFormat::Text => report::write_text(&mut out, &results)?,
-        ReportFormat::Json => report::write_json(&mut out, &results)?,
+    match out.format {
+        ReportFormat::Text => report::write_text(&mut out.out, &results)?,
+        ReportFormat::Json => report::write_json(&mut out.out, &results)?,
     }
-    out.flush()?;
+    out.finish()?;
     if let Some(mut picture) = picture {
         picture.write_all(plot::svg(&results).as_bytes())?;
         picture.finish()?;
@@ -200,7 +195,7 @@ impl Fingerprints {
     ) -> anyhow::Result<Self> {
         let mut found = Fingerprints::default();
         let options = args.documents.options(&args.read)?;
-        let monitor = Monitor::on_documents(args.quiet, false)?;
+        let monitor = Monitor::on_documents(args.report.quiet, false)?;
         let files = inputs(&args.files)?;
         let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
             found.push(document.id.to_string(), document.fingerprint)
@@ -213,6 +208,15 @@ impl Fingerprints {
 
     fn ready(args: &EvaluateArgs) -> anyhow::Result<Self> {
         let mut found = Fingerprints::default();
+        if let Some(documents) = args.documents.of_field(&args.read, None)? {
+            let monitor = Monitor::on_documents(args.report.quiet, false)?;
+            let files = inputs(&args.files)?;
+            let summary = documents.each(&files, &monitor, |fingerprint, id, _| {
+                found.push(id.to_string(), Some(fingerprint))
+            })?;
+            report_documents(&summary);
+            return Ok(found);
+        }
         for file in inputs(&args.files)? {
             let read = read_records(&file, &args.read.options(), |record| {
                 let Some(id) = record.id else {

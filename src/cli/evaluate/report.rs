@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::curve::{Curve, K_MAX, Point, area, best};
 use super::forecast::{Expected, forecast, recommended};
-use crate::cli::output::{Stdout, counted, grouped};
+use crate::cli::output::{counted, grouped};
+use crate::cli::sink::Sink;
 
 /// The values of k for which several recipes are compared.
 const K_SHOWN: [usize; 3] = [3, 5, 7];
@@ -83,14 +84,14 @@ pub(super) fn warn(results: &[Measured], tells_others: bool) {
     }
 }
 
-pub(super) fn write_text(out: &mut Stdout, results: &[Measured]) -> anyhow::Result<()> {
+pub(super) fn write_text(out: &mut Sink, results: &[Measured]) -> anyhow::Result<()> {
     match results {
         [result] => write_one(out, result),
         results => write_side_by_side(out, results),
     }
 }
 
-fn write_one(out: &mut Stdout, result: &Measured) -> anyhow::Result<()> {
+fn write_one(out: &mut Sink, result: &Measured) -> anyhow::Result<()> {
     writeln!(out, "k\tfound\twrong\tmissed\tprecision\trecall\tf1")?;
     for p in &result.points {
         writeln!(
@@ -125,7 +126,7 @@ fn write_one(out: &mut Stdout, result: &Measured) -> anyhow::Result<()> {
     Ok(writeln!(out, "recommended k\t{}", forecast.recommended_k)?)
 }
 
-fn write_side_by_side(out: &mut Stdout, results: &[Measured]) -> anyhow::Result<()> {
+fn write_side_by_side(out: &mut Sink, results: &[Measured]) -> anyhow::Result<()> {
     let shown = K_SHOWN.map(|k| format!("f1 at {k}")).join("\t");
     write!(out, "recipe\tbest f1\tlowest\thighest\tbest k\tprecision\trecall\t{shown}\tarea")?;
     let is_forecast = results.iter().any(|result| result.forecast.is_some());
@@ -153,7 +154,7 @@ struct Report<'a> {
     recipes: &'a [Measured],
 }
 
-pub(super) fn write_json(out: &mut Stdout, results: &[Measured]) -> anyhow::Result<()> {
+pub(super) fn write_json(out: &mut Sink, results: &[Measured]) -> anyhow::Result<()> {
     serde_json::to_writer(&mut *out, &Report { recipes: results })?;
     Ok(writeln!(out)?)
 }

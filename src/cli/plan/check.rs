@@ -8,7 +8,8 @@ use fpstore::plan::{Plan, PlanRequest, Sample, UnitCosts};
 use fpstore::{Fingerprint, Scheme, SearchStats, Store};
 use serde::Serialize;
 
-use crate::cli::output::{ReportFormat, counted, stdout};
+use crate::cli::output::{ReportFormat, counted};
+use crate::cli::report_args::ReportOut;
 
 /// The most queries that are measured; each is for a stored fingerprint.
 const QUERY_COUNT: usize = 2000;
@@ -20,7 +21,7 @@ pub(super) fn run(
     store: &Store,
     k: u32,
     costs: UnitCosts,
-    format: ReportFormat,
+    mut to: ReportOut,
 ) -> anyhow::Result<()> {
     let sample = Sample::of_store(store)?;
     let needles: Vec<Fingerprint> = sample.fingerprints().take(QUERY_COUNT).collect();
@@ -34,14 +35,13 @@ pub(super) fn run(
         Row::new("microseconds, planner", expected.micros, found.micros),
         Row::new("microseconds, --explain", expected.explained_micros, found.micros),
     ];
-    let mut out = stdout();
-    match format {
+    match to.format {
         ReportFormat::Json => {
             let report = Report { k, queries: needles.len(), rows: &rows };
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
+            to.write_json(&report)?;
         }
         ReportFormat::Text => {
+            let out = &mut to.out;
             let queries =
                 counted(needles.len() as u64, "stored fingerprint", "stored fingerprints");
             writeln!(out, "k = {k}; means of queries for {queries}, data in memory\n")?;
@@ -53,7 +53,7 @@ pub(super) fn run(
             }
         }
     }
-    out.flush()?;
+    to.finish()?;
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use fpstore::plan::{Budget, PlanRequest, Sample, UnitCosts};
 use super::command::{ExitStatus, Run, open_map};
 use super::costs;
 use super::inputs::RadixArg;
-use super::output::ReportFormat;
+use super::report_args::{ReportArgs, ReportOut};
 use super::scheme_arg::BudgetArg;
 use super::sink::Sink;
 
@@ -71,15 +71,11 @@ pub(super) struct PlanArgs {
     /// Show all schemes, not only the frontier
     #[arg(long)]
     all: bool,
-    /// How to print
-    #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Draw bytes a fingerprint against microseconds
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Replace an existing picture
-    #[arg(short, long, requires = "svg")]
-    force: bool,
     /// Measure the costs of steps on this machine, and keep them
     #[arg(long)]
     calibrate: bool,
@@ -113,19 +109,22 @@ impl Run for PlanArgs {
 }
 
 fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
+    let mut out = args.report.open()?;
     if args.calibrate {
-        calibrate(args)?;
+        calibrate(args, &mut out)?;
     }
     let costs = costs::of_this_machine();
     if let Some(path) = &args.check {
         let store = open_map(path)?;
-        check::run(&store, args.k.unwrap_or(store.tuned_k()), costs, args.format)?;
+        check::run(&store, args.k.unwrap_or(store.tuned_k()), costs, out)?;
         return Ok(ExitStatus::Done);
     }
     if args.calibrate && args.n.is_none() && args.sample.is_none() {
+        out.finish()?;
         return Ok(ExitStatus::Done);
     }
-    let picture = args.svg.as_deref().map(|path| Sink::open(path, args.force)).transpose()?;
+    let picture =
+        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
     let (request, sample_count) = request_of(args, costs)?;
     let plan = request.plan()?;
     if let Some(mut picture) = picture {
@@ -133,7 +132,7 @@ fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
         picture.finish()?;
     }
     let basis = report::Basis { sample_count, calibrated: costs != UnitCosts::SHIPPED };
-    report::print(&request, basis, &plan, args.all, args.format)?;
+    report::print(&request, basis, &plan, args.all, out)?;
     Ok(ExitStatus::Done)
 }
 
@@ -175,13 +174,13 @@ fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
     Ok((sample, distinct))
 }
 
-fn calibrate(args: &PlanArgs) -> anyhow::Result<()> {
+fn calibrate(args: &PlanArgs, out: &mut ReportOut) -> anyhow::Result<()> {
     let costs = UnitCosts::measure()?;
     let path = costs::keep(&costs)?;
     let alone = args.n.is_none() && args.sample.is_none() && args.check.is_none();
     message!("measured the unit costs of this machine, kept in {}", path.display());
     if alone {
-        report::print_costs(&costs, args.format)?;
+        report::print_costs(&costs, out)?;
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::io::Write;
 use fpstore::plan::{PlanRequest, Radius, SchemeEstimate, SchemePlan, UnitCosts};
 use serde::Serialize;
 
-use crate::cli::output::{ReportFormat, bytes, grouped, stdout};
+use crate::cli::output::{ReportFormat, bytes, grouped};
+use crate::cli::report_args::ReportOut;
 
 /// The knowledge that a plan is based on.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +23,10 @@ pub(super) fn print(
     basis: Basis,
     plan: &SchemePlan,
     all: bool,
-    format: ReportFormat,
+    mut out: ReportOut,
 ) -> anyhow::Result<()> {
     let shown = plan.estimates.iter().filter(|e| all || e.on_frontier || e.chosen);
-    let mut out = stdout();
-    match format {
+    match out.format {
         ReportFormat::Json => {
             let report = Report {
                 fingerprints: request.fingerprint_count(),
@@ -36,13 +36,11 @@ pub(super) fn print(
                 calibrated: basis.calibrated,
                 schemes: shown.map(Row::of).collect(),
             };
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
+            out.write_json(&report)?;
         }
-        ReportFormat::Text => write_text(&mut out, request, basis, plan, shown)?,
+        ReportFormat::Text => write_text(&mut out.out, request, basis, plan, shown)?,
     }
-    out.flush()?;
-    Ok(())
+    out.finish()
 }
 
 fn write_text<'a>(
@@ -137,16 +135,15 @@ fn short(number: f64) -> String {
 }
 
 /// Prints what was measured.
-pub(super) fn print_costs(costs: &UnitCosts, format: ReportFormat) -> anyhow::Result<()> {
-    let mut out = stdout();
-    match format {
+pub(super) fn print_costs(costs: &UnitCosts, to: &mut ReportOut) -> anyhow::Result<()> {
+    match to.format {
         ReportFormat::Json => {
             let map: serde_json::Map<String, serde_json::Value> =
                 costs.entries().into_iter().map(|(name, nanos)| (name, nanos.into())).collect();
-            serde_json::to_writer(&mut out, &map)?;
-            writeln!(out)?;
+            to.write_json(&map)?;
         }
         ReportFormat::Text => {
+            let out = &mut to.out;
             writeln!(out, "nanoseconds for each        here    shipped")?;
             for ((name, here), (_, shipped)) in
                 costs.entries().iter().zip(UnitCosts::SHIPPED.entries())
@@ -155,7 +152,6 @@ pub(super) fn print_costs(costs: &UnitCosts, format: ReportFormat) -> anyhow::Re
             }
         }
     }
-    out.flush()?;
     Ok(())
 }
 

@@ -16,7 +16,8 @@ use fpstore::plan::Budget;
 
 use super::command::{ExitStatus, Run, StorePlace};
 use super::inputs::{InputFormatArg, RadixArg, inputs, report_skipped};
-use super::output::{IdPrinter, ReportFormat, stdout};
+use super::output::ReportFormat;
+use super::report_args::ReportArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
 use super::scheme_help::scheme_help;
 
@@ -67,15 +68,11 @@ pub(super) struct StatsArgs {
     /// Count bad records, show the first ten, and go on
     #[arg(long, requires = "input")]
     skip_bad: bool,
-    /// How to print
-    #[arg(long, value_enum, default_value = "text")]
-    format: ReportFormat,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Also write a page with plots, for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Replace a page that is there already
-    #[arg(short, long, requires = "html")]
-    force: bool,
 }
 
 impl Run for StatsArgs {
@@ -89,28 +86,28 @@ impl Run for StatsArgs {
 }
 
 fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
-    let page = args.html.as_deref().map(|path| html::open(path, args.force)).transpose()?;
+    let mut to = args.report.open()?;
+    let page =
+        args.html.as_deref().map(|path| html::open(path, args.report.output.force)).transpose()?;
     let statistics =
         if args.input.is_empty() { profile(&args.store.open()?)? } else { collect(args)? };
     if let (Some(page), Some(path)) = (page, &args.html) {
         let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
         html::write(page, &statistics, &title(args), budget)?;
-        message!("wrote {}", path.display());
-    }
-    let mut out = stdout();
-    match args.format {
-        ReportFormat::Json => {
-            serde_json::to_writer(&mut out, &json::report(&statistics, &source(args)))?;
-            writeln!(out)?;
+        if !args.report.quiet {
+            message!("wrote {}", path.display());
         }
+    }
+    match to.format {
+        ReportFormat::Json => to.write_json(&json::report(&statistics, &source(args)))?,
         ReportFormat::Text => {
             // Names of files are text of other people, too.
             let source = source(args);
-            let shown = IdPrinter::for_stdout().show(&source).into_owned();
-            write!(out, "{:<15}{shown}\n{statistics}", "source")?;
+            let shown = to.printer.show(&source).into_owned();
+            write!(to.out, "{:<15}{shown}\n{statistics}", "source")?;
         }
     }
-    out.flush()?;
+    to.finish()?;
     Ok(ExitStatus::Done)
 }
 

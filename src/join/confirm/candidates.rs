@@ -1,13 +1,16 @@
 //! From fingerprints to candidate pairs, and from the features of these to confirmed pairs.
 
 use std::hash::Hasher;
+use std::ops::Range;
 
 use siphasher::sip::SipHasher13;
 
 use super::confirmed::{Confirmed, EdgeSorter};
 use super::features::{FeatureFile, FeatureKind};
 use super::nodes::{DOCUMENT_LEN, Nodes};
+use super::outline::{OUTLINE_LEN, Outline, Outlines};
 use crate::error::{Error, Result};
+use crate::join::disjoint_sets::DisjointSets;
 use crate::join::near_pairs::near_pairs;
 use crate::join::options::JoinOptions;
 use crate::join::run::side_by_side;
@@ -18,13 +21,17 @@ const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// The fingerprints of documents, and digests of their features.
 ///
-/// Documents have numbers: 0, 1, 2 and so on, in the order in which they are pushed. They take 56
-/// bytes of memory each.
+/// Documents have numbers: 0, 1, 2 and so on, in the order in which they are pushed. They take 60
+/// bytes of memory each, and 33 more with an outline.
 #[derive(Debug, Default)]
 pub struct Documents {
     /// Fingerprint and digest.
     list: Vec<(u64, u64)>,
     kind: FeatureKind,
+    /// The outlines of all documents, or of none.
+    outlines: Vec<Outline>,
+    /// The similarity that pairs need, if there are outlines.
+    threshold: f64,
 }
 
 impl Documents {
@@ -35,7 +42,27 @@ impl Documents {
 
     /// No documents yet; sketches will be given instead of features, and similarities are estimated.
     pub fn of_sketches() -> Self {
-        Documents { list: Vec::new(), kind: FeatureKind::Sketches }
+        Documents { kind: FeatureKind::Sketches, ..Documents::default() }
+    }
+
+    /// No documents yet; their features will be given, and their outlines tell most pairs whose
+    /// similarity is below `threshold` before that.
+    pub fn outlined(threshold: f64) -> Self {
+        Documents { threshold, ..Documents::default() }
+    }
+
+    /// As [`Documents::push_digest`], of [`Documents::outlined`], with an outline: a sketch of
+    /// [`OUTLINE_LEN`](super::OUTLINE_LEN) bytes. A pair at the threshold is lost by its outlines
+    /// once in 10^9 times. Documents of fewer than 100 features, say, should have none, because
+    /// their sketches vary more.
+    pub fn push_outlined(
+        &mut self,
+        fingerprint: Fingerprint,
+        digest: u64,
+        outline: Option<&[u8; OUTLINE_LEN]>,
+    ) {
+        self.push_digest(fingerprint, digest);
+        self.outlines.push(outline.copied());
     }
 
     /// Takes the next document. Its features are ascending and without repeats.
@@ -75,30 +102,64 @@ impl Documents {
         options.check()?;
         let count = self.len();
         let digests = self.list.iter().map(|&(_, digest)| digest).collect();
-        let kind = self.kind;
-        let nodes = Nodes::new(self.list)?;
-        let options = options.reserve(count * DOCUMENT_LEN);
+        let Documents { list, kind, outlines, threshold } = self;
+        let nodes = Nodes::new(list)?;
+        let outline_len = if outlines.is_empty() { 0 } else { size_of::<Outline>() as u64 };
+        let outlines = Outlines::new(&outlines, &nodes, threshold);
+        let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
         let mut is_candidate = vec![false; nodes.len()];
+        let mut groups = DisjointSets::new(nodes.len() as u32);
         let mut pair_count = 0;
-        for group in nodes.each_group().filter(|group| group.len() > 1) {
-            pair_count += pairs_within(group.len() as u64);
-            is_candidate[group.start as usize..group.end as usize].fill(true);
-        }
         let unlimited = options.clone().max_pairs(None);
-        near_pairs(nodes.fingerprints(), &unlimited, |pairs| {
-            for pair in pairs {
-                let [one, other] = [pair.first, pair.second].map(|end| nodes.with(end));
-                pair_count += one.len() as u64 * other.len() as u64;
-                for group in [one, other] {
-                    is_candidate[group.start as usize..group.end as usize].fill(true);
-                }
-            }
-            Ok::<(), Error>(())
+        each_pair(&nodes, &outlines, &unlimited, |one, other| {
+            pair_count += 1;
+            is_candidate[one as usize] = true;
+            is_candidate[other as usize] = true;
+            groups.union(one, other);
+            Ok(())
         })?;
+        let groups = (0..nodes.len() as u32).map(|node| groups.find(node)).collect();
         let folder = options.resources()?.folder;
         let sets = FeatureFile::create(kind, nodes.len(), &folder)?;
-        Ok(Candidates { nodes, digests, is_candidate, pair_count, sets, options })
+        let candidates = Candidates {
+            nodes,
+            outlines,
+            digests,
+            is_candidate,
+            groups,
+            pair_count,
+            sets,
+            options,
+        };
+        Ok(candidates)
     }
+}
+
+/// Calls `each` with each pair of nodes whose fingerprints are near and whose outlines may be similar,
+/// the smaller node first.
+fn each_pair(
+    nodes: &Nodes,
+    outlines: &Outlines,
+    options: &JoinOptions,
+    mut each: impl FnMut(u32, u32) -> Result<()> + Send,
+) -> Result<()> {
+    let mut of = |one: Range<u32>, other: Range<u32>| -> Result<()> {
+        for first in one {
+            for second in other.clone().filter(|&second| second > first) {
+                if outlines.admit(first, second) {
+                    each(first, second)?;
+                }
+            }
+        }
+        Ok(())
+    };
+    for group in nodes.each_group().filter(|group| group.len() > 1) {
+        of(group.clone(), group)?;
+    }
+    near_pairs(nodes.fingerprints(), options, |pairs| {
+        pairs.iter().try_for_each(|pair| of(nodes.with(pair.first), nodes.with(pair.second)))
+    })?;
+    Ok(())
 }
 
 /// The number of pairs of `count` documents.
@@ -121,9 +182,12 @@ fn digest(features: &[u8]) -> u64 {
 #[derive(Debug)]
 pub struct Candidates {
     nodes: Nodes,
+    outlines: Outlines,
     /// The digest of the features of each document.
     digests: Vec<u64>,
     is_candidate: Vec<bool>,
+    /// For each node the smallest one that pairs connect it with.
+    groups: Vec<u32>,
     pair_count: u64,
     sets: FeatureFile,
     options: JoinOptions,
@@ -133,6 +197,12 @@ impl Candidates {
     /// The number of candidate pairs of documents with different features.
     pub fn pair_count(&self) -> u64 {
         self.pair_count
+    }
+
+    /// The number of the group of a document. Candidate pairs are within groups, so each group can be
+    /// confirmed by itself, with the same result.
+    pub fn group_of(&self, document: u32) -> Option<u32> {
+        self.nodes.of(document).map(|node| self.groups[node as usize])
     }
 
     /// Whether the features of a document are needed. Of documents with equal features, only those
@@ -181,7 +251,7 @@ impl Candidates {
     /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
     /// * Otherwise as [`near_pairs`].
     pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
-        let Candidates { nodes, is_candidate, sets, options, .. } = self;
+        let Candidates { nodes, outlines, is_candidate, sets, options, .. } = self;
         if !(threshold > 0.0 && threshold <= 1.0) {
             let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
             return Err(Error::InvalidOptions { reason });
@@ -208,23 +278,10 @@ impl Candidates {
             batch.clear();
             Ok(())
         };
-        let mut add = |one: std::ops::Range<u32>, other: std::ops::Range<u32>| -> Result<()> {
-            for first in one {
-                for second in other.clone().filter(|&second| second > first) {
-                    batch.push((first, second));
-                    if batch.len() >= BATCH_COUNT {
-                        flush(&mut batch)?;
-                    }
-                }
-            }
-            Ok(())
-        };
-        for group in nodes.each_group().filter(|group| group.len() > 1) {
-            add(group.clone(), group)?;
-        }
         let join_options = EdgeSorter::beside(&options)?.max_pairs(None);
-        near_pairs(nodes.fingerprints(), &join_options, |pairs| {
-            pairs.iter().try_for_each(|pair| add(nodes.with(pair.first), nodes.with(pair.second)))
+        each_pair(&nodes, &outlines, &join_options, |one, other| {
+            batch.push((one, other));
+            if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }
         })?;
         flush(&mut batch)?;
         edges.finish(nodes, sets, options)

@@ -14,6 +14,9 @@
 //! Sketches, which a store can keep, may take the place of features; then similarities are estimates,
 //! and the store is read instead of the documents.
 //!
+//! An *outline* of a document, a short sketch, tells most candidates that are no duplicates before their
+//! features are taken.
+//!
 //! Documents with equal features are one *node* of this work, so copies cost nothing. The result,
 //! [`Confirmed`], has the pairs, and the clusters that they make.
 
@@ -22,6 +25,7 @@ mod clusters;
 mod confirmed;
 mod features;
 mod nodes;
+mod outline;
 mod similarity;
 #[cfg(test)]
 mod tests;
@@ -29,4 +33,5 @@ mod tests;
 pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
+pub use outline::OUTLINE_LEN;
 pub use similarity::{jaccard, sketch_similarity};

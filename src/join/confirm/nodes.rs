@@ -28,7 +28,7 @@ pub(super) struct Nodes {
 }
 
 /// Bytes of memory for each document.
-pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4;
+pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4 + 4;
 
 impl Nodes {
     /// Groups documents, given by fingerprint and digest of features.

@@ -44,9 +44,13 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
 /// ```
 pub fn sketch_similarity(one: &[u8], other: &[u8]) -> f64 {
     const BY_CHANCE: f64 = 1.0 / 256.0;
-    let equal = one.iter().zip(other).filter(|(a, b)| a == b).count();
-    let share = equal as f64 / one.len().max(other.len()).max(1) as f64;
+    let share = equal_count(one, other) as f64 / one.len().max(other.len()).max(1) as f64;
     ((share - BY_CHANCE) / (1.0 - BY_CHANCE)).max(0.0)
+}
+
+/// The number of places at which two sketches have the same byte.
+pub(super) fn equal_count(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).filter(|(a, b)| a == b).count()
 }
 
 /// The number of elements of both.

@@ -168,6 +168,71 @@ fn clusters_are_those_of_their_definition() {
     }
 }
 
+/// Documents of many features, some of which are earlier ones with a few exchanged; all fingerprints
+/// are near, as those of unlike documents are in a large collection.
+fn large_documents(count: u64, seed: u64) -> Vec<Document> {
+    let mut random = Random::new(seed);
+    let mut documents: Vec<Document> = Vec::new();
+    for number in 0..count {
+        let mut features: BTreeSet<u64> = match documents.len() {
+            len if len > 0 && !random.next().is_multiple_of(3) => {
+                documents[random.next() as usize % len].1.iter().copied().collect()
+            }
+            _ => (0..200).map(|_| random.next()).collect(),
+        };
+        for _ in 0..random.next() % 40 {
+            features.insert(random.next());
+            features.pop_first();
+        }
+        documents.push((1 << (number % 64), features.into_iter().collect()));
+    }
+    documents
+}
+
+/// The outline of features, each byte of a hash of its own.
+fn outline(features: &[u64]) -> [u8; OUTLINE_LEN] {
+    let byte = |at: u64| {
+        let mixed = features.iter().map(|feature| feature_digest(&[*feature, at]));
+        mixed.min().unwrap_or_default() as u8
+    };
+    std::array::from_fn(|at| byte(at as u64))
+}
+
+#[test]
+fn outlines_spare_features_and_change_no_result() {
+    let documents = large_documents(300, 21);
+    // With gaps, some documents have no outline and are compared by their features alone.
+    for (threshold, has_gaps) in [(0.7, false), (0.8, false), (0.95, false), (0.8, true)] {
+        let without = confirmed(&documents, threshold, &options(2));
+        let mut list = Documents::outlined(threshold);
+        for (number, (fingerprint, features)) in documents.iter().enumerate() {
+            let (digest, outline) = (feature_digest(features), outline(features));
+            let outline = Some(&outline).filter(|_| !has_gaps || number % 10 > 0);
+            list.push_outlined(Fingerprint::new(*fingerprint), digest, outline);
+        }
+        let mut candidates = list.candidates(&options(2)).unwrap();
+        // Each with each is near; few of them are alike.
+        assert!(candidates.pair_count() < 300 * 299 / 2 / 2, "{}", candidates.pair_count());
+        let groups: Vec<Option<u32>> = (0..300).map(|number| candidates.group_of(number)).collect();
+        for (number, (_, features)) in (0..).zip(&documents) {
+            if candidates.needs(number) {
+                candidates.take(number, features).unwrap();
+            }
+        }
+        let with = candidates.confirm(threshold).unwrap();
+        let pairs = pairs_of(&with, false);
+        assert_eq!(pairs, pairs_of(&without, false));
+        assert!(pairs.len() > 10, "{}", pairs.len());
+        let is_within = |pair: &ConfirmedPair| {
+            let [one, other] = [pair.first, pair.second].map(|number| groups[number as usize]);
+            one.is_some() && one == other
+        };
+        assert!(pairs.iter().all(is_within));
+        let distinct: BTreeSet<_> = groups.iter().collect();
+        assert_eq!(distinct.len() == 1, has_gaps, "{}", distinct.len());
+    }
+}
+
 #[test]
 fn cluster_numbers_are_kept() {
     let documents = documents(100, 12);

@@ -149,13 +149,18 @@ impl DocumentFormat {
 
     /// Whether its documents have fields beside the text: of an object, a row or a record.
     pub fn has_fields(self) -> bool {
+        self.has_columns() || self == DocumentFormat::Warc
+    }
+
+    /// Whether a field can be taken for the text, or for the fingerprint.
+    pub(super) fn has_columns(self) -> bool {
         match self {
             DocumentFormat::JsonLines
             | DocumentFormat::Csv
             | DocumentFormat::Tsv
-            | DocumentFormat::Parquet
-            | DocumentFormat::Warc => true,
+            | DocumentFormat::Parquet => true,
             DocumentFormat::Features
+            | DocumentFormat::Warc
             | DocumentFormat::Lines
             | DocumentFormat::Plain
             | DocumentFormat::Html => false,

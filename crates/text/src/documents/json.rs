@@ -5,8 +5,9 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::ready;
 use crate::votes::weight::Weight;
-use fpstore_base::Id;
+use fpstore_base::{Id, Radix};
 
 /// The fields of a document.
 #[derive(Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub(super) struct Names<'a> {
     /// `None` if ids are numbers of lines.
     pub(super) id: Option<&'a str>,
     pub(super) text: &'a str,
+    /// Given if the text is a fingerprint that was made elsewhere, and then read as its 16 digits.
+    pub(super) ready: Option<Radix>,
     pub(super) rank: Option<&'a str>,
     /// One that must not be there.
     pub(super) new: Option<&'a str>,
@@ -48,7 +51,8 @@ pub(super) fn features_of<'a>(
     line: &'a [u8],
     id_field: Option<&str>,
 ) -> Result<(Id, Features<'a>), String> {
-    match parse(line, Names { id: id_field, text: "features", rank: None, new: None }, true)? {
+    let names = Names { id: id_field, text: "features", ready: None, rank: None, new: None };
+    match parse(line, names, true)? {
         (id, Content::Features(features), _) => Ok((id, features)),
         (_, Content::Text(_), _) => Err("field 'features' is not an object".into()),
     }
@@ -61,8 +65,8 @@ fn parse<'a>(
 ) -> Result<(Id, Content<'a>, Option<String>), String> {
     let text = super::decode::utf8_line(line)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let Names { id, text: content, rank, new } = names;
-    let fields = Fields { id, content: Some(content), rank, new, features };
+    let Names { id, text: content, ready, rank, new } = names;
+    let fields = Fields { id, content: Some(content), rank, new, features, ready };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
     let missing = |field: &str| {
@@ -107,6 +111,7 @@ struct Fields<'f> {
     rank: Option<&'f str>,
     new: Option<&'f str>,
     features: bool,
+    ready: Option<Radix>,
 }
 
 /// What was found in an object.
@@ -159,7 +164,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 content: below(self.content, key_text),
                 rank: below(self.rank, key_text),
                 new: None,
-                features: self.features,
+                ..self
             };
             if self.new == Some(key_text) {
                 return Err(serde::de::Error::custom(is_there(key_text)));
@@ -171,6 +176,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
             } else if self.content == Some(key_text) {
                 let content = if self.features {
                     Content::Features(map.next_value_seed(FeaturesValue)?)
+                } else if let Some(radix) = self.ready {
+                    Content::Text(map.next_value_seed(ReadyValue(key_text, radix))?.into())
                 } else {
                     Content::Text(map.next_value_seed(TextValue(key_text))?)
                 };
@@ -240,6 +247,41 @@ impl<'de> Visitor<'de> for TextValue<'_> {
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok(Cow::Borrowed(""))
+    }
+}
+
+/// A fingerprint, as a text or a whole number; null is none.
+struct ReadyValue<'f>(&'f str, Radix);
+
+impl<'de> DeserializeSeed<'de> for ReadyValue<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for ReadyValue<'_> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a fingerprint in '{}', as a text or a whole number of 64 bits", self.0)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+        Ok(ready::digits_of_number(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+        Ok(ready::digits_of_number(number.cast_unsigned()))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
+        ready::digits_of_text(text, self.1).map_err(E::custom)
+    }
+
+    fn visit_unit<E>(self) -> Result<String, E> {
+        Ok(String::new())
     }
 }
 
@@ -346,8 +388,11 @@ impl<'de> Visitor<'de> for FeaturesValue {
 mod tests {
     use super::*;
 
+    const NAMES: Names<'static> =
+        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+
     fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
-        let found = text_of(line, Names { id: Some(id), text, rank: None, new: None })?;
+        let found = text_of(line, Names { id: Some(id), text, ..NAMES })?;
         Ok((found.id, found.text))
     }
 
@@ -356,7 +401,7 @@ mod tests {
         let line = br#"{"x":[1,{"id":2}],"id":"a\tb","text":"one \u4e2d","more":null}"#;
         let (id, text) = pick(line, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
-        let names = Names { id: Some("id"), text: "text", rank: Some("meta.q"), new: Some("of") };
+        let names = Names { rank: Some("meta.q"), new: Some("of"), ..NAMES };
         let rank = |line: &'static [u8]| text_of(line, names).map(|found| found.rank);
         assert_eq!(rank(br#"{"id":1,"meta":{"q":1.5},"text":""}"#), Ok(Some("1.5".into())));
         assert_eq!(rank(br#"{"id":1,"meta.q":"b","text":""}"#), Ok(Some("b".into())));
@@ -385,6 +430,31 @@ mod tests {
         let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
             .map(|(name, number)| (Cow::from(name), Weight::try_from(number).unwrap()));
         assert_eq!((id, features), (Id::U64(7), expected.to_vec()));
+    }
+
+    #[test]
+    fn a_fingerprint_is_a_text_in_its_radix_or_a_number() {
+        let of = |line: &'static str, radix| {
+            let names = Names { text: "doc.fp", ready: Some(radix), ..NAMES };
+            text_of(line.as_bytes(), names).map(|found| found.text.into_owned())
+        };
+        let read = |line| of(line, Radix::Hex);
+        assert_eq!(read(r#"{"id":1,"doc":{"fp":"ff"}}"#), Ok("00000000000000ff".into()));
+        assert_eq!(read(r#"{"id":1,"doc":{"fp":255}}"#), Ok("00000000000000ff".into()));
+        assert_eq!(read(r#"{"id":1,"doc":{"fp":-1}}"#), Ok("ffffffffffffffff".into()));
+        let most = r#"{"id":1,"doc.fp":18446744073709551615}"#;
+        assert_eq!(read(most), Ok("ffffffffffffffff".into()));
+        assert_eq!(read(r#"{"id":1,"doc.fp":null}"#), Ok("".into()));
+        let signed = of(r#"{"id":1,"doc.fp":"-2"}"#, Radix::SignedDecimal);
+        assert_eq!(signed, Ok("fffffffffffffffe".into()));
+        for (line, part) in [
+            (r#"{"id":1,"doc.fp":"xyz"}"#, "'xyz' is not a fingerprint"),
+            (r#"{"id":1,"doc.fp":18446744073709551616}"#, "whole number of 64 bits"),
+            (r#"{"id":1,"doc.fp":1.5}"#, "a fingerprint in 'doc.fp'"),
+            (r#"{"id":1,"doc.fp":true}"#, "a fingerprint in 'doc.fp'"),
+        ] {
+            assert!(read(line).unwrap_err().contains(part), "{line}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) walk the inputs, `reading`
 //! cuts them into raw documents on one thread, `task` decodes and hashes these on the others, and
 //! the caller takes the results in order. The formats are in `records` (many documents in a file),
-//! `whole_file` (a file is a document), `json` and `parquet`. The reader does as little as it can:
+//! `whole_file` (a file is a document), `json` and `parquet`; `ready` is for fingerprints in place of texts. The reader does as little as it can:
 //! it finds where a document ends and leaves the rest to the workers.
 //!
 //! Inputs may be hostile. `capped` limits the length of a document, `page_tree` the tree of a page,
@@ -26,12 +26,14 @@ mod page_tree;
 mod parquet;
 mod pipeline;
 mod reading;
+mod ready;
 mod records;
 mod summary;
 mod task;
 mod warc;
 mod whole_file;
 
+use fpstore_base::Radix;
 use fpstore_base::watch::Observer;
 
 pub use copy::{DecideFate, RecordFate};
@@ -42,7 +44,8 @@ pub use in_memory::text_of_bytes;
 pub use inputs::DocumentFormat;
 pub use markup::TextFormat;
 pub use pipeline::{
-    Admission, Document, count_document_frequencies, hash_documents, read_features, read_texts,
+    Admission, Document, count_document_frequencies, hash_documents, read_features,
+    read_fingerprints, read_texts,
 };
 pub use reading::Wanted;
 pub use summary::{BadRecords, DocumentSummary};
@@ -70,6 +73,7 @@ pub struct DocumentOptions {
     id_field: String,
     line_ids: bool,
     text_field: String,
+    ready: Option<Radix>,
     text_format: TextFormat,
     rank_field: Option<String>,
     new_field: Option<String>,
@@ -91,6 +95,7 @@ impl Default for DocumentOptions {
             id_field: "id".into(),
             line_ids: false,
             text_field: "text".into(),
+            ready: None,
             text_format: TextFormat::Plain,
             rank_field: None,
             new_field: None,
@@ -164,6 +169,7 @@ impl DocumentOptions {
         json::Names {
             id: (!self.line_ids).then_some(&self.id_field),
             text: &self.text_field,
+            ready: self.ready,
             rank: self.rank_field.as_deref(),
             new: self.new_field.as_deref(),
         }

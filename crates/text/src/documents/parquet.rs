@@ -13,8 +13,9 @@ use super::capped::TooLong;
 use super::inputs::Input;
 use super::json::Names;
 use super::reading::RowFields;
+use super::ready;
 use crate::error::{Error, Result};
-use fpstore_base::IoError;
+use fpstore_base::{IoError, Radix};
 
 /// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
 /// that are named are read. A text of more than `len_max` bytes makes its row bad.
@@ -38,7 +39,8 @@ pub(super) fn read(
     super::records::check_new(&all, names).map_err(bad)?;
     let wanted_names: Vec<&str> =
         [names.text].into_iter().chain(names.id).chain(names.rank).collect();
-    let find = |wanted: &&str| super::records::column(&all, wanted).map_err(bad);
+    let is_ready = names.ready.is_some();
+    let find = |wanted: &&str| super::records::column(&all, wanted, is_ready).map_err(bad);
     let mut places = wanted_names.iter().map(find).collect::<Result<Vec<usize>>>()?;
     check_codecs(&reader, &wanted_names).map_err(bad)?;
     places.sort_unstable();
@@ -52,7 +54,10 @@ pub(super) fn read(
         let field = |wanted: &str| field(wanted).map_or(&Field::Null, |(_, field)| field);
         let id = names.id.map_or(Ok(String::new()), |name| id_of(field(name), name));
         let fields = id.and_then(|id| {
-            let text = text_of(field(names.text), names.text)?;
+            let text = match names.ready {
+                None => text_of(field(names.text), names.text),
+                Some(radix) => fingerprint_of(field(names.text), names.text, radix),
+            }?;
             if text.len() as u64 > len_max {
                 return Err(format!("the text is {}", TooLong { len_max }));
             }
@@ -122,6 +127,20 @@ fn text_of(field: &Field, name: &str) -> Result<String, String> {
     }
 }
 
+/// The digits of the fingerprint in a field, which is a number of 64 bits or a text.
+fn fingerprint_of(field: &Field, name: &str, radix: Radix) -> Result<String, String> {
+    match field {
+        Field::Long(number) => Ok(ready::digits_of_number(number.cast_unsigned())),
+        Field::ULong(number) => Ok(ready::digits_of_number(*number)),
+        Field::Null | Field::Str(_) | Field::Bytes(_) => {
+            ready::digits_of_text(&text_of(field, name)?, radix)
+        }
+        other => Err(format!(
+            "column '{name}' holds {other}, expected fingerprints as numbers of 64 bits or as texts"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -134,7 +153,8 @@ mod tests {
     use super::super::guard::guarded;
     use super::*;
 
-    const NAMES: Names<'static> = Names { id: Some("id"), text: "text", rank: None, new: None };
+    const NAMES: Names<'static> =
+        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
 
     fn row(id: &str, text: &str) -> RowFields {
         RowFields { id: id.into(), text: text.into(), rank: None }
@@ -207,6 +227,31 @@ mod tests {
             .unwrap();
             assert_eq!(texts, ["one two", ""], "{codec}");
         }
+    }
+
+    #[test]
+    fn fingerprints_are_numbers_of_64_bits_or_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("prints.parquet");
+        write_file(&path, Compression::UNCOMPRESSED);
+        let input = Input::named(path);
+        let read_column = |text| {
+            let mut rows = Vec::new();
+            let names = Names { text, ready: Some(Radix::Hex), ..NAMES };
+            read(&input, names, 100, &mut |_, fields| {
+                rows.push(fields.map(|fields| fields.text));
+                true
+            })
+            .unwrap();
+            rows
+        };
+        let numbers = ["fffffffffffffff9", "0000000000000008"].map(|digits| Ok(digits.into()));
+        assert_eq!(read_column("id"), numbers);
+        let [refused, _] = read_column("x").try_into().unwrap();
+        assert!(refused.unwrap_err().contains("column 'x' holds 0.5, expected fingerprints"));
+        let [refused, null] = read_column("text").try_into().unwrap();
+        assert!(refused.unwrap_err().contains("'one two' is not a fingerprint"));
+        assert_eq!(null, Ok(String::new()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::reading::{Reader, Wanted};
+use super::ready::ReadyTask;
 use super::summary::DocumentSummary;
 use super::task::{
     self, BothTask, CountTask, Failure, Finished, HashTask, Processed, Task, TextTask,
@@ -16,7 +17,7 @@ use crate::recipe::Tokenizer;
 use crate::resources::df::DfBuilder;
 use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, Radix};
 
 /// The longest wait for a result before the observer is called again.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -117,7 +118,47 @@ pub fn read_features<E: From<Error>>(
     DocumentFiles::find(paths, options)?.read_features(hasher, options, None, take)
 }
 
+/// Gives the fingerprints that are in files already, one in the field or column
+/// [`DocumentOptions::text_field`] of each record, to `take` as [`hash_documents`] does.
+///
+/// Texts are spelled in `radix`; numbers stand for themselves, negative ones for their bits. An empty
+/// or null field is a document without fingerprint. Of [`Document`] the length of the text is 0.
+///
+/// # Errors
+///
+/// As [`hash_documents`], and [`Error::BadFile`] if a file is of a format without fields.
+pub fn read_fingerprints<E: From<Error>>(
+    paths: &[PathBuf],
+    radix: Radix,
+    options: &DocumentOptions,
+    take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+) -> Result<DocumentSummary, E> {
+    DocumentFiles::find(paths, options)?.read_fingerprints(radix, options, take)
+}
+
 impl DocumentFiles {
+    /// As [`read_fingerprints`], for these files.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_fingerprints`].
+    pub fn read_fingerprints<E: From<Error>>(
+        &self,
+        radix: Radix,
+        options: &DocumentOptions,
+        mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let options = &DocumentOptions { ready: Some(radix), ..options.clone() };
+        let make_task = ReadyTask::default;
+        let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
+        work.run(|place, document, summary| {
+            let Processed { id, output: fingerprint, rank, .. } = document;
+            let (id, rank) = (id.as_ref(), rank.as_deref());
+            let document = Document { place, id, fingerprint, features: &[], text_len: 0, rank };
+            admit(document, summary, &mut take)
+        })
+    }
+
     /// As [`hash_documents`], for these files.
     ///
     /// # Errors

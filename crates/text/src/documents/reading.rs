@@ -166,6 +166,14 @@ impl<'p> Reader<'p> {
             let reason = format!("no field '{field}': documents of this format have no fields");
             return Err(Error::BadFile { name: input.name.clone(), reason });
         }
+        if self.options.ready.is_some() && !format.has_columns() {
+            let field = &self.options.text_field;
+            let reason = format!(
+                "no field '{field}': a file of this format has no fields; --docs-format says which of \
+                 jsonl, csv, tsv and parquet it is"
+            );
+            return Err(Error::BadFile { name: input.name.clone(), reason });
+        }
         if self.options.line_ids {
             let prefix = if ids_have_names { format!("{}:", id_of(input)?) } else { String::new() };
             self.line_prefix = Some(prefix);

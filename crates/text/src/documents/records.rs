@@ -6,6 +6,7 @@ use super::capped::TooLong;
 use super::delimited::{FieldReader, Fields};
 use super::json::{self, Names};
 use super::reading::RowFields;
+use super::ready;
 
 /// A line without its end, or the reason why it is bad.
 pub(super) type Line = Result<Vec<u8>, String>;
@@ -77,7 +78,8 @@ pub(super) fn read_rows(
     let all: Vec<&str> = all.iter().map(|name| name.as_ref()).collect();
     let names = columns.names;
     check_new(&all, names).map_err(TableFault::Header)?;
-    let find = |name| column(&all, name).map_err(TableFault::Header);
+    let is_ready = names.ready.is_some();
+    let find = |name| column(&all, name, is_ready).map_err(TableFault::Header);
     let id = names.id.map(find).transpose()?;
     let text = find(names.text)?;
     let rank = names.rank.map(find).transpose()?;
@@ -94,7 +96,10 @@ pub(super) fn read_rows(
                     (Some(place), Some(name)) => field(place, name)?,
                     _ => String::new(),
                 },
-                text: field(text, names.text)?,
+                text: match names.ready {
+                    None => field(text, names.text)?,
+                    Some(radix) => ready::digits_of_text(&field(text, names.text)?, radix)?,
+                },
                 rank: match (rank, names.rank) {
                     (Some(place), Some(name)) => Some(field(place, name)?),
                     _ => None,
@@ -119,7 +124,7 @@ pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
 }
 
 /// The place of the column `name`, which must be there once.
-pub(super) fn column(names: &[&str], name: &str) -> Result<usize, String> {
+pub(super) fn column(names: &[&str], name: &str, is_ready: bool) -> Result<usize, String> {
     let mut places = (0..names.len()).filter(|&place| names[place] == name);
     match (places.next(), places.next()) {
         (Some(place), None) => Ok(place),
@@ -128,7 +133,9 @@ pub(super) fn column(names: &[&str], name: &str) -> Result<usize, String> {
         (None, _) => {
             let shown = super::listed(names);
             Err(format!(
-                "no column '{name}' among {shown}; --id-field and --text-field name the columns"
+                "no column '{name}' among {shown}; --id-field and --{} name the columns, and \
+                 --line-ids takes numbers of rows as ids",
+                if is_ready { "fingerprint-field" } else { "text-field" }
             ))
         }
     }
@@ -138,7 +145,8 @@ pub(super) fn column(names: &[&str], name: &str) -> Result<usize, String> {
 mod tests {
     use super::*;
 
-    const NAMES: Names<'static> = Names { id: Some("id"), text: "text", rank: None, new: None };
+    const NAMES: Names<'static> =
+        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
     const CSV: Columns<'static> = Columns { is_tsv: false, names: NAMES };
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
 
