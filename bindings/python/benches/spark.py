@@ -90,6 +90,7 @@ def rows(title: str, ways: dict[str, Callable[[], Any]], spark: Any, size: float
             seconds[name].append(time.perf_counter() - start)
             cpu[name].append(cpu_seconds() - start_cpu)
             moved[name] = shuffled(spark) - before
+            print(f"{name}: {cpu[name][-1]:.1f} s of CPU, {results[name]}", file=sys.stderr)
     for name, of in cpu.items():
         median = statistics.median(of)
         speed = f" ({size / median:.1f} MB/s)" if size else ""
