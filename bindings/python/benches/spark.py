@@ -103,7 +103,9 @@ def made_up(megabytes: float, parts: int = 16) -> tuple[Path, float, list[str]]:
     """Texts of 100 to 300 words of a vocabulary in which few words are frequent."""
     random = np.random.default_rng(5)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-    words = np.array(["".join(random.choice(letters, size)) for size in random.integers(2, 11, 50000)])
+    words = np.array(
+        ["".join(random.choice(letters, size)) for size in random.integers(2, 11, 50000)]
+    )
     shares = 1 / np.arange(2, len(words) + 2)
     folder, size, texts = FOLDER / "texts", 0.0, []
     folder.mkdir()
@@ -207,9 +209,15 @@ def bench_pairs(count: int) -> None:
         "pairs(DataFrame)": lambda: summed(fs.pairs(df, 3)),
         "clusters(DataFrame)": lambda: fs.clusters(df, 3).count(),
         "clusters(store, shares=16)": lambda: fs.clusters(store, 3, shares=16).count(),
-        "build(DataFrame), 4 segments": lambda: fs.build(
-            df, FOLDER / f"b{time.monotonic_ns()}.fps", recipe=None, scheme="blocks-4", segments=4
-        ).fingerprints,
+        "build(DataFrame), 4 segments": lambda: (
+            fs.build(
+                df,
+                FOLDER / f"b{time.monotonic_ns()}.fps",
+                recipe=None,
+                scheme="blocks-4",
+                segments=4,
+            ).fingerprints
+        ),
     }
     if count <= 10**6:
         ways["plain SQL: 4 keys, self-join"] = lambda: summed(plain_sql(df))
@@ -221,14 +229,21 @@ def plain_sql(df: Any) -> Any:
     from pyspark.sql import functions as F
 
     keyed = df.distinct().selectExpr(
-        "fingerprint", "posexplode(transform(sequence(0, 3), b -> shiftrightunsigned(fingerprint, 16 * b) & 65535)) as (b, v)"
+        "fingerprint",
+        "posexplode(transform(sequence(0, 3), "
+        "b -> shiftrightunsigned(fingerprint, 16 * b) & 65535)) as (b, v)",
     )
     other = keyed.withColumnRenamed("fingerprint", "second")
     joined = keyed.withColumnRenamed("fingerprint", "first").join(other, ["b", "v"])
-    near = joined.where("bit_count(first ^ second) <= 3 and (first ^ (-9223372036854775807 - 1)) < (second ^ (-9223372036854775807 - 1))")
-    return near.withColumn("distance", F.expr("bit_count(first ^ second)").cast("int")).select(
-        "first", "second", "distance"
-    ).distinct()
+    near = joined.where(
+        "bit_count(first ^ second) <= 3 and "
+        "(first ^ (-9223372036854775807 - 1)) < (second ^ (-9223372036854775807 - 1))"
+    )
+    return (
+        near.withColumn("distance", F.expr("bit_count(first ^ second)").cast("int"))
+        .select("first", "second", "distance")
+        .distinct()
+    )
 
 
 def lines(path: str) -> list[str]:
@@ -272,7 +287,7 @@ def bench_rivals(documents: str, near: str, most: int) -> None:
             named = near.join(one, "first").join(other, "second").where("a <> b")
             found = {tuple(sorted(row)) for row in named.select("a", "b").collect()}
             prints.unpersist()
-            return scored(found)  # type: ignore[arg-type]
+            return scored(found)
 
         return run
 
@@ -281,9 +296,13 @@ def bench_rivals(documents: str, near: str, most: int) -> None:
 
         tokens = RegexTokenizer(inputCol="text", outputCol="words", pattern="\\W+").transform(df)
         grams = NGram(n=2, inputCol="words", outputCol="grams").transform(tokens)
-        features = HashingTF(inputCol="grams", outputCol="features", binary=True, numFeatures=1 << 18)
+        features = HashingTF(
+            inputCol="grams", outputCol="features", binary=True, numFeatures=1 << 18
+        )
         vectors = features.transform(grams).where("size(grams) > 0").select("id", "features")
-        model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=16, seed=1).fit(vectors)
+        model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=16, seed=1).fit(
+            vectors
+        )
         found = model.approxSimilarityJoin(vectors, vectors, 0.2, "jaccard")
         pairs = found.where("datasetA.id < datasetB.id").selectExpr("datasetA.id", "datasetB.id")
         return scored({(row[0], row[1]) for row in pairs.collect()})

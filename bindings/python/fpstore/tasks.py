@@ -8,20 +8,20 @@ no state but files. `fpstore.spark` is made of it.
 |---|---|---|
 | build a store | `write_segment` | `commit` its receipts |
 | find all pairs of a store | `join_share` | `JoinPlan.of(store, k)` |
-| find all pairs of fingerprints in a data frame | `scatter`, then `join_group` | `JoinPlan(k, groups)` |
+| find all pairs of a data frame | `scatter`, then `join_group` | `JoinPlan(k, groups)` |
 | ask a store of many segments | `query_segment` | |
-| find clusters of those pairs | `forest` of the pairs of a task | `fpstore.components` of all forests |
+| find clusters | `forest` of the pairs of a task | `forest` of all forests |
 
-A task has one thread and 256 MiB of memory unless `threads` and `memory` say otherwise: engines run
-one task for each core. What does not fit goes to temporary files in `temp_dir`.
+A task has one thread and 256 MiB of memory unless `threads` and `memory` say otherwise: engines
+run one task for each core. What does not fit goes to temporary files in `temp_dir`.
 
 Tasks that read a store must all see one state of it. Pass an open `Store`, which is pickled as its
-path and generation, or a path with `generation`; another state is refused with `StaleStoreError`. A
-job of hours reads a snapshot: `fpstore.export(store, path, link=True)`.
+path and generation, or a path with `generation`; another state is refused with `StaleStoreError`.
+A job of hours reads a snapshot: `fpstore.export(store, path, link=True)`.
 
 >>> from fpstore import tasks
->>> parts = [tasks.write_segment(folder / f"part-{n}.fps", [n, n + 7], recipe=None, scheme="blocks-4")
-...          for n in (0, 248)]
+>>> how = {"recipe": None, "scheme": "blocks-4"}
+>>> parts = [tasks.write_segment(folder / f"part-{n}.fps", [n, n + 7], **how) for n in (0, 248)]
 >>> tasks.commit(folder / "whole.fps", parts).added
 2
 >>> whole = fpstore.open(folder / "whole.fps")
@@ -84,7 +84,8 @@ class Receipt(NamedTuple):
     ids: int
     sketch_len: int
     masks: list[str]
-    """The masks of the tables, 16 hex digits each. Shares read ranges where segments agree on them."""
+    """The masks of the tables, 16 hex digits each. Shares read ranges where segments agree on
+    them."""
     recipe: str
 
     def __str__(self) -> str:

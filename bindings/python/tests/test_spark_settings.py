@@ -14,7 +14,7 @@ from fpstore.spark._settings import MIB, Settings, bytes_of, settings_of
 
 
 def test_the_package_imports_no_engine() -> None:
-    code = "import fpstore.spark, fpstore.tasks, sys; assert not {'pyspark', 'pyarrow'} & {*sys.modules}"
+    code = "import fpstore.spark, sys; assert not {'pyspark', 'pyarrow'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -74,7 +74,9 @@ def test_amounts_of_memory_are_read_as_spark_reads_them() -> None:
 
 
 def test_errors_of_tasks_come_back_as_what_they_were() -> None:
-    text = "org.apache.spark...\n  File x\nfpstore.errors.InputError: partition 3: id number 7\n  at"
+    text = (
+        "org.apache.spark...\n  File x\nfpstore.errors.InputError: partition 3: id number 7\n  at"
+    )
     found = _jobs.own_error(RuntimeError(text))
     assert isinstance(found, fpstore.InputError) and str(found) == "partition 3: id number 7"
     assert _jobs.own_error(RuntimeError("fpstore.errors.os: no")) is None

@@ -30,7 +30,9 @@ def main() -> None:
     source, target = sys.argv[1:]
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    packed = ray.data.read_parquet(source).map_batches(pack, batch_format="pyarrow", batch_size=None)
+    packed = ray.data.read_parquet(source).map_batches(
+        pack, batch_format="pyarrow", batch_size=None
+    )
     pairs = packed.groupby("group").map_groups(join, batch_format="pyarrow")
     pairs.write_parquet(target)
     print(f"{ray.data.read_parquet(target).count()} pairs by fpstore {fpstore.__version__}")

@@ -18,8 +18,8 @@ them print as negative, and `<` orders them otherwise than fpstore does. Do not 
 Stores are directories of files that are mapped into memory. Executors and driver must see them
 under one path: a shared file system, or one machine.
 
-`fingerprint`, `query` and `pairs` are lazy as other DataFrames are; `build`, `clusters`, `dedup` and
-`add` run jobs, which have descriptions in the user interface of Spark. See docs/spark.md.
+`fingerprint`, `query` and `pairs` are lazy as other DataFrames are; `build`, `clusters`, `dedup`
+and `add` run jobs, which have descriptions in the user interface of Spark. See docs/spark.md.
 """
 
 from __future__ import annotations

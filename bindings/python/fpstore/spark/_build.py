@@ -54,9 +54,10 @@ def build(
     A query probes each segment, so fewer are faster to ask; merge them with `Writer.compact`.
 
     `recipe` must be said: the one of the texts, or `None` for fingerprints made elsewhere. With
-    `append` the segments are added to a store that is there, with its tables unless others are asked
-    for. `run` names the job: done again after its commit, it changes nothing. `scheme="blocks-4"`
-    makes tables that shares of a join within 3 bits need; `k` is 3 unless it is given.
+    `append` the segments are added to a store that is there, with its tables unless others are
+    asked for. `run` names the job: done again after its commit, it changes nothing.
+    `scheme="blocks-4"` makes tables that shares of a join within 3 bits need; `k` is 3 unless it
+    is given.
 
     A row without a fingerprint ends the job, as does an id that cannot be stored: leave such rows
     out first.
@@ -120,8 +121,8 @@ def write_and_commit(
     wait: float | None,
     **how: Any,
 ) -> tasks.SegmentsCommitted:
-    """Writes rows of fingerprints, or of fingerprints and ids, as segments, and commits them, unless
-    the store has changed since its generation `before`."""
+    """Writes rows of fingerprints, or of fingerprints and ids, as segments, and commits them,
+    unless the store has changed since its generation `before`."""
     folder = Path(f"{store}.parts-{uuid.uuid4().hex[:12]}")
     folder.mkdir(parents=True)
     try:

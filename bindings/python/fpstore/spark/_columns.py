@@ -47,7 +47,8 @@ def _column(given: Column | str) -> Column:
 
 
 def check_column(df: DataFrame, name: str, types: tuple[str, ...], what: str) -> str:
-    """Checks that there is one column of this name with one of these types, and returns its type."""
+    """Checks that there is one column of this name with one of these types, and returns its
+    type."""
     if df.columns.count(name) != 1:
         many = "no column" if name not in df.columns else "more than one column"
         raise InputError(f"{many} '{name}' for {what}, there are {', '.join(df.columns)}")

@@ -31,11 +31,11 @@ def dedup(
     threads: int | None = None,
     memory: int | None = None,
 ) -> DataFrame:
-    """The rows that stay, with all columns: of each cluster of rows within `k` bits, directly or over
-    others, the one with the smallest `id`. Rows without a fingerprint stay.
+    """The rows that stay, with all columns: of each cluster of rows within `k` bits, directly or
+    over others, the one with the smallest `id`. Rows without a fingerprint stay.
 
-    `id` is a column of texts or whole numbers that tells rows apart. Rows that are equal in `id` and
-    `fingerprint` stay or go together. A row without an id is never dropped.
+    `id` is a column of texts or whole numbers that tells rows apart. Rows that are equal in `id`
+    and `fingerprint` stay or go together. A row without an id is never dropped.
 
     The column of fingerprints is read three times: persist or write it first if it is expensive.
     Other columns are not shuffled, but for the join with the list of rows to drop.
@@ -46,9 +46,7 @@ def dedup(
     check(spark)
     rows = _keys(df, id, fingerprint).persist()
     try:
-        found = clusters(
-            rows, k, fingerprint="fp", groups=groups, threads=threads, memory=memory
-        )
+        found = clusters(rows, k, fingerprint="fp", groups=groups, threads=threads, memory=memory)
         dropped = _dropped(rows, found).select("id", "fp").persist()
         with job(spark, "dedup: rows to drop"):
             dropped.count()
@@ -93,7 +91,9 @@ def _dropped(rows: DataFrame, found: DataFrame) -> DataFrame:
 def _without(df: DataFrame, dropped: DataFrame, id: str, fingerprint: str) -> DataFrame:
     """The rows of `df` that are not in the list."""
     keys = dropped.select("id", "fp").toDF("__fpstore_id", "__fpstore_fp")
-    same = (df[f"`{id}`"] == keys["__fpstore_id"]) & (df[f"`{fingerprint}`"] == keys["__fpstore_fp"])
+    same = (df[f"`{id}`"] == keys["__fpstore_id"]) & (
+        df[f"`{fingerprint}`"] == keys["__fpstore_fp"]
+    )
     return df.join(keys, same, "left_anti")
 
 
@@ -103,8 +103,8 @@ class Added(NamedTuple):
     rows: DataFrame
     """The rows that stay, with all columns."""
     dropped: DataFrame
-    """The others: `id`, `fp`, and `near`, `near_id` and `distance` of the row because of which each is
-    dropped: the nearest stored one, or the one of its cluster that stays."""
+    """The others: `id`, `fp`, and `near`, `near_id` and `distance` of the row because of which
+    each is dropped: the nearest stored one, or the one of its cluster that stays."""
     commit: tasks.SegmentsCommitted
 
 
@@ -131,14 +131,15 @@ def add(
     yesterday's store. Returns the rows that stay, with all columns, and the list of others.
 
     Rows without a fingerprint stay and are not stored; a row without an id ends the job. The list
-    of rows to drop is written to the folder `work`, by default the path of the store with `.run` at
-    the end, before the store changes: `rows` reads it, so keep it until they are written. `run` names
-    the job: done again after its commit, it changes nothing and returns the same rows.
+    of rows to drop is written to the folder `work`, by default the path of the store with `.run`
+    at the end, before the store changes: `rows` reads it, so keep it until they are written. `run`
+    names the job: done again after its commit, it changes nothing and returns the same rows.
 
-    The new segments have the tables of the store unless `scheme` or `budget` asks for others. `k` is
-    the one that the store is tuned for unless it is given. Rows are compared with the state that the
-    store has now, and with one another: a chain of near rows is one cluster, of which one stays, also
-    if its ends are far from each other. Nobody else may change the store meanwhile, or the job ends without a change.
+    The new segments have the tables of the store unless `scheme` or `budget` asks for others. `k`
+    is the one that the store is tuned for unless it is given. Rows are compared with the state
+    that the store has now, and with one another: a chain of near rows is one cluster, of which one
+    stays, also if its ends are far from each other. Nobody else may change the store meanwhile, or
+    the job ends without a change.
     """
     from pyspark.sql import functions as F
 
@@ -204,9 +205,7 @@ def add(
     return Added(_without(df, dropped, id, fingerprint), dropped, done)
 
 
-def _again(
-    df: DataFrame, store: str, run: str, target: str, id: str, fingerprint: str
-) -> Added:
+def _again(df: DataFrame, store: str, run: str, target: str, id: str, fingerprint: str) -> Added:
     """The result of a run that was committed before."""
     if not os.path.exists(target.removeprefix("file://")):
         raise StaleStoreError(
@@ -217,4 +216,3 @@ def _again(
     dropped = df.sparkSession.read.parquet(target)
     done = tasks.SegmentsCommitted(opened(store).generation, 0, 0, 0, 0, 0, 0, True, False)
     return Added(_without(df, dropped, id, fingerprint), dropped, done)
-

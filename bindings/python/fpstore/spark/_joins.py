@@ -297,7 +297,9 @@ def _united(spark: SparkSession, links: DataFrame) -> DataFrame:
     with job(spark, "find clusters: links of near fingerprints"):
         batches = to_driver(links)
     whole = signed(tasks.forest(pa.Table.from_batches([batch]) for batch in batches))
-    forest = pa.Table.from_batches(whole, pa.schema([("first", pa.int64()), ("second", pa.int64())]))
+    forest = pa.Table.from_batches(
+        whole, pa.schema([("first", pa.int64()), ("second", pa.int64())])
+    )
     roots = forest["first"].unique()
     table = pa.table(
         {

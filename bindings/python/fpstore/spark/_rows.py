@@ -97,9 +97,9 @@ def query(
     `near`, `distance` and, if the store has ids, `near_id`, once for each match and id.
 
     Rows without a match and rows without a fingerprint are left out. `nearest` keeps one match and
-    one id of each row. `keep` lists the columns of `df` to keep, all by default. `k` is the one that
-    the store is tuned for unless it is given. The state of the store is that of now: if it changes
-    before the job runs, the job fails with `StaleStoreError`.
+    one id of each row. `keep` lists the columns of `df` to keep, all by default. `k` is the one
+    that the store is tuned for unless it is given. The state of the store is that of now: if it
+    changes before the job runs, the job fails with `StaleStoreError`.
     """
     check_fingerprints(df, fingerprint)
     opened = store if isinstance(store, Store) else open(store)

@@ -33,7 +33,8 @@ class Settings(NamedTuple):
     executor_memory: int
     """Bytes of a task that has an executor to itself."""
     address_space: int | None
-    """The limit on all memory of a task, maps of stores included: `spark.executor.pyspark.memory`."""
+    """The limit on all memory of a task, maps of stores included:
+    `spark.executor.pyspark.memory`."""
 
 
 _checked: dict[str, Settings] = {}

@@ -34,7 +34,9 @@ def main() -> None:
     args = [f"{spark_class[1]}.master.Master", "--host", "127.0.0.1", "--port", str(port)]
     log = open(folder / "cluster.log", "w")
     processes = [
-        subprocess.Popen([spark_class[0], *args, "--webui-port", "0"], env=env, stdout=log, stderr=log)
+        subprocess.Popen(
+            [spark_class[0], *args, "--webui-port", "0"], env=env, stdout=log, stderr=log
+        )
     ]
     try:
         time.sleep(6)

@@ -153,7 +153,9 @@ def test_dedup_keeps_the_rows_that_one_process_keeps(spark: Any, k: int, tmp_pat
 
 def test_dedup_never_drops_rows_that_share_an_id(spark: Any) -> None:
     far = -1
-    df = spark.createDataFrame([(1, 0), (1, far), (0, 1), (None, 0)], "id bigint, fingerprint bigint")
+    df = spark.createDataFrame(
+        [(1, 0), (1, far), (0, 1), (None, 0)], "id bigint, fingerprint bigint"
+    )
     kept = sorted((row[0] is None, row[0] or 0, row[1]) for row in fs.dedup(df).collect())
     assert kept == [(False, 0, 1), (False, 1, far), (True, 0, 0)]
 
@@ -211,12 +213,18 @@ def test_a_store_is_built_in_tasks(spark: Any, tmp_path: Path) -> None:
 
 
 def test_errors_of_a_build_name_the_row(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(fpstore.InputError, match=r"partition \d+, rows \d+.*'fingerprint' of the r"):
+    with pytest.raises(
+        fpstore.InputError, match=r"partition \d+, rows \d+.*'fingerprint' of the r"
+    ):
         fs.build(frame(spark), tmp_path / "no.fps", recipe=None, id="id")
-    bad = frame(spark).where("fingerprint is not null").selectExpr(
-        "fingerprint", "if(id = 77, 'a\\nb', cast(id as string)) as id"
+    bad = (
+        frame(spark)
+        .where("fingerprint is not null")
+        .selectExpr("fingerprint", "if(id = 77, 'a\\nb', cast(id as string)) as id")
     )
-    with pytest.raises(fpstore.InputError, match=r"partition \d+, rows \d+ to \d+: id number \d+, 'a"):
+    with pytest.raises(
+        fpstore.InputError, match=r"partition \d+, rows \d+ to \d+: id number \d+, 'a"
+    ):
         fs.build(bad, tmp_path / "no.fps", recipe=None, id="id")
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"fingerprint": "name"}, "from_hex"),
