@@ -47,8 +47,8 @@ def main() -> None:
         for number, feature in enumerate(features):
             file.write(json.dumps({"id": number, "features": feature}) + "\n")
         file.flush()
-        texts_command = [program, "simhash", documents.name, "--doc-threads", "1"]
-        base = [program, "simhash", file.name, "--docs-format", "features", "--doc-threads", "1"]
+        texts_command = [program, "simhash", documents.name, "--threads", "1"]
+        base = [program, "simhash", file.name, "--docs-format", "features", "--threads", "1"]
         contenders = {
             "texts: simhash (PyPI)": lambda: [f"{Simhash(t).value:016x}" for t in texts],
             "texts: fpstore, 1e0ng": lambda: run([*texts_command, "--recipe", "1e0ng"]),

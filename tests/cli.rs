@@ -261,7 +261,7 @@ fn info_counts_and_measures() {
 fn verify_tells_sound_from_damaged() {
     let desk = desk();
     desk.run(&["build", "input.tsv"], 0);
-    let (_, err) = desk.run(&["verify", "--sample", "9"], 0);
+    let (_, err) = desk.run(&["verify", "--samples", "9"], 0);
     assert!(err.contains("sound") && err.contains("9 samples"), "{err}");
     let segment = desk.path("store.fps/segment-0000000000000001.fps");
     let mut bytes = fs::read(&segment).unwrap();

@@ -285,7 +285,7 @@ fn options_without_effect_are_refused() {
         let (_, err) = desk.run(&[&["build", "--docs", "a.tsv"], &option[..]].concat(), 2);
         assert!(err.contains(option[0]) && err.contains("--docs"), "{err}");
     }
-    let (_, err) = desk.run(&["compare", "--text", "a", "b", "--encoding", "gbk"], 2);
+    let (_, err) = desk.run(&["compare", "--literal", "a", "b", "--encoding", "gbk"], 2);
     assert!(err.contains("--encoding is for files"), "{err}");
     assert!(!desk.path("store.fps").exists());
 }

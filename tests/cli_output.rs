@@ -175,6 +175,27 @@ fn what_a_killed_command_leaves_has_no_name_or_is_removed_by_the_next() {
     assert_eq!(names_in(&desk.path("tmp")), [""; 0]);
 }
 
+/// Folders of other people are not taken for leftovers, whatever their names.
+#[test]
+fn folders_that_others_made_stay() {
+    let desk = desk();
+    let others =
+        ["fpstore-results", "fpstore-a1B2c3", ".fpstore-work-a1B2c3", ".fpstore-work-mine"];
+    for name in others {
+        desk.write(&format!("tmp/{name}/precious"), "data");
+    }
+    // This is one that was left, and it goes.
+    desk.write("tmp/.fpstore-work-left77/.fpstore-in-use", "");
+    desk.write("tmp/.fpstore-work-left77/input.fps/MANIFEST", "");
+    desk.run(&["dedup", "--within", "pages.tsv", "--temp-dir", "tmp"], 0);
+    let mut expected = others.to_vec();
+    expected.sort_unstable();
+    assert_eq!(names_in(&desk.path("tmp")), expected);
+    for name in others {
+        assert_eq!(desk.read(&format!("tmp/{name}/precious")), "data");
+    }
+}
+
 /// What another process uses is not taken for a leftover.
 #[test]
 fn temporary_folders_in_use_stay() {

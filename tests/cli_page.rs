@@ -174,7 +174,7 @@ fn what_stands_in_ids_and_texts_is_never_markup() {
     assert!(!page.contains("<img") && !page.contains("<!--"), "{page}");
     assert_eq!(page.matches("<script").count(), 2, "the data and the script");
     assert_eq!(page.matches("</script").count(), 2);
-    let args = ["compare", "--text", bad, "other words", "--html", "two.html"];
+    let args = ["compare", "--literal", bad, "other words", "--html", "two.html"];
     desk.run(&args, 0);
     let page = desk.read("two.html");
     assert!(!page.contains("<img") && !page.contains("<script") && !page.contains("<!--"));

@@ -34,7 +34,7 @@ const READERS: &[&[&str]] = &[
     &["cluster"],
     &["dedup", "--within"],
     &["dedup", "-s", "store.fps"],
-    &["stats", "--input"],
+    &["stats"],
     &["plan", "--sample"],
     &["delete", "--ids"],
     &["delete", "--fingerprints"],

@@ -124,8 +124,8 @@ fn every_kind_of_input_gives_the_same_fingerprints() {
         &["folder"],
         &["pages"],
         &["utf16.jsonl"],
-        &["docs.jsonl", "--doc-threads", "1"],
-        &["docs.jsonl", "--doc-threads", "5"],
+        &["docs.jsonl", "--threads", "1"],
+        &["docs.jsonl", "--threads", "5"],
     ] {
         assert_eq!(fingerprints(&desk, args), expected, "{args:?}");
     }
@@ -256,20 +256,21 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
 fn compare_and_evaluate_tell_distances() {
     let desk = desk();
     let (out, _) =
-        desk.run(&["compare", "--text", "the quick brown fox", "The quick, brown fox!"], 0);
+        desk.run(&["compare", "--literal", "the quick brown fox", "The quick, brown fox!"], 0);
     let same = "distance\t0\nestimate\t1.000\njaccard\t1.000\nshared\t3 features\n\
                 only A\t0 features\nonly B\t0 features\n";
     assert!(out.ends_with(same), "{out}");
-    let (out, _) = desk.run(&["compare", "--text", "one two three", "one two six"], 0);
+    let (out, _) = desk.run(&["compare", "--literal", "one two three", "one two six"], 0);
     let (_, lists) = out.split_once("jaccard").unwrap();
     let expected = "\t0.333\nshared\t1 feature\nonly A\t1 feature\n\ttwo three\n\
                     only B\t1 feature\n\ttwo six\n";
     assert_eq!(lists, expected);
-    let (json, _) = desk.run(&["compare", "--text", "one two", "six ten", "--format", "json"], 0);
+    let (json, _) =
+        desk.run(&["compare", "--literal", "one two", "six ten", "--format", "json"], 0);
     let report: Value = serde_json::from_str(&json).unwrap();
     assert!(report["distance"].as_u64().unwrap() > 10, "{json}");
     assert_eq!((&report["jaccard"], &report["only_b"][0]), (&0.0.into(), &"six ten".into()));
-    desk.run(&["compare", "--text", "...", "a"], 2);
+    desk.run(&["compare", "--literal", "...", "a"], 2);
 
     desk.write("pairs.tsv", "id1\tid2\tlabel\na\tb\t1\na\tc\t0\nc\tb\t-1\n");
     let args = ["evaluate", "--pairs", "pairs.tsv", "--docs", "docs.jsonl"];
@@ -306,8 +307,8 @@ fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
         .map(|n| format!("{{\"id\":{n},\"text\":\"document {n} has {} and {}\"}}\n", n % 7, n * n))
         .collect();
     desk.write("many.jsonl", lines);
-    let (one, _) = desk.run(&["fingerprint", "many.jsonl", "--doc-threads", "1"], 0);
-    let (four, _) = desk.run(&["fingerprint", "many.jsonl", "--doc-threads", "4"], 0);
+    let (one, _) = desk.run(&["fingerprint", "many.jsonl", "--threads", "1"], 0);
+    let (four, _) = desk.run(&["fingerprint", "many.jsonl", "--threads", "4"], 0);
     assert!(one == four);
     let ids: Vec<usize> =
         one.lines().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect();
@@ -367,7 +368,7 @@ fn recipes_are_measured_side_by_side_and_for_larger_collections() {
 #[test]
 fn features_show_what_a_recipe_sees() {
     let desk = desk();
-    let text = ["features", "--text", "One two, one two three"];
+    let text = ["features", "--literal", "One two, one two three"];
     let (out, _) = desk.run(&text, 0);
     let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split('\t').collect()).collect();
     let shown: Vec<(&str, &str, &str)> = rows.iter().map(|row| (row[0], row[1], row[3])).collect();
@@ -379,16 +380,17 @@ fn features_show_what_a_recipe_sees() {
     let (out, _) = desk.run(&[&text[..], &["--words"]].concat(), 0);
     assert_eq!(out, "one\ntwo\none\ntwo\nthree\n");
     // Seven letters, not two as of words.
-    let letters = ["features", "--text", "One two", "--segment", "letters"];
+    let letters = ["features", "--literal", "One two", "--segment", "letters"];
     let (out, _) = desk.run(&[&letters[..], &["--shingle", "3"]].concat(), 0);
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("one"));
-    let (out, _) = desk.run(&["features", "--text", "One two three", "--segment", "letters"], 0);
+    let (out, _) = desk.run(&["features", "--literal", "One two three", "--segment", "letters"], 0);
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("onetwot"));
     // Keywords: the heaviest words by count and document frequency.
     let words = ["--recipe", "simhash", "--segment", "words", "--shingle", "1"];
     desk.run(&[&["df", "docs.jsonl", "-o", "docs.df"], &words[..]].concat(), 0);
     let keywords = ["--count", "count", "--df", "docs.df", "--limit", "2"];
-    let text = ["features", "--text", "the documents of the engineer, the pillar and the pillar"];
+    let text =
+        ["features", "--literal", "the documents of the engineer, the pillar and the pillar"];
     let (out, _) = desk.run(&[&text[..], &words, &keywords].concat(), 0);
     let found: Vec<&str> = out.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
     assert_eq!(found, ["the", "pillar"], "{out}");
@@ -416,7 +418,7 @@ fn simhash_is_the_other_method_by_name() {
         desk.run(&["fingerprint", "docs.jsonl", "--recipe", "minhash", "--recipe", "simhash"], 2);
     assert!(err.contains("--recipe is given twice"), "{err}");
     // Operators and capitals count in source code.
-    let compare = ["compare", "--text", "return a+b", "return A-b", "--format", "json"];
+    let compare = ["compare", "--literal", "return a+b", "return A-b", "--format", "json"];
     let jaccard = |recipe: &str| {
         let (json, _) = desk.run(&[&compare[..], &["--recipe", recipe]].concat(), 0);
         serde_json::from_str::<Value>(&json).unwrap()["jaccard"].as_f64().unwrap()

@@ -92,7 +92,7 @@ fn what_cannot_be_planned_names_what_would_work() {
         (&["plan", "--sample", "one.tsv"], "at least 16 distinct fingerprints, this one has 1"),
         (&["plan", "--sample", "junk.bin"], "junk.bin: line 1"),
         (&["plan", "--sample", "missing.tsv"], "missing.tsv"),
-        (&["plan", "--check", "missing.fps"], "there is no store at missing.fps"),
+        (&["plan", "--check", "-s", "missing.fps"], "there is no store at missing.fps"),
         (&["plan", "-n", "1e6", "--svg", "no/such/folder.svg"], "no/such/folder.svg"),
         (&["build", "one.tsv", "--budget", "3B/fp"], "the smallest that works is"),
         (
@@ -197,7 +197,7 @@ fn a_check_sets_what_was_expected_of_a_store_beside_what_was_found() {
     let desk = Desk::new();
     write_fingerprints(&desk, "all.tsv", 20_000, u64::MAX);
     desk.run(&["build", "all.tsv", "--scheme", "2"], 0);
-    let (out, _) = desk.run(&["plan", "--check", "store.fps", "--format", "json"], 0);
+    let (out, _) = desk.run(&["plan", "--check", "-s", "store.fps", "--format", "json"], 0);
     let report = json(&out);
     for row in report["rows"].as_array().unwrap() {
         if let ("bytes of tables" | "probes" | "candidates", Some(ratio)) =
@@ -206,10 +206,10 @@ fn a_check_sets_what_was_expected_of_a_store_beside_what_was_found() {
             assert!((0.9..1.1).contains(&ratio), "{row}");
         }
     }
-    let (out, _) = desk.run(&["plan", "--check", "store.fps", "-k", "40"], 0);
+    let (out, _) = desk.run(&["plan", "--check", "-s", "store.fps", "-k", "40"], 0);
     assert!(out.contains("values scanned"), "{out}");
     desk.write("none.tsv", "");
     desk.run(&["build", "none.tsv", "-s", "none.fps"], 0);
-    let (_, err) = desk.run(&["plan", "--check", "none.fps"], 2);
+    let (_, err) = desk.run(&["plan", "--check", "-s", "none.fps"], 2);
     assert!(err.contains("this one has 0"), "{err}");
 }

@@ -25,7 +25,7 @@ fn a_store_and_its_input_are_told_alike() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let store = desk.json(&["stats"]);
-    let input = desk.json(&["stats", "--input", "input.tsv", "--scheme", "2"]);
+    let input = desk.json(&["stats", "input.tsv", "--scheme", "2"]);
     assert_eq!(store["fingerprints"], 2500);
     assert_eq!((&store["counted"], &input["counted"]), (&"ids".into(), &"records".into()));
     assert_eq!(store["findings"].as_array().unwrap().len(), 0);
@@ -66,7 +66,7 @@ fn findings_are_for_programs_too() {
 fn input_options_are_those_of_build() {
     let desk = Desk::new();
     let bytes: Vec<u8> = (0..100).flat_map(|i| even(i).to_le_bytes()).collect();
-    let args = ["stats", "--input", "-", "--input-format", "u64le", "--format", "json"];
+    let args = ["stats", "-", "--input-format", "u64le", "--format", "json"];
     let (out, _) = desk.run_on(&args, &bytes, 0);
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
@@ -74,9 +74,9 @@ fn input_options_are_those_of_build() {
         (&100.into(), &"standard input".into())
     );
     desk.write("dec.txt", "18364758544493064720\nno\n5\n");
-    let (_, err) = desk.run(&["stats", "--input", "dec.txt", "--radix", "dec"], 2);
+    let (_, err) = desk.run(&["stats", "dec.txt", "--radix", "dec"], 2);
     assert!(err.contains("dec.txt: line 2") && err.contains("--skip-bad"), "{err}");
-    let args = ["stats", "--input", "dec.txt", "--radix", "dec", "--skip-bad", "--scheme", "14"];
+    let args = ["stats", "dec.txt", "--radix", "dec", "--skip-bad", "--scheme", "14"];
     let (out, err) = desk.run(&args, 0);
     assert!(err.contains("1 bad record skipped"), "{err}");
     assert!(out.contains("     13  "), "{out}");
@@ -85,7 +85,7 @@ fn input_options_are_those_of_build() {
         let output = desk.output(&[&["stats"], &args[..]].concat(), "");
         assert_eq!(output.status.code(), Some(2));
         let err = text(output.stderr);
-        assert!(err.contains("--input"), "{err}");
+        assert!(err.contains("is for files of records"), "{err}");
     }
 }
 
@@ -93,17 +93,17 @@ fn input_options_are_those_of_build() {
 fn nothing_at_all_and_junk_are_no_reason_to_panic() {
     let desk = Desk::new();
     desk.write("empty.tsv", "");
-    let (out, _) = desk.run(&["stats", "--input", "empty.tsv", "--html", "empty.html"], 0);
+    let (out, _) = desk.run(&["stats", "empty.tsv", "--html", "empty.html"], 0);
     assert!(out.contains("there are no fingerprints"), "{out}");
     desk.run(&["build", "empty.tsv", "-q"], 0);
     let (out, _) = desk.run(&["stats"], 0);
     assert!(out.contains("there are no fingerprints"), "{out}");
     desk.write("one.tsv", "5 a\n");
-    desk.run(&["stats", "--input", "one.tsv", "--html", "one.html"], 0);
+    desk.run(&["stats", "one.tsv", "--html", "one.html"], 0);
     desk.write("junk", [0xff, 0xfe, 0, 7, 10, 200].repeat(1000));
-    let (_, err) = desk.run(&["stats", "--input", "junk"], 2);
+    let (_, err) = desk.run(&["stats", "junk"], 2);
     assert!(err.contains("junk: line 1"), "{err}");
-    let (_, err) = desk.run(&["stats", "--input", "missing.tsv"], 2);
+    let (_, err) = desk.run(&["stats", "missing.tsv"], 2);
     assert!(err.contains("missing.tsv"), "{err}");
     let (_, err) = desk.run(&["stats", "-s", "missing.fps"], 2);
     assert!(err.contains("missing.fps"), "{err}");
@@ -130,7 +130,7 @@ fn a_damaged_store_is_refused_with_the_place() {
 fn the_page_is_one_file_that_asks_for_nothing() {
     let desk = Desk::new();
     desk.write_fingerprints("<i>&.tsv", (0..2000).map(even));
-    desk.run(&["stats", "--input", "<i>&.tsv", "--html", "page.html"], 0);
+    desk.run(&["stats", "<i>&.tsv", "--html", "page.html"], 0);
     let page = desk.read("page.html");
     assert!(page.contains("<h1>&lt;i&gt;&amp;.tsv</h1>"), "the name of the input is escaped");
     for plot in ["bits", "duplicates", "frontier", "groups-0", "gaps-0", "groups-1", "gaps-1"] {
@@ -157,7 +157,7 @@ fn a_page_is_not_overwritten_unless_told_to() {
     let desk = Desk::new();
     desk.write_fingerprints("input.tsv", (0..100).map(even));
     desk.write("page.html", "mine");
-    let args = ["stats", "--input", "input.tsv", "--html", "page.html"];
+    let args = ["stats", "input.tsv", "--html", "page.html"];
     let (out, err) = desk.run(&args, 2);
     assert_eq!(out, "");
     assert!(err.contains("page.html exists; --force replaces it"), "{err}");
@@ -165,11 +165,11 @@ fn a_page_is_not_overwritten_unless_told_to() {
     desk.run(&[&args[..], &["--force"]].concat(), 0);
     assert!(desk.read("page.html").starts_with("<!DOCTYPE html>"));
     fs::create_dir(desk.path("folder")).unwrap();
-    let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "folder", "--force"], 2);
+    let (_, err) = desk.run(&["stats", "input.tsv", "--html", "folder", "--force"], 2);
     assert!(err.contains("it is a directory"), "{err}");
-    let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "-"], 2);
+    let (_, err) = desk.run(&["stats", "input.tsv", "--html", "-"], 2);
     assert!(err.contains("give --html a name"), "{err}");
-    let (_, err) = desk.run(&["stats", "--input", "input.tsv", "--html", "none/page.html"], 2);
+    let (_, err) = desk.run(&["stats", "input.tsv", "--html", "none/page.html"], 2);
     assert!(err.contains("cannot create none/page.html"), "{err}");
     desk.assert_files(&["folder", "input.tsv", "page.html"]);
 }

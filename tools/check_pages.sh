@@ -32,7 +32,7 @@ write("none", [])
 PYTHON
 
 for name in uniform zero-extended dead-bits half-in-one counters two one none; do
-    "$fpstore" stats --input "$folder/$name.tsv" --html "$folder/$name.html" >/dev/null 2>&1
+    "$fpstore" stats "$folder/$name.tsv" --html "$folder/$name.html" >/dev/null 2>&1
 done
 for name in tang_store.tsv noto_emoji_phash64.hex tlsh_malware_w0.hex; do
     "$fpstore" build "tests/data/$name.zst" -s "$folder/store" --scheme 14 --force --quiet

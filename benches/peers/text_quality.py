@@ -74,7 +74,7 @@ def fpstore(recipe):
                 file.write(json.dumps({"id": number, "text": text}) + "\n")
             file.flush()
             start = cpu_of_children()
-            command = [PROGRAM, "fingerprint", file.name, "--recipe", recipe, "--doc-threads", "1", "--quiet"]
+            command = [PROGRAM, "fingerprint", file.name, "--recipe", recipe, "--threads", "1", "--quiet"]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             seconds = cpu_of_children() - start
         values = np.zeros(len(texts), np.uint64)

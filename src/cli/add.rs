@@ -115,7 +115,7 @@ impl Run for AddArgs {
 
 fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
-    let documents = args.documents.prepare_for(&store, &args.read, args.resources.memory)?;
+    let documents = args.documents.prepare_for(&store, &args.read, args.resources.reading()?)?;
     let k = args.k.unwrap_or(store.tuned_k());
     if is_known_run(&store, args.run.as_deref(), args.quiet) {
         return Ok(ExitStatus::Done);

@@ -131,7 +131,7 @@ fn sketch_len(text: &str) -> Result<u8, String> {
 
 fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let files = inputs(&args.files)?;
-    let documents = args.documents.prepare(&args.read, args.resources.memory)?;
+    let documents = args.documents.prepare(&args.read, args.resources.reading()?)?;
     let monitor = args.resources.monitor(args.quiet)?;
     let k = args.k.unwrap_or_else(|| documents.as_ref().map_or(UNKNOWN_K, Documents::usual_k));
     let recipe_is_known = documents.as_ref().is_some_and(Documents::have_recipe);

@@ -20,6 +20,7 @@ use super::page::{self, page_path};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
 use super::report_args::{ReportArgs, ReportOut};
+use super::resources::ReadingLimits;
 use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
@@ -43,7 +44,7 @@ marked by words, the features, and the bits that differ.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore compare old.html new.html --html differences.html
-  fpstore compare --text 'the quick brown fox' 'The quick, brown fox!'
+  fpstore compare --literal 'the quick brown fox' 'The quick, brown fox!'
   fpstore compare -s pages.fps 2026/a.html 2026/b.html --texts pages/
 
 Exit status: 0 done; 2 error.";
@@ -55,7 +56,7 @@ const LIMIT: usize = 10;
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct CompareArgs {
-    /// A file, or a text with --text; - is standard input. With -s, an id or a fingerprint
+    /// A file, or a text with --literal; - is standard input. With -s, an id or a fingerprint
     #[arg(value_name = "A")]
     first: String,
     /// The other one
@@ -63,9 +64,9 @@ pub(super) struct CompareArgs {
     second: String,
     /// A and B are the texts themselves
     #[arg(long)]
-    text: bool,
+    literal: bool,
     /// A and B are records of this store
-    #[arg(short, long, value_name = "DIR", conflicts_with = "text")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "literal")]
     store: Option<PathBuf>,
     /// With -s: documents that hold the texts of the ids; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
@@ -194,10 +195,10 @@ fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
     let names = [args.first.as_str(), args.second.as_str()];
     let (fingerprints, texts) = if args.reading.holds_features() {
-        if args.text {
+        if args.literal {
             args.reading.check_unused()?;
         }
-        let options = args.reading.options(false, None)?;
+        let options = args.reading.options(false, ReadingLimits::default())?;
         let of = |name| fingerprint_of_file(name, &hasher, &options);
         ([of(names[0])?, of(names[1])?], None)
     } else {
@@ -232,7 +233,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     }
     let mut found = None;
     if !args.texts.is_empty() {
-        let options = args.reading.options(false, None)?;
+        let options = args.reading.options(false, ReadingLimits::default())?;
         found = Some(texts(&records, &args.texts, &options, hasher.as_mut())?);
     }
     let fingerprints = records.each_ref().map(|record| record.fingerprint);
@@ -248,7 +249,7 @@ fn write_page(
 ) -> anyhow::Result<()> {
     let names = match &compared.ids {
         Some([a, b]) => [a.as_deref().unwrap_or(&args.first), b.as_deref().unwrap_or(&args.second)],
-        None if args.text => ["the first text", "the second text"],
+        None if args.literal => ["the first text", "the second text"],
         None => [args.first.as_str(), args.second.as_str()],
     };
     let comparison = Comparison {
@@ -275,7 +276,7 @@ fn look(
     name: &str,
     hasher: &mut TextHasher,
 ) -> anyhow::Result<(Fingerprint, String)> {
-    let text = text_of(name, args.text, &args.reading)?;
+    let text = text_of(name, args.literal, &args.reading)?;
     let fingerprint = hasher.fingerprint(&text);
     let fingerprint =
         fingerprint.with_context(|| format!("{name} has no features, so it has no fingerprint"))?;

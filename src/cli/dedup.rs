@@ -216,10 +216,10 @@ fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
     args.check(is_stream)?;
     let mut stored = args.store.as_deref().map(open_map).transpose()?;
-    let memory = args.resources.memory;
+    let limits = args.resources.reading()?;
     let documents = match &stored {
-        Some(stored) => args.documents.prepare_for(stored, &args.read, memory)?,
-        None => args.documents.prepare(&args.read, memory)?,
+        Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
+        None => args.documents.prepare(&args.read, limits)?,
     };
     if args.store.is_none() && documents.is_some() && !args.documents.are_given() {
         bail!("--recipe is for documents, or for fingerprints that are compared with a store");

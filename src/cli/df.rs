@@ -13,6 +13,7 @@ use super::monitor::Monitor;
 use super::output::{bytes, counted};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::RecipeArgs;
+use super::resources::ThreadArgs;
 use super::sink::Sink;
 
 const LONG_ABOUT: &str = "\
@@ -54,6 +55,8 @@ pub(super) struct DfArgs {
     /// Write a table even if there is no document
     #[arg(long)]
     allow_empty: bool,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
@@ -80,7 +83,8 @@ fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     }
     let mut out = Sink::open(&args.output, args.force)?;
     let monitor = Monitor::on_documents(args.quiet, false)?;
-    let options = args.reading.options(args.skip_bad, None)?.observer(monitor.observer());
+    let options =
+        args.reading.options(args.skip_bad, args.threads.reading()?)?.observer(monitor.observer());
     let files = inputs(&args.files)?;
     let mut builder = DfBuilder::new(hasher.recipe());
     let summary = count_document_frequencies(&files, &hasher, &options, &mut builder)?;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use bytesize::ByteSize;
 use clap::Args;
 use fpstore::{Fingerprint, Store};
 use fpstore_text::{
@@ -17,6 +16,7 @@ use super::monitor::Monitor;
 use super::output::counted;
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::resources::ReadingLimits;
 
 /// Documents for 'build'.
 #[derive(Args, Debug)]
@@ -62,7 +62,7 @@ impl FieldArgs {
         reading: &ReadingArgs,
         hasher: Option<TextHasher>,
         read: &ReadArgs,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         let Some(field) = &self.fingerprint_field else { return Ok(None) };
         if read.has_layout() {
@@ -71,7 +71,7 @@ impl FieldArgs {
         if let Some(option) = reading.first_for_texts() {
             bail!("{option} is for texts; with --fingerprint-field none are read");
         }
-        let options = reading.options(read.skip_bad, memory)?.text_field(field);
+        let options = reading.options(read.skip_bad, limits)?.text_field(field);
         Ok(Some(Documents::of_field(hasher, read.radix.into(), options)))
     }
 }
@@ -108,17 +108,12 @@ impl DocumentArgs {
     }
 
     /// How the documents are read.
-    pub(super) fn options(&self, read: &ReadArgs) -> anyhow::Result<DocumentOptions> {
-        self.reading.options(read.skip_bad, None)
-    }
-
-    /// How documents are read within the memory of the whole command.
-    pub(super) fn reading_options(
+    pub(super) fn options(
         &self,
         read: &ReadArgs,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<DocumentOptions> {
-        self.reading.options(read.skip_bad, memory)
+        self.reading.options(read.skip_bad, limits)
     }
 
     /// Whether the files hold features instead of texts.
@@ -152,10 +147,10 @@ impl DocumentArgs {
     pub(super) fn of_field(
         &self,
         read: &ReadArgs,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         let hasher = self.recipe.is_given().then(|| self.recipe.hasher(false)).transpose()?;
-        self.field.documents(&self.reading, hasher, read, memory)
+        self.field.documents(&self.reading, hasher, read, limits)
     }
 
     /// As [`DocumentArgs::prepare`], where the command reads the texts of documents besides
@@ -164,12 +159,12 @@ impl DocumentArgs {
         &self,
         reads_texts: bool,
         read: &ReadArgs,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         let names_recipe = self.recipe.is_given() || self.recipe.first_change().is_some();
         match reads_texts && !self.are_given() && !names_recipe {
             true => Ok(None),
-            false => self.prepare(read, memory),
+            false => self.prepare(read, limits),
         }
     }
 
@@ -177,18 +172,18 @@ impl DocumentArgs {
     pub(super) fn prepare(
         &self,
         read: &ReadArgs,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         self.check_use(read)?;
         if self.field.is_given() {
-            return self.of_field(read, memory);
+            return self.of_field(read, limits);
         }
         if !self.docs && !self.recipe.is_given() {
             return Ok(None);
         }
         let hasher = self.recipe.hasher(self.reading.holds_features())?;
         Ok(Some(match self.docs {
-            true => Documents::of_texts(hasher, self.reading.options(read.skip_bad, memory)?),
+            true => Documents::of_texts(hasher, self.reading.options(read.skip_bad, limits)?),
             false => Documents::elsewhere(hasher),
         }))
     }
@@ -201,17 +196,17 @@ impl DocumentArgs {
         &self,
         store: &Store,
         read: &ReadArgs,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         self.check_use(read)?;
         match store.recipe() {
             Some(recipe) if self.docs && !self.recipe.is_given() => {
                 let hasher = self.recipe.hasher_of(&recipe)?;
-                let options = self.reading.options(read.skip_bad, memory)?;
+                let options = self.reading.options(read.skip_bad, limits)?;
                 Ok(Some(Documents::of_texts(hasher, options).sketched(store.sketch_len())))
             }
             _ => Ok(self
-                .prepare(read, memory)?
+                .prepare(read, limits)?
                 // Ready fingerprints bring no sketches, which a store that keeps some refuses.
                 .map(|documents| match self.docs {
                     true => documents.sketched(store.sketch_len()),
@@ -287,7 +282,7 @@ pub(super) fn text_of(name: &str, is_text: bool, reading: &ReadingArgs) -> anyho
         reading.check_unused()?;
         return Ok(name.into());
     }
-    text_of_file(name, &reading.options(false, None)?)
+    text_of_file(name, &reading.options(false, ReadingLimits::default())?)
 }
 
 /// The text of the one document in a file.

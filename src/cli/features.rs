@@ -25,7 +25,7 @@ The recipe minhash knows no weights; --recipe simhash does.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore features page.html | head
-  fpstore features --text \"Don't panic\" --words
+  fpstore features --literal \"Don't panic\" --words
   fpstore df corpus/ --recipe simhash --shingle 1 -o words.df
   fpstore features page.html --recipe simhash --shingle 1 --count count --df words.df --limit 10
 
@@ -35,12 +35,12 @@ Exit status: 0 done; 2 error.";
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct FeaturesArgs {
-    /// A file, or a text with --text; - is standard input
+    /// A file, or a text with --literal; - is standard input
     #[arg(value_name = "FILE")]
     document: String,
     /// FILE is the text itself
     #[arg(long)]
-    text: bool,
+    literal: bool,
     /// Print the words or letters into which the text is cut
     #[arg(long, conflicts_with = "limit")]
     words: bool,
@@ -89,7 +89,7 @@ impl Run for FeaturesArgs {
 
 fn run(args: &FeaturesArgs) -> anyhow::Result<ExitStatus> {
     let mut hasher = args.recipe.hasher(false)?;
-    let text = text_of(&args.document, args.text, &args.reading)?;
+    let text = text_of(&args.document, args.literal, &args.reading)?;
     let mut words = Vec::new();
     hasher.each_token(&text, |word| words.push(word.to_string()));
     let mut features = hasher.features(&text);

@@ -16,6 +16,7 @@ use super::monitor::Monitor;
 use super::output::{IdPrinter, RowFormat, counted};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::resources::ThreadArgs;
 use super::sink::{OutputArgs, Sink};
 use super::stream::write_bad;
 
@@ -78,6 +79,8 @@ pub(super) struct FingerprintArgs {
     /// Print the recipe on standard error
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
@@ -142,7 +145,8 @@ fn show_texts(args: &FingerprintArgs) -> anyhow::Result<ExitStatus> {
     }
     let files = inputs(&args.files)?;
     let monitor = Monitor::on_documents(args.quiet, true)?;
-    let options = args.reading.options(args.skip_bad, None)?.observer(monitor.observer());
+    let options =
+        args.reading.options(args.skip_bad, args.threads.reading()?)?.observer(monitor.observer());
     let mut out = args.output.open()?;
     let summary = read_texts(&files, &options, |id, text| {
         serde_json::to_writer(&mut out, &Document { id: &id.to_string(), text })?;
@@ -170,7 +174,7 @@ fn print(
     default: DefaultRecipe,
 ) -> anyhow::Result<ExitStatus> {
     let is_json = args.format == RowFormat::Json;
-    let mut options = args.reading.options(args.skip_bad || is_json, None)?;
+    let mut options = args.reading.options(args.skip_bad || is_json, args.threads.reading()?)?;
     let files = inputs(&args.files)?;
     if args.verbose {
         for line in hasher.recipe().to_recipe().text().lines() {

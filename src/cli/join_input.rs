@@ -104,8 +104,8 @@ impl JoinInputArgs {
         files: &'a [PathBuf],
         resources: &ResourceArgs,
     ) -> anyhow::Result<Option<TextSource<'a>>> {
-        let options = self.documents.reading_options(&self.read, resources.memory)?;
-        let documents = self.documents.prepare_beside(true, &self.read, resources.memory)?;
+        let options = self.documents.options(&self.read, resources.reading()?)?;
+        let documents = self.documents.prepare_beside(true, &self.read, resources.reading()?)?;
         if let Some(documents) = documents.filter(Documents::have_texts) {
             if self.documents.hold_features() {
                 return Ok(None);
@@ -140,8 +140,8 @@ impl JoinInputArgs {
         resources: &ResourceArgs,
         reads_texts: bool,
     ) -> anyhow::Result<ToConfirm<'_>> {
-        let (read, memory) = (&self.read, resources.memory);
-        let documents = self.documents.prepare_beside(reads_texts, read, memory)?;
+        let (read, limits) = (&self.read, resources.reading()?);
+        let documents = self.documents.prepare_beside(reads_texts, read, limits)?;
         match documents.filter(|_| self.documents.are_given()) {
             Some(_) if self.inputs.is_empty() => {
                 bail!("--docs needs the files or folders of the documents")
@@ -179,8 +179,8 @@ impl JoinInputArgs {
         if self.access.is_given() && self.has_files() {
             bail!("--access says how to read a store, and these are files; leave it out");
         }
-        let (read, memory) = (&self.read, resources.memory);
-        let documents = self.documents.prepare_beside(reads_texts, read, memory)?;
+        let (read, limits) = (&self.read, resources.reading()?);
+        let documents = self.documents.prepare_beside(reads_texts, read, limits)?;
         if self.documents.are_given() {
             let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
             let source = Source::Documents(documents);

@@ -39,7 +39,7 @@ impl NewFile {
         if let Some(file) = unnamed(folder) {
             return Ok(NewFile { path, replaced, held: Held::Unnamed(file) });
         }
-        leftovers::remove(folder, |name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        leftovers::remove_files(folder, |name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
         let named = temporary(folder).map_err(leftovers::bare)?;
         // The lock says that the file is in use.
         let _ = named.as_file().try_lock();

@@ -177,8 +177,14 @@ fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     check_confirm(args)?;
     // Without confirmation nobody asks for sketches.
     let sketch_len = args.confirm.confirm.map_or(0, |_| store.sketch_len());
-    let from_documents =
-        args.documents.documents(&store, sketch_len, &args.files.read, !args.file.is_empty())?;
+    let limits = args.files.resources.reading()?;
+    let from_documents = args.documents.documents(
+        &store,
+        sketch_len,
+        &args.files.read,
+        limits,
+        !args.file.is_empty(),
+    )?;
     let mut needles: Vec<Option<Needle>> = needles
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))

@@ -10,6 +10,7 @@ use super::documents::{FieldArgs, fingerprint_of_file, text_of};
 use super::inputs::ReadArgs;
 use super::reading_args::ReadingArgs;
 use super::recipe_files::RecipeFileArgs;
+use super::resources::ReadingLimits;
 
 /// How `query` reads documents, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
@@ -45,6 +46,7 @@ impl QueryDocumentArgs {
         store: &Store,
         sketch_len: u8,
         read: &ReadArgs,
+        limits: ReadingLimits,
         has_file: bool,
     ) -> anyhow::Result<Option<Documents>> {
         match self.reading.first_given() {
@@ -54,7 +56,7 @@ impl QueryDocumentArgs {
             _ => {}
         }
         if self.field.is_given() {
-            let documents = self.field.documents(&self.reading, None, read, None)?;
+            let documents = self.field.documents(&self.reading, None, read, limits)?;
             if sketch_len > 0 {
                 documents.as_ref().map_or(Ok(()), Documents::check_texts)?;
             }
@@ -67,7 +69,7 @@ impl QueryDocumentArgs {
             bail!("{option} is for fingerprints; with --docs none are read");
         }
         let hasher = self.hasher(store)?;
-        let options = self.reading.options(read.skip_bad, None)?;
+        let options = self.reading.options(read.skip_bad, limits)?;
         Ok(Some(Documents::of_texts(hasher, options).sketched(sketch_len)))
     }
 
@@ -106,7 +108,7 @@ impl QueryDocumentArgs {
         }
         if sketch_len == 0 {
             // A huge file need not be held whole for its fingerprint.
-            let options = self.reading.options(false, None)?;
+            let options = self.reading.options(false, ReadingLimits::default())?;
             for file in files {
                 let fingerprint = fingerprint_of_file(file, &self.hasher(store)?, &options)?;
                 needles.push(Needle { fingerprint, sketch: Vec::new() });

@@ -38,7 +38,7 @@ pub(super) struct QueryFileArgs {
     #[command(flatten)]
     pub(super) read: ReadArgs,
     #[command(flatten)]
-    resources: ResourceArgs,
+    pub(super) resources: ResourceArgs,
 }
 
 /// What all queries of the files have in common.

@@ -7,6 +7,8 @@ use fpstore_text::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
 };
 
+use super::resources::ReadingLimits;
+
 /// How documents are read.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Documents")]
@@ -55,9 +57,6 @@ pub(super) struct ReadingArgs {
     /// Of folders, read hidden files too
     #[arg(long, hide_short_help = true)]
     hidden: bool,
-    /// Number of threads; 0 means one for each core
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    doc_threads: usize,
 }
 
 /// Leaves the options for documents out of the short help of commands that mostly take other inputs.
@@ -130,7 +129,6 @@ impl ReadingArgs {
             (!self.include.is_empty(), "--include"),
             (!self.exclude.is_empty(), "--exclude"),
             (self.hidden, "--hidden"),
-            (self.doc_threads != 0, "--doc-threads"),
         ];
         given.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
     }
@@ -144,7 +142,7 @@ impl ReadingArgs {
     /// Refuses options that only files have where texts are given.
     pub(super) fn check_unused(&self) -> anyhow::Result<()> {
         match self.first_given() {
-            Some(option) => bail!("{option} is for files; with --text none are read"),
+            Some(option) => bail!("{option} is for files; with --literal none are read"),
             None => Ok(()),
         }
     }
@@ -153,11 +151,11 @@ impl ReadingArgs {
         self.docs_format == Some(FormatArg::Features)
     }
 
-    /// The options of reading; `memory` is that of the whole command, if the user limits it.
+    /// The options of reading.
     pub(super) fn options(
         &self,
         skip_bad: bool,
-        memory: Option<ByteSize>,
+        limits: ReadingLimits,
     ) -> anyhow::Result<DocumentOptions> {
         let files = FileChoice::default()
             .include(&self.include)?
@@ -183,8 +181,8 @@ impl ReadingArgs {
             })
             .skip_bad(skip_bad)
             .files(files)
-            .threads(self.doc_threads);
-        if let Some(memory) = memory {
+            .threads(limits.threads.unwrap_or(0));
+        if let Some(memory) = limits.memory {
             options = options.memory(memory.as_u64());
         }
         if let Some(len) = self.max_document {

@@ -21,9 +21,8 @@ pub(super) struct ResourceArgs {
     /// Memory to use, such as 512MiB or 4GB [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE")]
     pub(super) memory: Option<ByteSize>,
-    /// Number of threads [default: $FPSTORE_THREADS, else one for each core]
-    #[arg(long, value_name = "N", value_parser = thread_count)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Directory for temporary files [default: beside or in the store that is written, else the
     /// system's]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
@@ -33,6 +32,40 @@ pub(super) struct ResourceArgs {
     pub(super) skip_space_check: bool,
     #[command(flatten)]
     progress: ProgressArgs,
+}
+
+/// How many threads work.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ThreadArgs {
+    /// Number of threads [default: $FPSTORE_THREADS, else one for each core]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    threads: Option<usize>,
+}
+
+impl ThreadArgs {
+    /// The number of threads, if the user or the environment names one.
+    pub(super) fn count(&self) -> anyhow::Result<Option<usize>> {
+        match (self.threads, variable(THREADS_VARIABLE)) {
+            (None, Some(text)) => {
+                let count = thread_count(&text.to_string_lossy());
+                Ok(Some(count.map_err(|reason| anyhow!("{THREADS_VARIABLE}: {reason}"))?))
+            }
+            (threads, _) => Ok(threads),
+        }
+    }
+
+    /// The limits of reading documents with so many threads.
+    pub(super) fn reading(&self) -> anyhow::Result<ReadingLimits> {
+        Ok(ReadingLimits { memory: None, threads: self.count()? })
+    }
+}
+
+/// What reading documents may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReadingLimits {
+    /// That of the whole command, if the user limits it.
+    pub(super) memory: Option<ByteSize>,
+    pub(super) threads: Option<usize>,
 }
 
 /// Whether progress is shown.
@@ -81,13 +114,12 @@ impl ProgressArgs {
 impl ResourceArgs {
     /// The number of threads, if the user or the environment names one.
     pub(super) fn threads(&self) -> anyhow::Result<Option<usize>> {
-        match (self.threads, variable(THREADS_VARIABLE)) {
-            (None, Some(text)) => {
-                let count = thread_count(&text.to_string_lossy());
-                Ok(Some(count.map_err(|reason| anyhow!("{THREADS_VARIABLE}: {reason}"))?))
-            }
-            (threads, _) => Ok(threads),
-        }
+        self.threads.count()
+    }
+
+    /// What reading documents may take.
+    pub(super) fn reading(&self) -> anyhow::Result<ReadingLimits> {
+        Ok(ReadingLimits { memory: self.memory, threads: self.threads()? })
     }
 
     /// The directory for temporary files of commands that write no store.

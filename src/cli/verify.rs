@@ -23,7 +23,7 @@ damaged store, and says what would be missing and how to use it. The store itsel
 const AFTER_HELP: &str = "\
 Examples:
   fpstore verify -s pages.fps
-  fpstore verify pages.fps --sample 0 --max-rate 50MB/s
+  fpstore verify pages.fps --samples 0 --max-rate 50MB/s
   fpstore verify pages.fps --repair
 
 Exit status: 0 sound; 1 damaged, repaired or not; 2 error.";
@@ -37,7 +37,7 @@ pub(super) struct VerifyArgs {
     /// The number of stored, flipped and random fingerprints to query and compare with a scan
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
-    sample: u64,
+    samples: u64,
     /// Read no faster than this, such as 50MB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
@@ -65,7 +65,7 @@ fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     }
     let monitor = args.progress.monitor(args.quiet)?;
     let options = VerifyOptions::default()
-        .samples(args.sample)
+        .samples(args.samples)
         .max_rate(args.max_rate)
         .observer(monitor.observer());
     let report = fpstore::verify(args.store.path(), &options)?;

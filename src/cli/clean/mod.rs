@@ -191,7 +191,7 @@ impl<'a> Work<'a> {
         serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
             "recipe": self.documents.recipe().to_string(),
-            "reading": format!("{:?}", self.documents.options()),
+            "reading": format!("{:?}", self.documents.options().threads(0)),
             "k": self.k,
             "confirm": confirm.confirm,
             "keep": keep.to_string(),

@@ -24,6 +24,7 @@ use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::monitor::Monitor;
 use super::output::ReportFormat;
 use super::report_args::ReportArgs;
+use super::resources::ThreadArgs;
 use super::sink::Sink;
 use labels::Labels;
 use report::Measured;
@@ -89,6 +90,8 @@ pub(super) struct EvaluateArgs {
     svg: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -194,7 +197,7 @@ impl Fingerprints {
         is_reported: bool,
     ) -> anyhow::Result<Self> {
         let mut found = Fingerprints::default();
-        let options = args.documents.options(&args.read)?;
+        let options = args.documents.options(&args.read, args.threads.reading()?)?;
         let monitor = Monitor::on_documents(args.report.quiet, false)?;
         let files = inputs(&args.files)?;
         let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
@@ -208,7 +211,7 @@ impl Fingerprints {
 
     fn ready(args: &EvaluateArgs) -> anyhow::Result<Self> {
         let mut found = Fingerprints::default();
-        if let Some(documents) = args.documents.of_field(&args.read, None)? {
+        if let Some(documents) = args.documents.of_field(&args.read, args.threads.reading()?)? {
             let monitor = Monitor::on_documents(args.report.quiet, false)?;
             let files = inputs(&args.files)?;
             let summary = documents.each(&files, &monitor, |fingerprint, id, _| {

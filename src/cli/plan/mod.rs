@@ -17,7 +17,7 @@ use clap::Args;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::plan::{Budget, PlanRequest, Sample, UnitCosts};
 
-use super::command::{ExitStatus, Run, open_map};
+use super::command::{ExitStatus, Run, StoreArg};
 use super::costs;
 use super::inputs::RadixArg;
 use super::report_args::{ReportArgs, ReportOut};
@@ -45,7 +45,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore plan -n 1e9 --budget 12GB
   fpstore plan -n 1e8 -k 6 --sample pages.tsv.zst --all --svg plan.svg
-  fpstore plan --check pages.fps
+  fpstore plan --check -s pages.fps
 
 Exit status: 0 done; 2 error.";
 
@@ -79,9 +79,11 @@ pub(super) struct PlanArgs {
     /// Measure the costs of steps on this machine, and keep them
     #[arg(long)]
     calibrate: bool,
-    /// Compare the expected cost of the queries of a store with the measured one
-    #[arg(long, value_name = "STORE", conflicts_with_all = ["n", "budget", "sample", "all", "svg"])]
-    check: Option<PathBuf>,
+    /// Compare the expected cost of the queries of the store with the measured one
+    #[arg(long, conflicts_with_all = ["n", "budget", "sample", "all", "svg"])]
+    check: bool,
+    #[command(flatten)]
+    store: StoreArg,
 }
 
 /// A count, also with an exponent.
@@ -114,8 +116,8 @@ fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
         calibrate(args, &mut out)?;
     }
     let costs = costs::of_this_machine();
-    if let Some(path) = &args.check {
-        let store = open_map(path)?;
+    if args.check {
+        let store = args.store.open()?;
         check::run(&store, args.k.unwrap_or(store.tuned_k()), costs, out)?;
         return Ok(ExitStatus::Done);
     }
@@ -177,7 +179,7 @@ fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
 fn calibrate(args: &PlanArgs, out: &mut ReportOut) -> anyhow::Result<()> {
     let costs = UnitCosts::measure()?;
     let path = costs::keep(&costs)?;
-    let alone = args.n.is_none() && args.sample.is_none() && args.check.is_none();
+    let alone = args.n.is_none() && args.sample.is_none() && !args.check;
     message!("measured the unit costs of this machine, kept in {}", path.display());
     if alone {
         report::print_costs(&costs, out)?;

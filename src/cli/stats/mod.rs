@@ -7,15 +7,17 @@ mod html;
 mod json;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
+use fpstore::Store;
 use fpstore::doctor::{Collector, Statistics, profile};
-use fpstore::input::{InputOptions, read_records};
+use fpstore::input::read_records;
 use fpstore::plan::Budget;
 
-use super::command::{ExitStatus, Run, StorePlace};
-use super::inputs::{InputFormatArg, RadixArg, inputs, report_skipped};
+use super::command::{ExitStatus, Run, StoreArg, open_map};
+use super::inputs::{ReadArgs, inputs, report_skipped};
 use super::output::ReportFormat;
 use super::report_args::ReportArgs;
 use super::scheme_arg::{BudgetArg, scheme_choice};
@@ -26,7 +28,7 @@ Show statistics of the fingerprints of a store, the problems that they show, and
 that never vary or vary together, fingerprints with very many ids, crowded prefixes in each \
 table, duplicates, and the matches that a query finds by chance.
 
-With --input it reads records before a store is built of them. It takes the same options as \
+Of files it reads the records before a store is built of them. It takes the same options as \
 build; --scheme and -k say which tables the store would have.
 
 Reads the whole store, or the whole input. Everything is exact up to 8 388 608 distinct \
@@ -36,7 +38,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore stats -s pages.fps
   fpstore stats -s pages.fps --html pages.html
-  fpstore stats --input pages.tsv.zst --format json | jq .findings
+  fpstore stats pages.tsv.zst --format json | jq .findings
 
 Exit status: 0 done, whatever was found; 2 error.";
 
@@ -44,35 +46,53 @@ Exit status: 0 done, whatever was found; 2 error.";
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(super) struct StatsArgs {
+    /// A store, or files of records as 'build' reads them, or - [default: the store of -s]
+    #[arg(value_name = "STORE|FILE", conflicts_with = "store")]
+    inputs: Vec<PathBuf>,
     #[command(flatten)]
-    store: StorePlace,
-    /// Look at the records of these files instead of a store; - is standard input
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "place")]
-    input: Vec<PathBuf>,
+    store: StoreArg,
     /// The distance that queries will mostly ask for [default: 3]
-    #[arg(short, requires = "input", value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(short, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: Option<u32>,
     /// The tables to look at: auto, a name or a file of masks
-    #[arg(long, value_name = "SCHEME", requires = "input", default_value = "auto",
-        long_help = scheme_help())]
-    scheme: String,
+    #[arg(long, value_name = "SCHEME", long_help = scheme_help())]
+    scheme: Option<String>,
     /// With auto: space for the tables, as 12GB or 16B/fp
-    #[arg(long, value_name = "BYTES", requires = "input")]
+    #[arg(long, value_name = "BYTES")]
     budget: Option<BudgetArg>,
-    /// How fingerprints are spelled
-    #[arg(long, value_enum, requires = "input", default_value = "hex")]
-    radix: RadixArg,
-    /// How records are laid out
-    #[arg(long, value_enum, requires = "input", default_value = "lines")]
-    input_format: InputFormatArg,
-    /// Count bad records, show the first ten, and go on
-    #[arg(long, requires = "input")]
-    skip_bad: bool,
+    #[command(flatten)]
+    read: ReadArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Also write a page with plots, for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+impl StatsArgs {
+    /// The store, unless files are given.
+    fn store_path(&self) -> Option<&Path> {
+        match self.inputs.as_slice() {
+            [] => Some(&self.store.store),
+            [one] if one.is_dir() => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Opens the store. Options for files would have no effect on it.
+    fn open_store(&self) -> anyhow::Result<Store> {
+        let given = [
+            (self.k.is_some(), "-k"),
+            (self.scheme.is_some(), "--scheme"),
+            (self.budget.is_some(), "--budget"),
+            (self.read.skip_bad, "--skip-bad"),
+        ];
+        let given = given.iter().find(|(given, _)| *given).map(|(_, option)| *option);
+        if let Some(option) = given.or(self.read.first_given()) {
+            bail!("{option} is for files of records, and this is a store; leave it out");
+        }
+        Ok(open_map(self.store_path().unwrap_or(&self.store.store))?)
+    }
 }
 
 impl Run for StatsArgs {
@@ -90,7 +110,7 @@ fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
     let page =
         args.html.as_deref().map(|path| html::open(path, args.report.output.force)).transpose()?;
     let statistics =
-        if args.input.is_empty() { profile(&args.store.open()?)? } else { collect(args)? };
+        if args.store_path().is_some() { profile(&args.open_store()?)? } else { collect(args)? };
     if let (Some(page), Some(path)) = (page, &args.html) {
         let budget = args.budget.map_or(Budget::Default, |arg| arg.0);
         html::write(page, &statistics, &title(args), budget)?;
@@ -113,8 +133,8 @@ fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
 
 /// The name of the store or input.
 fn source(args: &StatsArgs) -> String {
-    match args.input.as_slice() {
-        [] => args.store.path().display().to_string(),
+    match args.inputs.as_slice() {
+        [] => args.store.store.display().to_string(),
         [first, rest @ ..] => {
             let first = match first.to_str() {
                 Some("-") => "standard input".into(),
@@ -127,8 +147,8 @@ fn source(args: &StatsArgs) -> String {
 
 /// The same for a page that other people see: without its folders.
 fn title(args: &StatsArgs) -> String {
-    let path = args.input.first().map_or(args.store.path(), PathBuf::as_path);
-    match (path.to_str(), path.file_name(), args.input.len()) {
+    let path = args.inputs.first().unwrap_or(&args.store.store);
+    match (path.to_str(), path.file_name(), args.inputs.len()) {
         (Some("-"), ..) | (_, None, _) | (_, _, 2..) => source(args),
         (_, Some(name), _) => name.to_string_lossy().into_owned(),
     }
@@ -136,13 +156,13 @@ fn title(args: &StatsArgs) -> String {
 
 fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     let k = args.k.unwrap_or(3);
-    let choice = scheme_choice(&args.scheme, k, args.budget)?;
-    let options = InputOptions::default()
-        .format(args.input_format.into())
-        .radix(args.radix.into())
-        .skip_bad(args.skip_bad);
+    let choice = scheme_choice(args.scheme.as_deref().unwrap_or("auto"), k, args.budget)?;
+    if let Some(folder) = args.inputs.iter().find(|file| file.is_dir()) {
+        bail!("{} is a directory; name one store, or files", folder.display());
+    }
+    let options = args.read.options();
     let mut collector = Collector::new();
-    for file in inputs(&args.input)? {
+    for file in inputs(&args.inputs)? {
         let summary = read_records(&file, &options, |record| {
             collector.push(record.fingerprint);
             Ok::<(), fpstore::Error>(())
