@@ -26,7 +26,7 @@ included. What is printed must agree line by line, but for two exceptions:
 * a number before a unit of time or space (ns us ms s B KiB MiB GiB) stands for any number with
   any unit of the same kind: `12.5 us` agrees with `3 ms`.
 
-Blocks of other languages must be marked `rust` or `toml`, so that no command escapes.
+Blocks of other languages must be marked `rust`, `toml` or `python`, so that no command escapes.
 """
 
 import os
@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 100
 README_LINES = 150
 SECONDS = 300
-LANGUAGES = ("sh", "text", "rust", "toml")
+LANGUAGES = ("sh", "text", "rust", "toml", "python")
 
 FENCE = re.compile(r"^(\s*)(```+|~~~+)\s*(\w*)")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")

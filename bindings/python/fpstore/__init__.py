@@ -17,6 +17,7 @@ that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow str
 from __future__ import annotations
 
 from . import errors as errors
+from . import tasks as tasks
 from ._fpstore import (
     Builder as Builder,
 )

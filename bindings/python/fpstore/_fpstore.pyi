@@ -24,11 +24,13 @@ from ._types import (
     StoreInfo,
     VerifyReport,
 )
+from .tasks import Receipt, SegmentsCommitted
 
 __all__ = [
     "Builder",
     "Column",
     "Evaluation",
+    "JoinPlan",
     "Recipe",
     "RowStream",
     "Rows",
@@ -37,21 +39,32 @@ __all__ = [
     "Writer",
     "__version__",
     "_panic",
+    "_plan_of",
+    "_receipt_of_file",
+    "_receipt_of_text",
     "_recipe_of",
     "_reopen",
     "build",
+    "commit",
     "components",
     "dedup",
     "evaluate",
     "export",
+    "forest",
     "from_bits",
     "from_hex",
     "group",
+    "has_run",
+    "join_group",
+    "join_share",
     "near_pairs",
     "open",
+    "query_segment",
+    "scatter",
     "stats",
     "to_hex",
     "verify",
+    "write_segment",
 ]
 
 __version__: Final[str]
@@ -123,6 +136,8 @@ class Rows:
     def __getitem__(self, column: Literal["keep"], /) -> npt.NDArray[np.bool_]: ...
     @overload
     def __getitem__(self, column: Literal["similarity"], /) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __getitem__(self, column: Literal["group"], /) -> npt.NDArray[np.uint32]: ...
     @overload
     def __getitem__(self, column: str, /) -> _Array: ...
     def to_pylist(self) -> list[tuple[Any, ...]]: ...
@@ -402,6 +417,91 @@ class Evaluation:
     def svg(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
+@final
+class JoinPlan:
+    def __new__(
+        cls, k: int = 3, groups: int = 1, *, sample: _Fingerprints | None = None
+    ) -> Self: ...
+    @staticmethod
+    def of(store: Store, k: int | None = None) -> JoinPlan: ...
+    @staticmethod
+    def parse(text: str) -> JoinPlan: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def reads(self) -> Literal["ranges", "everything"]: ...
+    @property
+    def group_count(self) -> int: ...
+    @property
+    def scheme(self) -> str: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+def write_segment(
+    path: _Path,
+    fingerprints: _Records,
+    ids: _Ids | None = None,
+    *,
+    recipe: str | Recipe | None,
+    k: int = 3,
+    scheme: str | None = None,
+    budget: str | None = None,
+    id_type: Literal["auto", "int", "str"] = "auto",
+    replace: bool = True,
+    threads: int = 1,
+    memory: int = ...,
+    temp_dir: _Path | None = None,
+) -> Receipt: ...
+def commit(
+    store: _Path,
+    receipts: Iterable[Receipt] | Iterable[tuple[Any, ...]] | Iterable[str],
+    *,
+    label: str = "",
+    run: str | None = None,
+    remove: bool = False,
+    wait: float | None = 0.0,
+) -> SegmentsCommitted: ...
+def has_run(store: _Path, run: str) -> bool: ...
+def query_segment(
+    store: _Path | Store,
+    segment: int,
+    fingerprints: _Fingerprints,
+    k: int | None = None,
+    *,
+    ids: bool = True,
+    max_matches: int | None = None,
+    generation: int | None = None,
+    threads: int = 1,
+    memory: int = ...,
+) -> Rows: ...
+def join_share(
+    store: _Path | Store,
+    plan: JoinPlan,
+    number: int,
+    count: int,
+    *,
+    generation: int | None = None,
+    max_pairs: int | None = None,
+    threads: int = 1,
+    memory: int = ...,
+    temp_dir: _Path | None = None,
+) -> RowStream: ...
+def scatter(fingerprints: _Fingerprints, plan: JoinPlan) -> Rows: ...
+def join_group(
+    payloads: _Arrow | Iterable[bytes],
+    plan: JoinPlan,
+    group: int,
+    *,
+    max_pairs: int | None = None,
+    threads: int = 1,
+    memory: int = ...,
+    temp_dir: _Path | None = None,
+) -> RowStream: ...
+def forest(pairs: RowStream | _ArrowStream | Iterable[_ArrowStream]) -> Rows: ...
+def _plan_of(text: str) -> JoinPlan: ...
+def _receipt_of_text(text: str) -> Receipt: ...
+def _receipt_of_file(path: _Path) -> Receipt: ...
 def open(
     path: _Path,
     *,
@@ -434,7 +534,9 @@ def verify(
     max_rate: int | None = None,
     progress: _OnProgress = None,
 ) -> VerifyReport: ...
-def export(store: Store, path: _Path, *, segment: int | None = None) -> Store: ...
+def export(
+    store: Store, path: _Path, *, segment: int | None = None, link: bool = False
+) -> Store: ...
 def near_pairs(
     fingerprints: _Fingerprints,
     other: _Fingerprints | None = None,

@@ -1,9 +1,9 @@
 //! The Python package `fpstore`, as far as it is written in Rust.
 //!
 //! `input` takes what callers hand over, `rows`, `columns` and `stream` give answers back. `store`,
-//! `build`, `writer`, `join` and `text` have the classes and functions, `work` runs what takes long
-//! without the interpreter, `errors` turns errors into exceptions. `capsule` has the only unsafe
-//! code. Docstrings and types are in `fpstore/_fpstore.pyi` and `fpstore/_docs.py`.
+//! `build`, `writer`, `join`, `text` and `tasks` have the classes and functions, `work` runs what takes
+//! long without the interpreter, `errors` turns errors into exceptions. `capsule` has the only unsafe
+//! code. Types are in `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod options;
 mod rows;
 mod store;
 mod stream;
+mod tasks;
 mod text;
 mod values;
 mod work;
@@ -38,6 +39,11 @@ mod _fpstore {
     use super::store::{_reopen, StatisticsView, Store, open, verify};
     #[pymodule_export]
     use super::stream::RowStream;
+    #[pymodule_export]
+    use super::tasks::{
+        _plan_of, _receipt_of_file, _receipt_of_text, JoinPlan, commit, forest, has_run,
+        join_group, join_share, query_segment, scatter, write_segment,
+    };
     #[pymodule_export]
     use super::text::{_recipe_of, Evaluation, Recipe, evaluate};
     #[pymodule_export]

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, SchemaRef};
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyList, PyTuple};
 
 use crate::capsule::{export_array, export_schema, export_stream};
 use crate::errors::input_error;
@@ -90,6 +90,10 @@ impl Rows {
         if kind == DataType::Utf8 {
             let texts = PyList::new(py, each_value(&arrays, text_at))?;
             return object_array(py, texts);
+        }
+        if kind == DataType::Binary {
+            let bytes = each_value(&arrays, |array, at| array.as_binary::<i32>().value(at));
+            return object_array(py, PyList::new(py, bytes)?);
         }
         let nulls: usize = arrays.iter().map(|array| array.null_count()).sum();
         if nulls > 0 {
@@ -276,6 +280,7 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound
             array.as_primitive::<Float64Type>().value(at).into_pyobject(py)?.into_any()
         }
         DataType::Utf8 => array.as_string::<i32>().value(at).into_pyobject(py)?.into_any(),
+        DataType::Binary => PyBytes::new(py, array.as_binary::<i32>().value(at)).into_any(),
         _ => array.as_boolean().value(at).into_pyobject(py)?.to_owned().into_any(),
     })
 }

@@ -136,7 +136,7 @@ impl RowStream {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
+    pub(crate) fn __next__(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
         loop {
             let (next, shared, reporter) = {
                 let next = py.detach(|| {

@@ -27,6 +27,12 @@ def documented() -> dict[str, Any]:
             for member, value in vars(item).items():
                 if not member.startswith("_") and member != "NAMES":
                     found[f"{name}.{member}"] = value
+    found["tasks"] = fpstore.tasks
+    for name in fpstore.tasks.__all__:
+        found[f"tasks.{name}"] = vars(fpstore.tasks)[name]
+    for name in ("of", "parse"):
+        found[f"tasks.JoinPlan.{name}"] = getattr(fpstore.tasks.JoinPlan, name)
+        found[f"tasks.Receipt.{name}"] = getattr(fpstore.tasks.Receipt, name)
     return found
 
 

@@ -160,7 +160,7 @@ fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> 
 }
 
 /// Adds the fingerprints of a column without nulls.
-pub(super) fn extend_by_arrow(
+pub(crate) fn extend_by_arrow(
     py: Python<'_>,
     column: &ArrayRef,
     values: &mut Vec<Fingerprint>,

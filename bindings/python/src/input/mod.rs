@@ -105,7 +105,7 @@ fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef
 }
 
 /// Calls `each` with all columns that an object with an Arrow interface gives, if it has one.
-fn each_column(
+pub(crate) fn each_column(
     object: &Bound<'_, PyAny>,
     what: &str,
     mut each: impl FnMut(ArrayRef) -> PyResult<()>,

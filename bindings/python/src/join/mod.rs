@@ -7,4 +7,4 @@ mod pairs;
 
 pub(crate) use documents::dedup;
 pub(crate) use groups::{components, group};
-pub(crate) use pairs::near_pairs;
+pub(crate) use pairs::{PairRows, near_pairs, shard_of};

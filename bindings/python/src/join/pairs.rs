@@ -22,8 +22,8 @@ use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
 
 /// Pairs under construction.
-pub(super) struct PairRows {
-    pub(super) schema: SchemaRef,
+pub(crate) struct PairRows {
+    pub(crate) schema: SchemaRef,
     first: Vec<u64>,
     second: Vec<u64>,
     distance: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct PairRows {
 }
 
 impl PairRows {
-    pub(super) fn new(ids: IdKind) -> Self {
+    pub(crate) fn new(ids: IdKind) -> Self {
         let (first_id, second_id) = (IdColumn::new(ids), IdColumn::new(ids));
         let schema = schema_of([
             plain("first", DataType::UInt64),
@@ -74,7 +74,7 @@ impl PairRows {
     }
 
     /// Gives the pairs that `find` finds to the sink.
-    fn collect(
+    pub(crate) fn collect(
         mut self,
         sink: &mut Sink,
         find: impl FnOnce(
@@ -86,7 +86,8 @@ impl PairRows {
     }
 }
 
-fn shard_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Shard> {
+/// A share of a join; without one, all of it.
+pub(crate) fn shard_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Shard> {
     let Some((number, count)) = share else { return Ok(Shard::WHOLE) };
     match (u32::try_from(number), u32::try_from(count)) {
         (Ok(number), Ok(count)) => Ok(Shard { number, count }),

@@ -156,7 +156,7 @@ impl Store {
         memory=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn query_many(
+    pub(crate) fn query_many(
         &self,
         py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,

@@ -1,0 +1,40 @@
+"""Near-duplicates in Spark: DataFrames in and out, for pyspark 3.5 and 4.
+
+| to | call |
+|---|---|
+| make fingerprints of texts | `fingerprint` |
+| build a store of fingerprints and ids | `build` |
+| ask a store | `query` |
+| find all near pairs, of a store or of a DataFrame | `pairs` |
+| find their components | `clusters`, `components` |
+| keep one row of each cluster, with all columns | `dedup` |
+| compare today's rows with yesterday's store, and add those that stay | `add` |
+| print, parse and compare fingerprints | `to_hex`, `from_hex`, `distance` |
+| check the settings of a session | `check` |
+
+A fingerprint is a `bigint` with the same 64 bits, because Spark has no unsigned numbers: half of
+them print as negative, and `<` orders them otherwise than fpstore does. Do not add them up.
+
+Stores are directories of files that are mapped into memory. Executors and driver must see them
+under one path: a shared file system, or one machine.
+
+`fingerprint`, `query` and `pairs` are lazy as other DataFrames are; `build`, `clusters`, `dedup`
+and `add` run jobs, which have descriptions in the user interface of Spark. See docs/spark.md.
+"""
+
+from __future__ import annotations
+
+from ._build import build as build
+from ._columns import distance as distance
+from ._columns import from_hex as from_hex
+from ._columns import to_hex as to_hex
+from ._dedup import Added as Added
+from ._dedup import add as add
+from ._dedup import dedup as dedup
+from ._joins import clusters as clusters
+from ._joins import components as components
+from ._joins import pairs as pairs
+from ._rows import fingerprint as fingerprint
+from ._rows import query as query
+from ._settings import Settings as Settings
+from ._settings import check as check

@@ -1,0 +1,240 @@
+"""Stores of DataFrames: each task writes a segment, the driver commits all of them in one step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterator
+
+from .. import tasks
+from .._fpstore import Recipe, Store, open
+from ..errors import FpstoreError, InputError, NoStoreError, StaleStoreError, StoreExistsError
+from ._columns import ID_TYPES, check_column, check_fingerprints
+from ._jobs import job
+from ._rows import _of, _plain, check_store_path
+from ._settings import check, limits, resolved
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+RECEIPT = (
+    "path string, digest string, file_len bigint, fingerprints bigint, ids bigint, "
+    "sketch_len int, masks array<string>, recipe string"
+)
+TOKEN = "driver"
+
+
+def build(
+    df: DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    recipe: Recipe | str | None,
+    id: str | None = None,
+    fingerprint: str = "fingerprint",
+    k: int | None = None,
+    scheme: str | None = None,
+    budget: str | None = None,
+    segments: int | None = None,
+    append: bool = False,
+    label: str = "",
+    run: str | None = None,
+    wait: float | None = 60.0,
+    threads: int | None = None,
+    memory: int | None = None,
+) -> tasks.SegmentsCommitted:
+    """Makes a store of fingerprints, and of the ids in the column `id` if there is one.
+
+    Each task writes a segment beside `path`, and the driver commits all of them in one step, so
+    there is the whole store or none. `segments` is their number; by default that of the partitions.
+    A query probes each segment, so fewer are faster to ask; merge them with `Writer.compact`.
+
+    `recipe` must be said: the one of the texts, or `None` for fingerprints made elsewhere. With
+    `append` the segments are added to a store that is there, with its tables unless others are
+    asked for. `run` names the job: done again after its commit, it changes nothing.
+    `scheme="blocks-4"` makes tables that shares of a join within 3 bits need; `k` is 3 unless it
+    is given.
+
+    A row without a fingerprint ends the job, as does an id that cannot be stored: leave such rows
+    out first.
+    """
+    spark = df.sparkSession
+    settings = check(spark)
+    check_fingerprints(df, fingerprint)
+    if id is not None:
+        check_column(df, id, ID_TYPES, "ids")
+    store = check_store_path(path)
+    before = generation_of(store)
+    if run is not None and tasks.has_run(store, run):
+        return tasks.SegmentsCommitted(before or 0, 0, 0, 0, 0, 0, 0, True, False)
+    if before is not None and not append:
+        message = f"there is a store at {store}: pass append=True to add to it"
+        raise StoreExistsError(message, filename=store)
+    if before is not None and scheme is None and budget is None and k is None:
+        scheme, k = tables_of(open(store))
+    rows = _of(df, [fingerprint] if id is None else [fingerprint, id])
+    if segments is not None:
+        rows = rows.repartition(segments)
+    return write_and_commit(
+        rows,
+        store,
+        before,
+        f"build {store}",
+        label=label,
+        run=run,
+        wait=wait,
+        recipe=recipe.text if isinstance(recipe, Recipe) else recipe,
+        k=3 if k is None else k,
+        scheme=scheme,
+        budget=budget,
+        given=limits(settings, threads, memory),
+    )
+
+
+def generation_of(store: str) -> int | None:
+    """The generation of a store, or `None` if there is none."""
+    try:
+        return open(store).generation
+    except NoStoreError:
+        return None
+
+
+def tables_of(store: Store) -> tuple[str, int]:
+    """The tables of a store, as a scheme for more segments of it, and the distance they are for."""
+    segments = store.info().segments
+    first = next((of for of in segments if of.fingerprints), segments[0])
+    return "".join(f"{table.mask:016x}\n" for table in first.tables), first.tuned_k
+
+
+def write_and_commit(
+    rows: DataFrame,
+    store: str,
+    before: int | None,
+    description: str,
+    *,
+    label: str,
+    run: str | None,
+    wait: float | None,
+    **how: Any,
+) -> tasks.SegmentsCommitted:
+    """Writes rows of fingerprints, or of fingerprints and ids, as segments, and commits them,
+    unless the store has changed since its generation `before`."""
+    folder = Path(f"{store}.parts-{uuid.uuid4().hex[:12]}")
+    folder.mkdir(parents=True)
+    try:
+        (folder / TOKEN).touch()
+        work = partial(_write, folder=str(folder), **how)
+        with job(rows.sparkSession, f"{description}: segments"):
+            written = rows.mapInArrow(_plain(work), RECEIPT).collect()
+        now = generation_of(store)
+        if now != before:
+            message = f"{store} was changed meanwhile, it is at generation {now}: run the job again"
+            raise StaleStoreError(message, path=store, expected=before or 0, found=now or 0)
+        receipts = [tasks.Receipt(*row) for row in written]
+        if not receipts:
+            # Spark has no task at all for a frame that it knows to be empty.
+            receipts = [_empty(folder, **how)]
+        missing = [receipt.path for receipt in receipts if not os.path.exists(receipt.path)]
+        if missing:
+            raise FpstoreError(
+                f"a task wrote {missing[0]}, which the driver does not see: executors and driver "
+                "must share the folder of the store"
+            )
+        done = tasks.commit(store, receipts, label=label, run=run, remove=True, wait=wait)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if done.tables_differ:
+        warnings.warn(
+            f"the new segments of {store} have other tables than its others: shares of a join will "
+            "read everything; give the scheme that the store has",
+            stacklevel=3,
+        )
+    return done
+
+
+def _empty(folder: Path, **how: Any) -> tasks.Receipt:
+    how.pop("given")
+    return tasks.write_segment(folder / "part-empty.fps", [], **how)
+
+
+def _write(
+    batches: Iterator[pa.RecordBatch],
+    *,
+    folder: str,
+    recipe: str | None,
+    k: int,
+    scheme: str | None,
+    budget: str | None,
+    given: dict[str, Any],
+) -> Iterator[pa.RecordBatch]:
+    import platform
+
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    if not os.path.exists(os.path.join(folder, TOKEN)):
+        raise FpstoreError(
+            f"{folder} of the driver is not seen from {platform.node()}: executors and driver must "
+            "share the folder of the store"
+        )
+    context = TaskContext.get()
+    partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
+    place = _Place(partition)
+    # A name for each attempt: one that goes on after it was given up disturbs no other.
+    path = os.path.join(folder, f"part-{partition:06}-{attempt}.fps")
+    try:
+        receipt = tasks.write_segment(
+            path,
+            place.records(batches),
+            recipe=recipe,
+            k=k,
+            scheme=scheme,
+            budget=budget,
+            **resolved(given),
+        )
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+    columns = [pa.array([value]) for value in receipt]
+    columns[5] = columns[5].cast(pa.int32())
+    yield pa.RecordBatch.from_arrays(columns, list(receipt._fields))
+
+
+class _Place:
+    """Where a task is in its rows, for its errors."""
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.start = 0
+        self.len = 0
+
+    def __str__(self) -> str:
+        last = self.start + max(self.len, 1) - 1
+        return f"partition {self.partition}, rows {self.start} to {last}"
+
+    def records(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        for batch in batches:
+            self.start, self.len = self.start + self.len, len(batch)
+            for name, column in zip(batch.schema.names, batch.columns):
+                if column.null_count:
+                    at = column.is_null().index(True).as_py()
+                    self.start, self.len = self.start + at, 1
+                    others = dict(zip(batch.schema.names, batch.slice(at, 1).columns))
+                    shown = ", ".join(f"{of} {others[of][0]}" for of in others if of != name)
+                    of_row = f" of the row with {shown}" if shown else ""
+                    raise InputError(
+                        f"'{name}'{of_row} is null: leave such rows out, "
+                        f"df.where('{name} is not null')"
+                    )
+            names = ["fingerprint", "id"][: batch.num_columns]
+            yield pa.Table.from_batches([pa.RecordBatch.from_arrays(batch.columns, names)])
+
+
+def opened(store: Store | str | os.PathLike[str]) -> Store:
+    """A store of a path, or one that is open."""
+    return store if isinstance(store, Store) else open(check_store_path(store))

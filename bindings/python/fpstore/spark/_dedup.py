@@ -1,0 +1,218 @@
+"""One row of each cluster, and today's rows against yesterday's store."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import tasks
+from .._fpstore import Recipe
+from ..errors import InputError, StaleStoreError
+from ._build import opened, tables_of, write_and_commit
+from ._columns import ID_TYPES, check_column, check_fingerprints, distance
+from ._jobs import job
+from ._joins import clusters
+from ._rows import _of, id_type_of, query
+from ._settings import check, limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+DROPPED = "dropped.parquet"
+
+
+def dedup(
+    df: DataFrame,
+    k: int = 3,
+    *,
+    id: str = "id",
+    fingerprint: str = "fingerprint",
+    groups: int | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+) -> DataFrame:
+    """The rows that stay, with all columns: of each cluster of rows within `k` bits, directly or
+    over others, the one with the smallest `id`. Rows without a fingerprint stay.
+
+    `id` is a column of texts or whole numbers that tells rows apart. Rows that are equal in `id`
+    and `fingerprint` stay or go together. A row without an id is never dropped.
+
+    The column of fingerprints is read three times: persist or write it first if it is expensive.
+    Other columns are not shuffled, but for the join with the list of rows to drop.
+    """
+    check_fingerprints(df, fingerprint)
+    check_column(df, id, ID_TYPES, "ids")
+    spark = df.sparkSession
+    check(spark)
+    rows = _keys(df, id, fingerprint).persist()
+    try:
+        found = clusters(rows, k, fingerprint="fp", groups=groups, threads=threads, memory=memory)
+        dropped = _dropped(rows, found).select("id", "fp").persist()
+        with job(spark, "dedup: rows to drop"):
+            dropped.count()
+    finally:
+        rows.unpersist()
+    return _without(df, dropped, id, fingerprint)
+
+
+def _keys(df: DataFrame, id: str, fingerprint: str) -> DataFrame:
+    """What decides which rows stay."""
+    rows = _of(df, [id, fingerprint]).toDF("id", "fp")
+    return rows.where("id is not null and fp is not null")
+
+
+def _dropped(rows: DataFrame, found: DataFrame) -> DataFrame:
+    """The rows of `rows` that are not the first of their cluster, with the first one: `id`, `fp`,
+    `near_id`, `near`."""
+    from pyspark.sql import functions as F
+
+    named = found.toDF("fp", "cluster")
+    members = rows.join(named, "fp", "left").select(
+        F.coalesce("cluster", "fp").alias("cluster"), F.struct("id", "fp").alias("row")
+    )
+    first = (
+        members.groupBy("cluster")
+        .agg(F.min("row").alias("first"), F.count("*").alias("count"))
+        .where("count > 1")
+        .select("cluster", "first")
+    )
+    return (
+        members.join(first, "cluster")
+        .where("row <> first")
+        .select(
+            F.col("row.id").alias("id"),
+            F.col("row.fp").alias("fp"),
+            F.col("first.id").alias("near_id"),
+            F.col("first.fp").alias("near"),
+        )
+    )
+
+
+def _without(df: DataFrame, dropped: DataFrame, id: str, fingerprint: str) -> DataFrame:
+    """The rows of `df` that are not in the list."""
+    keys = dropped.select("id", "fp").toDF("__fpstore_id", "__fpstore_fp")
+    same = (df[f"`{id}`"] == keys["__fpstore_id"]) & (
+        df[f"`{fingerprint}`"] == keys["__fpstore_fp"]
+    )
+    return df.join(keys, same, "left_anti")
+
+
+class Added(NamedTuple):
+    """What `add` did."""
+
+    rows: DataFrame
+    """The rows that stay, with all columns."""
+    dropped: DataFrame
+    """The others: `id`, `fp`, and `near`, `near_id` and `distance` of the row because of which
+    each is dropped: the nearest stored one, or the one of its cluster that stays."""
+    commit: tasks.SegmentsCommitted
+
+
+def add(
+    df: DataFrame,
+    store: str | os.PathLike[str],
+    *,
+    run: str,
+    recipe: Recipe | str | None,
+    k: int | None = None,
+    id: str = "id",
+    fingerprint: str = "fingerprint",
+    label: str = "",
+    scheme: str | None = None,
+    budget: str | None = None,
+    segments: int | None = None,
+    groups: int | None = None,
+    work: str | os.PathLike[str] | None = None,
+    wait: float | None = 60.0,
+    threads: int | None = None,
+    memory: int | None = None,
+) -> Added:
+    """Adds the rows to a store that are near none of it, one of each cluster: today's crawl to
+    yesterday's store. Returns the rows that stay, with all columns, and the list of others.
+
+    Rows without a fingerprint stay and are not stored; a row without an id ends the job. The list
+    of rows to drop is written to the folder `work`, by default the path of the store with `.run`
+    at the end, before the store changes: `rows` reads it, so keep it until they are written. `run`
+    names the job: done again after its commit, it changes nothing and returns the same rows.
+
+    The new segments have the tables of the store unless `scheme` or `budget` asks for others. `k`
+    is the one that the store is tuned for unless it is given. Rows are compared with the state
+    that the store has now, and with one another: a chain of near rows is one cluster, of which one
+    stays, also if its ends are far from each other. Nobody else may change the store meanwhile, or
+    the job ends without a change.
+    """
+    from pyspark.sql import functions as F
+
+    check_fingerprints(df, fingerprint)
+    id_type = check_column(df, id, ID_TYPES, "ids")
+    spark = df.sparkSession
+    settings = check(spark)
+    stored = opened(store)
+    if not run or "/" in run:
+        raise InputError(f"run is '{run}', expected a name without '/'")
+    folder = os.path.abspath(os.fspath(work)) if work is not None else f"{stored.path}.{run}"
+    target = "file://" + os.path.join(folder, DROPPED)
+    if tasks.has_run(stored.path, run):
+        return _again(df, stored.path, run, target, id, fingerprint)
+    of_store = id_type_of(stored)
+    if of_store is not None and (of_store == "string") != (id_type == "string"):
+        message = f"ids of {stored.path} are {of_store}, those of column '{id}' {id_type}"
+        raise InputError(message)
+    k = stored.tuned_k if k is None else k
+    plain = _of(df, [id, fingerprint]).toDF("id", "fp").where("fp is not null").persist()
+    try:
+        with job(spark, "add: rows without ids"):
+            without = plain.where("id is null").count()
+        if without:
+            raise InputError(f"{without} rows have no '{id}', which the store needs")
+        seen = query(
+            plain, stored, k, fingerprint="fp", nearest=True, threads=threads, memory=memory
+        )
+        if of_store is None:
+            seen = seen.withColumn("near_id", F.lit(None).cast(id_type))
+        seen = seen.select("id", "fp", "near_id", "near", "distance").persist()
+        new = _without(plain, seen, "id", "fp").persist()
+        found = clusters(new, k, fingerprint="fp", groups=groups, threads=threads, memory=memory)
+        later = _dropped(new, found).withColumn("distance", distance("fp", "near"))
+        dropped = seen.unionByName(later)
+        with job(spark, f"add to {stored.path}: rows to drop"):
+            dropped.write.mode("overwrite").parquet(target)
+        dropped = spark.read.parquet(target)
+        kept = _without(plain, dropped, "id", "fp").select("fp", "id")
+        if segments is not None:
+            kept = kept.repartition(segments)
+        tuned_k = stored.tuned_k
+        if scheme is None and budget is None:
+            scheme, tuned_k = tables_of(stored)
+        done = write_and_commit(
+            kept,
+            stored.path,
+            stored.generation,
+            f"add to {stored.path}",
+            label=label,
+            run=run,
+            wait=wait,
+            recipe=recipe.text if isinstance(recipe, Recipe) else recipe,
+            k=tuned_k,
+            scheme=scheme,
+            budget=budget,
+            given=limits(settings, threads, memory),
+        )
+        seen.unpersist()
+        new.unpersist()
+    finally:
+        plain.unpersist()
+    return Added(_without(df, dropped, id, fingerprint), dropped, done)
+
+
+def _again(df: DataFrame, store: str, run: str, target: str, id: str, fingerprint: str) -> Added:
+    """The result of a run that was committed before."""
+    if not os.path.exists(target.removeprefix("file://")):
+        raise StaleStoreError(
+            f"the run '{run}' is in {store} already, and its list of rows to drop, {target}, is "
+            "gone: choose another name for another run",
+            path=store,
+        )
+    dropped = df.sparkSession.read.parquet(target)
+    done = tasks.SegmentsCommitted(opened(store).generation, 0, 0, 0, 0, 0, 0, True, False)
+    return Added(_without(df, dropped, id, fingerprint), dropped, done)

@@ -1,0 +1,141 @@
+"""Work that any engine can spread over processes and machines.
+
+Spark, Ray, Dask, datatrove, Slurm or `xargs` start tasks, retry them and move their data. This
+module has what such a task does: Arrow in, Arrow or a receipt out, arguments that can be pickled,
+no state but files. `fpstore.spark` is made of it.
+
+| to | in each task | in one process |
+|---|---|---|
+| build a store | `write_segment` | `commit` its receipts |
+| find all pairs of a store | `join_share` | `JoinPlan.of(store, k)` |
+| find all pairs of a data frame | `scatter`, then `join_group` | `JoinPlan(k, groups)` |
+| ask a store of many segments | `query_segment` | |
+| find clusters | `forest` of the pairs of a task | `forest` of all forests |
+
+A task has one thread and 256 MiB of memory unless `threads` and `memory` say otherwise: engines
+run one task for each core. What does not fit goes to temporary files in `temp_dir`.
+
+Tasks that read a store must all see one state of it. Pass an open `Store`, which is pickled as its
+path and generation, or a path with `generation`; another state is refused with `StaleStoreError`.
+A job of hours reads a snapshot: `fpstore.export(store, path, link=True)`.
+
+>>> from fpstore import tasks
+>>> how = {"recipe": None, "scheme": "blocks-4"}
+>>> parts = [tasks.write_segment(folder / f"part-{n}.fps", [n, n + 7], **how) for n in (0, 248)]
+>>> tasks.commit(folder / "whole.fps", parts).added
+2
+>>> whole = fpstore.open(folder / "whole.fps")
+>>> plan = tasks.JoinPlan.of(whole, 3)
+>>> plan.reads
+'ranges'
+>>> found = [tasks.join_share(whole, plan, number, 4).read_all() for number in range(4)]
+>>> sorted(sum((rows.to_pylist() for rows in found), []))
+[(0, 7, 3), (248, 255, 3)]
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from ._fpstore import (
+    JoinPlan,
+    _receipt_of_file,
+    _receipt_of_text,
+    commit,
+    forest,
+    has_run,
+    join_group,
+    join_share,
+    query_segment,
+    scatter,
+    write_segment,
+)
+
+__all__ = [
+    "JoinPlan",
+    "Receipt",
+    "SegmentsCommitted",
+    "commit",
+    "forest",
+    "has_run",
+    "join_group",
+    "join_share",
+    "query_segment",
+    "scatter",
+    "write_segment",
+]
+
+
+class Receipt(NamedTuple):
+    """What is known of a segment file that belongs to no store yet. Also a row of a data frame.
+
+    `str(receipt)` is the line that `fpstore build --segment-file` prints and `fpstore commit`
+    takes; `Receipt.parse` reads it.
+    """
+
+    path: str
+    """The file, absolute."""
+    digest: str
+    """32 hex digits, of all bytes: equal records have an equal digest."""
+    file_len: int
+    fingerprints: int
+    """Distinct ones."""
+    ids: int
+    sketch_len: int
+    masks: list[str]
+    """The masks of the tables, 16 hex digits each. Shares read ranges where segments agree on
+    them."""
+    recipe: str
+
+    def __str__(self) -> str:
+        masks = "+".join(self.masks)
+        return (
+            f"segment 1 digest={self.digest} bytes={self.file_len} "
+            f"fingerprints={self.fingerprints} ids={self.ids} sketch={self.sketch_len} "
+            f"masks={masks} recipe={_escaped(self.recipe.encode())} "
+            f"path={_escaped(os.fsencode(self.path))}"
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Receipt:
+        """Reads the text form.
+
+        >>> part = fpstore.tasks.write_segment(folder / "part.fps", [1], recipe=None)
+        >>> fpstore.tasks.Receipt.parse(str(part)) == part
+        True
+        """
+        return _receipt_of_text(text)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Receipt:
+        """The receipt of a segment file. Reads its header."""
+        return _receipt_of_file(path)
+
+
+def _escaped(text: bytes) -> str:
+    """The bytes as text without spaces: all but printable ASCII as % and two hex digits."""
+    plain = (chr(of) if 0x21 <= of <= 0x7E and of != 0x25 else f"%{of:02x}" for of in text)
+    return "".join(plain)
+
+
+class SegmentsCommitted(NamedTuple):
+    """What `commit` did."""
+
+    generation: int
+    """The generation of the store now."""
+    added: int
+    """Segments that were added."""
+    fingerprints: int
+    """Their fingerprints."""
+    file_len: int
+    repeated: int
+    """Receipts of segments that the store had already, or that another receipt names."""
+    empty: int
+    """Segments without fingerprints, which were left out."""
+    copied: int
+    """Files that were copied, because they could not be linked."""
+    known_run: bool
+    """Whether the store has seen the run before, so that nothing was looked at."""
+    tables_differ: bool
+    """Whether the tables of the segments differ, so that shares of a join read everything."""

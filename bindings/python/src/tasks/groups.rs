@@ -1,0 +1,169 @@
+//! A join over groups, for fingerprints that exist only as a data frame: packed for their groups,
+//! then joined group by group.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, UInt32Builder};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use fpstore::{Fingerprint, IdKind};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::{JoinPlan, MEMORY};
+use crate::columns::{batch_of, plain, schema_of};
+use crate::errors::{Failure, input_error};
+use crate::input::{each_column, fingerprints};
+use crate::join::PairRows;
+use crate::options::{Limits, count};
+use crate::rows::{Rows, array};
+use crate::stream::RowStream;
+use crate::work::{Reporter, run};
+
+const WHAT: &str = "payloads";
+/// Bytes of payloads after which a batch ends; Arrow counts them in 31 bits.
+const BATCH_LEN: usize = 64 << 20;
+
+/// Payloads under construction.
+struct Payloads {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    groups: UInt32Builder,
+    payloads: BinaryBuilder,
+}
+
+impl Payloads {
+    fn new() -> Self {
+        let schema =
+            schema_of([plain("group", DataType::UInt32), plain("payload", DataType::Binary)]);
+        let (groups, payloads) = (UInt32Builder::new(), BinaryBuilder::new());
+        Payloads { schema, batches: Vec::new(), groups, payloads }
+    }
+
+    fn push(&mut self, group: u32, payload: &[u8]) -> Result<(), Failure> {
+        // In pieces that a batch has room for; payloads of a group may be cut anywhere.
+        for piece in payload.chunks(BATCH_LEN) {
+            if self.payloads.values_slice().len() + piece.len() > BATCH_LEN {
+                self.flush()?;
+            }
+            self.groups.append_value(group);
+            self.payloads.append_value(piece);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        let columns = [Some(array(self.groups.finish())), Some(array(self.payloads.finish()))];
+        self.batches.push(batch_of(&self.schema, columns)?);
+        Ok(())
+    }
+}
+
+/// Packs fingerprints for the groups of a plan in which they meet those that are near: rows of
+/// `group` and `payload`. An engine brings the payloads of each group together, for `join_group`.
+///
+/// A fingerprint goes to `plan.k` + 1 groups, 8 bytes each; equal ones go once.
+///
+/// >>> plan = fpstore.tasks.JoinPlan(1)
+/// >>> fpstore.tasks.scatter([1, 3], plan)["group"]
+/// array([0, 1], dtype=uint32)
+#[pyfunction]
+pub(crate) fn scatter(
+    py: Python<'_>,
+    fingerprints: &Bound<'_, PyAny>,
+    plan: &JoinPlan,
+) -> PyResult<Rows> {
+    let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+    let plan = plan.0.clone();
+    let payloads = run(py, &Reporter::default(), move |_| {
+        let mut payloads = Payloads::new();
+        plan.scatter(&values, |group, payload| payloads.push(group, payload))?;
+        payloads.flush()?;
+        Ok(payloads)
+    })?;
+    Ok(Rows::new(payloads.schema, payloads.batches))
+}
+
+/// The near pairs that belong to a group, given all its payloads in any order, as a stream of
+/// `first`, `second` and `distance`. All groups together find each pair once. A payload that comes
+/// twice, from a task that ran again, changes nothing.
+///
+/// `payloads` is a column of an Arrow table, or a list of bytes. One that was packed for another
+/// group or by another plan is refused.
+///
+/// >>> import pyarrow as pa
+/// >>> plan = fpstore.tasks.JoinPlan(1)
+/// >>> packed = pa.table(fpstore.tasks.scatter([1, 3, 7], plan)).group_by("group").aggregate(
+/// ...     [("payload", "list")])
+/// >>> sum((fpstore.tasks.join_group(payloads, plan, group).read_all().to_pylist()
+/// ...      for group, payloads in zip(*packed.to_pydict().values())), [])
+/// [(1, 3, 1), (3, 7, 1)]
+#[pyfunction]
+#[pyo3(signature = (
+    payloads, plan, group, *, max_pairs=None, threads=1, memory=MEMORY, temp_dir=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn join_group(
+    py: Python<'_>,
+    payloads: &Bound<'_, PyAny>,
+    plan: &JoinPlan,
+    group: i64,
+    max_pairs: Option<i64>,
+    threads: i64,
+    memory: i64,
+    temp_dir: Option<PathBuf>,
+) -> PyResult<RowStream> {
+    let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
+    let most = count(py, "max_pairs", max_pairs)?;
+    let group = u32::try_from(group).map_err(|_| {
+        input_error(py, format!("group is {group}, expected 0 to {}", plan.0.group_count() - 1))
+    })?;
+    let plan = plan.0.clone();
+    let payloads = payloads_of(payloads)?;
+    let rows = PairRows::new(IdKind::None);
+    RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |shared, sink| {
+        let options = limits.join(plan.k(), shared).max_pairs(most);
+        let payloads = payloads.iter().flat_map(slices);
+        rows.collect(sink, |each| plan.pairs_of_group(group, payloads, &options, each))
+    })
+}
+
+/// The payloads of an array of one of the types that [`payloads_of`] lets through.
+fn slices(array: &ArrayRef) -> Vec<&[u8]> {
+    match array.data_type() {
+        DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().collect(),
+        DataType::BinaryView => array.as_binary_view().iter().flatten().collect(),
+        _ => array.as_binary::<i32>().iter().flatten().collect(),
+    }
+}
+
+fn payloads_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    let py = object.py();
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    let is_arrow = each_column(object, WHAT, |column| {
+        let kind = column.data_type();
+        if !matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) {
+            return Err(input_error(py, format!("payloads are binary, these are {kind}")));
+        }
+        if column.null_count() > 0 {
+            let message = format!("{} of {} payloads are null", column.null_count(), column.len());
+            return Err(input_error(py, message));
+        }
+        columns.push(column);
+        Ok(())
+    })?;
+    if is_arrow {
+        return Ok(columns);
+    }
+    for (at, item) in object.try_iter()?.enumerate() {
+        let item = item?;
+        let Ok(bytes) = item.cast::<PyBytes>() else {
+            let kind = item.get_type().qualname()?;
+            return Err(input_error(py, format!("payload number {at} is {kind}, expected bytes")));
+        };
+        columns.push(array(BinaryArray::from_vec(vec![bytes.as_bytes()])));
+    }
+    Ok(columns)
+}

@@ -1,0 +1,179 @@
+//! How a join is divided: the class `JoinPlan`, and the shares of a join over a store.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fpstore::IdKind;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::MEMORY;
+use super::store::store_of;
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints;
+use crate::join::{PairRows, shard_of};
+use crate::options::{Limits, count, distance, distance_of};
+use crate::store::Store;
+use crate::stream::RowStream;
+use crate::work::Reporter;
+
+/// How a join within `k` bits is divided: over the ranges of a store, or over groups of
+/// fingerprints that an engine brings together.
+///
+/// One process makes the plan, all tasks follow it: it can be pickled, and `str(plan)`, one line, is
+/// all of it. `groups` is rounded up to a multiple of `k` + 1; a group should fit into the memory of
+/// a task with 16 bytes for each of its fingerprints. The blocks of bits by which groups are made
+/// are cut from bits that vary in `sample`, if there is one: it decides how even the groups are,
+/// never which pairs are found.
+///
+/// >>> plan = fpstore.tasks.JoinPlan(3, groups=40)
+/// >>> plan.group_count, plan.scheme
+/// (40, 'blocks-4')
+/// >>> fpstore.tasks.JoinPlan.parse(str(plan)) == plan
+/// True
+#[pyclass(frozen, module = "fpstore.tasks")]
+pub(crate) struct JoinPlan(pub(super) fpstore::join::JoinPlan);
+
+fn parse(text: &str) -> Result<JoinPlan, Failure> {
+    Ok(JoinPlan(text.parse::<fpstore::join::JoinPlan>()?))
+}
+
+#[pymethods]
+impl JoinPlan {
+    #[new]
+    #[pyo3(signature = (k=3, groups=1, *, sample=None))]
+    fn new(
+        py: Python<'_>,
+        k: i64,
+        groups: i64,
+        sample: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let k = distance_of(py, k)?;
+        let groups = count(py, "groups", Some(groups))?.unwrap_or(1);
+        let groups = u32::try_from(groups).unwrap_or(u32::MAX);
+        let sample = sample.map(fingerprints::many).transpose()?;
+        let plan = match &sample {
+            Some(sample) => fpstore::join::JoinPlan::for_sample(sample, k),
+            None => fpstore::join::JoinPlan::new(k),
+        };
+        let plan = plan.and_then(|plan| plan.with_groups(groups)).map_err(Failure::from)?;
+        Ok(JoinPlan(plan))
+    }
+
+    /// The plan for all pairs of a store within `k` bits. `reads` says whether its shares read
+    /// ranges, which needs tables such as those of the scheme `"blocks-4"` for `k` = 3.
+    ///
+    /// >>> fpstore.tasks.JoinPlan.of(store, 3).reads
+    /// 'everything'
+    #[staticmethod]
+    #[pyo3(signature = (store, k=None))]
+    fn of(py: Python<'_>, store: &Store, k: Option<i64>) -> PyResult<Self> {
+        let store = store.get()?;
+        let k = distance(py, k, &store)?;
+        Ok(JoinPlan(fpstore::join::JoinPlan::of(&store, k).map_err(Failure::from)?))
+    }
+
+    /// Reads the text form, as `str(plan)` writes it and `fpstore pairs --explain` prints it.
+    #[staticmethod]
+    fn parse(text: &str) -> PyResult<Self> {
+        Ok(parse(text)?)
+    }
+
+    /// The distance.
+    #[getter]
+    fn k(&self) -> u32 {
+        self.0.k()
+    }
+
+    /// What a share reads of the store that the plan was made for: `"ranges"`, so that all shares
+    /// together cost about one join, or `"everything"`, so that each costs a pass over the store.
+    #[getter]
+    fn reads(&self) -> String {
+        self.0.reads().to_string()
+    }
+
+    /// The number of groups: they have the numbers from 0 to below it.
+    #[getter]
+    fn group_count(&self) -> u32 {
+        self.0.group_count()
+    }
+
+    /// The scheme that all segments of a store need, so that shares read ranges.
+    #[getter]
+    fn scheme(&self) -> String {
+        self.0.scheme()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fpstore.tasks.JoinPlan '{}'>", self.0)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.to_string().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let plan_of = py.import("fpstore._fpstore")?.getattr("_plan_of")?;
+        (plan_of, (self.0.to_string(),)).into_pyobject(py)
+    }
+}
+
+/// Reads the text form of a plan, for pickle.
+#[pyfunction]
+pub(crate) fn _plan_of(text: &str) -> PyResult<JoinPlan> {
+    Ok(parse(text)?)
+}
+
+/// Share `number` of `count` of a join of a store with itself, as a stream of `first`, `second` and
+/// `distance`. All shares together find each pair once, whatever the threads and memory of each.
+///
+/// `store` is a path or an open store. All shares must see the same state of it: a path with a
+/// `generation` refuses any other, and so does a store that came by pickle.
+///
+/// >>> plan = fpstore.tasks.JoinPlan.of(store, 3)
+/// >>> [len(fpstore.tasks.join_share(store, plan, number, 2).read_all()) for number in range(2)]
+/// [1, 0]
+#[pyfunction]
+#[pyo3(signature = (
+    store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=MEMORY,
+    temp_dir=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn join_share(
+    py: Python<'_>,
+    store: &Bound<'_, PyAny>,
+    plan: &JoinPlan,
+    number: i64,
+    count: i64,
+    generation: Option<u64>,
+    max_pairs: Option<i64>,
+    threads: i64,
+    memory: i64,
+    temp_dir: Option<PathBuf>,
+) -> PyResult<RowStream> {
+    let store = store_of(store, generation)?;
+    let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
+    let shard = shard_of(py, Some((number, count)))?;
+    if shard.number >= shard.count {
+        let message = format!("share {number} of {count}, expected a number from 0 to below it");
+        return Err(input_error(py, message));
+    }
+    let most = crate::options::count(py, "max_pairs", max_pairs)?;
+    let plan = plan.0.clone();
+    let rows = PairRows::new(IdKind::None);
+    RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |shared, sink| {
+        let options = limits.join(plan.k(), shared).shard(shard).max_pairs(most);
+        rows.collect(sink, |each| plan.pairs_of_shard(&store, &options, each))
+    })
+}

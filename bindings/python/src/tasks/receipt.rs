@@ -1,0 +1,63 @@
+//! Receipts of segment files, between the library and the named tuple of Python.
+
+use std::ffi::OsString;
+
+use fpstore::SegmentReceipt;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use std::path::PathBuf;
+
+use crate::errors::{Failure, input_error};
+
+type Fields = (OsString, String, u64, u64, u64, u8, Vec<String>, String);
+
+fn fields_of(receipt: SegmentReceipt) -> Fields {
+    (
+        receipt.path.into_os_string(),
+        format!("{:032x}", u128::from_be_bytes(receipt.digest)),
+        receipt.file_len,
+        receipt.fingerprint_count,
+        receipt.id_count,
+        receipt.sketch_len,
+        receipt.masks.iter().map(|mask| format!("{mask:016x}")).collect(),
+        receipt.recipe.text().to_owned(),
+    )
+}
+
+/// The named tuple of a receipt.
+pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bound<'_, PyAny>> {
+    let fields = fields_of(receipt).into_pyobject(py)?;
+    py.import("fpstore.tasks")?.getattr("Receipt")?.call_method1("_make", (fields,))
+}
+
+/// A receipt, a row of a data frame with the same fields, or a text form.
+pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
+    let py = given.py();
+    let text: String = if given.is_instance_of::<PyString>() {
+        given.extract()?
+    } else if let Ok(row) = given.cast::<PyTuple>()
+        && row.len() == 8
+    {
+        let made = py.import("fpstore.tasks")?.getattr("Receipt")?.call_method1("_make", (row,))?;
+        made.str()?.to_string()
+    } else {
+        let kind = given.get_type().qualname()?;
+        return Err(input_error(py, format!("a receipt is a Receipt or its text, not {kind}")));
+    };
+    Ok(text.parse::<SegmentReceipt>().map_err(Failure::from)?)
+}
+
+/// The fields of the text form.
+#[pyfunction]
+pub(crate) fn _receipt_of_text(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
+    let receipt = text.parse::<SegmentReceipt>().map_err(Failure::from)?;
+    Ok(to_python(py, receipt)?.unbind())
+}
+
+/// The receipt of a segment file, which reads its header.
+#[pyfunction]
+pub(crate) fn _receipt_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let receipt = SegmentReceipt::of(path).map_err(Failure::from)?;
+    Ok(to_python(py, receipt)?.unbind())
+}

@@ -1,0 +1,156 @@
+//! Segments that tasks write, and the one commit of all of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fpstore::writer::{CommitOptions, commit as commit_all};
+use fpstore::{BuildOptions, Builder, IdPolicy, SegmentReceipt};
+use pyo3::prelude::*;
+
+use super::{MEMORY, receipt};
+use crate::build::{check_ids, policy_of, push_all, wait_of};
+use crate::errors::{Failure, input_error};
+use crate::input::batches::Batches;
+use crate::input::ids::Ids;
+use crate::options::{Limits, distance_of, scheme as scheme_of};
+use crate::text::recipe_text_of;
+use crate::work::{Reporter, Shared, run_shared};
+
+/// Writes one segment as the file `path`, without directory or lock, and returns its receipt: a task
+/// of a build whose segments are committed together.
+///
+/// Records are given as to `Builder.add`: fingerprints with as many `ids` or none, an Arrow stream
+/// with the columns `fingerprint` and `id`, or an iterator over batches, which need not fit into
+/// memory. The same records make the same bytes, so a task that runs twice replaces its file with an
+/// equal one; with `replace=False` an existing file is refused. `recipe` must be said: `None` is for
+/// fingerprints that were made elsewhere. All segments of a store have the same.
+///
+/// >>> part = fpstore.tasks.write_segment(folder / "part-0.fps", [1, 2], ["a", "b"], recipe=None)
+/// >>> part.fingerprints, part.ids
+/// (2, 2)
+#[pyfunction]
+#[pyo3(signature = (
+    path, fingerprints, ids=None, *, recipe, k=3, scheme=None, budget=None, id_type="auto",
+    replace=true, threads=1, memory=MEMORY, temp_dir=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn write_segment<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    fingerprints: &Bound<'py, PyAny>,
+    ids: Option<&Bound<'py, PyAny>>,
+    recipe: Option<&Bound<'py, PyAny>>,
+    k: i64,
+    scheme: Option<&str>,
+    budget: Option<&str>,
+    id_type: &str,
+    replace: bool,
+    threads: i64,
+    memory: i64,
+    temp_dir: Option<PathBuf>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
+    let shared = Arc::new(Shared::default());
+    let mut options = BuildOptions::default()
+        .scheme(scheme_of(distance_of(py, k)?, scheme, budget)?)
+        .replace(replace)
+        .threads(limits.threads)
+        .memory(limits.memory)
+        .temp_dir(limits.temp_dir)
+        .observer(shared.observer());
+    if let Some(recipe) = recipe {
+        options = options.recipe(recipe_text_of(recipe)?);
+    }
+    let policy = policy_of(py, id_type)?;
+    let mut batches = Batches::of(fingerprints, ids)?;
+    let mut builder: Option<Builder> = None;
+    let reporter = Reporter::default();
+    while let Some(batch) = batches.next(py)? {
+        check_ids(batch.ids.as_ref(), policy)?;
+        let begun = match builder.take() {
+            Some(builder) => builder,
+            None => begin(&path, &options, policy, batch.ids.as_ref())?,
+        };
+        builder = Some(run_shared(py, &reporter, &shared, move |shared| {
+            let mut begun = begun;
+            push_all(&batch, shared, |fingerprint, id| match id {
+                Some(id) => begun.push(fingerprint, id),
+                None => begun.push_bare(fingerprint),
+            })?;
+            Ok(begun)
+        })?);
+    }
+    let builder = match builder {
+        Some(builder) => builder,
+        None => begin(&path, &options, policy, None)?,
+    };
+    let written = run_shared(py, &reporter, &shared, move |_| Ok(builder.finish_segment()?));
+    receipt::to_python(py, written?)
+}
+
+fn begin(
+    path: &PathBuf,
+    options: &BuildOptions,
+    policy: Option<IdPolicy>,
+    ids: Option<&Ids>,
+) -> Result<Builder, Failure> {
+    let chosen = policy.or(ids.map(Ids::policy)).unwrap_or(IdPolicy::Auto);
+    Ok(Builder::segment_file(path, options.clone().ids(chosen))?)
+}
+
+/// Adds the segments of `receipts` to the store in one step, or makes a store of them. Receipts
+/// are named tuples, rows of a data frame with the same fields, or texts.
+///
+/// All are checked before anything is placed: each file must be the one of its receipt, recipes must
+/// agree. Done again, it changes nothing: segments are known by their digests, and a whole job by
+/// the name `run`. On one file system files are linked; with `remove` their first names go
+/// afterwards. `wait` is how many seconds to wait for another process that writes, `None` for as
+/// long as it takes.
+///
+/// >>> parts = [fpstore.tasks.write_segment(folder / f"{n}.fps", [n], recipe=None) for n in (1, 2)]
+/// >>> fpstore.tasks.commit(folder / "all.fps", parts, label="2026-11", run="crawl-11").added
+/// 2
+/// >>> fpstore.tasks.commit(folder / "all.fps", parts, run="crawl-11").known_run
+/// True
+#[pyfunction]
+#[pyo3(signature = (store, receipts, *, label="", run=None, remove=false, wait=0.0))]
+pub(crate) fn commit<'py>(
+    py: Python<'py>,
+    store: PathBuf,
+    receipts: &Bound<'py, PyAny>,
+    label: &str,
+    run: Option<&str>,
+    remove: bool,
+    wait: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut given: Vec<SegmentReceipt> = Vec::new();
+    for (at, item) in receipts.try_iter()?.enumerate() {
+        let read = receipt::of_python(&item?);
+        let named =
+            |error: PyErr| input_error(py, format!("receipt number {at}: {}", error.value(py)));
+        given.push(read.map_err(named)?);
+    }
+    let shared = Arc::new(Shared::default());
+    let options = CommitOptions::default()
+        .label(label)
+        .run(run.map(str::to_owned))
+        .remove(remove)
+        .wait(wait_of(py, wait)?)
+        .observer(shared.observer());
+    let done = run_shared(py, &Reporter::default(), &shared, move |_| {
+        Ok(commit_all(store, &given, &options)?)
+    })?;
+    let fields = (
+        done.generation,
+        done.added,
+        done.fingerprints,
+        done.file_len,
+        done.repeated,
+        done.empty,
+        done.copied,
+        done.known_run,
+        done.tables_differ,
+    );
+    py.import("fpstore.tasks")?.getattr("SegmentsCommitted")?.call1(fields)
+}

@@ -1,0 +1,77 @@
+//! Stores in tasks: by path or open, at one generation; one segment asked alone.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use super::MEMORY;
+use crate::errors::{Failure, stale_error};
+use crate::rows::Rows;
+use crate::store::{Store, open};
+
+/// The store of a path, or one that is open, at `generation` if one is given.
+pub(super) fn store_of(
+    given: &Bound<'_, PyAny>,
+    generation: Option<u64>,
+) -> PyResult<fpstore::Store> {
+    let py = given.py();
+    let Ok(store) = given.cast::<Store>() else {
+        return open(py, given.extract::<PathBuf>()?, generation, "auto", None)?.get();
+    };
+    let store = store.get().get()?;
+    match generation {
+        Some(expected) if expected != store.generation() => {
+            Err(stale_error(py, &store.info().path, expected, store.generation()))
+        }
+        _ => Ok(store),
+    }
+}
+
+/// Many queries to one segment of a store, as `Store.query_many` of that segment alone: rows of
+/// `query`, `fingerprint`, `distance`, and `id` if the segment has ids.
+///
+/// The answers of all segments together are those of the store. `segment` is the number that
+/// `Store.info` shows. A path with a `generation` refuses any other state of the store.
+///
+/// >>> number = store.info().segments[0].number
+/// >>> fpstore.tasks.query_segment(store, number, [0xC0F1789BED2EB9B9], 0)["id"]
+/// array(['b.html'], dtype=object)
+#[pyfunction]
+#[pyo3(signature = (
+    store, segment, fingerprints, k=None, *, ids=true, max_matches=None, generation=None, threads=1,
+    memory=MEMORY
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn query_segment(
+    py: Python<'_>,
+    store: &Bound<'_, PyAny>,
+    segment: u64,
+    fingerprints: &Bound<'_, PyAny>,
+    k: Option<i64>,
+    ids: bool,
+    max_matches: Option<i64>,
+    generation: Option<u64>,
+    threads: i64,
+    memory: i64,
+) -> PyResult<Rows> {
+    let whole = store_of(store, generation)?;
+    // The distance is that of the store, not that of one of its segments.
+    let k = k.unwrap_or_else(|| i64::from(whole.tuned_k()));
+    let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
+    let (threads, memory) = (Some(threads), Some(memory));
+    alone.query_many(py, fingerprints, Some(k), ids, max_matches, "auto", threads, memory, None)
+}
+
+/// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes
+/// nothing, so its tasks need not run again. `False` if there is no store.
+///
+/// >>> fpstore.tasks.has_run(store.path, "crawl-2026-11")
+/// False
+#[pyfunction]
+pub(crate) fn has_run(store: PathBuf, run: &str) -> PyResult<bool> {
+    match fpstore::Store::open(store) {
+        Ok(store) => Ok(store.has_run(run)),
+        Err(fpstore::Error::NoStore { .. }) => Ok(false),
+        Err(error) => Err(Failure::from(error).into()),
+    }
+}
