@@ -334,7 +334,7 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
 
-/// The features of so many candidates are not kept at once, but in rounds.
+/// The features of all candidates together would take more than is allowed, so there are rounds.
 #[test]
 fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
     let documents = documents_of(300, 23, 900);

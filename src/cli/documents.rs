@@ -37,9 +37,9 @@ pub(super) struct DocumentArgs {
 pub(super) struct FieldArgs {
     /// The files are tables or JSON Lines with ready fingerprints in this field or column
     ///
-    /// Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones for
-    /// their bits. --id-field names the column of ids. A null or an empty text is a record without
-    /// fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs.
+    /// Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
+    /// for their bits. --id-field names the column of ids. A null or an empty text is a record
+    /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs.
     #[arg(
         long,
         value_name = "NAME",
@@ -142,8 +142,8 @@ impl DocumentArgs {
         }
     }
 
-    /// The documents with a field of fingerprints, if there is one; they were made by the recipe that the
-    /// user names.
+    /// The documents with a field of fingerprints, if there is one; they were made by the recipe that
+    /// the user names.
     pub(super) fn of_field(
         &self,
         read: &ReadArgs,

@@ -54,7 +54,7 @@ impl ThreadArgs {
         }
     }
 
-    /// The limits of reading documents with so many threads.
+    /// The limits of reading documents with these threads.
     pub(super) fn reading(&self) -> anyhow::Result<ReadingLimits> {
         Ok(ReadingLimits { memory: None, threads: self.count()? })
     }

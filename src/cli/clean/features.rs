@@ -18,10 +18,11 @@ use super::decide::{order, ranks};
 use super::dropped::{Dropped, Other};
 use super::spool::{Entry, Spools};
 
-/// The features of a round take a part of the bytes of the input, which is one in so many.
+/// The features of a round take the bytes of the input divided by this,
 const SPACE_DIVISOR: u64 = 8;
-/// But never less than this, nor so little that there would be more rounds.
+/// or this many bytes if that is more,
 const SPACE_MIN: u64 = 1 << 20;
+/// or those of all features divided by this, if that is more: there are no more rounds.
 const ROUNDS_MAX: u64 = 8;
 
 /// What is known of a document.
@@ -116,18 +117,17 @@ struct Rounds {
 
 impl Rounds {
     fn new(work: &Work<'_>, found: &Candidates, needed: &[Needed]) -> Self {
+        let group_of = |needed: &Needed| found.group_of(needed.rank).unwrap_or_default();
         let mut lens: HashMap<u32, u64> = HashMap::new();
-        for Needed { rank, len, .. } in needed {
-            let group = found.group_of(*rank).unwrap_or_default();
-            *lens.entry(group).or_default() += 8 * u64::from(*len);
+        for one in needed {
+            *lens.entry(group_of(one)).or_default() += 8 * u64::from(one.len);
         }
         let whole: u64 = lens.values().sum();
         let input_len = work.files.total_len().unwrap_or(0);
         let most = (input_len / SPACE_DIVISOR).max(SPACE_MIN).max(whole / ROUNDS_MAX);
         let mut of_groups = HashMap::with_capacity(lens.len());
         let (mut round, mut taken) = (0, 0);
-        for Needed { rank, .. } in needed {
-            let group = found.group_of(*rank).unwrap_or_default();
+        for group in needed.iter().map(group_of) {
             let Some(len) = lens.remove(&group) else { continue };
             if taken > 0 && taken + len > most {
                 (round, taken) = (round + 1, 0);

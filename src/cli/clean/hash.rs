@@ -38,15 +38,14 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> anyhow::Result<Spools> {
                     take(work, out, document, digest, sketch)
                 };
                 let sketch_len = work.documents.sketch_len();
-                // By outlines new documents are told apart, by sketches new and stored ones.
-                let is_outlined = sketch_len == 0;
                 let summary = if needs_features(work) {
                     files.read_features(work.documents.hasher()?, &options, None, |document| {
                         let (digest, features) =
                             (feature_digest(document.features), document.features);
-                        let sketch = match is_outlined {
-                            true => outline(features),
-                            false => sketch(features, sketch_len),
+                        // Outlines compare new documents alone, sketches also stored ones.
+                        let sketch = match sketch_len {
+                            0 => outline(features),
+                            len => sketch(features, len),
                         };
                         write(document, digest, sketch)
                     })
