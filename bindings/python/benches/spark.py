@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import labelled
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -246,28 +247,13 @@ def plain_sql(df: Any) -> Any:
     )
 
 
-def lines(path: str) -> list[str]:
-    with pa.input_stream(path) as file:
-        return [line for line in file.read().decode().split("\n") if line]
-
-
 def bench_rivals(documents: str, near: str, most: int) -> None:
-    read = [json.loads(line) for line in lines(documents)][:most]
-    row_of = {document["id"]: row for row, document in enumerate(read)}
-    texts = [document["text"] for document in read]
-    labels: dict[tuple[int, int], int] = {}
-    for line in lines(near):
-        one, other, label, *_ = line.split("\t")
-        if one in row_of and other in row_of:
-            a, b = sorted((row_of[one], row_of[other]))
-            labels[a, b] = int(label)
-    duplicates = {pair for pair, label in labels.items() if label == 1}
-    ignored = {pair for pair, label in labels.items() if label == -1}
+    given = labelled.read(documents, near, most)
+    texts = given.texts
 
     def scored(pairs: set[tuple[int, int]]) -> str:
-        found, wrong = pairs & duplicates, pairs - duplicates - ignored
-        recall = len(found) / max(1, len(duplicates))
-        return f"recall {recall:.3f}, precision {len(found) / max(1, len(found) + len(wrong)):.3f}"
+        recall, precision = given.scores(pairs)
+        return f"recall {recall:.3f}, precision {precision:.3f}"
 
     spark = session()
     fs.check(spark)
@@ -320,7 +306,7 @@ def bench_rivals(documents: str, near: str, most: int) -> None:
         "datasketch MinHashLSH(128), one process": by_datasketch,
     }
     size = sum(len(text.encode()) for text in texts) / 1e6
-    title = f"{len(texts)} documents, {size:.1f} MB, {len(duplicates)} labelled duplicates"
+    title = f"{len(texts)} documents, {size:.1f} MB, {len(given.duplicates)} labelled duplicates"
     rows(f"{Path(documents).parent.name}: {title}", ways, spark)
     spark.stop()
 

@@ -9,7 +9,6 @@ each other. Times are of CPU, from texts in memory to the index, and to all pair
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import sys
@@ -17,17 +16,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
+import labelled
+from labelled import Pairs
 
 import fpstore
 
 WORD = re.compile(r"\w+")
-Pairs = set[tuple[int, int]]
-
-
-def lines(path: str) -> list[str]:
-    with pa.input_stream(path) as file:
-        return [line for line in file.read().decode().split("\n") if line]
 
 
 def word_pairs(text: str) -> set[str]:
@@ -110,20 +104,11 @@ def simhash(texts: list[str]) -> tuple[float, Pairs]:
 
 
 def main() -> None:
-    documents = [json.loads(line) for line in lines(sys.argv[1])]
-    texts = [document["text"] for document in documents]
-    row_of = {document["id"]: row for row, document in enumerate(documents)}
-    labels: dict[tuple[int, int], int] = {}
-    for line in lines(sys.argv[2]):
-        one, other, label, *_ = line.split("\t")
-        if one in row_of and other in row_of:
-            a, b = sorted((row_of[one], row_of[other]))
-            labels[a, b] = int(label)
-    duplicates = {pair for pair, label in labels.items() if label == 1}
-    ignored = {pair for pair, label in labels.items() if label == -1}
+    given = labelled.read(sys.argv[1], sys.argv[2])
+    texts = given.texts
     size = sum(len(text.encode()) for text in texts)
     name = Path(sys.argv[1]).parent.name
-    print(f"{name}: {len(texts)} documents, {size / 1e6:.1f} MB, {len(duplicates)} duplicates\n")
+    print(f"{name}: {len(texts)} documents, {size / 1e6:.1f} MB, {len(given.duplicates)} duplicates\n")
     contenders: dict[str, Callable[[list[str]], tuple[float, Pairs]]] = {
         "fpstore minhash, k = 7": by_distance(fpstore.Recipe(), 7),
         "fpstore minhash, confirmed 0.8": confirmed,
@@ -144,10 +129,7 @@ def main() -> None:
         except Exception as error:
             print(f"| {name} | fails: {type(error).__name__}: {error} | | | |")
             continue
-        found = pairs & duplicates
-        wrong = pairs - duplicates - ignored
-        recall = len(found) / len(duplicates)
-        precision = len(found) / max(1, len(found) + len(wrong))
+        recall, precision = given.scores(pairs)
         speed = len(texts) / max(hashed - start, 1e-9)
         print(
             f"| {name} | {speed:.0f} | {len(texts) / done:.0f} | {recall:.3f} | {precision:.3f} |",
