@@ -71,6 +71,23 @@ impl Parts {
     }
 }
 
+/// The bytes of the first `count` records of `bytes`; `None` if not all of them are there and can
+/// be read.
+pub(crate) fn len_of(bytes: &[u8], count: u64, layout: IdLayout) -> Option<usize> {
+    // Most fingerprints have one id, and one number always takes the same bytes.
+    let of_single = (layout.kind == IdKind::U64).then(|| 1 + layout.id_len + layout.sketch_len);
+    let mut passed = 0_usize;
+    for _ in 0..count {
+        let rest = bytes.get(passed..)?;
+        let len = match (of_single, rest.first()) {
+            (Some(len), Some(1)) => len as usize,
+            _ => usize::try_from(Record::len(rest, layout).ok()?).ok()?,
+        };
+        passed = passed.checked_add(len)?;
+    }
+    (passed <= bytes.len()).then_some(passed)
+}
+
 /// The ids of one fingerprint, still encoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
@@ -189,6 +206,28 @@ mod tests {
                 prop_assert!(record.id_count().is_ok_and(|count| count <= len as u64) || text);
                 while let Ok(Some(_)) = record.next() {}
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn records_are_passed_together_as_one_by_one(
+            records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..4), 0..9),
+            cut in 0..3_usize,
+            id_len in 1..=2_u32,
+            more in 0..2_u64,
+        ) {
+            let layout = IdLayout { kind: IdKind::U64, id_len, sketch_len: 0 };
+            let mut bytes = Vec::new();
+            for ids in &records {
+                bytes.push(ids.len() as u8);
+                ids.iter().for_each(|&id| bytes.extend(&[id, 0][..id_len as usize]));
+            }
+            let whole = bytes.len();
+            bytes.truncate(whole.saturating_sub(cut));
+            let count = records.len() as u64 + more;
+            let is_whole = bytes.len() == whole && more == 0;
+            prop_assert_eq!(len_of(&bytes, count, layout), is_whole.then_some(whole));
         }
     }
 

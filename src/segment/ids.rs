@@ -1,11 +1,15 @@
 //! The ids of the fingerprint at a rank of the first table.
 
 use crate::bytes::u64_at;
+use crate::checksum::PAGE_LEN;
 use crate::error::{Fault, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::id_records::{self, GROUP_ENTRY_LEN, IdLayout, Record};
 use crate::section::{Rank, Section};
 use crate::segment::Segment;
+
+/// The length up to which a group of records is taken at once. It has one page, or two.
+const SHORT_GROUP: u64 = PAGE_LEN as u64;
 
 impl Segment {
     /// The sections of the id groups and of the id records, if the segment has ids.
@@ -26,9 +30,19 @@ impl Segment {
         };
         let (entry, before) = id_records::group_of(rank);
         let (mut start, end) = self.group_bounds(groups, entry, records.len)?;
-        // Only the beginnings of the records before are read: one of them may be very long.
-        for _ in 0..before {
-            start += self.record_len(records, start, end, layout)?;
+        let passed = if end - start <= SHORT_GROUP {
+            id_records::len_of(self.bytes(records, start, end - start)?, before, layout)
+        } else {
+            None
+        };
+        match passed {
+            Some(passed) => start += passed as u64,
+            // Only the beginnings of the records before are read: one of them may be very long.
+            None => {
+                for _ in 0..before {
+                    start += self.record_len(records, start, end, layout)?;
+                }
+            }
         }
         let len = self.record_len(records, start, end, layout)?;
         let is_last =
