@@ -47,12 +47,13 @@ fn compare(spread: Spread, count: usize, query_count: usize, rounds: usize) {
         sum
     };
     let many = |threads, mode| many(&store, &queries, threads, mode);
-    let contenders: [(&str, &dyn Fn() -> u64); 5] = [
+    let contenders: [(&str, &dyn Fn() -> u64); 6] = [
         ("one by one, 1 thread", &one_by_one),
         ("at once by probes, 1 thread", &|| many(1, BatchMode::Probe)),
         ("at once by probes, 2 threads", &|| many(2, BatchMode::Probe)),
         ("at once in passes, 1 thread", &|| many(1, BatchMode::Pass)),
         ("at once in passes, 2 threads", &|| many(2, BatchMode::Pass)),
+        ("at once, the cheaper way, 2 threads", &|| many(2, BatchMode::Auto)),
     ];
     let mut rates = vec![Vec::new(); contenders.len()];
     let mut expected = None;

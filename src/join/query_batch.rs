@@ -20,14 +20,18 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// The most queries that are answered together.
-const CHUNK_COUNT: usize = 1 << 20;
+/// The most queries that are answered together in passes: each chunk reads everything.
+const PASS_CHUNK_COUNT: usize = 1 << 20;
+/// The most queries that are answered together by probes. More take more memory and no less time.
+const PROBE_CHUNK_COUNT: usize = 1 << 18;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 64;
 /// Bytes of memory for each match of a chunk, with the lists from which it is made.
 const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 48;
-/// Nanoseconds to read a value of a table in a pass.
+/// Nanoseconds to read a value of a table in a pass. One thread reads.
 const NANOS_PER_READ: f64 = 4.0;
+/// Nanoseconds to sort a query of a pass, and to look its matches up. One thread does.
+const NANOS_PER_QUERY: f64 = 100.0;
 /// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
 const SORTED_PROBE_COST: f64 = 0.5;
 /// Queries between two checks of the observer and of the memory of the matches.
@@ -55,8 +59,10 @@ pub(super) struct QueryBatch<'a> {
 type QueryMatch = (u32, SegmentHit);
 
 impl<'a> QueryBatch<'a> {
+    /// A batch of `count` queries.
     pub(super) fn new(
         store: &Store,
+        count: usize,
         options: &'a JoinOptions,
         limits: Limits,
         mode: BatchMode,
@@ -67,18 +73,33 @@ impl<'a> QueryBatch<'a> {
             usize::try_from(resources.memory / divisor / len).unwrap_or(usize::MAX)
         };
         let store = store.pinned();
-        Ok(QueryBatch {
+        let mut batch = QueryBatch {
             snapshot: store.snapshot(),
             store,
             options,
             limits,
             threads: resources.threads,
-            chunk_max: of_memory(4, QUERY_LEN).clamp(1, CHUNK_COUNT),
+            chunk_max: of_memory(4, QUERY_LEN).clamp(1, PASS_CHUNK_COUNT),
             match_max: of_memory(2, MATCH_LEN).max(1),
             mode,
             watch,
             steps: AtomicU64::new(0),
-        })
+        };
+        if !batch.is_in_passes(count.min(batch.chunk_max)) {
+            batch.chunk_max = batch.chunk_max.min(PROBE_CHUNK_COUNT);
+        }
+        Ok(batch)
+    }
+
+    /// Whether a chunk of so many queries is joined with everything that is stored. A smaller one
+    /// is not if this one is not.
+    fn is_in_passes(&self, queries: usize) -> bool {
+        let wanted = match self.mode {
+            BatchMode::Auto => self.pass_is_cheaper(queries),
+            BatchMode::Probe => false,
+            BatchMode::Pass => true,
+        };
+        wanted || self.filled().all(|(_, plan)| is_scan(plan))
     }
 
     /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
@@ -86,12 +107,7 @@ impl<'a> QueryBatch<'a> {
         self.steps.store(0, Ordering::Relaxed);
         let scanned: Vec<usize> =
             self.filled().filter(|(_, plan)| is_scan(plan)).map(|of| of.0).collect();
-        let pass = match self.mode {
-            BatchMode::Auto => self.pass_is_cheaper(chunk.len()),
-            BatchMode::Probe => false,
-            BatchMode::Pass => true,
-        };
-        if pass || self.filled().all(|(_, plan)| is_scan(plan)) {
+        if self.is_in_passes(chunk.len()) {
             return self.find_in_passes(chunk, &self.filled().map(|of| of.0).collect::<Vec<_>>());
         }
         let Some(mut found) = self.find_by_probes(chunk)? else { return Ok(None) };
@@ -122,7 +138,8 @@ impl<'a> QueryBatch<'a> {
             stored += count;
             probing += match plan.path {
                 AccessPath::Probe { .. } => {
-                    queries as f64 * plan.expected_nanos * SORTED_PROBE_COST
+                    let each = plan.expected_nanos * SORTED_PROBE_COST / self.threads as f64;
+                    queries as f64 * each
                 }
                 AccessPath::Scan { .. } => self.pass_nanos(queries, count),
             };
@@ -134,12 +151,13 @@ impl<'a> QueryBatch<'a> {
     fn pass_nanos(&self, queries: usize, stored: u64) -> f64 {
         let k = self.options.k;
         let pairs = queries as f64 * stored as f64;
+        let of_queries = queries as f64 * NANOS_PER_QUERY;
         match Blocking::choose(u64::MAX, stored + queries as u64, pairs, k) {
             Some(blocking) => {
                 let reading = stored as f64 * NANOS_PER_READ * f64::from(k + 2);
-                blocking.expected_nanos() as f64 + reading
+                blocking.expected_nanos() as f64 / self.threads as f64 + reading + of_queries
             }
-            None => pairs + stored as f64 * NANOS_PER_READ,
+            None => pairs / self.threads as f64 + stored as f64 * NANOS_PER_READ + of_queries,
         }
     }
 

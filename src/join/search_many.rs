@@ -76,7 +76,7 @@ pub fn search_many<E: From<Error>>(
 ) -> Result<(), E> {
     options.check()?;
     let watch = options.watch(Phase::Search, Some(queries.len() as u64));
-    let batch = QueryBatch::new(store, options, *limits, mode, watch)?;
+    let batch = QueryBatch::new(store, queries.len(), options, *limits, mode, watch)?;
     let mut at = 0;
     let mut count_max = batch.chunk_max;
     while at < queries.len() {
