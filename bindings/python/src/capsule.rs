@@ -1,7 +1,6 @@
 //! Arrow arrays and streams in and out, by the C interface in capsules of Python.
 //!
-//! The only unsafe code of the package: what a capsule with the right name holds is trusted, as the
-//! interface asks. See <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
+//! What a capsule with the right name holds is trusted, as the interface asks. See <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
 use std::ffi::CStr;

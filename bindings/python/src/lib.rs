@@ -2,8 +2,8 @@
 //!
 //! `input` takes what callers hand over, `rows`, `columns` and `stream` give answers back. `store`,
 //! `build`, `writer`, `join`, `text` and `tasks` have the classes and functions, `work` runs what takes
-//! long without the interpreter, `errors` turns errors into exceptions. `capsule` has the only unsafe
-//! code. Types are in `fpstore/_fpstore.pyi`.
+//! long without the interpreter, `errors` turns errors into exceptions. `capsule` and `tuple_class`
+//! have the only unsafe code. Types are in `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod store;
 mod stream;
 mod tasks;
 mod text;
+mod tuple_class;
 mod values;
 mod work;
 mod writer;

@@ -14,8 +14,6 @@ use crate::work::{Shared, cores};
 /// Memory of a small batch if none is given: asking the system for its memory takes longer than the
 /// batch.
 const SMALL_MEMORY: u64 = 256 << 20;
-/// Queries of a batch that one thread answers faster than several.
-const FEW: usize = 256;
 /// Queries of a batch that [`SMALL_MEMORY`] is enough for.
 const SMALL: usize = 1 << 16;
 
@@ -71,10 +69,7 @@ impl Limits {
     }
 
     /// The limits for a batch of `count` queries.
-    pub(crate) fn for_queries(mut self, count: usize, given_threads: bool) -> Self {
-        if count <= FEW && !given_threads {
-            self.threads = Some(1);
-        }
+    pub(crate) fn for_queries(mut self, count: usize) -> Self {
         if self.memory.is_none() && count <= SMALL {
             let least = BuildOptions::memory_min(self.threads.unwrap_or(1));
             self.memory = Some(least.max(SMALL_MEMORY));

@@ -285,7 +285,8 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound
     })
 }
 
-/// Shorthand for arrays of any kind.
-pub(crate) fn array(array: impl Array + 'static) -> ArrayRef {
+/// An array of any kind, without the memory that it has in reserve.
+pub(crate) fn array(mut array: impl Array + 'static) -> ArrayRef {
+    array.shrink_to_fit();
     Arc::new(array)
 }

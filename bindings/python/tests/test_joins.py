@@ -91,6 +91,14 @@ def test_groups_are_those_of_a_scan(values: list[int | None], k: int) -> None:
         assert fpstore.group(np.array(values, np.uint64), k).tolist() == expected
 
 
+def test_rows_with_equal_fingerprints_are_groups() -> None:
+    random = np.random.default_rng(7)
+    values = random.integers(0, 2**64, 50_000, dtype=np.uint64)
+    values = values[random.integers(0, len(values), 200_000)]
+    _, first, place = np.unique(values, return_index=True, return_inverse=True)
+    assert (fpstore.group(values, 0) == first[place]).all()
+
+
 def test_components_are_those_of_the_groups(values: U64) -> None:
     pairs = fpstore.near_pairs(values, k=5).read_all()
     found = fpstore.components(pairs["first"], pairs["second"])

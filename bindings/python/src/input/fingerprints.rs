@@ -193,63 +193,91 @@ pub(crate) fn extend_by_arrow(
     Ok(())
 }
 
+/// A column of fingerprints in which some may be missing.
+#[derive(Default)]
+pub(crate) struct Nullable {
+    /// Anything where one is missing.
+    values: Vec<Fingerprint>,
+    /// For each row up to the last one without a fingerprint whether it has none.
+    is_missing: Vec<bool>,
+}
+
+impl Nullable {
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Option<Fingerprint> {
+        let is_missing = self.is_missing.get(row).is_some_and(|is| *is);
+        self.values.get(row).filter(|_| !is_missing).copied()
+    }
+
+    /// Those that are not missing, in order.
+    pub(crate) fn known(&self) -> impl Iterator<Item = Fingerprint> + Clone {
+        (0..self.len()).filter_map(|row| self.get(row))
+    }
+
+    /// What `each` gives for each row, in the memory of the fingerprints.
+    pub(crate) fn into_each<E>(
+        self,
+        mut each: impl FnMut(usize, Option<Fingerprint>) -> Result<i64, E>,
+    ) -> Result<Vec<i64>, E> {
+        let Nullable { values, is_missing } = self;
+        let rows = values.into_iter().enumerate();
+        rows.map(|(row, value)| {
+            let is_missing = is_missing.get(row).is_some_and(|is| *is);
+            each(row, (!is_missing).then_some(value))
+        })
+        .collect()
+    }
+
+    fn push(&mut self, value: Option<Fingerprint>) {
+        if value.is_none() {
+            self.is_missing.resize(self.len(), false);
+            self.is_missing.push(true);
+        }
+        self.values.push(value.unwrap_or_default());
+    }
+
+    fn extend_by_arrow(&mut self, py: Python<'_>, column: &ArrayRef) -> PyResult<()> {
+        if let Some(nulls) = column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+            let kind = column.data_type();
+            if !matches!(kind, DataType::UInt64 | DataType::Int64) {
+                return Err(input_error(py, format!("{EXPECTED}; these are {}", arrow_name(kind))));
+            }
+            self.is_missing.resize(self.len(), false);
+            self.is_missing.extend(nulls.iter().map(|is_known| !is_known));
+        }
+        extend_by_arrow(py, column, &mut self.values)
+    }
+}
+
 /// Many fingerprints of which some may be missing: nulls of Arrow and pandas, `None` in sequences.
-pub(crate) fn many_or_null(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Fingerprint>>> {
+pub(crate) fn many_or_null(object: &Bound<'_, PyAny>) -> PyResult<Nullable> {
     held(|| Ok(read_or_null(object)?))
 }
 
-fn read_or_null(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Fingerprint>>> {
+fn read_or_null(object: &Bound<'_, PyAny>) -> PyResult<Nullable> {
     let py = object.py();
+    let mut rows = Nullable::default();
     if is_pandas(object) && object.hasattr("dropna")? {
-        let known = read(&object.call_method0("dropna")?)?;
+        let mut known = read(&object.call_method0("dropna")?)?.into_iter();
         let missing: Vec<bool> = object.call_method0("isna")?.call_method0("tolist")?.extract()?;
-        let mut known = known.into_iter();
-        return Ok(missing.into_iter().map(|is| if is { None } else { known.next() }).collect());
+        missing.into_iter().for_each(|is| rows.push(if is { None } else { known.next() }));
+        return Ok(rows);
     }
-    let mut values = Vec::new();
     let is_arrow = !object.is_instance_of::<PyUntypedArray>()
-        && each_column(object, WHAT, |column| {
-            let at = values.len();
-            values.resize(at + column.len(), None);
-            if column.logical_null_count() == 0 {
-                let mut plain = Vec::new();
-                extend_by_arrow(py, &column, &mut plain)?;
-                values.truncate(at);
-                values.extend(plain.into_iter().map(Some));
-                return Ok(());
-            }
-            match column.data_type() {
-                DataType::UInt64 => {
-                    let column = column.as_primitive::<UInt64Type>().iter();
-                    let column = column.map(|value| value.map(Fingerprint::new));
-                    values.splice(at.., column);
-                }
-                DataType::Int64 => {
-                    let column = column.as_primitive::<Int64Type>().iter();
-                    let of = |value: i64| Fingerprint::new(value.cast_unsigned());
-                    values.splice(at.., column.map(|value| value.map(of)));
-                }
-                kind => {
-                    return Err(input_error(
-                        py,
-                        format!("{EXPECTED}; these are {}", arrow_name(kind)),
-                    ));
-                }
-            }
-            Ok(())
-        })?;
+        && each_column(object, WHAT, |column| rows.extend_by_arrow(py, &column))?;
     if is_arrow {
-        return Ok(values);
+        return Ok(rows);
     }
     if let Ok(list) = object.cast::<pyo3::types::PyList>() {
-        return (0..)
-            .zip(list)
-            .map(
-                |(at, item)| {
-                    if item.is_none() { Ok(None) } else { one_of_many(&item, at).map(Some) }
-                },
-            )
-            .collect();
+        for (at, item) in list.iter().enumerate() {
+            look_at_signals(py, at)?;
+            rows.push(if item.is_none() { None } else { Some(one_of_many(&item, at)?) });
+        }
+        return Ok(rows);
     }
-    Ok(many(object)?.into_iter().map(Some).collect())
+    rows.values = many(object)?;
+    Ok(rows)
 }

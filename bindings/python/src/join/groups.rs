@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use arrow_array::UInt64Array;
 use arrow_schema::DataType;
-use fpstore::Fingerprint;
 use fpstore::join::near_pairs;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::columns::{batch_of, plain, schema_of};
+use super::distinct::{Distinct, check};
+use crate::columns::{BATCH_ROWS, batch_of, plain, schema_of};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
 use crate::options::{Limits, count, distance_of};
@@ -20,6 +20,11 @@ use crate::work::{Reporter, run};
 struct Sets(Vec<u32>);
 
 impl Sets {
+    /// So many positions, at most 2^32, each by itself.
+    fn new(count: usize) -> Self {
+        Sets((0..count as u32).collect())
+    }
+
     fn find(&mut self, mut at: u32) -> u32 {
         while self.0[at as usize] != at {
             let grandparent = self.0[self.0[at as usize] as usize];
@@ -29,20 +34,10 @@ impl Sets {
         at
     }
 
-    fn union(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.find(one), self.find(other));
+    fn union(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.find(one as u32), self.find(other as u32));
         self.0[one.max(other) as usize] = one.min(other);
     }
-}
-
-/// The distinct values, ascending, and for each the first row that has it. A row without a value
-/// has none.
-fn first_rows(values: &[Option<Fingerprint>]) -> (Vec<u64>, Vec<u32>) {
-    let mut sorted: Vec<(u64, u32)> =
-        (0..).zip(values).filter_map(|(row, value)| Some((value.as_ref()?.value(), row))).collect();
-    sorted.sort_unstable();
-    sorted.dedup_by_key(|(value, _)| *value);
-    sorted.into_iter().unzip()
 }
 
 /// For each row the first row of its group: rows within `k` bits of one another, directly or over
@@ -71,30 +66,34 @@ pub(crate) fn group<'py>(
     let k = distance_of(py, k)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let most = count(py, "max_pairs", max_pairs)?;
-    let values = fingerprints::many_or_null(fingerprints)?;
-    if values.len() >= u32::MAX as usize {
-        let message = format!("{} fingerprints, groups are found among 2**32 - 2", values.len());
+    let rows = fingerprints::many_or_null(fingerprints)?;
+    if rows.len() >= u32::MAX as usize {
+        let message = format!("{} fingerprints, groups are found among 2**32 - 2", rows.len());
         return Err(input_error(py, message));
     }
     let reporter = Reporter::new(progress)?;
     let groups = run(py, &reporter, |shared| {
-        let (distinct, rows) = first_rows(&values);
-        let row_of = |value: Fingerprint| {
-            distinct.binary_search(&value.value()).map(|at| rows[at]).unwrap_or_default()
-        };
-        let mut sets = Sets((0..values.len() as u32).collect());
+        let distinct = Distinct::of(rows.known(), shared)?;
+        let mut sets = Sets::new(distinct.values().len());
         let options = limits.join(k, shared).max_pairs(most);
-        let input: Vec<Fingerprint> = distinct.iter().copied().map(Fingerprint::new).collect();
-        near_pairs(input.as_slice(), &options, |pairs| {
-            pairs.iter().for_each(|pair| sets.union(row_of(pair.first), row_of(pair.second)));
+        near_pairs(distinct.values(), &options, |pairs| {
+            for pair in pairs {
+                sets.union(distinct.position(pair.first), distinct.position(pair.second));
+            }
             Ok::<(), Failure>(())
         })?;
-        for (row, value) in (0..).zip(&values) {
-            if let Some(value) = value {
-                sets.union(row, row_of(*value));
+        // The first row of each set, once the rows have come to it.
+        let mut firsts = vec![u32::MAX; distinct.values().len()];
+        // The numbers of the groups take the place of the fingerprints.
+        rows.into_each(|row, value| {
+            if row % BATCH_ROWS == 0 {
+                check(shared)?;
             }
-        }
-        Ok((0..values.len() as u32).map(|row| i64::from(sets.find(row))).collect::<Vec<i64>>())
+            let Some(value) = value else { return Ok(row as i64) };
+            let first = &mut firsts[sets.find(distinct.position(value) as u32) as usize];
+            *first = (*first).min(row as u32);
+            Ok(i64::from(*first))
+        })
     })?;
     Ok(PyArray1::from_vec(py, groups))
 }
@@ -115,18 +114,19 @@ pub(crate) fn components(
         let message = format!("{} first and {} second values", first.len(), second.len());
         return Err(input_error(py, message));
     }
-    run(py, &Reporter::default(), move |_| {
-        let mut values: Vec<u64> = first.iter().chain(&second).map(|value| value.value()).collect();
-        values.sort_unstable();
-        values.dedup();
+    run(py, &Reporter::default(), move |shared| {
+        let distinct = Distinct::of(first.iter().chain(&second).copied(), shared)?;
+        let values: Vec<u64> = distinct.values().iter().map(|value| value.value()).collect();
         if values.len() >= u32::MAX as usize {
             let message = format!("{} values, there may be 2**32 - 2", values.len());
             return Err(Failure::Input(message));
         }
-        let mut sets = Sets((0..values.len() as u32).collect());
-        let at = |of: Fingerprint| values.binary_search(&of.value()).unwrap_or_default() as u32;
-        for (&one, &other) in first.iter().zip(&second) {
-            sets.union(at(one), at(other));
+        let mut sets = Sets::new(values.len());
+        for (number, (&one, &other)) in first.iter().zip(&second).enumerate() {
+            if number % BATCH_ROWS == 0 {
+                check(shared)?;
+            }
+            sets.union(distinct.position(one), distinct.position(other));
         }
         let names: Vec<u64> =
             (0..values.len() as u32).map(|at| values[sets.find(at) as usize]).collect();

@@ -1,6 +1,7 @@
 //! Many against many: pairs, groups, clusters, deduplication.
 
 mod clusters;
+mod distinct;
 mod documents;
 mod groups;
 mod pairs;

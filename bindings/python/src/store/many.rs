@@ -17,7 +17,7 @@ use crate::input::fingerprints;
 use crate::options::{Limits, count, distance};
 use crate::rows::{Rows, array};
 use crate::stream::RowStream;
-use crate::work::{Reporter, run};
+use crate::work::{Reporter, Shared, held, run};
 
 /// Rows of one batch of an answer in memory.
 const ANSWER_ROWS: usize = 1 << 20;
@@ -97,7 +97,7 @@ fn mode_of(py: Python<'_>, mode: &str) -> PyResult<BatchMode> {
 }
 
 impl Store {
-    /// Gives each answer to `each`, without the interpreter.
+    /// Gives each answer to `each`, without the interpreter unless they take less than a millisecond.
     #[expect(clippy::too_many_arguments, reason = "the arguments of the functions of Python")]
     fn each_answer<T: Send>(
         &self,
@@ -119,9 +119,12 @@ impl Store {
             let message = format!("{} queries, one call takes 2**32 - 1 at most", queries.len());
             return Err(input_error(py, message));
         }
-        let given = threads.is_some();
-        let options = Limits::new(py, threads, memory, None)?.for_queries(queries.len(), given);
-        run(py, &reporter, move |shared| {
+        let is_pass = matches!(mode, BatchMode::Pass);
+        let is_short = !is_pass && self.is_short(k, queries.len())?;
+        // One thread answers a short batch before another one runs.
+        let threads = threads.or(is_short.then_some(1));
+        let options = Limits::new(py, threads, memory, None)?.for_queries(queries.len());
+        let work = move |shared: &Arc<Shared>| {
             let mut result = start(&store, queries.len());
             if queries.is_empty() {
                 return Ok(result);
@@ -134,7 +137,14 @@ impl Store {
                 each(&mut result, at, &answer)
             })?;
             Ok(result)
-        })
+        };
+        if is_short {
+            let shared = Arc::new(Shared::default());
+            let result = held(|| work(&shared))?;
+            reporter.look(py, &shared)?;
+            return Ok(result);
+        }
+        run(py, &reporter, work)
     }
 }
 
@@ -145,8 +155,8 @@ impl Store {
     /// its ids.
     ///
     /// Uses all cores, or `threads`, and at most `memory` bytes beside the answer. `mode` says how:
-    /// by probing tables, by passes over everything, or by what is expected to be faster. The
-    /// interpreter is free meanwhile, and Ctrl-C ends it. `progress` is a function that gets a
+    /// by probing tables, by passes over everything, or by what is expected to be faster. Other
+    /// threads of Python run meanwhile if it takes longer than a millisecond, and Ctrl-C ends it. `progress` is a function that gets a
     /// `Progress`, or `True` for a line on standard error.
     ///
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()

@@ -44,10 +44,12 @@ pub(crate) struct Store {
 
 struct State {
     store: fpstore::Store,
-    searchers: Vec<Searcher>,
+    generation: u64,
+    #[expect(clippy::vec_box, reason = "to move a searcher takes longer than to ask for none")]
+    searchers: Vec<Box<Searcher>>,
     tuned_k: u32,
-    /// For each k whether its searches are long; forgotten when the state of the store changes.
-    is_long: [Option<bool>; 65],
+    /// For each k what a search is expected to take; forgotten when the state of the store changes.
+    nanos: [Option<f64>; 65],
 }
 
 fn nanos_of(plan: &Plan) -> f64 {
@@ -60,20 +62,20 @@ fn nanos_of(plan: &Plan) -> f64 {
 
 impl State {
     fn new(store: fpstore::Store) -> Self {
-        let tuned_k = store.tuned_k();
-        State { store, searchers: Vec::new(), tuned_k, is_long: [None; 65] }
+        let (generation, tuned_k) = (store.generation(), store.tuned_k());
+        State { store, generation, searchers: Vec::new(), tuned_k, nanos: [None; 65] }
     }
 
-    fn is_long(&mut self, k: u32) -> Result<bool, Failure> {
-        if let Some(Some(is_long)) = self.is_long.get(k as usize) {
-            return Ok(*is_long);
+    /// Whether so many searches are expected to take so long that others should run meanwhile.
+    fn is_long(&mut self, k: u32, count: usize) -> Result<bool, Failure> {
+        let nanos = match self.nanos.get(k as usize) {
+            Some(Some(nanos)) => *nanos,
+            _ => self.store.plans(k)?.iter().map(nanos_of).sum(),
+        };
+        if let Some(known) = self.nanos.get_mut(k as usize) {
+            *known = Some(nanos);
         }
-        let plans = self.store.plans(k)?;
-        let is_long = plans.iter().map(nanos_of).sum::<f64>() > HELD_NANOS;
-        if let Some(known) = self.is_long.get_mut(k as usize) {
-            *known = Some(is_long);
-        }
-        Ok(is_long)
+        Ok(nanos * count as f64 > HELD_NANOS)
     }
 }
 
@@ -96,6 +98,13 @@ impl Store {
         }
     }
 
+    /// Whether a batch of so many queries takes so little time that the interpreter is held.
+    fn is_short(&self, k: u32, count: usize) -> PyResult<bool> {
+        let mut state = self.state();
+        let state = state.as_mut().ok_or_else(closed)?;
+        Ok(!state.is_long(k, count)?)
+    }
+
     /// Searches with one of the searchers that are kept.
     fn search<'py>(
         &self,
@@ -106,12 +115,13 @@ impl Store {
         let (mut searcher, k, is_long) = {
             let mut state = self.state();
             let state = state.as_mut().ok_or_else(closed)?;
-            let searcher = state.searchers.pop().unwrap_or_else(|| state.store.searcher());
+            let searcher = state.searchers.pop();
+            let searcher = searcher.unwrap_or_else(|| Box::new(state.store.searcher()));
             let k = k.unwrap_or(state.tuned_k);
-            (searcher, k, state.is_long(k)?)
+            (searcher, k, state.is_long(k, 1)?)
         };
         let result = if is_long {
-            let searcher = &mut searcher;
+            let searcher = &mut *searcher;
             let matches = run(py, &Reporter::default(), |shared| {
                 searcher.stop_flag(std::sync::Arc::clone(&shared.stop));
                 let matches = find(searcher, k)?.to_matches()?;
@@ -124,7 +134,7 @@ impl Store {
         };
         if let Some(state) = self.state().as_mut()
             && state.searchers.len() < SEARCHERS_KEPT
-            && state.store.generation() == searcher.generation()
+            && state.generation == searcher.generation()
             && result.is_ok()
         {
             state.searchers.push(searcher);

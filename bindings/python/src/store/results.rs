@@ -4,13 +4,13 @@ use fpstore::doctor::{PageOptions, Statistics, page};
 use fpstore::{Answer, Id, IdRef, Match};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyTuple, PyType};
+use pyo3::types::{PyList, PyType};
 
 use crate::errors::Failure;
+use crate::tuple_class::TupleClass;
 
-/// `tuple.__new__` and the class `Match`: a named tuple is made four times as fast without its own
-/// constructor, which is written in Python.
-static MATCH: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+/// The class `Match`.
+static MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
 
 fn new_match<'py>(
     py: Python<'py>,
@@ -18,12 +18,11 @@ fn new_match<'py>(
     distance: u32,
     ids: Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (new, class) = MATCH.get_or_try_init(py, || {
-        let class = py.import("fpstore._types")?.getattr("Match")?.unbind();
-        let new = PyType::new::<PyTuple>(py).getattr("__new__")?.unbind();
-        Ok::<_, PyErr>((new, class))
+    let class = MATCH.get_or_try_init(py, || {
+        let class = py.import("fpstore._types")?.getattr("Match")?;
+        TupleClass::new(class.cast_into::<PyType>()?)
     })?;
-    new.bind(py).call1((class, (fingerprint, distance, ids)))
+    class.make(&(fingerprint, distance, ids).into_pyobject(py)?)
 }
 
 fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyResult<()> {

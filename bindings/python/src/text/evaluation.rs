@@ -160,11 +160,11 @@ pub(crate) fn evaluate(
         let (mut duplicates, mut others) = ([0; 65], [0; 65]);
         let mut duplicate_count = 0;
         if unlisted_differ {
-            let known: Vec<u64> = values.iter().flatten().map(|value| value.value()).collect();
+            let known: Vec<u64> = values.known().map(|value| value.value()).collect();
             others = all_distances(&known, shared)?;
         }
         for &(one, other, label) in &pairs {
-            let of = |row: i64| values[row as usize];
+            let of = |row: i64| values.get(row as usize);
             let distance = of(one).zip(of(other)).map(|(a, b): (Fingerprint, _)| a.distance(b));
             duplicate_count += u64::from(label == 1);
             let Some(distance) = distance else { continue };

@@ -1,0 +1,48 @@
+//! Named tuples, made without their own constructor.
+//!
+//! The constructor of a named tuple is written in Python and takes longer than a search that finds
+//! one. All that it does is to call the constructor of `tuple`, which is called here.
+
+#![expect(unsafe_code, reason = "the constructor of a type is a pointer to a function")]
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+/// A class that `typing.NamedTuple` made.
+pub(crate) struct TupleClass {
+    class: Py<PyType>,
+    new: ffi::newfunc,
+}
+
+impl TupleClass {
+    /// A class that adds no fields of its own to `tuple`.
+    pub(crate) fn new(class: Bound<'_, PyType>) -> PyResult<Self> {
+        let py = class.py();
+        let tuple = PyType::new::<PyTuple>(py);
+        if !class.is_subclass(&tuple)? {
+            return Err(PyTypeError::new_err("not a class of tuples"));
+        }
+        // SAFETY: `tuple` is a type, and this slot of a type is empty or such a function.
+        let new: Option<ffi::newfunc> = unsafe {
+            let slot = ffi::PyType_GetSlot(tuple.as_type_ptr(), ffi::Py_tp_new);
+            std::mem::transmute::<*mut std::ffi::c_void, Option<ffi::newfunc>>(slot)
+        };
+        let new = new.ok_or_else(|| PyTypeError::new_err("tuple has no constructor"))?;
+        Ok(TupleClass { class: class.unbind(), new })
+    }
+
+    /// One with these fields.
+    pub(crate) fn make<'py>(&self, fields: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let py = fields.py();
+        let arguments = (fields,).into_pyobject(py)?;
+        // SAFETY: the function makes objects of `tuple` and of classes below it, as this is one; it
+        // takes a tuple and perhaps no names, and gives a new reference or null and an exception.
+        unsafe {
+            let class = self.class.bind(py).as_type_ptr();
+            let made = (self.new)(class, arguments.as_ptr(), std::ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, made)
+        }
+    }
+}
