@@ -3,11 +3,11 @@
 mod info;
 mod many;
 mod results;
+mod state;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fpstore::plan::Plan;
 use fpstore::{Access, Answer, Limits, OpenOptions, Searcher, Warm};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,12 +20,7 @@ use crate::work::{Reporter, held, run};
 
 pub(crate) use info::{segment_info, verify};
 pub(crate) use results::StatisticsView;
-
-/// A search that is expected to take longer lets other threads of Python run. Shorter ones keep the
-/// interpreter, because to get it back takes up to 5 ms beside a busy thread.
-const HELD_NANOS: f64 = 1e6;
-/// Searchers that are kept for later queries.
-const SEARCHERS_KEPT: usize = 32;
+use state::State;
 
 /// A store, open for reading: the state of the moment when it was opened, until `refresh`.
 ///
@@ -40,43 +35,6 @@ const SEARCHERS_KEPT: usize = 32;
 pub(crate) struct Store {
     path: PathBuf,
     state: Mutex<Option<State>>,
-}
-
-struct State {
-    store: fpstore::Store,
-    generation: u64,
-    #[expect(clippy::vec_box, reason = "to move a searcher takes longer than to ask for none")]
-    searchers: Vec<Box<Searcher>>,
-    tuned_k: u32,
-    /// For each k what a search is expected to take; forgotten when the state of the store changes.
-    nanos: [Option<f64>; 65],
-}
-
-fn nanos_of(plan: &Plan) -> f64 {
-    match plan {
-        Plan::Probe { expected_nanos, .. } | Plan::Scan { expected_nanos, .. } => *expected_nanos,
-        // A kind of plan that this code does not know.
-        _ => f64::INFINITY,
-    }
-}
-
-impl State {
-    fn new(store: fpstore::Store) -> Self {
-        let (generation, tuned_k) = (store.generation(), store.tuned_k());
-        State { store, generation, searchers: Vec::new(), tuned_k, nanos: [None; 65] }
-    }
-
-    /// Whether so many searches are expected to take so long that others should run meanwhile.
-    fn is_long(&mut self, k: u32, count: usize) -> Result<bool, Failure> {
-        let nanos = match self.nanos.get(k as usize) {
-            Some(Some(nanos)) => *nanos,
-            _ => self.store.plans(k)?.iter().map(nanos_of).sum(),
-        };
-        if let Some(known) = self.nanos.get_mut(k as usize) {
-            *known = Some(nanos);
-        }
-        Ok(nanos * count as f64 > HELD_NANOS)
-    }
 }
 
 impl Store {
@@ -115,10 +73,8 @@ impl Store {
         let (mut searcher, k, is_long) = {
             let mut state = self.state();
             let state = state.as_mut().ok_or_else(closed)?;
-            let searcher = state.searchers.pop();
-            let searcher = searcher.unwrap_or_else(|| Box::new(state.store.searcher()));
             let k = k.unwrap_or(state.tuned_k);
-            (searcher, k, state.is_long(k, 1)?)
+            (state.searcher(), k, state.is_long(k, 1)?)
         };
         let result = if is_long {
             let searcher = &mut *searcher;
@@ -132,12 +88,10 @@ impl Store {
         } else {
             held(|| results::matches(py, find(&mut searcher, k)?))
         };
-        if let Some(state) = self.state().as_mut()
-            && state.searchers.len() < SEARCHERS_KEPT
-            && state.generation == searcher.generation()
-            && result.is_ok()
+        if result.is_ok()
+            && let Some(state) = self.state().as_mut()
         {
-            state.searchers.push(searcher);
+            state.keep(searcher);
         }
         result
     }
