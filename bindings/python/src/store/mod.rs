@@ -1,5 +1,6 @@
 //! The class `Store`: opening, closing, single queries, the protocol of Python.
 
+mod everything;
 mod info;
 mod many;
 mod results;
