@@ -456,7 +456,7 @@ fn what_cannot_be_compared_stays() {
     desk.assert_files(&["a.jsonl"]);
     let (_, err) = desk.run(&[&args[..], &["--skip-bad"]].concat(), 0);
     assert!(
-        err.contains("1 document without features and 2 bad records stay as they are"),
+        err.contains("1 document without fingerprint and 2 bad records stay as they are"),
         "{err}"
     );
     let expected = text.replace("{\"id\":3,\"text\":\"one two three four\"}\n", "");

@@ -118,7 +118,8 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
     let (_, err) = desk.run(&skip, 0);
     assert!(
-        err.contains("1 bad record skipped") && err.contains("so without fingerprint: 3"),
+        err.contains("1 bad record skipped")
+            && err.contains("without fingerprint (no features, or a null): 3"),
         "{err}"
     );
     assert_eq!(desk.ok(&["dump", "-s", "one.fps"], ""), "00000000000000ff\t1\n");

@@ -40,7 +40,10 @@ fn fingerprints_are_printed_as_lines_that_build_reads() {
     let (out, err) = desk.run(&["fingerprint", "docs.jsonl"], 0);
     let ids: Vec<&str> = out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
     assert_eq!(ids, ["a", "b", "c"]);
-    assert!(err.contains("1 document without features and so without fingerprint: empty"), "{err}");
+    assert!(
+        err.contains("1 document without fingerprint (no features, or a null): empty"),
+        "{err}"
+    );
     desk.run_on(&["build", "-", "-q"], &out, 0);
     let (info, _) = desk.run(&["info"], 0);
     assert!(info.contains("external"), "{info}");
@@ -151,7 +154,7 @@ fn ready_features_are_taken_with_their_weights() {
     // 2.5 outweighs 1 + 1, so the first feature decides both.
     let prints: Vec<&str> = out.lines().map(|line| &line[..16]).collect();
     assert_eq!((prints.len(), prints[0]), (2, prints[1]));
-    assert!(err.contains("1 document without features"), "{err}");
+    assert!(err.contains("1 document without fingerprint"), "{err}");
     desk.run(&["build", "--docs", "f.jsonl", "--docs-format", "features", "-q"], 0);
     let (info, _) = desk.run(&["info"], 0);
     assert!(info.contains("segment=given"), "{info}");

@@ -237,7 +237,7 @@ pub(super) fn hash_all(
     summary
 }
 
-/// Prints the bad files and records, the documents without features, and what was passed over.
+/// Prints the bad files and records, the documents without fingerprint, and what was passed over.
 pub(super) fn report(summary: &DocumentSummary) {
     let PassedOver { hidden, special, .. } = summary.passed_over;
     if hidden > 0 {
@@ -269,7 +269,7 @@ pub(super) fn report(summary: &DocumentSummary) {
         let ids: Vec<String> = summary.empty.iter().map(ToString::to_string).collect();
         let more = if summary.empty_count > ids.len() as u64 { ", ..." } else { "" };
         message!(
-            "{} without features and so without fingerprint: {}{more}",
+            "{} without fingerprint (no features, or a null): {}{more}",
             counted(summary.empty_count, "document", "documents"),
             ids.join(", ")
         );

@@ -65,7 +65,8 @@ pub(super) fn of_documents(reason: &str) -> Option<String> {
     }
     if reason.starts_with("no field '") {
         return Some(
-            "--id-field and --text-field name the fields; --line-ids takes numbers of lines as ids"
+            "--id-field, --text-field and --fingerprint-field name the fields; --line-ids takes \
+             numbers of lines as ids"
                 .into(),
         );
     }

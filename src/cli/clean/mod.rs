@@ -151,7 +151,7 @@ fn report_counts(work: &Work<'_>, spools: &Spools, dropped: &DroppedList, is_add
     let others = counts.empty_count + counts.bad_count;
     if others > 0 && !work.args.list {
         message!(
-            "{} without features and {} stay as they are, because they cannot be compared",
+            "{} without fingerprint and {} stay as they are, because they cannot be compared",
             counted(counts.empty_count, "document", "documents"),
             counted(counts.bad_count, "bad record", "bad records"),
         );
