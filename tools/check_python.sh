@@ -6,28 +6,20 @@ set -eu
 cd "$(dirname "$0")/.."
 FPSTORE_BIN=${FPSTORE_BIN:-$PWD/target/debug/fpstore}
 export FPSTORE_BIN
+. tools/python_package.sh
 environment=$PWD/target/tools/python-package
 wheels=$PWD/target/tools/wheels
 
 cargo fmt --check --manifest-path bindings/python/Cargo.toml
 cargo clippy --locked --manifest-path bindings/python/Cargo.toml -- -D warnings
 
-rm -rf "$environment" "$wheels"
+rm -rf "$environment"
 python3 -m venv "$environment"
 PATH=$environment/bin:$PATH
 pip install --quiet --disable-pip-version-check -r bindings/python/requirements-test.txt
 
-# With less optimisation than a release, in half the time.
-(cd bindings/python && maturin build --locked --profile dev --out "$wheels")
-pip install --quiet --disable-pip-version-check --no-deps "$wheels"/fpstore-*.whl
-
-# From a copy, so that the installed package is tested and not the folder.
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/bindings/python"
-ln -s "$PWD/tests" "$copy/tests"
-(cd bindings/python && tar --exclude=./target --exclude=./fpstore --exclude=./src -cf - .) |
-    tar -C "$copy/bindings/python" -xf -
+install_package "$wheels"
+copy_tests
 cd "$copy/bindings/python"
 python -m pytest
 python -m mypy.stubtest fpstore --mypy-config-file pyproject.toml \

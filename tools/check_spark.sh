@@ -13,23 +13,15 @@ if ! java -version >/dev/null 2>&1; then
     echo "check_spark.sh: Spark needs Java 17: on Debian 'apt-get install openjdk-17-jre-headless'" >&2
     exit 2
 fi
+. tools/python_package.sh
 environment=$PWD/target/tools/spark-$version
 wheels=$PWD/target/tools/wheels-spark
-rm -rf "$wheels"
 [ -d "$environment" ] || python3 -m venv "$environment"
 PATH=$environment/bin:$PATH
 pip install --quiet --disable-pip-version-check -r bindings/python/requirements-test.txt \
     "pyspark==$version" venv-pack ${WITH_ENGINES:+"ray[data]" distributed}
-(cd bindings/python && maturin build --locked --profile dev --out "$wheels")
-pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/fpstore-*.whl
-
-# From a copy, so that the installed package is tested and not the folder.
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/bindings/python"
-ln -s "$PWD/tests" "$copy/tests"
-(cd bindings/python && tar --exclude=./target --exclude=./fpstore --exclude=./src -cf - .) |
-    tar -C "$copy/bindings/python" -xf -
+install_package "$wheels"
+copy_tests
 (cd "$copy/bindings/python" && timeout 3000 python -m pytest tests/engines)
 
 # An environment as it is shipped: fpstore and what it needs, and the Python half of pyspark.

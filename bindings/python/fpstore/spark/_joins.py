@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
@@ -52,70 +53,89 @@ def pairs(
     `max_pairs` is the most that a task may find: with more the job fails. Ids stay out of a join:
     join the pairs with the rows, or ask the store for ids with `query(..., k=0)`.
     """
-    return _joined(
-        source, k, fingerprint, shares, groups, max_pairs, threads, memory, spark, links=False
-    )
+    return _Join(k, fingerprint, shares, groups, max_pairs, threads, memory).of(source, spark)
 
 
-def _joined(
-    source: DataFrame | Store | str | PathLike[str],
-    k: int | None,
-    fingerprint: str,
-    shares: int | None,
-    groups: int | None,
-    max_pairs: int | None,
-    threads: int | None,
-    memory: int | None,
-    spark: SparkSession | None,
-    *,
-    links: bool,
-) -> DataFrame:
-    if isinstance(source, (str, PathLike, Store)):
-        if groups is not None:
-            raise InputError("groups are for a DataFrame; a store is joined in shares")
-        opened = source if isinstance(source, Store) else open(source)
-        spark = spark or _active()
-        return _of_store(spark, opened, k, shares, max_pairs, threads, memory, links)
-    if shares is not None:
-        raise InputError("shares are for a store; a DataFrame is joined in groups")
-    return _of_frame(
-        source, 3 if k is None else k, fingerprint, groups, max_pairs, threads, memory, links
-    )
+@dataclass(frozen=True)
+class _Join:
+    """The options of `pairs` and `clusters`."""
 
+    k: int | None
+    fingerprint: str
+    shares: int | None
+    groups: int | None
+    max_pairs: int | None
+    threads: int | None
+    memory: int | None
+    links: bool = False
+    """Whether links of components are wanted and not pairs."""
 
-def _of_store(
-    spark: SparkSession,
-    store: Store,
-    k: int | None,
-    shares: int | None,
-    max_pairs: int | None,
-    threads: int | None,
-    memory: int | None,
-    links: bool,
-) -> DataFrame:
-    settings = check(spark)
-    check_maps(settings, store.info().file_len, store.path)
-    plan = tasks.JoinPlan.of(store, k)
-    count = 1 if shares is None else shares
-    if count < 1:
-        raise InputError(f"shares is {shares}, expected 1 or more")
-    if count > 1 and plan.reads == "everything":
-        warnings.warn(
-            f"each of {count} shares reads all of {store.path}: for shares that read their part, "
-            f'build all segments with scheme="{plan.scheme}"; or leave out shares',
-            stacklevel=4,
+    def of(
+        self, source: DataFrame | Store | str | PathLike[str], spark: SparkSession | None
+    ) -> DataFrame:
+        if isinstance(source, (str, PathLike, Store)):
+            if self.groups is not None:
+                raise InputError("groups are for a DataFrame; a store is joined in shares")
+            opened = source if isinstance(source, Store) else open(source)
+            return self._of_store(opened, spark or _active())
+        if self.shares is not None:
+            raise InputError("shares are for a store; a DataFrame is joined in groups")
+        return self._of_frame(source, 3 if self.k is None else self.k)
+
+    @property
+    def _schema(self) -> str:
+        return LINKS if self.links else PAIRS
+
+    def _of_store(self, store: Store, spark: SparkSession) -> DataFrame:
+        settings = check(spark)
+        check_maps(settings, store.info().file_len, store.path)
+        plan = tasks.JoinPlan.of(store, self.k)
+        count = 1 if self.shares is None else self.shares
+        if count < 1:
+            raise InputError(f"shares is {count}, expected 1 or more")
+        if count > 1 and plan.reads == "everything":
+            warnings.warn(
+                f"each of {count} shares reads all of {store.path}: for shares that read their "
+                f'part, build all segments with scheme="{plan.scheme}"; or leave out shares',
+                stacklevel=4,
+            )
+        work = partial(
+            _join_shares,
+            path=store.path,
+            generation=store.generation,
+            plan=plan,
+            count=count,
+            max_pairs=self.max_pairs,
+            given=limits(settings, self.threads, self.memory, alone=count == 1),
+            links=self.links,
         )
-    work = partial(
-        _join_shares,
-        path=store.path,
-        generation=store.generation,
-        plan=plan,
-        count=count,
-        max_pairs=max_pairs,
-        given=limits(settings, threads, memory, alone=count == 1),
-        links=links,
-    )
-    return spark.range(0, count, 1, count).mapInArrow(_plain(work), LINKS if links else PAIRS)
+        return spark.range(0, count, 1, count).mapInArrow(_plain(work), self._schema)
+
+    def _of_frame(self, df: DataFrame, k: int) -> DataFrame:
+        fingerprint, groups = self.fingerprint, self.groups
+        check_fingerprints(df, fingerprint)
+        spark = df.sparkSession
+        settings = check(spark)
+        known = _of(df, [fingerprint]).where(f"`{fingerprint}` is not null")
+        with job(spark, "see which bits of fingerprints vary"):
+            sample = [row[0] for row in known.head(SAMPLE)]
+        if groups is None:
+            groups = max(int(spark.conf.get("spark.sql.shuffle.partitions") or 200), k + 1)
+        plan = tasks.JoinPlan(k, groups, sample=sample)
+        packed = known.mapInArrow(_plain(partial(_pack, plan=plan)), "group int, payload binary")
+        join = partial(
+            _join_groups,
+            plan=plan,
+            max_pairs=self.max_pairs,
+            given=limits(settings, self.threads, self.memory),
+            links=self.links,
+        )
+        grouped = packed.groupBy("group")
+        if hasattr(grouped, "applyInArrow"):
+            return grouped.applyInArrow(_of_group(join), self._schema)
+        # Groups come one after the other, so a task holds one at a time.
+        ordered = packed.repartition("group").sortWithinPartitions("group")
+        return ordered.mapInArrow(_plain(join), self._schema)
 
 
 def _found(streams: Iterable[RowStream], links: bool) -> Iterator[pa.RecordBatch]:
@@ -146,37 +166,6 @@ def _join_shares(
                 store, plan, number, count, max_pairs=max_pairs, **resolved(given)
             )
             yield from _found([stream], links)
-
-
-def _of_frame(
-    df: DataFrame,
-    k: int,
-    fingerprint: str,
-    groups: int | None,
-    max_pairs: int | None,
-    threads: int | None,
-    memory: int | None,
-    links: bool,
-) -> DataFrame:
-    check_fingerprints(df, fingerprint)
-    spark = df.sparkSession
-    settings = check(spark)
-    known = _of(df, [fingerprint]).where(f"`{fingerprint}` is not null")
-    with job(spark, "see which bits of fingerprints vary"):
-        sample = [row[0] for row in known.head(SAMPLE)]
-    if groups is None:
-        groups = max(int(spark.conf.get("spark.sql.shuffle.partitions") or 200), k + 1)
-    plan = tasks.JoinPlan(k, groups, sample=sample)
-    packed = known.mapInArrow(_plain(partial(_pack, plan=plan)), "group int, payload binary")
-    schema = LINKS if links else PAIRS
-    given = limits(settings, threads, memory)
-    join = partial(_join_groups, plan=plan, max_pairs=max_pairs, given=given, links=links)
-    grouped = packed.groupBy("group")
-    if hasattr(grouped, "applyInArrow"):
-        return grouped.applyInArrow(_of_group(join), schema)
-    # Groups come one after the other, so a task holds one at a time.
-    ordered = packed.repartition("group").sortWithinPartitions("group")
-    return ordered.mapInArrow(_plain(join), schema)
 
 
 def _of_group(join: Any) -> Any:
@@ -270,10 +259,8 @@ def clusters(
         spark = spark or _active()
     else:
         spark = source.sparkSession
-    found = _joined(
-        source, k, fingerprint, shares, groups, None, threads, memory, spark, links=True
-    )
-    return _united(spark, found)
+    join = _Join(k, fingerprint, shares, groups, None, threads, memory, links=True)
+    return _united(spark, join.of(source, spark))
 
 
 def components(pairs: DataFrame) -> DataFrame:

@@ -1,0 +1,20 @@
+# Read by check_python.sh and check_spark.sh, from the project's root, with an environment on the path.
+
+# Builds the wheel into the folder $1, with less optimisation than a release, in half the time, and
+# installs it.
+install_package() {
+    rm -rf "$1"
+    (cd bindings/python && maturin build --locked --profile dev --out "$1")
+    pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$1"/fpstore-*.whl
+}
+
+# Copies tests, examples and pages of the package to a new folder, $copy, which is removed at the
+# end: there the installed package is tested and not the folder of its sources.
+copy_tests() {
+    copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
+    mkdir -p "$copy/bindings/python"
+    ln -s "$PWD/tests" "$copy/tests"
+    (cd bindings/python && tar --exclude=./target --exclude=./fpstore --exclude=./src -cf - .) |
+        tar -C "$copy/bindings/python" -xf -
+}
