@@ -3,7 +3,7 @@
 use fpstore::Radix;
 
 const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
-    field of fingerprints with --fingerprint-field";
+    field of fingerprints by 'fpstore build --fingerprint-field NAME'";
 
 /// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
 /// is of another kind than was said.
