@@ -70,7 +70,7 @@ fn a_field_that_is_there_twice_is_refused_and_null_is_an_empty_text() {
         0,
     );
     assert_eq!(ids(&out), ["-5"]);
-    assert!(err.contains("without fingerprint: 6"), "{err}");
+    assert!(err.contains("(no features, or a null): 6"), "{err}");
 }
 
 /// The bomb is far larger than the memory, and a few kilobytes on disk.
