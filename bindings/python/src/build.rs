@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fpstore::{BuildOptions, IdPolicy, IdRef};
+use fpstore::{BuildOptions, IdRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, input_error};
+use crate::id_rule::IdRule;
 use crate::input::batches::{Batch, Batches};
 use crate::input::ids::Ids;
 use crate::options::{Limits, distance_of};
@@ -24,7 +25,9 @@ use crate::work::{Reporter, Shared, held, run_shared};
 /// `k` is the distance of most queries. `scheme` names the tables (`"halves"`, `"4"`, ...); by
 /// default the fastest within `budget` are chosen, such as `"16B/fp"` or `"12GB"`. `recipe` says
 /// how the fingerprints were made, a `Recipe` or its name: a store refuses others later. `id_type`
-/// `"int"` or `"str"` makes ids of that kind; `"auto"` keeps what comes first. `replace` lets an
+/// `"int"` or `"str"` makes ids of that kind; with `"auto"` the first ones decide, and texts beside
+/// numbers are refused. A record without id beside one with the same fingerprint and an id is the
+/// same record. `replace` lets an
 /// existing store be replaced, which answers as before until the new one is whole. `wait` is how
 /// many seconds to wait for another process that writes, `None` for as long as it takes.
 ///
@@ -43,19 +46,31 @@ pub(crate) struct Builder {
 
 enum State {
     /// The kind of the ids is not known yet, so nothing is begun.
-    Fresh(Box<BuildOptions>, Option<IdPolicy>),
-    Begun(Box<fpstore::Builder>, Option<IdPolicy>),
+    Fresh(Box<BuildOptions>, IdRule),
+    Begun(Box<fpstore::Builder>, IdRule),
+    /// A thread adds records or finishes.
+    Used,
+    Failed,
     Ended(&'static str),
 }
 
-/// The kind of ids that is asked for; `None` leaves it to the ids.
-pub(crate) fn policy_of(py: Python<'_>, ids: &str) -> PyResult<Option<IdPolicy>> {
-    match ids {
-        "auto" => Ok(None),
-        "int" => Ok(Some(IdPolicy::U64)),
-        "str" => Ok(Some(IdPolicy::Text)),
-        other => Err(input_error(py, format!("id_type is 'auto', 'int' or 'str', not '{other}'"))),
+impl State {
+    fn check_usable(&self) -> PyResult<()> {
+        match self {
+            State::Fresh(..) | State::Begun(..) => Ok(()),
+            State::Used => Err(used()),
+            State::Failed => Err(failed()),
+            State::Ended(why) => Err(PyValueError::new_err(format!("the builder {why}"))),
+        }
     }
+}
+
+fn failed() -> PyErr {
+    PyValueError::new_err("the builder failed before, and made nothing")
+}
+
+fn used() -> PyErr {
+    PyValueError::new_err("the builder is being used by another thread")
 }
 
 /// Seconds to wait for locks; `None` is for as long as it takes.
@@ -66,28 +81,6 @@ pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Duration
             input_error(py, format!("wait is {seconds}, expected seconds, or None for ever"))
         }),
     }
-}
-
-/// Refuses ids that cannot be stored before any record is taken.
-pub(crate) fn check_ids(ids: Option<&Ids>, policy: Option<IdPolicy>) -> Result<(), Failure> {
-    let Some(ids) = ids else { return Ok(()) };
-    for (at, id) in ids.iter().enumerate() {
-        let IdRef::Text(text) = id else { return Ok(()) };
-        let shown = || text.chars().take(40).flat_map(char::escape_debug).collect::<String>();
-        if let Some(fault) = IdRef::fault_of_text(text) {
-            return Err(Failure::Input(format!(
-                "id number {at}, '{}': {fault}, expected 1 to 65535 bytes without NUL, CR or LF",
-                shown()
-            )));
-        }
-        if policy == Some(IdPolicy::U64) && IdRef::canonical_number(text).is_none() {
-            let shown = shown();
-            let message =
-                format!("id number {at}, '{shown}', is no number, and id_type='int' was given");
-            return Err(Failure::Input(message));
-        }
-    }
-    Ok(())
 }
 
 /// Gives the records of a batch to a builder or a writer.
@@ -110,31 +103,42 @@ impl Builder {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The builder, begun with the first ids.
-    fn begun(&self, ids: Option<&Ids>) -> PyResult<Box<fpstore::Builder>> {
+    /// The builder for some ids, begun if it is fresh, and the rule for later ones. The builder is
+    /// used from then on.
+    fn begun(&self, ids: Option<&Ids>) -> PyResult<(Box<fpstore::Builder>, IdRule)> {
         let mut state = self.state();
-        match std::mem::replace(&mut *state, State::Ended("is being used by another thread")) {
-            State::Fresh(options, policy) => {
-                let chosen = policy.or(ids.map(Ids::policy)).unwrap_or(IdPolicy::Auto);
-                let options = options.ids(chosen);
-                let path = self.path.clone();
-                Ok(Box::new(held(|| Ok(fpstore::Builder::with_options(path, options)?))?))
+        state.check_usable()?;
+        match &*state {
+            // The first ids are of the kind that they make.
+            State::Fresh(_, rule) => rule.after(ids).check(ids)?,
+            State::Begun(_, rule) => rule.check(ids)?,
+            _ => {}
+        }
+        match std::mem::replace(&mut *state, State::Used) {
+            State::Fresh(options, rule) => {
+                let rule = rule.after(ids);
+                let (options, path) = (options.ids(rule.policy()), self.path.clone());
+                let begun = held(|| Ok(fpstore::Builder::with_options(path, options)?));
+                if begun.is_err() {
+                    *state = State::Failed;
+                }
+                Ok((Box::new(begun?), rule))
             }
-            State::Begun(builder, _) => Ok(builder),
-            State::Ended(why) => {
-                *state = State::Ended(why);
-                Err(PyValueError::new_err(format!("the builder {why}")))
+            State::Begun(builder, rule) => Ok((builder, rule.after(ids))),
+            other => {
+                *state = other;
+                Err(used())
             }
         }
     }
 
     fn take(&self, py: Python<'_>, batch: Batch) -> PyResult<usize> {
-        let policy = match &*self.state() {
-            State::Fresh(_, policy) | State::Begun(_, policy) => *policy,
-            State::Ended(_) => None,
-        };
-        check_ids(batch.ids.as_ref(), policy)?;
-        let mut builder = self.begun(batch.ids.as_ref())?;
+        if batch.fingerprints.is_empty() {
+            // No id, so nothing that says of which kind ids are.
+            self.state().check_usable()?;
+            return Ok(0);
+        }
+        let (mut builder, rule) = self.begun(batch.ids.as_ref())?;
         let count = batch.fingerprints.len();
         let pushed = run_shared(py, &self.reporter, &self.shared, move |shared| {
             push_all(&batch, shared, |fingerprint, id| match id {
@@ -143,12 +147,23 @@ impl Builder {
             })?;
             Ok(builder)
         });
-        *self.state() = match &pushed {
-            Ok(_) => State::Ended(""),
-            Err(_) => State::Ended("failed before, and made nothing"),
-        };
-        *self.state() = State::Begun(pushed?, policy);
-        Ok(count)
+        let mut state = self.state();
+        let is_closed = !matches!(*state, State::Used);
+        match pushed {
+            Ok(builder) if !is_closed => {
+                *state = State::Begun(builder, rule);
+                Ok(count)
+            }
+            Ok(_) => {
+                Err(PyValueError::new_err("the builder was closed meanwhile, and made nothing"))
+            }
+            Err(error) => {
+                if !is_closed {
+                    *state = State::Failed;
+                }
+                Err(error)
+            }
+        }
     }
 }
 
@@ -191,7 +206,7 @@ impl Builder {
         if let Some(recipe) = recipe {
             options = options.recipe(recipe_text_of(recipe)?);
         }
-        let policy = policy_of(py, id_type)?;
+        let rule = IdRule::named(py, id_type)?;
         let reporter = Reporter::new(progress)?;
         // What cannot be built is refused here, not after the records were made.
         let probe = options.clone();
@@ -200,7 +215,7 @@ impl Builder {
             drop(fpstore::Builder::with_options(probed, probe)?);
             Ok(())
         })?;
-        let state = Mutex::new(State::Fresh(Box::new(options), policy));
+        let state = Mutex::new(State::Fresh(Box::new(options), rule));
         Ok(Builder { path, reporter, shared, state })
     }
 
@@ -224,9 +239,10 @@ impl Builder {
 
     /// Sorts, writes and publishes the store, and opens it.
     pub(crate) fn finish(&self, py: Python<'_>) -> PyResult<Store> {
-        let builder = self.begun(None)?;
-        *self.state() = State::Ended("is finished");
+        let (builder, _) = self.begun(None)?;
         let finished = run_shared(py, &self.reporter, &self.shared, move |_| Ok(builder.finish()?));
+        let ended = if finished.is_ok() { State::Ended("is finished") } else { State::Failed };
+        *self.state() = ended;
         Ok(Store::new(finished?))
     }
 
@@ -248,18 +264,22 @@ impl Builder {
         trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let _ = (value, trace);
-        let is_ended = matches!(*self.state(), State::Ended(_));
-        if kind.is_none() && !is_ended {
+        let is_usable = self.state().check_usable();
+        let is_closed = matches!(*self.state(), State::Ended(_));
+        if kind.is_none() && is_usable.is_ok() {
             self.finish(py)?;
         }
         self.close();
-        Ok(())
+        // A store that was not made must not pass for one that was.
+        if kind.is_none() && !is_closed { is_usable } else { Ok(()) }
     }
 
     fn __repr__(&self) -> String {
         let count = match &*self.state() {
             State::Fresh(..) => "nothing yet".to_owned(),
             State::Begun(builder, _) => format!("{} records", builder.record_count()),
+            State::Used => "working".to_owned(),
+            State::Failed => "failed".to_owned(),
             State::Ended(why) => (*why).to_owned(),
         };
         format!("<fpstore.Builder '{}': {count}>", self.path.display())

@@ -50,6 +50,12 @@ pub(crate) fn arrays_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Arrays>> {
 }
 
 pub(crate) fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
+    let error = error.to_string();
+    if error.contains("datatype \"Null\"") {
+        // Columns of this type come with buffers that their interface does not have.
+        let message = "a column of type Null has no values; give it a type, such as UInt64";
+        return input_error(py, message);
+    }
     input_error(py, format!("Arrow data that cannot be read: {error}"))
 }
 

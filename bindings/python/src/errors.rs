@@ -144,7 +144,12 @@ fn with_fields<'py>(
 
 fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
     use fpstore::Error;
-    let message = error.to_string();
+    let message = match &error {
+        Error::Locked { .. } | Error::Compacting { .. } => {
+            format!("{error}; wait=SECONDS waits for it")
+        }
+        _ => error.to_string(),
+    };
     let file = |class, path: &Path| {
         with_fields(py, class, &message, |fields| {
             fields.set_item("filename", path.to_string_lossy())

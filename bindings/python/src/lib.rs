@@ -11,6 +11,7 @@ mod build;
 mod capsule;
 mod columns;
 mod errors;
+mod id_rule;
 mod input;
 mod join;
 mod options;

@@ -194,6 +194,10 @@ impl RowStream {
 
     /// All rows that are left, in memory.
     fn read_all(&self, py: Python<'_>) -> PyResult<Rows> {
+        if self.running().is_none() {
+            let message = "the stream was read to its end, closed or handed over; ask for it anew";
+            return Err(PyValueError::new_err(message));
+        }
         let mut batches = Vec::new();
         while let Some(rows) = self.__next__(py)? {
             batches.extend(rows.into_batches());

@@ -5,6 +5,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::columns::BATCH_ROWS;
 use crate::errors::input_error;
 use crate::input::texts::TextInput;
 use crate::input::{bits, fingerprints};
@@ -72,9 +73,14 @@ pub(crate) fn stats(
 ) -> PyResult<StatisticsView> {
     let k = distance_of(py, k)?;
     let values = fingerprints::many(fingerprints)?;
-    let statistics = run(py, &Reporter::default(), move |_| {
+    let statistics = run(py, &Reporter::default(), move |shared| {
         let mut collector = Collector::new();
-        values.into_iter().for_each(|value| collector.push(value));
+        for some in values.chunks(BATCH_ROWS) {
+            if shared.is_stopped() {
+                return Err(fpstore::Error::Interrupted.into());
+            }
+            some.iter().for_each(|value| collector.push(*value));
+        }
         let scheme = collector.scheme(&crate::options::scheme(k, None, None)?)?;
         Ok(collector.finish(&scheme))
     })?;

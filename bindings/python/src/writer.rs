@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fpstore::WriterOptions;
 use fpstore::writer::{Compaction, Deleted, export as export_store, export_linked};
-use fpstore::{IdPolicy, WriterOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::build::{check_ids, policy_of, push_all, wait_of};
+use crate::build::{push_all, wait_of};
 use crate::columns::id_kind;
 use crate::errors::{Failure, input_error};
+use crate::id_rule::IdRule;
 use crate::input::batches::{Batch, Batches};
 use crate::input::{fingerprints, ids};
 use crate::options::{Limits, count};
@@ -22,8 +23,9 @@ use crate::work::{Reporter, Shared, run, run_shared};
 /// The one who may change a store; readers see each change when they refresh.
 ///
 /// Leaving `with` commits what was added and merges small segments if `compact`; leaving it with an
-/// exception forgets what was added and not committed. New segments get the `label`, by which they
-/// can expire. `max_rate` limits the bytes a second of merges, `wait` is as for `Builder`.
+/// exception forgets what was added and not committed. New ids are of the kind that the store has:
+/// texts beside numbers are refused unless `id_type` says what they become. New segments get the
+/// `label`, by which they can expire. `max_rate` limits the bytes a second of merges, `wait` is as for `Builder`.
 ///
 /// >>> made = fpstore.build(folder / "grows.fps", [1], ["one"])
 /// >>> with fpstore.Writer(folder / "grows.fps") as writer:
@@ -38,14 +40,28 @@ pub(crate) struct Writer {
     path: PathBuf,
     reporter: Reporter,
     shared: Arc<Shared>,
-    policy: Option<IdPolicy>,
+    rule: Mutex<IdRule>,
     state: Mutex<State>,
 }
 
 enum State {
     Open(Box<fpstore::Writer>),
     Used,
+    /// Some records of a batch are pending. A commit would take part of it.
+    Failed,
     Closed,
+}
+
+impl State {
+    fn check_usable(&self) -> PyResult<()> {
+        let message = match self {
+            State::Open(_) => return Ok(()),
+            State::Used => "another thread is using the writer",
+            State::Failed => "the writer failed before; what was not committed then is forgotten",
+            State::Closed => "the writer is closed",
+        };
+        Err(PyValueError::new_err(message))
+    }
 }
 
 impl Writer {
@@ -55,14 +71,25 @@ impl Writer {
 
     fn take_writer(&self) -> PyResult<Box<fpstore::Writer>> {
         let mut state = self.state();
+        state.check_usable()?;
         match std::mem::replace(&mut *state, State::Used) {
             State::Open(writer) => Ok(writer),
-            State::Used => Err(PyValueError::new_err("another thread is using the writer")),
-            State::Closed => {
-                *state = State::Closed;
+            other => {
+                *state = other;
                 Err(PyValueError::new_err("the writer is closed"))
             }
         }
+    }
+
+    /// Gives the writer back, unless it was closed meanwhile: then it is dropped, and with it its
+    /// lock. Returns whether it is still open.
+    fn give_back(&self, writer: Box<fpstore::Writer>) -> bool {
+        let mut state = self.state();
+        let is_open = matches!(*state, State::Used);
+        if is_open {
+            *state = State::Open(writer);
+        }
+        is_open
     }
 
     /// Lets the writer work without the interpreter.
@@ -75,25 +102,58 @@ impl Writer {
         let of_work = &mut writer;
         let done =
             run_shared(py, &self.reporter, &self.shared, move |shared| work(of_work, shared));
-        *self.state() = State::Open(writer);
+        self.give_back(writer);
         done
     }
 
     fn take(&self, py: Python<'_>, batch: Batch) -> PyResult<usize> {
-        check_ids(batch.ids.as_ref(), self.policy)?;
         let count = batch.fingerprints.len();
-        let pushed = self.with_writer(py, move |writer, shared| {
+        if count == 0 {
+            self.state().check_usable()?;
+            return Ok(0);
+        }
+        let mut writer = self.take_writer()?;
+        {
+            let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(failure) = rule.check(batch.ids.as_ref()) {
+                self.give_back(writer);
+                return Err(failure.into());
+            }
+            *rule = rule.after(batch.ids.as_ref());
+        }
+        let of_work = &mut writer;
+        let pushed = run_shared(py, &self.reporter, &self.shared, move |shared| {
             push_all(&batch, shared, |fingerprint, id| match id {
-                Some(id) => writer.push(fingerprint, id),
-                None => writer.push_bare(fingerprint),
+                Some(id) => of_work.push(fingerprint, id),
+                None => of_work.push_bare(fingerprint),
             })
         });
-        if pushed.is_err() {
-            // Some records of the batch are pending. A commit would take part of it.
-            self.close();
+        if let Err(error) = pushed {
+            let mut state = self.state();
+            if matches!(*state, State::Used) {
+                *state = State::Failed;
+            }
+            return Err(error);
         }
-        pushed?;
+        if !self.give_back(writer) {
+            let message = "the writer was closed meanwhile; what was not committed is forgotten";
+            return Err(PyValueError::new_err(message));
+        }
         Ok(count)
+    }
+
+    /// Makes what was added findable before something is deleted.
+    fn commit_pending(writer: &mut fpstore::Writer, dry_run: bool) -> Result<(), Failure> {
+        if writer.pending_count() == 0 {
+            return Ok(());
+        }
+        if dry_run {
+            let message = "records that were added are not committed, so they cannot be counted; \
+                           call commit() first";
+            return Err(Failure::Input(message.into()));
+        }
+        writer.commit()?;
+        Ok(())
     }
 }
 
@@ -127,7 +187,7 @@ impl Writer {
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let shared = Arc::new(Shared::default());
         let reporter = Reporter::new(progress)?;
-        let asked = policy_of(py, id_type)?;
+        let asked = IdRule::named(py, id_type)?;
         let recipe = recipe.map(recipe_text_of).transpose()?;
         let options = WriterOptions::default()
             .label(label)
@@ -140,19 +200,14 @@ impl Writer {
             .wait(wait_of(py, wait)?)
             .observer(shared.observer());
         let at = path.clone();
-        let (writer, policy) = run_shared(py, &reporter, &shared, move |_| {
+        let (writer, rule) = run_shared(py, &reporter, &shared, move |_| {
             let kept = fpstore::Store::open(&at).map(|store| id_kind(&store))?;
             // New ids are of the kind that the store has.
-            let kept = match kept {
-                fpstore::IdKind::Text => Some(IdPolicy::Text),
-                _ => None,
-            };
-            let policy = asked.or(kept);
-            let options = options.ids(policy.unwrap_or(IdPolicy::Auto));
-            Ok((fpstore::Writer::with_options(at, options)?, policy))
+            let rule = asked.beside(kept);
+            Ok((fpstore::Writer::with_options(at, options.ids(rule.policy()))?, rule))
         })?;
         let state = Mutex::new(State::Open(Box::new(writer)));
-        Ok(Writer { path, reporter, shared, policy, state })
+        Ok(Writer { path, reporter, shared, rule: Mutex::new(rule), state })
     }
 
     /// Adds records, as `Builder.add`. They are in the store once they are committed.
@@ -180,7 +235,8 @@ impl Writer {
         py.import("fpstore._types")?.getattr("Committed")?.call1(fields)
     }
 
-    /// Deletes ids, wherever they are. With `dry_run` only counts what would be deleted.
+    /// Deletes ids, wherever they are, after a commit of what was added. With `dry_run` only counts
+    /// what would be deleted.
     #[pyo3(signature = (ids, *, dry_run=false))]
     fn delete_ids<'py>(
         &self,
@@ -190,13 +246,15 @@ impl Writer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let ids = ids::many(ids)?;
         let done = self.with_writer(py, move |writer, _| {
+            Writer::commit_pending(writer, dry_run)?;
             let ids = ids.iter();
             Ok(if dry_run { writer.would_delete_ids(ids)? } else { writer.delete_ids(ids)? })
         })?;
         deleted(py, &done)
     }
 
-    /// Deletes fingerprints with all their ids. With `dry_run` only counts what would be deleted.
+    /// Deletes fingerprints with all their ids, after a commit of what was added. With `dry_run` only
+    /// counts what would be deleted.
     #[pyo3(signature = (fingerprints, *, dry_run=false))]
     fn delete_fingerprints<'py>(
         &self,
@@ -206,6 +264,7 @@ impl Writer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let values = fingerprints::many(fingerprints)?;
         let done = self.with_writer(py, move |writer, _| {
+            Writer::commit_pending(writer, dry_run)?;
             Ok(if dry_run {
                 writer.would_delete_fingerprints(&values)?
             } else {
@@ -259,16 +318,17 @@ impl Writer {
     /// Records that were added and not committed.
     #[getter]
     fn pending(&self) -> PyResult<u64> {
-        match &*self.state() {
-            State::Open(writer) => Ok(writer.pending_count()),
-            _ => Err(PyValueError::new_err("the writer is closed")),
-        }
+        let state = self.state();
+        state.check_usable()?;
+        Ok(if let State::Open(writer) = &*state { writer.pending_count() } else { 0 })
     }
 
     /// The store with all commits so far.
     #[getter]
     fn store(&self) -> PyResult<Store> {
-        match &*self.state() {
+        let state = self.state();
+        state.check_usable()?;
+        match &*state {
             State::Open(writer) => Ok(Store::new(writer.store().clone())),
             _ => Err(PyValueError::new_err("the writer is closed")),
         }
@@ -300,18 +360,21 @@ impl Writer {
         trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let _ = (value, trace);
-        let is_open = matches!(*self.state(), State::Open(_));
-        if kind.is_none() && is_open {
+        let is_usable = self.state().check_usable();
+        let is_closed = matches!(*self.state(), State::Closed);
+        if kind.is_none() && is_usable.is_ok() {
             self.finish(py)?;
         }
         self.close();
-        Ok(())
+        // What was not committed must not pass for what was.
+        if kind.is_none() && !is_closed { is_usable } else { Ok(()) }
     }
 
     fn __repr__(&self) -> String {
         let state = match &*self.state() {
             State::Open(writer) => format!("{} records pending", writer.pending_count()),
             State::Used => "working".to_owned(),
+            State::Failed => "failed".to_owned(),
             State::Closed => "closed".to_owned(),
         };
         format!("<fpstore.Writer '{}': {state}>", self.path.display())

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyIterator, PyList, PyString, PyTuple};
 
 use super::ids::{self, Ids};
-use super::{check_no_nulls, fingerprints, is_pandas};
+use super::{check_no_null_rows, check_no_nulls, fingerprints, is_pandas};
 use crate::capsule::{Arrays, arrays_of, arrow_error};
 use crate::errors::input_error;
 use crate::work::held;
@@ -120,6 +120,7 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
         whole.fingerprints.extend(part.fingerprints);
         whole.ids = match (whole.ids.take(), part.ids) {
             (None, ids) => ids,
+            (Some(none), ids) if none.len() == 0 => ids,
             (Some(Ids::Numbers(mut all)), Some(Ids::Numbers(more))) => {
                 all.extend(more);
                 Some(Ids::Numbers(all))
@@ -148,6 +149,7 @@ fn batch_of(values: &Bound<'_, PyAny>, ids: Option<&Bound<'_, PyAny>>) -> PyResu
 
 /// The records of a table with the columns `fingerprint` and `id`, or of a plain column.
 fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
+    check_no_null_rows(py, array, "records")?;
     let DataType::Struct(fields) = array.data_type() else {
         return Ok(Batch { fingerprints: values_of(py, array)?, ids: None });
     };

@@ -4,7 +4,7 @@ use numpy::{PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMeth
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::kind_of;
+use super::{check_no_mask, kind_of};
 use crate::errors::input_error;
 
 /// The values of bits in an array of n times 64, or n times 8 times 8; the first bit is the highest.
@@ -14,6 +14,7 @@ pub(crate) fn values_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         Ok(array) => array.clone(),
         Err(_) => stacked(object)?,
     };
+    check_no_mask(&array, "bits")?;
     let (kind, _, name) = kind_of(&array)?;
     if array.len() == 0 {
         return Ok(Vec::new());

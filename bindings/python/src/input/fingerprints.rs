@@ -5,13 +5,13 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use fpstore::{Fingerprint, Radix};
-use numpy::PyUntypedArray;
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::{
-    arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, is_pandas,
-    kind_of, look_at_signals, of_pandas,
+    arrow_name, check_no_mask, check_no_nulls, check_one_dimension, check_ordered, each_column,
+    each_text, integers, is_pandas, kind_of, look_at_signals, mask_of, of_pandas,
 };
 use crate::errors::input_error;
 use crate::work::held;
@@ -93,14 +93,12 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     if is_arrow {
         return of_arrow(py, &columns);
     }
-    if object.is_instance_of::<PyString>()
-        || object.is_instance_of::<PyBytes>()
-        || object.is_instance_of::<PyByteArray>()
-    {
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
         let kind = object.get_type().qualname()?;
         let message = format!("fingerprints are a sequence or an array, not a single {kind}");
         return Err(input_error(py, message));
     }
+    check_ordered(object, WHAT)?;
     let mut values = Vec::with_capacity(object.len().unwrap_or(0));
     let iterator = object.try_iter().map_err(|_| {
         let kind = object.get_type().qualname();
@@ -130,6 +128,7 @@ fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
 
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
     let py = array.py();
+    check_no_mask(array, WHAT)?;
     let (kind, len, name) = kind_of(array)?;
     match (kind, len) {
         (b'u' | b'i', 8) => {
@@ -242,7 +241,22 @@ impl Nullable {
     fn extend_by_arrow(&mut self, py: Python<'_>, column: &ArrayRef) -> PyResult<()> {
         if let Some(nulls) = column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
             let kind = column.data_type();
+            if *kind == DataType::Null {
+                nulls.iter().for_each(|_| self.push(None));
+                return Ok(());
+            }
             if !matches!(kind, DataType::UInt64 | DataType::Int64) {
+                let is_text = each_text(column, |text| {
+                    let at = self.len();
+                    let value = text.map(|text| of_hex(py, text)).transpose();
+                    self.push(value.map_err(|error| {
+                        input_error(py, format!("fingerprint number {at}: {}", error.value(py)))
+                    })?);
+                    Ok(())
+                })?;
+                if is_text {
+                    return Ok(());
+                }
                 return Err(input_error(py, format!("{EXPECTED}; these are {}", arrow_name(kind))));
             }
             self.is_missing.resize(self.len(), false);
@@ -271,9 +285,20 @@ fn read_or_null(object: &Bound<'_, PyAny>) -> PyResult<Nullable> {
     if is_arrow {
         return Ok(rows);
     }
-    if let Ok(list) = object.cast::<pyo3::types::PyList>() {
-        for (at, item) in list.iter().enumerate() {
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        if let Some(mask) = mask_of(array)? {
+            rows.values = read(&array.getattr("data")?)?;
+            rows.is_missing = mask;
+            return Ok(rows);
+        }
+        if array.dtype().kind() == b'O' && array.ndim() == 1 {
+            return read_or_null(&array.call_method0("tolist")?);
+        }
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        for (at, item) in object.try_iter()?.enumerate() {
             look_at_signals(py, at)?;
+            let item = item?;
             rows.push(if item.is_none() { None } else { Some(one_of_many(&item, at)?) });
         }
         return Ok(rows);

@@ -6,14 +6,14 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::DataType;
-use fpstore::{IdPolicy, IdRef};
+use fpstore::IdRef;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
 use super::{
-    arrow_name, check_no_nulls, check_one_dimension, each_column, each_text, integers, kind_of,
-    look_at_signals, of_pandas,
+    arrow_name, check_no_mask, check_no_nulls, check_one_dimension, check_ordered, each_column,
+    each_text, integers, kind_of, look_at_signals, of_pandas,
 };
 use crate::errors::input_error;
 use crate::work::held;
@@ -69,14 +69,6 @@ impl Ids {
     pub(crate) fn iter(&self) -> impl Iterator<Item = IdRef<'_>> {
         (0..self.len()).map(|at| self.get(at))
     }
-
-    /// The policy that keeps these ids as what they are.
-    pub(crate) fn policy(&self) -> IdPolicy {
-        match self {
-            Ids::Numbers(_) => IdPolicy::Auto,
-            Ids::Texts(_) => IdPolicy::Text,
-        }
-    }
 }
 
 /// Many ids.
@@ -103,6 +95,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyInt>() {
         return Err(input_error(py, "ids are a sequence or an array, not a single id"));
     }
+    check_ordered(object, WHAT)?;
     of_items(object)
 }
 
@@ -135,6 +128,7 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Ids> {
     let py = array.py();
     check_one_dimension(array, WHAT)?;
+    check_no_mask(array, WHAT)?;
     let (kind, _, name) = kind_of(array)?;
     match kind {
         b'u' => Ok(Ids::Numbers(integers(array, false)?)),
@@ -165,16 +159,18 @@ fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
     check_no_nulls(py, nulls, count, WHAT)?;
     let mut numbers = Vec::new();
     let mut texts = Texts::default();
+    let mut has_texts = false;
     for column in columns {
         let is_text = each_text(column, |text| {
             texts.push(text.unwrap_or_default());
             Ok(())
         })?;
+        has_texts |= is_text;
         if !is_text {
             extend_numbers(py, column, &mut numbers)?;
         }
     }
-    Ok(if texts.len() > 0 { Ids::Texts(texts) } else { Ids::Numbers(numbers) })
+    Ok(if has_texts { Ids::Texts(texts) } else { Ids::Numbers(numbers) })
 }
 
 fn extend_numbers(py: Python<'_>, column: &ArrayRef, numbers: &mut Vec<u64>) -> PyResult<()> {

@@ -15,7 +15,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet};
 
 use crate::capsule::{arrays_of, arrow_error};
 use crate::errors::input_error;
@@ -92,8 +92,44 @@ fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<
     }
 }
 
+/// Refuses what has no order of its own, or is bytes and not numbers.
+fn check_ordered(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    let is_ordered = !object.is_instance_of::<PySet>()
+        && !object.is_instance_of::<PyFrozenSet>()
+        && !object.is_instance_of::<PyDict>();
+    let is_bytes = object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+        || object.is_instance_of::<PyMemoryView>();
+    if is_ordered && !is_bytes {
+        return Ok(());
+    }
+    let kind = object.get_type().qualname()?;
+    let remedy =
+        if is_bytes { "numpy.frombuffer makes an array of it" } else { "make a list of it" };
+    let message = format!("{what} are a sequence or an array, not {kind}; {remedy}");
+    Err(input_error(object.py(), message))
+}
+
+/// Which items of a masked array of numpy are masked; `None` for other arrays.
+fn mask_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Vec<bool>>> {
+    let masked = array.py().import("numpy.ma")?;
+    if !array.is_instance(&masked.getattr("MaskedArray")?)? {
+        return Ok(None);
+    }
+    let mask = masked.call_method1("getmaskarray", (array,))?;
+    Ok(Some(mask.call_method0("ravel")?.call_method0("tolist")?.extract()?))
+}
+
+/// Refuses masked items of an array of numpy.
+fn check_no_mask(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResult<()> {
+    let mask = mask_of(array)?.unwrap_or_default();
+    let nulls = mask.iter().filter(|is| **is).count();
+    check_no_nulls(array.py(), nulls, mask.len(), what)
+}
+
 /// The single column of an array of records; other arrays as they are.
 fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef> {
+    check_no_null_rows(py, &array, what)?;
     let DataType::Struct(fields) = array.data_type() else { return Ok(array) };
     if fields.len() != 1 {
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
@@ -117,6 +153,14 @@ pub(crate) fn each_column(
         each(only_column(py, array, what)?)?;
     }
     Ok(true)
+}
+
+/// Refuses records that are null as a whole; their columns do not show it.
+fn check_no_null_rows(py: Python<'_>, array: &ArrayRef, what: &str) -> PyResult<()> {
+    match array.data_type() {
+        DataType::Struct(_) => check_no_nulls(py, array.null_count(), array.len(), what),
+        _ => Ok(()),
+    }
 }
 
 /// The place of the first null, and the number of nulls, also those of a type that has only nulls.

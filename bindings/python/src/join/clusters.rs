@@ -102,7 +102,8 @@ impl Members {
 impl Store {
     /// Clusters of near documents, as a stream of `cluster`, `fingerprint`, `distance` from the
     /// representative, `id`, and `keep`: one document of each cluster is to be kept. Documents
-    /// without near ones are not in it.
+    /// without near ones are not in it. A document that was added twice is two with one id: to delete
+    /// that id deletes both.
     ///
     /// `"components"` takes everything that hangs together over pairs, `"star"` and `"leader"` only
     /// what is within `k` bits of the representative. `keep` chooses the document with the smallest

@@ -139,7 +139,8 @@ impl Documents {
 /// `fingerprint`, `id`, `keep`, and for a dropped one `near`, `near_id` and `distance` of the
 /// nearest stored document, or of the new one that is kept instead.
 ///
-/// `k` is that of `stored` unless it is given. Takes memory for each dropped document.
+/// `k` is that of `stored` unless it is given. Takes memory for each dropped document. A document
+/// that was added twice is two with one id, of which one is dropped.
 ///
 /// >>> new = fpstore.build(folder / "new.fps", [0xC0F1789BED2EB9BA, 5], ["new", "other"])
 /// >>> fpstore.dedup(new, store).read_all().to_pylist()

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::writer::{CommitOptions, commit as commit_all};
-use fpstore::{BuildOptions, Builder, IdPolicy, SegmentReceipt};
+use fpstore::{BuildOptions, Builder, SegmentReceipt};
 use pyo3::prelude::*;
 
 use super::{MEMORY, receipt};
-use crate::build::{check_ids, policy_of, push_all, wait_of};
+use crate::build::{push_all, wait_of};
 use crate::errors::{Failure, input_error};
+use crate::id_rule::IdRule;
 use crate::input::batches::Batches;
-use crate::input::ids::Ids;
 use crate::options::{Limits, distance_of, scheme as scheme_of};
 use crate::text::recipe_text_of;
 use crate::work::{Reporter, Shared, run_shared};
@@ -62,16 +62,26 @@ pub(crate) fn write_segment<'py>(
     if let Some(recipe) = recipe {
         options = options.recipe(recipe_text_of(recipe)?);
     }
-    let policy = policy_of(py, id_type)?;
+    let mut rule = IdRule::named(py, id_type)?;
     let mut batches = Batches::of(fingerprints, ids)?;
     let mut builder: Option<Builder> = None;
     let reporter = Reporter::default();
     while let Some(batch) = batches.next(py)? {
-        check_ids(batch.ids.as_ref(), policy)?;
+        if batch.fingerprints.is_empty() {
+            continue;
+        }
+        let ids = batch.ids.as_ref();
         let begun = match builder.take() {
-            Some(builder) => builder,
-            None => begin(&path, &options, policy, batch.ids.as_ref())?,
+            Some(builder) => {
+                rule.check(ids)?;
+                builder
+            }
+            None => {
+                rule.after(ids).check(ids)?;
+                begin(&path, &options, rule.after(ids))?
+            }
         };
+        rule = rule.after(ids);
         builder = Some(run_shared(py, &reporter, &shared, move |shared| {
             let mut begun = begun;
             push_all(&batch, shared, |fingerprint, id| match id {
@@ -83,20 +93,14 @@ pub(crate) fn write_segment<'py>(
     }
     let builder = match builder {
         Some(builder) => builder,
-        None => begin(&path, &options, policy, None)?,
+        None => begin(&path, &options, rule)?,
     };
     let written = run_shared(py, &reporter, &shared, move |_| Ok(builder.finish_segment()?));
     receipt::to_python(py, written?)
 }
 
-fn begin(
-    path: &PathBuf,
-    options: &BuildOptions,
-    policy: Option<IdPolicy>,
-    ids: Option<&Ids>,
-) -> Result<Builder, Failure> {
-    let chosen = policy.or(ids.map(Ids::policy)).unwrap_or(IdPolicy::Auto);
-    Ok(Builder::segment_file(path, options.clone().ids(chosen))?)
+fn begin(path: &PathBuf, options: &BuildOptions, rule: IdRule) -> Result<Builder, Failure> {
+    Ok(Builder::segment_file(path, options.clone().ids(rule.policy()))?)
 }
 
 /// Adds the segments of `receipts` to the store in one step, or makes a store of them. Receipts

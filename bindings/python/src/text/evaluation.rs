@@ -84,19 +84,27 @@ fn all_distances(values: &[u64], shared: &Shared) -> Result<Histogram, Failure> 
     })
 }
 
-/// Row numbers below `count`.
-fn rows_of(object: &Bound<'_, PyAny>, count: usize, name: &str) -> PyResult<Vec<i64>> {
+/// Row numbers below `count`, or any whole numbers.
+fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyResult<Vec<i64>> {
     let py = object.py();
     let array = py.import("numpy")?.call_method1("asarray", (object,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let len = array.len()?;
-    if len > 0 && kind != "i" && kind != "u" {
-        return Err(input_error(py, format!("{name} are numbers of rows, whole numbers")));
+    let size: usize = array.getattr("size")?.extract()?;
+    if size > 0 && kind != "i" && kind != "u" {
+        return Err(input_error(py, format!("{name} are whole numbers")));
+    }
+    let dimensions: usize = array.getattr("ndim")?.extract()?;
+    if dimensions != 1 {
+        let message = format!("{name} have one dimension, these have {dimensions}");
+        return Err(input_error(py, message));
     }
     let array = array.call_method1("astype", ("int64",))?;
     let array = array.cast_into::<numpy::PyArray1<i64>>().map_err(PyErr::from)?;
     let rows = array.try_readonly()?.as_array().to_vec();
-    if count > 0
+    if kind == "u" && rows.iter().any(|row| *row < 0) {
+        return Err(input_error(py, format!("{name} has numbers of 2**63 or more")));
+    }
+    if let Some(count) = count
         && let Some(row) = rows.iter().find(|row| **row < 0 || **row as usize >= count)
     {
         let message = format!("{name}: there is no row {row}, there are {count}");
@@ -123,10 +131,12 @@ pub(crate) fn evaluate(
     unlisted_differ: bool,
 ) -> PyResult<Evaluation> {
     let values = many_or_null(fingerprints)?;
-    let (first, second) =
-        (rows_of(first, values.len(), "first")?, rows_of(second, values.len(), "second")?);
+    let (first, second) = (
+        rows_of(first, Some(values.len()), "first")?,
+        rows_of(second, Some(values.len()), "second")?,
+    );
     let labels = match labels {
-        Some(labels) => rows_of(labels, 0, "labels")?,
+        Some(labels) => rows_of(labels, None, "labels")?,
         None => vec![1; first.len()],
     };
     if first.len() != second.len() || first.len() != labels.len() {
@@ -158,7 +168,7 @@ pub(crate) fn evaluate(
     }
     run(py, &Reporter::default(), |shared| {
         let (mut duplicates, mut others) = ([0; 65], [0; 65]);
-        let mut duplicate_count = 0;
+        let (mut duplicate_count, mut other_count) = (0, 0);
         if unlisted_differ {
             let known: Vec<u64> = values.known().map(|value| value.value()).collect();
             others = all_distances(&known, shared)?;
@@ -167,6 +177,7 @@ pub(crate) fn evaluate(
             let of = |row: i64| values.get(row as usize);
             let distance = of(one).zip(of(other)).map(|(a, b): (Fingerprint, _)| a.distance(b));
             duplicate_count += u64::from(label == 1);
+            other_count += u64::from(label == 0);
             let Some(distance) = distance else { continue };
             if unlisted_differ {
                 // It was counted with all pairs.
@@ -179,7 +190,9 @@ pub(crate) fn evaluate(
             }
         }
         let points = points_of(&duplicates, &others, duplicate_count);
-        Ok(Evaluation { points, duplicates: duplicate_count, others: others.iter().sum() })
+        // Pairs that are labelled count without a fingerprint, too: they are not found.
+        let others = if unlisted_differ { others.iter().sum() } else { other_count };
+        Ok(Evaluation { points, duplicates: duplicate_count, others })
     })
 }
 

@@ -1,0 +1,98 @@
+//! What ids may be added to a store: what was asked for, or what it has already.
+
+use fpstore::{IdKind, IdPolicy, IdRef};
+use pyo3::prelude::*;
+
+use crate::errors::{Failure, input_error};
+use crate::input::ids::Ids;
+
+/// The kind that ids of a store are to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdRule {
+    /// The first ids decide.
+    Open,
+    /// The user named a kind; ids of the other kind become it.
+    Asked(IdPolicy),
+    /// There are numbers.
+    Numbers,
+    /// There are texts; numbers become texts.
+    Texts,
+}
+
+impl IdRule {
+    /// The rule that `id_type` names.
+    pub(crate) fn named(py: Python<'_>, id_type: &str) -> PyResult<Self> {
+        match id_type {
+            "auto" => Ok(IdRule::Open),
+            "int" => Ok(IdRule::Asked(IdPolicy::U64)),
+            "str" => Ok(IdRule::Asked(IdPolicy::Text)),
+            other => {
+                let message = format!("id_type is 'auto', 'int' or 'str', not '{other}'");
+                Err(input_error(py, message))
+            }
+        }
+    }
+
+    /// The rule of a store that has ids of this kind, unless the user named one.
+    pub(crate) fn beside(self, kept: IdKind) -> Self {
+        match (self, kept) {
+            (IdRule::Open, IdKind::Text) => IdRule::Texts,
+            (IdRule::Open, IdKind::U64) => IdRule::Numbers,
+            _ => self,
+        }
+    }
+
+    /// The rule after these ids.
+    pub(crate) fn after(self, ids: Option<&Ids>) -> Self {
+        match (self, ids) {
+            (IdRule::Open, Some(Ids::Numbers(_))) => IdRule::Numbers,
+            (IdRule::Open, Some(Ids::Texts(_))) => IdRule::Texts,
+            _ => self,
+        }
+    }
+
+    pub(crate) fn policy(self) -> IdPolicy {
+        match self {
+            IdRule::Asked(policy) => policy,
+            IdRule::Texts => IdPolicy::Text,
+            IdRule::Open | IdRule::Numbers => IdPolicy::Auto,
+        }
+    }
+
+    /// Refuses ids that cannot be stored, or not as what they are.
+    pub(crate) fn check(self, ids: Option<&Ids>) -> Result<(), Failure> {
+        let Some(ids) = ids else { return Ok(()) };
+        for (at, id) in ids.iter().enumerate() {
+            let IdRef::Text(text) = id else { return Ok(()) };
+            let refused = |why: &str| {
+                let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+                Err(Failure::Input(format!("id number {at}, '{shown}'{why}")))
+            };
+            if let Some(fault) = IdRef::fault_of_text(text) {
+                let expected = "expected 1 to 65535 bytes without NUL, CR or LF";
+                return refused(&format!(": {fault}, {expected}"));
+            }
+            let is_number = IdRef::canonical_number(text).is_some();
+            match self {
+                IdRule::Asked(IdPolicy::U64) if !is_number => {
+                    return refused(", is no number, and id_type='int' was given");
+                }
+                IdRule::Numbers => {
+                    return refused(
+                        ", is a text, and the ids before are numbers; id_type='str' makes texts of \
+                         all, id_type='int' numbers",
+                    );
+                }
+                // A store takes such a text for a number until it knows better.
+                IdRule::Open if is_number => {
+                    return refused(
+                        ", is a number in a text, and the records before have no ids; id_type='str' \
+                         keeps texts, id_type='int' makes numbers",
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
