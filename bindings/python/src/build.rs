@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fpstore::{BuildOptions, IdRef};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::{Failure, input_error};
+use crate::errors::{Failure, input_error, state_error};
 use crate::id_rule::IdRule;
 use crate::input::batches::{Batch, Batches};
 use crate::input::ids::Ids;
@@ -60,17 +59,17 @@ impl State {
             State::Fresh(..) | State::Begun(..) => Ok(()),
             State::Used => Err(used()),
             State::Failed => Err(failed()),
-            State::Ended(why) => Err(PyValueError::new_err(format!("the builder {why}"))),
+            State::Ended(why) => Err(state_error(format!("the builder {why}"))),
         }
     }
 }
 
 fn failed() -> PyErr {
-    PyValueError::new_err("the builder failed before, and made nothing")
+    state_error("the builder failed before, and made nothing")
 }
 
 fn used() -> PyErr {
-    PyValueError::new_err("the builder is being used by another thread")
+    state_error("the builder is being used by another thread")
 }
 
 /// Seconds to wait for locks; `None` is for as long as it takes.
@@ -106,27 +105,31 @@ impl Builder {
     /// The builder for some ids, begun if it is fresh, and the rule for later ones. The builder is
     /// used from then on.
     fn begun(&self, ids: Option<&Ids>) -> PyResult<(Box<fpstore::Builder>, IdRule)> {
-        let mut state = self.state();
-        state.check_usable()?;
-        match &*state {
-            // The first ids are of the kind that they make.
-            State::Fresh(_, rule) => rule.after(ids).check(ids)?,
-            State::Begun(_, rule) => rule.check(ids)?,
-            _ => {}
-        }
-        match std::mem::replace(&mut *state, State::Used) {
-            State::Fresh(options, rule) => {
-                let rule = rule.after(ids);
+        let rule = {
+            let state = self.state();
+            state.check_usable()?;
+            match &*state {
+                // The first ids are of the kind that they make.
+                State::Fresh(_, rule) => rule.after(ids),
+                State::Begun(_, rule) => *rule,
+                _ => return Err(used()),
+            }
+        };
+        // What makes errors of Python runs without the lock: Python may clean up meanwhile.
+        rule.check(ids)?;
+        let state = std::mem::replace(&mut *self.state(), State::Used);
+        match state {
+            State::Fresh(options, _) => {
                 let (options, path) = (options.ids(rule.policy()), self.path.clone());
                 let begun = held(|| Ok(fpstore::Builder::with_options(path, options)?));
                 if begun.is_err() {
-                    *state = State::Failed;
+                    *self.state() = State::Failed;
                 }
                 Ok((Box::new(begun?), rule))
             }
-            State::Begun(builder, rule) => Ok((builder, rule.after(ids))),
+            State::Begun(builder, _) => Ok((builder, rule.after(ids))),
             other => {
-                *state = other;
+                *self.state() = other;
                 Err(used())
             }
         }
@@ -154,9 +157,7 @@ impl Builder {
                 *state = State::Begun(builder, rule);
                 Ok(count)
             }
-            Ok(_) => {
-                Err(PyValueError::new_err("the builder was closed meanwhile, and made nothing"))
-            }
+            Ok(_) => Err(state_error("the builder was closed meanwhile, and made nothing")),
             Err(error) => {
                 if !is_closed {
                     *state = State::Failed;

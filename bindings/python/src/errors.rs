@@ -13,7 +13,7 @@ use fpstore::Fault;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 /// The fields of an exception that are set beside its message.
 type Fields<'py> = Bound<'py, PyDict>;
@@ -91,6 +91,16 @@ pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "InputError", message, &PyDict::new(py))
 }
 
+/// An `InputError` where no argument is wrong, but the object is closed, in use or has failed.
+///
+/// Nothing of Python runs before it is raised, so the caller may hold a lock.
+pub(crate) fn state_error(message: impl Display) -> PyErr {
+    Python::attach(|py| match class_of(py, "InputError") {
+        Ok(class) => PyErr::from_type(class, (message.to_string(),)),
+        Err(error) => error,
+    })
+}
+
 /// A `RecipeError`, which is a `ValueError`.
 pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "RecipeError", message, &PyDict::new(py))
@@ -121,11 +131,14 @@ pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     }
 }
 
+fn class_of<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+    let module = CLASSES.get_or_try_init(py, || py.import("fpstore.errors").map(Bound::unbind))?;
+    Ok(module.bind(py).getattr(name)?.cast_into()?)
+}
+
 fn make(py: Python<'_>, class: &str, message: impl Display, fields: &Fields<'_>) -> PyErr {
-    let made = CLASSES
-        .get_or_try_init(py, || Ok(py.import("fpstore.errors")?.unbind()))
-        .and_then(|module| module.bind(py).getattr(class))
-        .and_then(|class| class.call((message.to_string(),), Some(fields)));
+    let made =
+        class_of(py, class).and_then(|class| class.call((message.to_string(),), Some(fields)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 

@@ -9,12 +9,11 @@ use std::time::Instant;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use fpstore::Error;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::capsule::{export_schema, export_stream};
-use crate::errors::Failure;
+use crate::errors::{Failure, state_error};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, TICK, caught};
 
@@ -196,7 +195,7 @@ impl RowStream {
     fn read_all(&self, py: Python<'_>) -> PyResult<Rows> {
         if self.running().is_none() {
             let message = "the stream was read to its end, closed or handed over; ask for it anew";
-            return Err(PyValueError::new_err(message));
+            return Err(state_error(message));
         }
         let mut batches = Vec::new();
         while let Some(rows) = self.__next__(py)? {
@@ -215,7 +214,7 @@ impl RowStream {
         let running = self.running().take();
         let Some(running) = running else {
             let message = "the stream is closed, or was handed over already";
-            return Err(PyValueError::new_err(message));
+            return Err(state_error(message));
         };
         let schema = self.schema.clone();
         let reader = HandedOver { schema, running: Some(running), looked: Instant::now() };

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fpstore::WriterOptions;
 use fpstore::writer::{Compaction, Deleted, export as export_store, export_linked};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::build::{push_all, wait_of};
 use crate::columns::id_kind;
-use crate::errors::{Failure, input_error};
+use crate::errors::{Failure, input_error, state_error};
 use crate::id_rule::IdRule;
 use crate::input::batches::{Batch, Batches};
 use crate::input::{fingerprints, ids};
@@ -60,13 +59,17 @@ impl State {
             State::Failed => "the writer failed before; what was not committed then is forgotten",
             State::Closed => "the writer is closed",
         };
-        Err(PyValueError::new_err(message))
+        Err(state_error(message))
     }
 }
 
 impl Writer {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rule(&self) -> MutexGuard<'_, IdRule> {
+        self.rule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_writer(&self) -> PyResult<Box<fpstore::Writer>> {
@@ -76,7 +79,7 @@ impl Writer {
             State::Open(writer) => Ok(writer),
             other => {
                 *state = other;
-                Err(PyValueError::new_err("the writer is closed"))
+                Err(state_error("the writer is closed"))
             }
         }
     }
@@ -113,14 +116,12 @@ impl Writer {
             return Ok(0);
         }
         let mut writer = self.take_writer()?;
-        {
-            let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(failure) = rule.check(batch.ids.as_ref()) {
-                self.give_back(writer);
-                return Err(failure.into());
-            }
-            *rule = rule.after(batch.ids.as_ref());
+        let rule = *self.rule();
+        if let Err(failure) = rule.check(batch.ids.as_ref()) {
+            self.give_back(writer);
+            return Err(failure.into());
         }
+        *self.rule() = rule.after(batch.ids.as_ref());
         let of_work = &mut writer;
         let pushed = run_shared(py, &self.reporter, &self.shared, move |shared| {
             push_all(&batch, shared, |fingerprint, id| match id {
@@ -137,7 +138,7 @@ impl Writer {
         }
         if !self.give_back(writer) {
             let message = "the writer was closed meanwhile; what was not committed is forgotten";
-            return Err(PyValueError::new_err(message));
+            return Err(state_error(message));
         }
         Ok(count)
     }
@@ -330,7 +331,7 @@ impl Writer {
         state.check_usable()?;
         match &*state {
             State::Open(writer) => Ok(Store::new(writer.store().clone())),
-            _ => Err(PyValueError::new_err("the writer is closed")),
+            _ => Err(state_error("the writer is closed")),
         }
     }
 

@@ -131,7 +131,7 @@ def test_a_stream_that_has_ended_is_not_read_as_empty(store: fpstore.Store) -> N
     closed.close()
     pa.table(given)
     for ended in (stream, closed, given):
-        with pytest.raises(ValueError, match="ask for it anew"):
+        with pytest.raises(fpstore.InputError, match="ask for it anew"):
             ended.read_all()
 
 
@@ -154,7 +154,7 @@ def test_a_writer_in_use_does_not_end_as_if_it_had_committed(tmp_path: Path) -> 
 
     def look(progress: fpstore.Progress) -> None:
         if not seen:
-            with pytest.raises(ValueError, match="another thread is using the writer"):
+            with pytest.raises(fpstore.InputError, match="another thread is using the writer"):
                 writer.__exit__(None, None, None)
             seen.append(progress)
 

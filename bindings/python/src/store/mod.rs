@@ -10,11 +10,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fpstore::{Access, Answer, Limits, OpenOptions, Searcher, Warm};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::errors::{Failure, input_error, stale_error};
+use crate::errors::{Failure, input_error, stale_error, state_error};
 use crate::input::fingerprints;
 use crate::options::{count, distance_of};
 use crate::work::{Reporter, held, run};
@@ -99,7 +98,7 @@ impl Store {
 }
 
 fn closed() -> PyErr {
-    PyValueError::new_err("the store is closed")
+    state_error("the store is closed")
 }
 
 /// Opens a store.
