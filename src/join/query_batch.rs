@@ -20,10 +20,13 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// The most queries that are answered together in passes: each chunk reads everything.
-const PASS_CHUNK_COUNT: usize = 1 << 20;
-/// The most queries that are answered together by probes. More take more memory and no less time.
+/// The most queries that are answered together: each chunk of a pass reads everything.
+const CHUNK_COUNT: usize = 1 << 20;
+/// Queries that are answered together by probes at least, if the memory suffices. In a small store
+/// more take memory and no less time; in a large one they share more pages.
 const PROBE_CHUNK_COUNT: usize = 1 << 18;
+/// Stored fingerprints for each query of a larger chunk of probes.
+const STORED_PER_PROBE: u64 = 64;
 /// Bytes of memory for each query of a chunk.
 const QUERY_LEN: u64 = 64;
 /// Bytes of memory for each match of a chunk, with the lists from which it is made.
@@ -79,14 +82,16 @@ impl<'a> QueryBatch<'a> {
             options,
             limits,
             threads: resources.threads,
-            chunk_max: of_memory(4, QUERY_LEN).clamp(1, PASS_CHUNK_COUNT),
+            chunk_max: of_memory(4, QUERY_LEN).clamp(1, CHUNK_COUNT),
             match_max: of_memory(2, MATCH_LEN).max(1),
             mode,
             watch,
             steps: AtomicU64::new(0),
         };
         if !batch.is_in_passes(count.min(batch.chunk_max)) {
-            batch.chunk_max = batch.chunk_max.min(PROBE_CHUNK_COUNT);
+            let stored = batch.filled().map(|(at, _)| batch.stored(at)).sum::<u64>();
+            let shared = usize::try_from(stored / STORED_PER_PROBE).unwrap_or(usize::MAX);
+            batch.chunk_max = batch.chunk_max.min(shared.max(PROBE_CHUNK_COUNT));
         }
         Ok(batch)
     }
@@ -131,10 +136,15 @@ impl<'a> QueryBatch<'a> {
         filled.map(|(at, open)| (at, open.plan(self.options.k)))
     }
 
+    /// The fingerprints of the segment at a position.
+    fn stored(&self, at: usize) -> u64 {
+        self.snapshot.segments()[at].segment.header().fingerprint_count
+    }
+
     fn pass_is_cheaper(&self, queries: usize) -> bool {
         let (mut probing, mut stored) = (0.0, 0);
         for (at, plan) in self.filled() {
-            let count = self.snapshot.segments()[at].segment.header().fingerprint_count;
+            let count = self.stored(at);
             stored += count;
             probing += match plan.path {
                 AccessPath::Probe { .. } => {
