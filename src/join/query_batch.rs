@@ -88,7 +88,7 @@ impl<'a> QueryBatch<'a> {
             watch,
             steps: AtomicU64::new(0),
         };
-        if !batch.is_in_passes(count.min(batch.chunk_max)) {
+        if count > PROBE_CHUNK_COUNT && !batch.is_in_passes(count.min(batch.chunk_max)) {
             let stored = batch.filled().map(|(at, _)| batch.stored(at)).sum::<u64>();
             let shared = usize::try_from(stored / STORED_PER_PROBE).unwrap_or(usize::MAX);
             batch.chunk_max = batch.chunk_max.min(shared.max(PROBE_CHUNK_COUNT));

@@ -26,9 +26,9 @@ use crate::work::{Reporter, Shared, held, run_shared};
 /// how the fingerprints were made, a `Recipe` or its name: a store refuses others later. `id_type`
 /// `"int"` or `"str"` makes ids of that kind; with `"auto"` the first ones decide, and texts beside
 /// numbers are refused. A record without id beside one with the same fingerprint and an id is the
-/// same record. `replace` lets an
-/// existing store be replaced, which answers as before until the new one is whole. `wait` is how
-/// many seconds to wait for another process that writes, `None` for as long as it takes.
+/// same record. `replace` lets an existing store be replaced, which answers as before until the new
+/// one is whole. `wait` is how many seconds to wait for another process that writes, `None` for as
+/// long as it takes.
 ///
 /// >>> with fpstore.Builder(folder / "built.fps", label="2026-11") as builder:
 /// ...     builder.add([1, 2], ["one", "two"])

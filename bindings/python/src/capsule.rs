@@ -1,6 +1,7 @@
 //! Arrow arrays and streams in and out, by the C interface in capsules of Python.
 //!
-//! What a capsule with the right name holds is trusted, as the interface asks. See <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
+//! What a capsule with the right name holds is trusted, as the interface asks. See
+//! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
 use std::ffi::CStr;

@@ -122,8 +122,12 @@ fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
     if item.is_instance_of::<PyFloat>() {
         return Err(input_error(py, format!("fingerprint number {at} is a float; {EXPECTED}")));
     }
-    one(item)
-        .map_err(|error| input_error(py, format!("fingerprint number {at}: {}", error.value(py))))
+    one(item).map_err(|error| at_number(py, at, &error))
+}
+
+/// The error of one fingerprint, with its place among many.
+fn at_number(py: Python<'_>, at: usize, error: &PyErr) -> PyErr {
+    input_error(py, format!("fingerprint number {at}: {}", error.value(py)))
 }
 
 fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
@@ -178,9 +182,7 @@ pub(crate) fn extend_by_arrow(
             let is_text = each_text(column, |text| {
                 let at = values.len();
                 let text = text.unwrap_or_default();
-                let value = of_hex(py, text).map_err(|error| {
-                    input_error(py, format!("fingerprint number {at}: {}", error.value(py)))
-                })?;
+                let value = of_hex(py, text).map_err(|error| at_number(py, at, &error))?;
                 values.push(value);
                 Ok(())
             })?;
@@ -207,8 +209,7 @@ impl Nullable {
     }
 
     pub(crate) fn get(&self, row: usize) -> Option<Fingerprint> {
-        let is_missing = self.is_missing.get(row).is_some_and(|is| *is);
-        self.values.get(row).filter(|_| !is_missing).copied()
+        self.values.get(row).filter(|_| !is_set(&self.is_missing, row)).copied()
     }
 
     /// Those that are not missing, in order.
@@ -223,11 +224,7 @@ impl Nullable {
     ) -> Result<Vec<i64>, E> {
         let Nullable { values, is_missing } = self;
         let rows = values.into_iter().enumerate();
-        rows.map(|(row, value)| {
-            let is_missing = is_missing.get(row).is_some_and(|is| *is);
-            each(row, (!is_missing).then_some(value))
-        })
-        .collect()
+        rows.map(|(row, value)| each(row, (!is_set(&is_missing, row)).then_some(value))).collect()
     }
 
     fn push(&mut self, value: Option<Fingerprint>) {
@@ -247,11 +244,8 @@ impl Nullable {
             }
             if !matches!(kind, DataType::UInt64 | DataType::Int64) {
                 let is_text = each_text(column, |text| {
-                    let at = self.len();
                     let value = text.map(|text| of_hex(py, text)).transpose();
-                    self.push(value.map_err(|error| {
-                        input_error(py, format!("fingerprint number {at}: {}", error.value(py)))
-                    })?);
+                    self.push(value.map_err(|error| at_number(py, self.len(), &error))?);
                     Ok(())
                 })?;
                 if is_text {
@@ -264,6 +258,11 @@ impl Nullable {
         }
         extend_by_arrow(py, column, &mut self.values)
     }
+}
+
+/// Whether a row is marked; rows beyond the end are not.
+fn is_set(marks: &[bool], row: usize) -> bool {
+    marks.get(row).is_some_and(|is| *is)
 }
 
 /// Many fingerprints of which some may be missing: nulls of Arrow and pandas, `None` in sequences.

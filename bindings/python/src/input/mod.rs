@@ -112,6 +112,9 @@ fn check_ordered(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
 
 /// Which items of a masked array of numpy are masked; `None` for other arrays.
 fn mask_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Vec<bool>>> {
+    if array.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(None);
+    }
     let masked = array.py().import("numpy.ma")?;
     if !array.is_instance(&masked.getattr("MaskedArray")?)? {
         return Ok(None);

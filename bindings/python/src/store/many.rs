@@ -154,8 +154,8 @@ impl Store {
     ///
     /// Uses all cores, or `threads`, and at most `memory` bytes beside the answer. `mode` says how:
     /// by probing tables, by passes over everything, or by what is expected to be faster. Other
-    /// threads of Python run meanwhile if it takes longer than a millisecond, and Ctrl-C ends it. `progress` is a function that gets a
-    /// `Progress`, or `True` for a line on standard error.
+    /// threads of Python run meanwhile if it takes longer than a millisecond, and Ctrl-C ends it.
+    /// `progress` is a function that gets a `Progress`, or `True` for a line on standard error.
     ///
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
     /// [(0, 13903026135763958201, 0, 'b.html')]
