@@ -11,7 +11,7 @@ mod data;
 use std::hint::black_box;
 
 use data::{Spread, query_mix};
-use fpstore::plan::{Budget, Plan, PlanRequest, Sample, Sampler, SchemeEstimate};
+use fpstore::plan::{Budget, PlanPath, PlanRequest, Sample, Sampler, SchemeEstimate};
 use fpstore::{
     BuildOptions, Builder, Fingerprint, Scheme, Searcher, Section, Store, TableIndex, Warm,
 };
@@ -92,10 +92,9 @@ fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
     let expected = estimate.hot_micros * 1000.0;
     let n = store.info().fingerprint_count();
     let plan = store.plans(k).expect("a distance").remove(0);
-    let (path, tables) = match &plan {
-        Plan::Probe { tables, .. } => ("probe", tables.iter().map(|t| t.table).collect()),
-        Plan::Scan { table, .. } => ("scan", vec![*table]),
-        other => panic!("{other:?}"),
+    let (path, tables) = match &plan.path {
+        PlanPath::Probe { tables } => ("probe", tables.iter().map(|t| t.table).collect()),
+        PlanPath::Scan { table } => ("scan", vec![*table]),
     };
     // Estimates may be a bit off how tables are cut, and readers then take another access path.
     if (path == "scan") != estimate.radii.is_none() {

@@ -310,7 +310,7 @@ def mixed(program, store, scripts, minutes):
         minute += 1
         seconds = max(1, min(60, int(end - time.time())))
         rate, half, most, spent, errors = load(server, scripts["one with pauses"][0], 16, seconds)
-        segments = json.loads(server.get("/v1/info")[1])["store"]["segments"]
+        segments = len(json.loads(server.get("/v1/info")[1])["store"]["segments"])
         print(f"| {minute} | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} | "
               f"{server.memory():.1f} | {segments} |", flush=True)
     for writer in writers:

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use data::{Spread, count_name, query_mix};
 use fpstore::join::{
-    BatchMode, JoinInput, JoinOptions, JoinPlan, PlanReads, Shard, near_pairs, search_many,
+    BatchMode, JoinInput, JoinOptions, JoinPlan, PlanReads, Share, near_pairs, search_many,
 };
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Scheme, Store};
 
@@ -59,7 +59,7 @@ fn ranges(case: &str, store: &Store, rounds: usize) {
     let mut slowest: f64 = 0.0;
     for number in 0..SHARES {
         let start = clock::nanos();
-        joined(store, &options().shard(Shard { number, count: SHARES }));
+        joined(store, &options().share(Share { number, count: SHARES }));
         slowest = slowest.max(clock::nanos() - start);
     }
     println!("| {case} | the slowest share | {:.4} | | |", slowest / 1e9);
@@ -136,7 +136,7 @@ fn joined<'a>(input: impl Into<JoinInput<'a>>, options: &JoinOptions) -> Sum {
 
 fn all_shares(store: &Store, count: u32) -> Sum {
     (0..count).fold(Sum::default(), |sum, number| {
-        let Sum(more, of_pairs) = joined(store, &options().shard(Shard { number, count }));
+        let Sum(more, of_pairs) = joined(store, &options().share(Share { number, count }));
         Sum(sum.0 + more, sum.1.wrapping_add(of_pairs))
     })
 }

@@ -2,7 +2,7 @@
 //! `--cfg fuzzing`.
 #![allow(missing_docs, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
-use crate::checksum::Digest;
+use crate::bytes::checksum::Digest;
 use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::Manifest;
 

@@ -40,23 +40,29 @@
 //!
 //! A `Writer` adds, deletes and merges, and removes expired segments, while each reader keeps the
 //! state that it opened until [`Store::refresh`]. The documentation of `Writer` has a diagram.
+//! `writer::CheckedWriter` adds a record only if nothing near it is there.
 //!
 //! # Features
 //!
 //! | feature | brings |
 //! |---|---|
 //! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read; [`plan`]: what queries and stores cost |
-//! | `write` | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, many queries |
-//! | `doctor` | the module `doctor`: statistics of a store or an input, and their problems; brings `write` |
-//! | `cli` (default) | the program `fpstore`; brings `write`, `doctor` and the crate `fpstore-text` |
-//! | `parquet` (default) | documents and clusters in Parquet; brings `cli` |
-//! | `serve` (default) | `fpstore serve`: queries over HTTP, and `query --server`; brings `cli` |
+//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, many queries |
+//! | `serde` | the module `rows`: answers as rows of lines, tables and JSON; reports such as [`info::StoreInfo`] for JSON |
+//! | `doctor` | the module `doctor`: statistics of a store or an input, and their problems; the module `evaluate`: precision and recall on labelled pairs; brings `write` |
+//! | `documents` | the module `corpus`: documents into stores, and corpora without near-duplicates; near texts confirmed by their features; brings `write`, `serde` and the crates `fpstore-text` and `fpstore-documents` |
+//! | `page` | the module `page`: groups of near-duplicates for a browser; brings `write` |
+//! | `client` | the module `client`: asks a server, on the tokio runtime of the caller |
+//! | `serve` | the module `serve`: a server of queries over HTTP, on the tokio runtime of the caller; brings `client` and `documents` |
+//! | `cli` | the program `fpstore`; brings `doctor`, `documents`, `page` and `serde`; with `serve` also `fpstore serve` and `query --server` |
+//! | `parquet` | documents and clusters in Parquet; brings `cli` |
+//! | `full` | the whole program: `cli`, `parquet` and `serve` |
 //!
-//! Fingerprints of texts and documents are made by the crate `fpstore-text`.
+//! Fingerprints of texts are made by the crate `fpstore-text`, documents read by `fpstore-documents`.
 //!
 //! # What a caller can count on
 //!
-//! * Threads are started by builds, merges and joins alone; nothing is logged. [`SearchStats`] counts
+//! * Threads are started by builds, merges, joins and servers alone; nothing is logged. [`SearchStats`] counts
 //!   the steps of a search.
 //! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and
 //!   allocates nothing once its memory has grown.
@@ -69,72 +75,73 @@
 // One feature makes stores; the reader alone does not call all of the code that both share.
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
-mod access;
-mod bits;
-#[cfg(feature = "write")]
-mod budget;
-#[cfg(feature = "write")]
-mod builder;
+mod base;
 mod bytes;
-#[cfg(feature = "write")]
-mod calibrate;
-mod checksum;
-#[cfg(feature = "write")]
-mod directory;
-#[cfg(feature = "write")]
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "documents")]
+pub mod corpus;
 mod disk;
 #[cfg(feature = "doctor")]
 pub mod doctor;
-mod error;
 mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(feature = "write")]
-mod id_policy;
-#[cfg(feature = "write")]
-pub mod input;
-#[cfg(feature = "write")]
 pub mod join;
-mod limits;
-mod plain_file;
+#[cfg(feature = "page")]
+pub mod page;
 pub mod plan;
-mod profile;
+#[cfg(feature = "serde")]
+pub mod rows;
 mod scheme;
 mod search;
-mod section;
 mod segment;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod snapshot;
-#[cfg(feature = "write")]
-mod sort;
 mod store;
-mod varint;
-mod verify;
+#[cfg(feature = "client")]
+mod wire;
 #[cfg(feature = "write")]
-pub mod writer;
+mod writing;
 
-pub use access::Access;
 #[cfg(feature = "write")]
-pub use builder::{BuildOptions, BuildReport, Builder, SchemeChoice, SegmentReceipt};
+pub use base::id_policy::IdPolicy;
+pub use disk::access::Access;
 #[cfg(feature = "write")]
-pub use id_policy::IdPolicy;
+pub use writing::builder::temporary::{TemporaryBuilder, TemporaryStore};
+#[cfg(feature = "write")]
+pub use writing::builder::{BuildOptions, BuildReport, Builder, SchemeChoice, SegmentReceipt};
+#[cfg(feature = "write")]
+pub use writing::directory::Waiting;
 /// Counts and lengths of a store, its segments, tables and sections, as [`Store::info`] reports
 /// them.
 pub mod info {
     pub use crate::store::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 }
 
-pub use error::{Error, Fault, InputPlace, Result};
+pub use base::error::{Error, Fault, InputPlace, Result};
+pub use base::options;
+pub use base::section::{Section, TableIndex};
+#[cfg(feature = "doctor")]
+pub use doctor::evaluate;
 pub use format::FORMAT_VERSIONS;
 pub use fpstore_base::watch::{Observer, Phase, Progress};
-pub use fpstore_base::{Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe};
+pub use fpstore_base::{
+    Choice, Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe, Resources,
+    UnknownName,
+};
 pub use scheme::Scheme;
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
-pub use section::{Section, TableIndex};
+pub use store::find::FoundRecord;
+pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 pub use store::{OpenOptions, Store, Warm};
-pub use verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 #[cfg(feature = "write")]
-pub use writer::{Writer, WriterOptions};
+pub use writing::writer::{Writer, WriterOptions};
+#[cfg(feature = "write")]
+pub use writing::{input, writer};
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

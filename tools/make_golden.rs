@@ -1,6 +1,6 @@
 //! Writes the golden stores of `tests/golden`: `cargo run --example make_golden tests/golden`.
 //!
-//! The recipes are stated in `tests/golden/README.md`; `tests/golden.rs` compares both ways.
+//! The recipes are stated in `tests/golden/README.md`; `tests/library/golden.rs` compares both ways.
 
 use std::path::Path;
 

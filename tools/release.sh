@@ -56,7 +56,7 @@ build() {
         export RUSTFLAGS="--remap-path-prefix=$place/source=/fpstore --remap-path-prefix=$place/target=/target --remap-path-prefix=$cargo_home=/cargo"
         export CFLAGS="-ffile-prefix-map=$place/target=/target -ffile-prefix-map=$cargo_home=/cargo"
         unset FPSTORE FPSTORE_THREADS COLUMNS
-        cargo build --release --locked --bin fpstore
+        cargo build --release --locked --features full --bin fpstore
         made=$place/target/release/release-files
         fpstore=$place/target/release/fpstore
         mkdir -p "$made/completions"

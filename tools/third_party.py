@@ -17,11 +17,11 @@ def main():
     target = sys.argv[1]
     metadata = json.loads(
         subprocess.check_output(
-            ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={target}"]
+            ["cargo", "metadata", "--locked", "--features=full", "--format-version=1", f"--filter-platform={target}"]
         )
     )
     # What is linked: normal dependencies, without those of build scripts and tests.
-    tree = ["cargo", "tree", "--locked", "--edges=normal", "--prefix=none", "--format={p}", f"--target={target}"]
+    tree = ["cargo", "tree", "--locked", "--features=full", "--edges=normal", "--prefix=none", "--format={p}", f"--target={target}"]
     linked = {tuple(line.split()[:2]) for line in subprocess.check_output(tree, text=True).splitlines()}
     packages = sorted(metadata["packages"], key=lambda it: (it["name"], it["version"]))
     texts = {}

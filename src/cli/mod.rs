@@ -1,93 +1,36 @@
-//! The command line, with one file for each command. It uses only the public face of the library.
+//! The command line. It uses only the public face of the library.
+//!
+//! `commands` has a file or folder for each command of `fpstore help`. Below it, each importing only
+//! from those after it: `run` (work that commands share), `args` (arguments that they share), `session`
+//! (signals, progress, the store), `output` (messages, rows, files).
 //!
 //! A command parses its arguments, calls the library and prints. Results go to standard output in a
 //! form that scripts can rely on; messages go to standard error and begin with `fpstore: `.
 
 #[macro_use]
 mod output;
-
-mod add;
-mod build;
-mod build_report;
-mod byte_table;
-mod clean;
-mod cluster;
-mod cluster_groups;
-mod cluster_rows;
-mod command;
-mod commit;
-mod compact;
-mod compare;
-mod compare_features;
-mod compare_stored;
-mod completions;
-mod confirm;
-mod costs;
-mod dedup;
-mod dedup_records;
-mod dedup_stream;
-mod delete;
-mod df;
-mod document_reader;
-mod documents;
-mod dump;
-mod evaluate;
-mod expire;
-mod features;
-mod fingerprint;
-mod follow;
-mod info;
-mod inputs;
-mod join_input;
-mod leftovers;
-mod man;
-mod monitor;
-mod new_file;
-mod new_records;
-mod overview;
-mod page;
-mod pairs;
-mod plan;
-mod previous;
-mod query;
-mod query_documents;
-mod query_files;
-mod query_output;
-#[cfg(feature = "serve")]
-mod query_server;
-mod reading_args;
-mod recipe_args;
-mod recipe_files;
-mod remedy;
-mod report_args;
-mod resources;
-mod rows;
-mod scheme_arg;
-mod scheme_help;
-#[cfg(feature = "serve")]
-mod serve;
-#[cfg(feature = "serve")]
-mod server_client;
-mod share;
-mod sink;
-mod stats;
-mod stream;
-#[cfg(feature = "parquet")]
-mod table;
-mod transfer;
-mod turns;
-mod verify;
-mod wait;
+mod args;
+mod commands;
+mod run;
+mod session;
 
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use fpstore::{Error, Recipe};
-use fpstore_base::Interrupted;
 
-use command::{ExitStatus, Run};
+#[cfg(feature = "serve")]
+use commands::serve;
+use commands::{
+    add, build, cluster, commit, compact, compare, completions, dedup, delete, df, dump, evaluate,
+    expire, features, fingerprint, info, man, pairs, plan, query, stats, transfer, verify,
+};
+use output::exit::{is_closed_pipe, is_interrupted};
+use output::{corpus_error, remedy};
+use run::overview;
+use session::command::ExitStatus;
+use session::monitor;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -118,67 +61,72 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Build(build::BuildArgs),
-    Add(add::AddArgs),
-    Query(query::QueryArgs),
+/// Makes the enum of commands from their list: the name, the arguments, and the function that does
+/// the work. A command with exit status 1 is also named in the help above.
+macro_rules! commands {
+    ($($(#[$if:meta])? $name:ident($module:ident::$args:ident) => $run:expr,)+) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$if])? $name(Box<$module::$args>),)+
+        }
+
+        impl Command {
+            fn run(&self) -> anyhow::Result<ExitStatus> {
+                match self {
+                    $($(#[$if])? Command::$name(args) => $run(args),)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Build(build::BuildArgs) => build::run,
+    Add(add::AddArgs) => add::run,
+    Query(query::QueryArgs) => query::run,
     #[cfg(feature = "serve")]
-    Serve(Box<serve::ServeArgs>),
-    Pairs(pairs::PairsArgs),
-    Cluster(cluster::ClusterArgs),
-    Dedup(dedup::DedupArgs),
-    Delete(delete::DeleteArgs),
-    Expire(expire::ExpireArgs),
-    Compact(compact::CompactArgs),
-    Commit(commit::CommitArgs),
-    Import(transfer::ImportArgs),
-    Export(transfer::ExportArgs),
-    Info(info::InfoArgs),
-    Stats(stats::StatsArgs),
-    Plan(plan::PlanArgs),
-    Verify(verify::VerifyArgs),
-    Dump(dump::DumpArgs),
-    Fingerprint(fingerprint::FingerprintArgs),
-    Simhash(fingerprint::SimhashArgs),
-    Features(features::FeaturesArgs),
-    Df(df::DfArgs),
-    Compare(compare::CompareArgs),
-    Evaluate(evaluate::EvaluateArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+    Serve(serve::ServeArgs) => serve::run,
+    Pairs(pairs::PairsArgs) => pairs::run,
+    Cluster(cluster::ClusterArgs) => cluster::run,
+    Dedup(dedup::DedupArgs) => dedup::run,
+    Delete(delete::DeleteArgs) => delete::run,
+    Expire(expire::ExpireArgs) => expire::run,
+    Compact(compact::CompactArgs) => compact::run,
+    Commit(commit::CommitArgs) => commit::run,
+    Import(transfer::ImportArgs) => transfer::run_import,
+    Export(transfer::ExportArgs) => transfer::run_export,
+    Info(info::InfoArgs) => info::run,
+    Stats(stats::StatsArgs) => stats::run,
+    Plan(plan::PlanArgs) => plan::run,
+    Verify(verify::VerifyArgs) => verify::run,
+    Dump(dump::DumpArgs) => dump::run,
+    Fingerprint(fingerprint::FingerprintArgs) => fingerprint::run,
+    Simhash(fingerprint::SimhashArgs) => fingerprint::run_simhash,
+    Features(features::FeaturesArgs) => features::run,
+    Df(df::DfArgs) => df::run,
+    Compare(compare::CompareArgs) => compare::run,
+    Evaluate(evaluate::EvaluateArgs) => evaluate::run,
+    Completions(completions::CompletionsArgs) => run_completions,
+    Man(man::ManArgs) => run_man,
+}
+
+fn run_completions(args: &completions::CompletionsArgs) -> anyhow::Result<ExitStatus> {
+    completions::run(args, program())
+}
+
+fn run_man(args: &man::ManArgs) -> anyhow::Result<ExitStatus> {
+    man::run(args, program())
 }
 
 impl Command {
-    fn as_run(&self) -> &dyn Run {
+    /// What an interruption has left of the work, to be printed after it.
+    fn after_interruption(&self) -> &'static str {
         match self {
-            Command::Build(args) => args,
-            Command::Add(args) => args,
-            Command::Query(args) => args,
+            Command::Compact(_) => "merges that were finished stay",
+            Command::Dedup(args) => args.after_interruption(),
             #[cfg(feature = "serve")]
-            Command::Serve(args) => &**args,
-            Command::Pairs(args) => args,
-            Command::Cluster(args) => args,
-            Command::Dedup(args) => args,
-            Command::Delete(args) => args,
-            Command::Expire(args) => args,
-            Command::Compact(args) => args,
-            Command::Commit(args) => args,
-            Command::Import(args) => args,
-            Command::Export(args) => args,
-            Command::Info(args) => args,
-            Command::Stats(args) => args,
-            Command::Plan(args) => args,
-            Command::Verify(args) => args,
-            Command::Dump(args) => args,
-            Command::Fingerprint(args) => args,
-            Command::Simhash(args) => args,
-            Command::Features(args) => args,
-            Command::Df(args) => args,
-            Command::Compare(args) => args,
-            Command::Evaluate(args) => args,
-            Command::Completions(args) => args,
-            Command::Man(args) => args,
+            Command::Serve(_) => "the server did not start",
+            _ => "nothing was changed",
         }
     }
 }
@@ -205,13 +153,16 @@ pub(crate) fn run() -> ExitCode {
     {
         arguments[2] = "help".into();
     }
-    let cli = match Cli::from_arg_matches(&program().get_matches_from(arguments)) {
-        Ok(cli) => cli,
-        Err(error) => error.exit(),
+    let mut program = with_help_page(program(), &mut arguments);
+    let matches = program.try_get_matches_from_mut(arguments).unwrap_or_else(|error| error.exit());
+    let Cli { command } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let of_command = matches.subcommand_name().and_then(|name| program.find_subcommand(name));
+    let offers = |option: &str| {
+        of_command.is_some_and(|it| it.get_arguments().any(|arg| arg.get_id() == option))
     };
     monitor::survive_file_limits();
-    let command = cli.command.as_run();
-    match command.run() {
+    fpstore_base::read_inputs::remember();
+    match command.run().map_err(corpus_error::unwrapped) {
         Ok(ExitStatus::Done) => ExitCode::SUCCESS,
         Ok(ExitStatus::Negative) => ExitCode::from(1),
         Ok(ExitStatus::Interrupted) => ExitCode::from(monitor::INTERRUPTED),
@@ -222,8 +173,8 @@ pub(crate) fn run() -> ExitCode {
         }
         Err(error) => {
             message!("{error:#}");
-            let of_store = error.downcast_ref().and_then(|error| hint(error, command));
-            let of_text = || error.downcast_ref().and_then(|error| text_hint(error, command));
+            let of_store = error.downcast_ref().and_then(|error| hint(error, offers));
+            let of_text = || error.downcast_ref().and_then(|error| text_hint(error, offers));
             if let Some(hint) = of_store.or_else(of_text) {
                 message!("{hint}");
             }
@@ -232,31 +183,46 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-fn is_interrupted(error: &anyhow::Error) -> bool {
-    let is_ended_wait = |cause: &io::Error| Interrupted::is_in(cause);
-    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_ended_wait))
-        || matches!(error.downcast_ref(), Some(Error::Interrupted))
-        || matches!(error.downcast_ref(), Some(fpstore_text::Error::Interrupted))
-}
-
-/// Whether the reader of the output has closed it, which is no error.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+/// Lets `--help` print a page: all options of the command, each in a line or two as `-h` has them.
+/// The manual page has the whole text of each option.
+fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap::Command {
+    let own = arguments.iter().take_while(|word| *word != "--").count();
+    let asks = arguments[..own].iter().position(|word| word == "--help");
+    let name = match (arguments.get(1), asks) {
+        (Some(word), None) if word == "help" && arguments.len() == 3 => &arguments[2],
+        (Some(word), Some(_)) => word,
+        _ => return program,
+    };
+    let Some(name) = name.to_str().map(str::to_owned) else { return program };
+    if program.find_subcommand(&name).is_none() {
+        return program;
+    }
+    match asks {
+        Some(at) => arguments[at] = "-h".into(),
+        None => *arguments = vec![arguments[0].clone(), name.clone().into(), "-h".into()],
+    }
+    program.mut_subcommand(&name, |command| {
+        let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
+        let about = about.unwrap_or_default();
+        let more =
+            format!("{about}\n\nThe manual page fpstore-{name}(1) says more of each option.");
+        let after = command.get_after_long_help().or(command.get_after_help()).cloned();
+        command
+            .about(more)
+            .after_help(after.unwrap_or_default())
+            .mut_args(|arg| arg.hide_short_help(false))
     })
 }
 
-/// What the user can do about an error.
-fn hint(error: &Error, command: &dyn Run) -> Option<String> {
+/// What the user can do about an error of a command that `offers` some options.
+fn hint(error: &Error, offers: impl Fn(&str) -> bool) -> Option<String> {
     match error {
         Error::BadInput { name, reason, .. } => remedy::of_fingerprints(name, reason)
-            .or_else(|| command.can_skip_bad().then(|| SKIP_BAD_HINT.into())),
+            .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into())),
         Error::NoStore { path } => {
             Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
         }
-        Error::StoreExists { .. } if command.can_replace() => {
+        Error::StoreExists { .. } if offers("force") => {
             Some("--force replaces it once the new one is complete".into())
         }
         Error::Corrupt { path, .. } => {
@@ -274,7 +240,7 @@ fn hint(error: &Error, command: &dyn Run) -> Option<String> {
                 .into(),
         ),
         Error::RecipeMismatch { given, .. } if *given == Recipe::external() => {
-            command.takes_recipe().then(|| RECIPE_HINT.into())
+            offers("recipe").then(|| RECIPE_HINT.into())
         }
         Error::Locked { .. } | Error::Compacting { .. } => {
             Some("--wait waits until it has finished".into())
@@ -284,9 +250,9 @@ fn hint(error: &Error, command: &dyn Run) -> Option<String> {
 }
 
 /// What the user can do about an error in a document.
-fn text_hint(error: &fpstore_text::Error, command: &dyn Run) -> Option<String> {
-    let fpstore_text::Error::BadInput { reason, .. } = error else { return None };
-    remedy::of_documents(reason).or_else(|| command.can_skip_bad().then(|| SKIP_BAD_HINT.into()))
+fn text_hint(error: &fpstore_documents::Error, offers: impl Fn(&str) -> bool) -> Option<String> {
+    let fpstore_documents::Error::BadInput { reason, .. } = error else { return None };
+    remedy::of_documents(reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
 }
 
 #[cfg(test)]

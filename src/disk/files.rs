@@ -4,8 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use super::{Change, FailPoint, fail_point, note};
-use crate::error::{Error, Result};
+use super::change::{Change, note};
+use super::fail_point::{FailPoint, fail_point};
+#[cfg(feature = "documents")]
+use super::plain_file;
+use crate::base::error::{Error, Result};
+#[cfg(feature = "documents")]
+use crate::bytes::{checksum::Digest, digested::DigestWriter};
+
+/// The random letters and digits of a temporary name.
+pub(super) const RANDOM_LEN: usize = 6;
 
 /// Makes the bytes of a file, or the names in a directory, durable.
 pub(super) fn sync(
@@ -69,6 +77,39 @@ pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a directory, and those above it, where they are missing.
+#[cfg(feature = "documents")]
+pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
+    fail_point(path, FailPoint::Create)?;
+    fs::create_dir_all(path)
+}
+
+/// Opens a plain file for reading.
+#[cfg(feature = "documents")]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    Ok(plain_file::open(path)?)
+}
+
+/// The length and the digest of a plain file; `None` if there is nothing of this name.
+#[cfg(feature = "documents")]
+pub(crate) fn digest_of(path: &Path) -> io::Result<Option<(u64, Digest)>> {
+    let mut file = match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut digested = DigestWriter::new(io::sink());
+    io::copy(&mut file, &mut digested)?;
+    Ok(Some(digested.written()))
+}
+
+/// The directory that `path` is in.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// The names of all files in a directory.
 pub(crate) fn names_in(path: &Path) -> Result<Vec<String>> {
     let listed: io::Result<Vec<_>> =
@@ -80,8 +121,7 @@ pub(crate) fn names_in(path: &Path) -> Result<Vec<String>> {
 /// Whether a name is one of a temporary file or directory with this prefix.
 pub(crate) fn is_temporary_name(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|random| {
-        random.len() == super::temporary::RANDOM_LEN
-            && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 

@@ -1,66 +1,64 @@
-//! File system operations of everything that writes: scratch files, temporary files, sync, rename,
-//! remove.
+//! The disk: opening files by name, and the operations of everything that writes: scratch files,
+//! temporary files, sync, rename, remove.
 //!
-//! Sorting, the builder and the directory of a store call it. Each operation passes a fail point
-//! first, so that tests can make every one of them fail or end the process there. Each change of
-//! files with names is noted after it, so that tests can replay what a loss of power leaves. No
-//! module that writes calls `std::fs` past it, or a failure goes untested; a test sees to it.
+//! Sorting, the builder, the directory of a store and the cleaning of a corpus call it. Each
+//! operation passes a fail point first, so that tests can make every one of them fail or end the
+//! process there. Each change of a file of a store is noted after it, so that tests can replay what a
+//! loss of power leaves. No module that writes calls `std::fs` past it, or a failure goes untested; a
+//! test sees to it.
 
-mod change;
+pub(crate) mod access;
+#[cfg(feature = "write")]
+mod byte_table;
+#[cfg(feature = "write")]
+pub(crate) mod change;
+#[cfg(feature = "write")]
+mod fail_point;
 #[cfg(test)]
 pub(crate) mod fail_points;
+#[cfg(feature = "write")]
 mod files;
+#[cfg(feature = "documents")]
+mod new_file;
+#[cfg(feature = "documents")]
+mod own_folder;
+pub(crate) mod plain_file;
 #[cfg(test)]
 pub(crate) mod power_loss;
+#[cfg(feature = "write")]
 mod scratch;
+#[cfg(feature = "write")]
+mod scratch_directory;
+#[cfg(all(feature = "serve", unix))]
+mod socket_file;
+#[cfg(feature = "write")]
+mod stale;
+#[cfg(feature = "write")]
 mod temporary;
 #[cfg(test)]
 pub(crate) mod tree;
 
-use std::io;
-use std::path::Path;
-
-pub(crate) use change::Change;
-use change::note;
+#[cfg(feature = "write")]
+pub(crate) use byte_table::ByteTable;
 #[cfg(test)]
 pub(crate) use change::recorder;
+#[cfg(feature = "write")]
+pub(crate) use fail_point::{FailPoint, fail_point, lock_fail_point};
+#[cfg(feature = "documents")]
+pub(crate) use files::{create_directories, digest_of, open, remove_directory_tree};
+#[cfg(feature = "write")]
 pub(crate) use files::{
-    bare, is_temporary_name, names_in, remove_empty_directory, remove_file, sync_directory,
+    is_temporary_name, names_in, parent_of, remove_empty_directory, remove_file, sync_directory,
 };
+#[cfg(feature = "documents")]
+pub use new_file::NewFile;
+#[cfg(feature = "documents")]
+pub(crate) use own_folder::OwnFolder;
+#[cfg(feature = "write")]
 pub(crate) use scratch::{ScratchFile, ScratchFolder, Spool};
+#[cfg(feature = "write")]
+pub(crate) use scratch_directory::ScratchDirectory;
+#[cfg(all(feature = "serve", unix))]
+pub(crate) use socket_file::SocketFile;
+#[cfg(feature = "write")]
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile};
-
-/// An operation that can fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum FailPoint {
-    Create,
-    Lock,
-    Write,
-    Protect,
-    Sync,
-    Rename,
-    /// The rename took place, and an error is reported all the same.
-    RenameReport,
-    Remove,
-    SyncDirectory,
-}
-
-/// Precedes each operation at `path`. Does nothing outside tests; a test can have it fail or end
-/// the process.
-#[inline]
-pub(crate) fn fail_point(path: &Path, point: FailPoint) -> io::Result<()> {
-    #[cfg(test)]
-    fail_points::pass(path, point)?;
-    let _ = (path, point);
-    Ok(())
-}
-
-/// Precedes each lock on a file. Does nothing outside tests; a test can have it fail, as on a file
-/// system without locks.
-#[inline]
-pub(crate) fn lock_fail_point(path: &Path) -> io::Result<()> {
-    #[cfg(test)]
-    fail_points::pass_lock(path)?;
-    let _ = path;
-    Ok(())
-}

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::without_path;
 use super::{FailPoint, fail_point};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use fpstore_base::watch::Throttle;
 
 /// The directory of scratch files, with the number of bytes that they hold.

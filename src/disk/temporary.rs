@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
 
-use super::files::{remove_directory_tree, remove_file, renaming, sync, without_path};
-use super::{Change, FailPoint, bare, fail_point, note};
-use crate::error::{Error, Result};
-
-/// The random letters and digits of a temporary name.
-pub(super) const RANDOM_LEN: usize = 6;
+use super::change::{Change, note};
+use super::fail_point::{FailPoint, fail_point};
+use super::files::{
+    RANDOM_LEN, bare, remove_directory_tree, remove_file, renaming, sync, without_path,
+};
+use super::plain_file::{self, Refused};
+use crate::base::error::{Error, Result};
 
 /// A file under a temporary name. Dropping it removes it, unless it got another name.
 #[derive(Debug)]
@@ -25,8 +26,15 @@ pub(crate) struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates a file in `directory` under a name that starts with `prefix`. Whoever may read or
-    /// write the directory may read or write the file.
+    /// Creates a file in the directory of a store, under a name that starts with `prefix`. Whoever
+    /// may read the directory may read the file.
+    pub(crate) fn create_in_store(directory: &Path, prefix: &str) -> Result<Self> {
+        let created = TemporaryFile::create(directory, prefix)?;
+        share_as(&created.file, directory);
+        Ok(created)
+    }
+
+    /// Creates a file in `directory` under a name that starts with `prefix`.
     pub(crate) fn create(directory: &Path, prefix: &str) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
@@ -34,21 +42,25 @@ impl TemporaryFile {
             .and_then(|()| with_usual_mode(&mut builder, 0o666).tempfile_in(directory))
             .map(NamedTempFile::into_parts);
         let (file, name) = created.map_err(without_path("create a file in", directory))?;
-        share_as(&file, directory);
         let path = name.to_path_buf();
         note(&path, || Change::CreateFile(path.clone()));
         Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
     }
 
     /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
-    /// Fails where the system has none between the two places.
+    /// Where `from` is a symbolic link, the file that it leads to gets the name. Fails where the
+    /// system has no hard links between the two places.
     pub(crate) fn link(directory: &Path, prefix: &str, from: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
         fail_point(directory, FailPoint::Create)?;
         let linked = builder.make_in(directory, |path| {
-            std::fs::hard_link(from, path)?;
-            File::open(path)
+            hard_link(from, path)?;
+            Ok(plain_file::open_unlinked(path).inspect_err(|refused| {
+                if matches!(refused, Refused::Kind(_)) {
+                    let _ = std::fs::remove_file(path);
+                }
+            })?)
         });
         let (file, name) = linked.map_err(bare)?.into_parts();
         open_as(&file, directory);
@@ -147,31 +159,47 @@ impl Seek for TemporaryFile {
 #[derive(Debug)]
 pub(crate) struct TemporaryDirectory {
     path: PathBuf,
-    is_renamed: bool,
+    /// Whether nothing has the temporary name any more.
+    is_gone: bool,
 }
 
 impl TemporaryDirectory {
     /// Creates a directory in `parent` under a name that starts with `prefix`.
     pub(crate) fn create(parent: &Path, prefix: &OsStr) -> Result<Self> {
+        TemporaryDirectory::with_mode(parent, prefix, 0o777)
+    }
+
+    /// As [`TemporaryDirectory::create`]; nobody else may read it.
+    pub(super) fn private(parent: &Path, prefix: &OsStr) -> Result<Self> {
+        TemporaryDirectory::with_mode(parent, prefix, 0o700)
+    }
+
+    fn with_mode(parent: &Path, prefix: &OsStr, mode: u32) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN);
         let path = fail_point(parent, FailPoint::Create)
-            .and_then(|()| with_usual_mode(&mut builder, 0o777).tempdir_in(parent))
+            .and_then(|()| with_usual_mode(&mut builder, mode).tempdir_in(parent))
             .map(TempDir::keep)
             .map_err(without_path("create a directory in", parent))?;
         note(&path, || Change::CreateDirectory(path.clone()));
-        Ok(TemporaryDirectory { path, is_renamed: false })
+        Ok(TemporaryDirectory { path, is_gone: false })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Removes the directory with all that is in it.
+    pub(super) fn remove(mut self) -> Result<()> {
+        self.is_gone = true;
+        remove_directory_tree(&self.path).map_err(Error::io("remove", &self.path))
+    }
+
     /// Moves the directory to `path`. After an error it may be there.
     pub(crate) fn rename(mut self, path: &Path) -> io::Result<()> {
         renaming(&self.path, path, || {
             std::fs::rename(&self.path, path)?;
-            self.is_renamed = true;
+            self.is_gone = true;
             Ok(())
         })
     }
@@ -179,21 +207,33 @@ impl TemporaryDirectory {
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        if !self.is_renamed {
+        if !self.is_gone {
             // What stays is removed by the next builder.
             let _ = remove_directory_tree(&self.path);
         }
     }
 }
 
-/// Gives a new file the rights of its directory: one writer with a strict file mode mask must not
-/// shut readers out of a store that they share.
+/// A second name for a file, of which the first may be a symbolic link: a link as such in a store
+/// would break when the file that it leads to is moved.
+fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{AtFlags, CWD, linkat};
+        Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+    }
+    #[cfg(not(unix))]
+    std::fs::hard_link(from.canonicalize()?, to)
+}
+
+/// Lets those read a new file who may read its directory: one writer with a strict file mode mask
+/// must not shut readers out of a store that they share. Nobody else may write to it.
 #[cfg(unix)]
 fn share_as(file: &File, directory: &Path) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let metadata = (file.metadata(), std::fs::metadata(directory));
     let (Ok(own), Ok(of_directory)) = metadata else { return };
-    let rights = of_directory.mode() & 0o666 | 0o600;
+    let rights = of_directory.mode() & 0o444 | 0o600;
     if own.mode() & 0o777 != rights {
         // A system without such rights leaves the file as it is.
         let _ = file.set_permissions(std::fs::Permissions::from_mode(rights));
@@ -223,7 +263,7 @@ fn open_as(_: &File, _: &Path) {}
 
 /// Temporary files are private by default. Those that get a final name should be as open as the
 /// file mode mask of the user lets new files be, and those in a store as open as the store.
-fn with_usual_mode<'a, 'b>(
+pub(super) fn with_usual_mode<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
     mode: u32,
 ) -> &'a mut tempfile::Builder<'b, 'b> {

@@ -6,9 +6,9 @@ use crate::doctor::by_chance::matches_by_agreement;
 use crate::doctor::statistics::{
     BitPair, BitStatistics, Counted, HeavyFingerprint, Sampling, Statistics,
 };
-use crate::profile::bits::{BitCounts, agreement};
-use crate::profile::pairs::PairCounts;
-use crate::profile::{Sampler, SizeCounts};
+use crate::plan::profile::bits::{BitCounts, agreement};
+use crate::plan::profile::pairs::PairCounts;
+use crate::plan::profile::{Sampler, SizeCounts};
 use fpstore_base::Fingerprint;
 
 /// The most fingerprints over which pairs of bits are counted.

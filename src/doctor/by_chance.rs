@@ -1,6 +1,6 @@
 //! The matches that a query is expected to find by chance alone.
 
-use crate::profile::distances::distribution;
+use crate::plan::profile::distances::distribution;
 use crate::scheme::combinations_up_to;
 
 /// The mean number of `fingerprint_count` stored fingerprints within `k` bits of a random query:

@@ -1,15 +1,15 @@
 //! Statistics of records that arrive in any order, in bounded memory.
 
-use crate::bits::permutation::Permutation;
-use crate::builder::SchemeChoice;
+use crate::base::error::Result;
+use crate::base::section::TableIndex;
+use crate::bytes::permutation::Permutation;
 use crate::doctor::accumulator::{Accumulator, share};
 use crate::doctor::statistics::{Counted, HeavyFingerprint, Statistics};
 use crate::doctor::table::{TableAccumulator, TableStatistics};
-use crate::error::Result;
-use crate::profile::Sampler;
-use crate::profile::bits::BitCounts;
+use crate::plan::profile::Sampler;
+use crate::plan::profile::bits::BitCounts;
 use crate::scheme::Scheme;
-use crate::section::TableIndex;
+use crate::writing::builder::SchemeChoice;
 use fpstore_base::Fingerprint;
 
 /// The most records in the sample of records. Of a fingerprint with one record in a hundred it has
@@ -179,7 +179,7 @@ fn heaviest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::scramble::scramble;
+    use crate::bytes::scramble::scramble;
 
     fn collected(exact_max: usize, values: impl Iterator<Item = u64>) -> Statistics {
         let mut collector = Collector::with_exact_max(exact_max);

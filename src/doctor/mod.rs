@@ -7,6 +7,7 @@
 mod accumulator;
 mod by_chance;
 mod collector;
+pub mod evaluate;
 mod findings;
 mod page;
 mod profile;
@@ -15,7 +16,7 @@ mod statistics;
 mod table;
 mod words;
 
-pub use crate::profile::SizeClass;
+pub use crate::plan::profile::SizeClass;
 pub use by_chance::random_matches;
 pub use collector::Collector;
 pub use findings::{Finding, FindingCode, Severity};

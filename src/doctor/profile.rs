@@ -1,9 +1,9 @@
 //! Statistics of a store.
 
+use crate::base::error::{Error, Result};
 use crate::doctor::accumulator::Accumulator;
 use crate::doctor::statistics::{Counted, Statistics};
 use crate::doctor::table::TableAccumulator;
-use crate::error::{Error, Result};
 use crate::segment::Segment;
 use crate::store::Store;
 

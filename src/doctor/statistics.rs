@@ -2,24 +2,28 @@
 
 use crate::doctor::by_chance::random_matches;
 use crate::doctor::table::TableStatistics;
+use crate::plan::profile::SizeClass;
 use crate::plan::{PlanRequest, Sample};
-use crate::profile::SizeClass;
 use fpstore_base::Fingerprint;
 
 /// Statistics of the fingerprints of a store or an input.
 ///
 /// Everything is exact, unless [`sampling`](Self::sampling) says that it is of a sample.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Statistics {
     /// The records that [`record_count`](Self::record_count) and the counts of single fingerprints
     /// count.
     pub counted: Counted,
     /// Distinct fingerprints; estimated if this is a sample.
+    #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// Records over all fingerprints, always exact.
+    #[cfg_attr(feature = "serde", serde(rename = "records"))]
     pub record_count: u64,
     /// The sample, if there were too many distinct fingerprints to hold them all.
+    #[cfg_attr(feature = "serde", serde(rename = "sample"))]
     pub sampling: Option<Sampling>,
     /// The distance that the tables are meant for.
     pub tuned_k: u32,
@@ -53,15 +57,19 @@ pub struct Statistics {
     /// The least and the greatest fingerprint.
     pub range: Option<(Fingerprint, Fingerprint)>,
     /// The matches expected by chance, for distances 0 to 64.
+    #[cfg_attr(feature = "serde", serde(rename = "chance"))]
     pub by_chance: Vec<ExpectedMatches>,
     /// The tables of the store, or those that a store of the input would have.
     pub tables: Vec<TableStatistics>,
     /// A sample for the planner; `None` if there are too few fingerprints for one.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub scheme_sample: Option<Sample>,
 }
 
 /// The things that count as records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Counted {
     /// The records of an input.
@@ -88,9 +96,11 @@ impl Counted {
 
 /// How a sample was taken: by a hash of the fingerprint, with all its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Sampling {
     /// Distinct fingerprints in the sample.
+    #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// One distinct fingerprint in this number is in the sample.
     pub one_in: u64,
@@ -98,6 +108,7 @@ pub struct Sampling {
 
 /// The share of ones in a bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BitStatistics {
     /// The bit, 63 the most significant.
@@ -112,6 +123,7 @@ pub struct BitStatistics {
 
 /// Two bits that are set together more or less often than by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BitPair {
     /// The higher bit.
@@ -124,6 +136,7 @@ pub struct BitPair {
 
 /// A fingerprint with many records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HeavyFingerprint {
     /// The fingerprint.
@@ -136,6 +149,7 @@ pub struct HeavyFingerprint {
 
 /// The mean number of matches that a query finds by chance within a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ExpectedMatches {
     /// The distance.

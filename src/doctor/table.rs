@@ -1,9 +1,9 @@
 //! Statistics of one table: prefix groups, candidates of a probe, and gaps between neighbours.
 
-use crate::bits::mask::high_bits;
-use crate::bits::permutation::{Permutation, Permuted};
-use crate::profile::{SizeClass, SizeCounts};
-use crate::section::TableIndex;
+use crate::base::section::TableIndex;
+use crate::bytes::mask::high_bits;
+use crate::bytes::permutation::{Permutation, Permuted};
+use crate::plan::profile::{SizeClass, SizeCounts};
 use fpstore_base::Fingerprint;
 
 /// The largest prefix groups that are kept.
@@ -11,6 +11,7 @@ const LARGEST_MAX: usize = 10;
 
 /// Statistics of one table.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableStatistics {
     /// The number of the segment; `None` for tables that a store of this input would have.
@@ -18,11 +19,13 @@ pub struct TableStatistics {
     /// The table.
     pub table: TableIndex,
     /// The leading bits, as a mask.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::mask"))]
     pub mask: u64,
     /// The number of leading bits.
     pub prefix_bits: u32,
     /// Values that were counted. In statistics of a sample they are fewer than all; then
     /// [`scale`](Self::scale) is above 1, and groups and gaps are those of the sample.
+    #[cfg_attr(feature = "serde", serde(rename = "values"))]
     pub value_count: u64,
     /// Values in all for each one that was counted.
     pub scale: f64,
@@ -42,6 +45,7 @@ pub struct TableStatistics {
 
 /// The values of a table that share all leading bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PrefixGroup {
     /// The shared bits in natural order; the others are 0.
@@ -52,6 +56,7 @@ pub struct PrefixGroup {
 
 /// Gaps of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct GapClass {
     /// The bits that the gap takes: it lies between 2^(bits - 1) and 2^bits - 1.

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
-use crate::checksum::{Digest, crc32};
-use crate::error::Fault;
-use crate::section::Rank;
-use crate::varint;
+use crate::base::error::Fault;
+use crate::base::section::Rank;
+use crate::bytes::checksum::{Digest, crc32};
+use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::bytes::varint;
 
 /// The first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPD\r\n\x1a\n";

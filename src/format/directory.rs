@@ -1,9 +1,9 @@
 //! The section directory: where the sections of a segment lie.
 
-use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
-use crate::checksum::PAGE_LEN;
-use crate::error::Fault;
-use crate::section::{Section, TableIndex};
+use crate::base::error::Fault;
+use crate::base::section::{Section, TableIndex};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::fields::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 
 /// The bytes of one directory entry.
 pub(crate) const ENTRY_LEN: usize = 24;

@@ -3,15 +3,15 @@
 //! Opening a segment reads the header and checks it whole; writing one encodes it last, once all
 //! lengths are known. Nothing here touches the sections themselves.
 
-use crate::bits::packing;
-use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
-use crate::checksum::{Digest, PAGE_LEN, SetSum, crc32};
-use crate::error::Fault;
+use crate::base::error::Fault;
+use crate::base::section::Section;
+use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum, crc32};
+use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::bytes::packing;
 use crate::format::codec::HeadCodec;
 use crate::format::directory::{self, SectionPlace};
 use crate::format::prefix_index;
 use crate::scheme::{Scheme, fault_of_masks};
-use crate::section::Section;
 use fpstore_base::IdKind;
 
 /// The first eight bytes of a segment: like PNG's, they show a transfer that changed

@@ -1,9 +1,9 @@
 //! Id records: the ids of each fingerprint, in the order of the first table. Segments are read
 //! here; `segment::write` encodes them.
 
-use crate::error::Fault;
-use crate::section::Rank;
-use crate::varint;
+use crate::base::error::Fault;
+use crate::base::section::Rank;
+use crate::bytes::varint;
 use fpstore_base::{IdKind, IdRef};
 
 /// The number of fingerprints whose records share one entry of the id groups section.

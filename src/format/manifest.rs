@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::bytes::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
-use crate::checksum::{Digest, crc32};
-use crate::error::Fault;
+use crate::base::error::Fault;
+use crate::bytes::checksum::{Digest, crc32};
+use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
 
 /// The file name of the manifest in the directory of the store.
 pub(crate) const FILE_NAME: &str = "MANIFEST";

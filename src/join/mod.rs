@@ -11,60 +11,40 @@
 //! | the answers to very many queries | [`search_many`] |
 //! | near pairs by many processes | [`JoinPlan`] |
 //! | the components of their pairs | [`Components`] |
+//! | which of many fingerprints in memory are one group | [`Groups`] |
 //! | which near documents are alike in their features, not only in their fingerprints | [`confirm`] |
 //!
 //! All take [`JoinOptions`] and keep within its memory: values that do not fit are read again, and
-//! pairs that do not fit go to temporary files. A join can be divided into [`Shard`]s. The result
-//! does not depend on memory, threads or shards.
+//! pairs that do not fit go to temporary files. A join can be divided into [`Share`]s. The result
+//! does not depend on memory, threads or shares.
 //!
 //! Inside, `blocking` chooses the bits on which near values must agree, `run` and `partition_pass`
 //! gather the values that agree on them, and `finder` compares these through `hash_table`. A join
 //! reads stores through their public interface and never changes one. A join that is divided follows
-//! a `plan`: a `shard` of it reads a `range` of some tables, or joins groups that an engine made
+//! a `plan`: a `share` of it reads a `range` of some tables, or joins groups that an engine made
 //! (`plan_groups`).
 
-mod blocking;
-mod callback;
-mod cluster;
-mod clusters;
-mod components;
+mod batch;
 pub mod confirm;
-mod dedup;
-mod disjoint_sets;
-mod distinct;
-mod document_pairs;
-mod finder;
-mod graph;
-mod hash_table;
-mod keep;
-mod near_pairs;
-mod numbering;
+mod engine;
+mod grouping;
 mod options;
-mod partition_pass;
-mod plan;
-mod plan_groups;
-mod plan_text;
-mod query_batch;
-mod range;
-mod ranks;
-mod run;
-mod search_many;
-mod shard;
-mod sides;
-mod skew;
-mod sorted_pairs;
+mod pairs;
+mod shares;
 #[cfg(test)]
-mod tests;
-mod values;
+pub(crate) mod tests;
 
-pub use cluster::{Cluster, ClusterMember};
-pub use clusters::{ClusterMethod, Clusters, clusters};
-pub use components::Components;
-pub use dedup::{Dedup, DroppedDocument, dedup};
-pub use document_pairs::{DocumentPair, DocumentPairs, document_pairs};
-pub use keep::{Fate, KeepRule};
-pub use near_pairs::{Pair, near_pairs, near_pairs_across};
-pub use options::{JoinInput, JoinOptions, Shard};
-pub use plan::{JoinPlan, PlanReads};
-pub use search_many::{BatchMode, search_many};
-pub use sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
+pub use batch::batch_mode::BatchMode;
+pub use batch::search_many::search_many;
+pub use grouping::cluster::{Cluster, ClusterMember};
+pub use grouping::clusters::{ClusterMethod, Clusters, clusters};
+pub use grouping::components::Components;
+pub use grouping::dedup::{Dedup, DroppedDocument, dedup};
+pub use grouping::groups::Groups;
+pub use grouping::keep::{Fate, KeepRule, Kept};
+pub use grouping::numbering::EarlierClusters;
+pub use options::{JoinInput, JoinOptions, Share};
+pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
+pub use pairs::near_pairs::{Pair, near_pairs, near_pairs_across};
+pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
+pub use shares::plan::{JoinPlan, PlanReads};

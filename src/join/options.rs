@@ -1,13 +1,11 @@
 //! The inputs of a join, and the options of all joins.
 
-use std::path::PathBuf;
-
-use crate::budget::share_out;
-use crate::error::{Error, Result};
-use crate::sort::Resources;
+use crate::base::error::{Error, Result};
 use crate::store::Store;
-use fpstore_base::Fingerprint;
-use fpstore_base::watch::{Observer, Phase, Watch};
+use crate::writing::budget::divide;
+use crate::writing::sort::SortResources;
+use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::{Fingerprint, Resources, resource_setters};
 
 /// Fingerprints to be joined. A fingerprint that occurs several times counts once.
 #[derive(Clone, Copy, Debug)]
@@ -50,25 +48,25 @@ impl<'a> From<&'a [Fingerprint]> for JoinInput<'a> {
     }
 }
 
-/// A part of a join, for work that is spread over processes or machines. The shards of one join
+/// A part of a join, for work that is spread over processes or machines. The shares of one join
 /// find each pair once together, whatever the memory and threads of each; [`JoinPlan`] says what a
-/// shard of a store reads.
+/// share of a store reads.
 ///
 /// [`JoinPlan`]: crate::join::JoinPlan
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// The number of the shard, counted from 0.
+pub struct Share {
+    /// The number of the share, counted from 0.
     pub number: u32,
-    /// The number of shards, 1 to 1024.
+    /// The number of shares, 1 to 1024.
     pub count: u32,
 }
 
-impl Shard {
-    /// The only shard of a join that is not divided.
-    pub const WHOLE: Shard = Shard { number: 0, count: 1 };
+impl Share {
+    /// The only share of a join that is not divided.
+    pub const WHOLE: Share = Share { number: 0, count: 1 };
     const COUNT_MAX: u32 = 1024;
 
-    /// Whether the shard has the partition number `partition` of `partitions`.
+    /// Whether the share has the partition number `partition` of `partitions`.
     pub(super) fn contains(self, partition: usize, partitions: usize) -> bool {
         partition * self.count as usize / partitions == self.number as usize
     }
@@ -86,11 +84,8 @@ impl Shard {
 #[derive(Clone, Debug)]
 pub struct JoinOptions {
     pub(super) k: u32,
-    memory: Option<u64>,
-    threads: Option<usize>,
-    temp_dir: Option<PathBuf>,
-    observer: Option<Observer>,
-    pub(super) shard: Shard,
+    resources: Resources,
+    pub(super) share: Share,
     max_pairs: Option<u64>,
     /// Bytes of the memory that the caller of the join uses itself.
     reserved: u64,
@@ -101,54 +96,19 @@ impl JoinOptions {
     pub fn new(k: u32) -> Self {
         JoinOptions {
             k,
-            memory: None,
-            threads: None,
-            temp_dir: None,
-            observer: None,
-            shard: Shard::WHOLE,
+            resources: Resources::default(),
+            share: Share::WHOLE,
             max_pairs: None,
             reserved: 0,
         }
     }
 
-    /// Sets the bytes of memory that the join may take, at least
-    /// [`BuildOptions::memory_min`](crate::BuildOptions::memory_min). The default is a quarter of
-    /// the memory of the machine or its control group.
-    ///
-    /// What does not fit is read again or goes to temporary files. The pairs are the same for
-    /// any memory.
-    #[must_use]
-    pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
-        self.memory = bytes.into();
-        self
-    }
+    resource_setters!();
 
-    /// Sets the number of threads that work at the same time. The default is one for each core.
+    /// Sets which share of the join to do. The default is [`Share::WHOLE`].
     #[must_use]
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
-        self
-    }
-
-    /// Sets the directory for temporary files, which vanish with the process. The default is the
-    /// system's.
-    #[must_use]
-    pub fn temp_dir(mut self, directory: impl Into<Option<PathBuf>>) -> Self {
-        self.temp_dir = directory.into();
-        self
-    }
-
-    /// Sets the observer, which gets the progress of the join and may end it.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
-        self
-    }
-
-    /// Sets which shard of the join to do. The default is [`Shard::WHOLE`].
-    #[must_use]
-    pub fn shard(mut self, shard: Shard) -> Self {
-        self.shard = shard;
+    pub fn share(mut self, share: Share) -> Self {
+        self.share = share;
         self
     }
 
@@ -174,26 +134,24 @@ impl JoinOptions {
         if self.k > 64 {
             return Err(Error::InvalidDistance { k: self.k });
         }
-        let Shard { number, count } = self.shard;
-        if count == 0 || count > Shard::COUNT_MAX || number >= count {
+        let Share { number, count } = self.share;
+        if count == 0 || count > Share::COUNT_MAX || number >= count {
             let reason = format!(
-                "shard {number} of {count}, expected a number below a count of 1 to {}",
-                Shard::COUNT_MAX
+                "share {number} of {count}, expected a number below a count of 1 to {}",
+                Share::COUNT_MAX
             );
             return Err(Error::InvalidOptions { reason });
         }
         Ok(())
     }
 
-    pub(super) fn resources(&self) -> Result<Resources> {
-        let folder = self.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
-        std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
-        let mut resources = share_out(self.memory, self.threads, folder)?;
+    pub(super) fn sort_resources(&self) -> Result<SortResources> {
+        let mut resources = divide(&self.resources, std::env::temp_dir)?;
         resources.memory = resources.memory.saturating_sub(self.reserved);
         Ok(resources)
     }
 
     pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {
-        Watch::new(self.observer.clone(), phase, total)
+        Watch::new(self.resources.observer.clone(), phase, total)
     }
 }

@@ -2,38 +2,39 @@
 
 use proptest::prelude::*;
 
-use super::finder::PairFinder;
-use super::sides::SidesMut;
 use super::*;
+use crate::join::engine::finder::PairFinder;
+use crate::join::engine::sides::SidesMut;
 use crate::{Error, Fingerprint};
 
+#[path = "../../tests/common/oracle.rs"]
+pub(crate) mod oracle;
 #[path = "../../tests/common/random.rs"]
-pub(super) mod random;
+pub(crate) mod random;
 
 use random::Random;
 
-fn brute(values: &[u64], k: u32) -> Vec<(u64, u64)> {
-    let mut values = values.to_vec();
-    values.sort_unstable();
-    values.dedup();
-    let mut pairs = Vec::new();
-    for (at, &one) in values.iter().enumerate() {
-        let near = values[at + 1..].iter().filter(|&other| (one ^ other).count_ones() <= k);
-        pairs.extend(near.map(|&other| (one, other)));
-    }
-    pairs
+fn fingerprints(values: &[u64]) -> Vec<Fingerprint> {
+    values.iter().copied().map(Fingerprint::new).collect()
 }
 
-fn joined(values: &[u64], options: &JoinOptions) -> Vec<(u64, u64)> {
-    let fingerprints: Vec<Fingerprint> = values.iter().copied().map(Fingerprint::new).collect();
+fn values_of(pair: &Pair) -> (u64, u64) {
+    (pair.first.value(), pair.second.value())
+}
+
+fn found<'a>(input: impl Into<JoinInput<'a>>, options: &JoinOptions) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
-    near_pairs(fingerprints.as_slice(), options, |pairs| {
-        found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
+    near_pairs(input, options, |pairs| {
+        found.extend(pairs.iter().map(values_of));
         Ok::<(), Error>(())
     })
     .unwrap();
     found.sort_unstable();
     found
+}
+
+fn joined(values: &[u64], options: &JoinOptions) -> Vec<(u64, u64)> {
+    found(fingerprints(values).as_slice(), options)
 }
 
 /// Values that are skewed in several ways.
@@ -61,7 +62,7 @@ fn pairs_are_those_of_each_with_each() {
     for (count, seed) in [(0, 1), (1, 2), (2, 3), (30, 4), (500, 5), (3000, 6)] {
         let values = skewed(count, seed)[..count].to_vec();
         for k in 0..=6 {
-            let expected = brute(&values, k);
+            let expected = oracle::pairs(&values, k);
             let options = JoinOptions::new(k);
             for options in [
                 options.clone().threads(1),
@@ -83,16 +84,16 @@ fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
     values.sort_unstable();
     values.dedup();
     for k in [0, 1, 3, 5] {
-        let expected = brute(&values, k);
+        let expected = oracle::pairs(&values, k);
         for (threads, memory) in [(1, 1 << 14), (2, 1 << 15), (3, 1 << 16)] {
             let options = JoinOptions::new(k).threads(threads).memory(memory);
             assert_eq!(joined(&values, &options), expected, "k={k}, {memory} bytes");
             for count in [2, 5] {
-                let of_shard =
-                    |number: u32| joined(&values, &options.clone().shard(Shard { number, count }));
-                let mut found: Vec<_> = (0..count).flat_map(of_shard).collect();
+                let of_share =
+                    |number: u32| joined(&values, &options.clone().share(Share { number, count }));
+                let mut found: Vec<_> = (0..count).flat_map(of_share).collect();
                 found.sort_unstable();
-                assert_eq!(found, expected, "k={k}, {memory} bytes, {count} shards");
+                assert_eq!(found, expected, "k={k}, {memory} bytes, {count} shares");
             }
         }
     }
@@ -114,7 +115,7 @@ fn memory_does_not_change_what_is_found() {
         stores.push(builder.finish().unwrap());
     }
     stores.push(overlapping_segments(&values, &folder.path().join("many")));
-    let expected = brute(&values, 3);
+    let expected = oracle::pairs(&values, 3);
     let distinct = stores[0].info().fingerprint_count();
     for store in &stores {
         for (memory, threads) in [(1 << 14, 1), (1 << 15, 3), (1 << 18, 2), (1 << 30, 1)] {
@@ -125,15 +126,14 @@ fn memory_does_not_change_what_is_found() {
             assert_eq!(pairs.len(), expected.len() as u64);
             pairs
                 .for_each(|pair| {
-                    found.push((pair.first.value(), pair.second.value()));
+                    found.push(values_of(&pair));
                     Ok::<(), Error>(())
                 })
                 .unwrap();
             assert!(found == expected, "{memory} bytes, {threads} threads");
             let across = sorted_pairs_across(&stores[0], store, &options).unwrap();
             assert_eq!(across.len(), 2 * expected.len() as u64 + distinct);
-            let queries: Vec<Fingerprint> =
-                values[..500].iter().copied().map(Fingerprint::new).collect();
+            let queries = fingerprints(&values[..500]);
             for mode in [BatchMode::Probe, BatchMode::Pass] {
                 let mut searcher = store.searcher();
                 let limits = crate::Limits::default();
@@ -167,40 +167,36 @@ fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store 
 
 /// Processes that share a join may be given different memory.
 #[test]
-fn shards_fit_together_whatever_the_memory_of_each() {
+fn shares_fit_together_whatever_the_memory_of_each() {
     let values = skewed(9000, 12);
     let folder = tempfile::tempdir().unwrap();
     let store = overlapping_segments(&values, &folder.path().join("many"));
-    let expected = brute(&values, 3);
+    let expected = oracle::pairs(&values, 3);
     for count in [3, 7] {
-        let mut found = Vec::new();
-        for number in 0..count {
+        let of_share = |number: u32| {
             let (memory, threads) = [(1 << 14, 1), (1 << 30, 2), (1 << 16, 3)][number as usize % 3];
             let options = JoinOptions::new(3).memory(memory).threads(threads);
-            near_pairs(&store, &options.shard(Shard { number, count }), |pairs| {
-                found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
-                Ok::<(), Error>(())
-            })
-            .unwrap();
-        }
+            found(&store, &options.share(Share { number, count }))
+        };
+        let mut found: Vec<_> = (0..count).flat_map(of_share).collect();
         found.sort_unstable();
-        assert!(found == expected, "{count} shards");
+        assert!(found == expected, "{count} shares");
     }
 }
 
 #[test]
-fn shards_of_a_join_find_each_pair_once() {
+fn shares_of_a_join_find_each_pair_once() {
     let values = skewed(4000, 7);
     for k in [0, 1, 3, 30] {
-        let expected = brute(&values, k);
+        let expected = oracle::pairs(&values, k);
         for count in [2, 3, 50] {
             let mut found: Vec<(u64, u64)> = (0..count)
                 .flat_map(|number| {
-                    joined(&values, &JoinOptions::new(k).shard(Shard { number, count }))
+                    joined(&values, &JoinOptions::new(k).share(Share { number, count }))
                 })
                 .collect();
             found.sort_unstable();
-            assert_eq!(found, expected, "k={k}, {count} shards");
+            assert_eq!(found, expected, "k={k}, {count} shares");
         }
     }
 }
@@ -218,7 +214,7 @@ fn values_that_agree_on_many_bits_are_blocked_by_the_others() {
     };
     PairFinder::new(2).find(SidesMut::Within(&mut values), &mut emit).unwrap();
     found.sort_unstable();
-    assert_eq!(found, brute(&values, 2));
+    assert_eq!(found, oracle::pairs(&values, 2));
 }
 
 proptest! {
@@ -230,18 +226,15 @@ proptest! {
             set.sort_unstable();
             set.dedup();
         }
-        let mut expected: Vec<(u64, u64)> = Vec::new();
-        for &one in &new {
-            let near = stored.iter().filter(|&other| (one ^ other).count_ones() <= k);
-            expected.extend(near.map(|&other| (one, other)));
-        }
-        let fingerprints = |set: &[u64]| -> Vec<Fingerprint> {
-            set.iter().rev().copied().map(Fingerprint::new).collect()
-        };
+        let expected = oracle::pairs_across(&new, &stored, k);
         let mut found = Vec::new();
-        let (left, right) = (fingerprints(&new), fingerprints(&stored));
+        let [left, right] = [&new, &stored].map(|set| {
+            let mut of_set = fingerprints(set);
+            of_set.reverse();
+            of_set
+        });
         near_pairs_across(left.as_slice(), right.as_slice(), &JoinOptions::new(k), |pairs| {
-            found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
+            found.extend(pairs.iter().map(values_of));
             Ok::<(), Error>(())
         })
         .unwrap();

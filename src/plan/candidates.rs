@@ -1,6 +1,6 @@
 //! The schemes that the planner considers: members of families, over blocks laid out for the data.
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::plan::layout::Layout;
 use crate::plan::sample_model::SampleModel;
 use crate::scheme::designs::{Design, Member, even_widths};
@@ -96,7 +96,7 @@ fn layouts(design: Design, model: Option<&SampleModel>, tables: usize) -> Vec<La
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Sample;
+    use crate::plan::profile::Sample;
     use fpstore_base::Fingerprint;
 
     #[test]

@@ -4,7 +4,7 @@
 //! the layout of a table that does not exist, and to infer from a layout how its values crowd. So
 //! `Density::of_layout` assumes the rule for tails that stands here.
 
-use crate::bits::packing::WIDTH_MAX;
+use crate::bytes::packing::WIDTH_MAX;
 use crate::format::codec::HeadCodec;
 
 /// The least mean number of values in a block of a large table, empty blocks included. At 4 bytes

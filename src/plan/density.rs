@@ -1,8 +1,11 @@
 //! The density of the values of a table: the number that a probe meets, in each block it reaches.
 
-use super::probe::ENTRY_BITS;
-use crate::bits::mask::high_bits;
+use crate::bytes::mask::high_bits;
+use crate::format::prefix_index::BLOCKS_PER_ENTRY;
 use crate::scheme::ways_to_flip;
+
+/// Blocks whose numbers differ in these lowest bits alone share an entry of the prefix index.
+pub(super) const ENTRY_BITS: u32 = BLOCKS_PER_ENTRY.ilog2();
 
 /// Stored values near a query in all 64 bits, seen from one table.
 #[derive(Clone, Copy, Debug)]

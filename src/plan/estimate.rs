@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 ///
 /// [`UnitCosts::nanos`](crate::plan::UnitCosts::nanos) turns them into time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CostEstimate {
     /// Tables that are probed.

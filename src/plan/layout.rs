@@ -91,7 +91,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Sample;
+    use crate::plan::profile::Sample;
     use fpstore_base::Fingerprint;
 
     #[test]

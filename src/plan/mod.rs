@@ -8,6 +8,7 @@
 //! space alone: radii are proven to cover the distance before they are used, so no error of the
 //! model can lose a match.
 
+mod budget;
 mod candidates;
 pub(crate) mod cut;
 mod density;
@@ -15,22 +16,26 @@ mod estimate;
 mod frontier;
 mod layout;
 mod probe;
+pub(crate) mod profile;
 mod query;
 mod radii;
 mod request;
 mod sample_model;
 mod scheme_estimate;
+#[cfg(feature = "serde")]
+pub(crate) mod serialize;
 mod table;
 mod unit_costs;
 
-pub use crate::profile::{Sample, Sampler};
+pub use crate::plan::profile::{Sample, Sampler};
 pub use crate::scheme::{FAMILIES, Family, Radius};
+pub use budget::Budget;
 pub(crate) use candidates::{has_data_layout, scheme_by_name};
 pub use estimate::CostEstimate;
 pub(crate) use query::PlanCache;
-pub use query::{Plan, TablePlan};
+pub use query::{Plan, PlanPath, TablePlan};
 pub(crate) use radii::{AccessPath, PathPlan};
-pub use request::{Budget, PlanRequest, SchemePlan};
+pub use request::{PlanRequest, SchemePlan};
 pub(crate) use sample_model::SampleModel;
 pub use scheme_estimate::SchemeEstimate;
 pub use unit_costs::UnitCosts;

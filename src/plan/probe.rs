@@ -15,12 +15,12 @@
 //! (blocks without restart points), walked whole, or searched for each range of wanted heads.
 //! [`TableModel::probe`] adds up the rings.
 
-use super::density::Density;
+use super::density::{Density, ENTRY_BITS};
 use super::estimate::CostEstimate;
-use crate::checksum::PAGE_LEN;
+use crate::base::limits::{CHUNK_LEN, PARTIAL_SUMS_MAX, VALUES_PER_RANGE};
+use crate::bytes::checksum::PAGE_LEN;
 use crate::format::codec::varint::{LONG_BLOCK_MIN, RESTART_INTERVAL};
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, ENTRY_LEN};
-use crate::limits::{CHUNK_LEN, PARTIAL_SUMS_MAX, VALUES_PER_RANGE};
 use crate::scheme::combinations_up_to;
 
 /// The cost of halving the restart points once, in ranges.
@@ -29,8 +29,6 @@ const RANGES_PER_HALVING: f64 = 0.4;
 const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
 /// The prefilter of the kernel compares the lowest byte of each head.
 const PREFILTER_BITS: u32 = u8::BITS;
-/// Blocks whose numbers differ in these lowest bits alone share an entry of the prefix index.
-pub(super) const ENTRY_BITS: u32 = BLOCKS_PER_ENTRY.ilog2();
 /// The same for a page of the prefix index.
 const INDEX_PAGE_BITS: u32 = (PAGE_LEN as u64 / ENTRY_LEN * BLOCKS_PER_ENTRY).ilog2();
 /// Heads that a page holds, nearly all of them of one byte.

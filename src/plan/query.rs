@@ -11,11 +11,11 @@ use super::estimate::CostEstimate;
 use super::probe::{TableModel, extra_len};
 use super::radii::{AccessPath, PathPlan, PathPlanner};
 use super::unit_costs::UnitCosts;
-use crate::bytes::u64_at;
+use crate::base::section::TableIndex;
+use crate::bytes::fields::u64_at;
 use crate::format::header::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, OVERFLOW_ENTRY_LEN};
 use crate::scheme::{Radius, combinations_up_to};
-use crate::section::TableIndex;
 use crate::segment::{Segment, TableReader};
 
 /// Overflow entries that are read for a plan, in each table.
@@ -97,37 +97,50 @@ fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     })
 }
 
-/// How a segment answers a distance.
+/// How a segment answers a distance, and what that is expected to cost.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
-pub enum Plan {
+pub struct Plan {
+    /// The expected time with data in memory, in nanoseconds; microseconds in JSON.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "expected_us", serialize_with = "crate::plan::serialize::micros")
+    )]
+    pub expected_nanos: f64,
+    /// The expected steps of a query for a stored fingerprint.
+    pub estimate: CostEstimate,
+    /// The tables that are read, and how.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub path: PlanPath,
+}
+
+/// The tables that a query reads, and how.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(tag = "path", rename_all = "lowercase"))]
+pub enum PlanPath {
     /// Tables are probed, each within its radius.
     Probe {
         /// The tables that are probed.
         tables: Vec<TablePlan>,
-        /// The expected time with data in memory, in nanoseconds.
-        expected_nanos: f64,
-        /// The expected steps of a query for a stored fingerprint.
-        estimate: CostEstimate,
     },
     /// One table is decoded whole, and every value is compared.
     Scan {
         /// The table.
         table: TableIndex,
-        /// The expected time with data in memory, in nanoseconds.
-        expected_nanos: f64,
-        /// The expected steps of a query for a stored fingerprint.
-        estimate: CostEstimate,
     },
 }
 
 /// The part of one table in a [`Plan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TablePlan {
     /// The table.
     pub table: TableIndex,
     /// Its leading bits, as a mask.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::mask"))]
     pub mask: u64,
     /// The flips inside the mask that a probe tolerates.
     pub radius: u32,
@@ -137,22 +150,18 @@ pub struct TablePlan {
 
 impl Plan {
     pub(crate) fn new(plan: &PathPlan, tables: &[TableDescriptor]) -> Self {
-        let (expected_nanos, estimate) = (plan.expected_nanos, plan.estimate);
-        match &plan.path {
-            AccessPath::Scan { table } => Plan::Scan {
-                table: TableIndex(u16::try_from(*table).unwrap_or_default()),
-                expected_nanos,
-                estimate,
-            },
-            AccessPath::Probe { radii } => Plan::Probe {
+        let path = match &plan.path {
+            AccessPath::Scan { table } => {
+                PlanPath::Scan { table: TableIndex(u16::try_from(*table).unwrap_or_default()) }
+            }
+            AccessPath::Probe { radii } => PlanPath::Probe {
                 tables: (0..)
                     .zip(radii.iter().zip(tables))
                     .filter_map(|(number, (&radius, table))| table_plan(number, radius, table))
                     .collect(),
-                expected_nanos,
-                estimate,
             },
-        }
+        };
+        Plan { expected_nanos: plan.expected_nanos, estimate: plan.estimate, path }
     }
 }
 

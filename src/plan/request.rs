@@ -1,44 +1,15 @@
 //! The planner: which scheme is best for a number of fingerprints, a distance and a budget.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::format::header::FINGERPRINT_COUNT_MAX;
+use crate::plan::budget::Budget;
 use crate::plan::candidates::{Candidate, candidates};
 use crate::plan::frontier;
+use crate::plan::profile::Sample;
 use crate::plan::sample_model::SampleModel;
 use crate::plan::scheme_estimate::{Estimator, SchemeEstimate};
 use crate::plan::unit_costs::UnitCosts;
-use crate::profile::Sample;
 use crate::scheme::Scheme;
-
-/// The space that tables may take.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum Budget {
-    /// 12 bytes for each fingerprint and 1 MiB for all, since space matters less in small stores.
-    #[default]
-    Default,
-    /// This number of bytes.
-    Bytes(u64),
-    /// This number of bytes for each distinct fingerprint.
-    BytesPerFingerprint(f64),
-}
-
-impl Budget {
-    /// Bytes for each fingerprint in [`Budget::Default`].
-    pub const DEFAULT_PER_FINGERPRINT: f64 = 12.0;
-    /// Bytes on top of them.
-    pub const DEFAULT_FOR_ALL: u64 = 1 << 20;
-
-    /// The bytes for the tables of `fingerprint_count` fingerprints.
-    pub fn bytes_for(&self, fingerprint_count: u64) -> f64 {
-        let n = fingerprint_count as f64;
-        match *self {
-            Budget::Default => n * Budget::DEFAULT_PER_FINGERPRINT + Budget::DEFAULT_FOR_ALL as f64,
-            Budget::Bytes(bytes) => bytes as f64,
-            Budget::BytesPerFingerprint(bytes) => n * bytes,
-        }
-    }
-}
 
 /// The data, the distance and the budget to plan for.
 ///

@@ -3,13 +3,13 @@
 //! The planner takes from it the information of each bit, to lay out blocks, and a model of the
 //! table that any mask would give.
 
-use crate::bits::permutation::{Permutation, Permuted};
+use crate::bytes::permutation::{Permutation, Permuted};
 use crate::plan::density::{Density, Neighbour};
+use crate::plan::profile::bits::{BitCounts, agreement};
+use crate::plan::profile::distances::distribution;
+use crate::plan::profile::groups::{GroupCounts, group_lens};
+use crate::plan::profile::{Origin, Sample};
 use crate::plan::table::TableEstimate;
-use crate::profile::bits::{BitCounts, agreement};
-use crate::profile::distances::distribution;
-use crate::profile::groups::{GroupCounts, group_lens};
-use crate::profile::{Origin, Sample};
 use fpstore_base::Fingerprint;
 
 /// Values that tables are tried on; more would add little and take long.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::checksum::PAGE_LEN;
+use crate::bytes::checksum::PAGE_LEN;
 use crate::plan::candidates::Candidate;
 use crate::plan::cut;
 use crate::plan::density::Density;
@@ -17,16 +17,22 @@ use crate::scheme::{Radius, Scheme};
 
 /// The expected length of a store by a scheme, and the cost of its queries at the planned distance.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SchemeEstimate {
     /// Its name, which [`SchemeChoice::named`](crate::SchemeChoice::named) takes if the planner
     /// made it.
     pub name: String,
     /// The masks, tuned for the planned distance.
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "masks", serialize_with = "crate::plan::serialize::masks")
+    )]
     pub scheme: Scheme,
     /// The radius of each table; `None` if a scan of one table is cheaper than probing.
     pub radii: Option<Vec<Radius>>,
     /// The steps of a query for a stored fingerprint.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub estimate: CostEstimate,
     /// Candidates of a query for random bits.
     pub random_candidates: f64,
@@ -56,6 +62,7 @@ pub struct SchemeEstimate {
     /// Why it was chosen, or why not, in a few words.
     pub reason: String,
     /// Its place among the candidates: plainer ones come first.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) order: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The estimate of a table that does not exist yet: its layout and its length.
 
-use crate::bits::packing::GUARD_LEN;
-use crate::checksum::PAGE_LEN;
+use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::packing::GUARD_LEN;
 use crate::format::codec::varint::{LONG_BLOCK_MIN, RESTART_INTERVAL, RESTART_LEN};
 use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, DIFFERENCE_MAX, OVERFLOW_ENTRY_LEN};
 use crate::plan::cut;

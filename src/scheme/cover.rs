@@ -4,8 +4,11 @@
 //! exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
 //! of three flips it tries 3 + 0, 2 + 1, 1 + 2 and 0 + 3 flips.
 
-use super::{Radius, Scheme};
-use crate::bits::mask::low_bits;
+use super::combinatorics::TABLE_COUNT_MAX;
+use crate::bytes::mask::low_bits;
+
+/// The flips inside its mask that a probe of a table tolerates; `None` leaves the table out.
+pub type Radius = Option<u32>;
 
 /// Whether every pattern of at most `k` flips leaves some table with at most its radius of
 /// them inside its mask. `None` once `steps` are used up without an answer; they are counted down.
@@ -25,7 +28,7 @@ pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -
 
 /// A set of tables in play, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct TableSet([u64; Scheme::TABLE_COUNT_MAX / 64]);
+struct TableSet([u64; TABLE_COUNT_MAX / 64]);
 
 impl TableSet {
     fn first(count: usize) -> Self {

@@ -4,7 +4,7 @@
 //! of given widths. Where a design is published, its variant says where. Nothing here knows of
 //! stores or of data: the planner passes blocks that it has laid out for the data.
 
-use crate::bits::permutation::{Permutation, Permuted};
+use crate::bytes::permutation::{Permutation, Permuted};
 
 /// How blocks of bits are joined to masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@
 //!
 //! Blocks are cut from the most significant bit.
 
-use super::Scheme;
+use super::combinatorics::TABLE_COUNT_MAX;
 use super::designs::{Design, Member};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A family of masks: a name that [`Scheme::named`](crate::Scheme::named) takes.
 #[derive(Clone, Copy, Debug)]
@@ -206,7 +206,7 @@ fn choices(count: u32, k: u32) -> Result<Member> {
     if count <= k || count > 64 {
         return refuse(format!("choose-{count}: the number must be {} to 64 for k = {k}", k + 1));
     }
-    let most = Scheme::TABLE_COUNT_MAX;
+    let most = TABLE_COUNT_MAX;
     let design = Design::Choose { blocks: count, k };
     if design.table_count().is_none_or(|tables| tables > most) {
         return refuse(format!("choose-{count} for k = {k} has more than {most} tables"));
@@ -291,7 +291,7 @@ mod tests {
         for k in 0..=10 {
             for design in FAMILIES.iter().flat_map(|family| (family.planned)(k)) {
                 let member = Member::even(design);
-                if design.table_count().is_some_and(|tables| tables <= Scheme::TABLE_COUNT_MAX) {
+                if design.table_count().is_some_and(|tables| tables <= TABLE_COUNT_MAX) {
                     let named = super::member(&member.name(k), k).unwrap();
                     assert_eq!(named.masks(), member.masks(), "{design:?}");
                 }

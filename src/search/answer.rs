@@ -1,8 +1,9 @@
 //! Answers: hits nearest first, with their ids, and counters of the search.
 
+use std::ops::AddAssign;
 use std::slice;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::snapshot::{LiveIds, SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 use fpstore_base::{Id, IdRef};
@@ -20,6 +21,7 @@ pub struct Match {
 
 /// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SearchStats {
     /// Blocks looked up.
@@ -31,6 +33,15 @@ pub struct SearchStats {
     /// Pages of tables whose checksum was verified, because this process had not read them before.
     /// Pages of ids do not count; they are read later.
     pub pages_checked: u64,
+}
+
+impl AddAssign for SearchStats {
+    fn add_assign(&mut self, other: SearchStats) {
+        self.probes += other.probes;
+        self.candidates += other.candidates;
+        self.scanned += other.scanned;
+        self.pages_checked += other.pages_checked;
+    }
 }
 
 /// Whether an answer is complete, and what it cost.

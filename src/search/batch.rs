@@ -1,6 +1,6 @@
 //! Many queries at one table at a time: they are sorted as the table is, and share its pages.
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::scheme::Radius;
 use crate::search::answer::SearchStats;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe_table};

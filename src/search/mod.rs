@@ -8,6 +8,7 @@
 mod answer;
 mod batch;
 mod kernel;
+mod levels;
 mod nearest;
 mod probe;
 mod scan;

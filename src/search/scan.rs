@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use crate::bits::permutation::Permuted;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
 use crate::search::probe::{Collector, TableHit};
-use crate::section::Rank;
 use crate::segment::TableReader;
 use fpstore_base::Fingerprint;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::AccessPath;
 use crate::search::answer::{Answer, Outcome, SearchStats};
-use crate::search::nearest::Levels;
+use crate::search::levels::Levels;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
 use crate::search::scan::scan;
 use crate::snapshot::{SegmentHit, Snapshot};
@@ -16,7 +16,7 @@ use fpstore_base::Fingerprint;
 /// Limits of a search. [`Outcome::cut`] says whether one of them cut the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    pub(crate) max_matches: Option<usize>,
+    pub(crate) limit: Option<usize>,
     pub(crate) max_compared: Option<u64>,
     pub(crate) deadline: Option<Instant>,
 }
@@ -25,8 +25,8 @@ impl Limits {
     /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search takes as
     /// long as without it; [`Searcher::nearest`] takes less.
     #[must_use]
-    pub fn max_matches(mut self, count: impl Into<Option<usize>>) -> Self {
-        self.max_matches = count.into();
+    pub fn limit(mut self, count: impl Into<Option<usize>>) -> Self {
+        self.limit = count.into();
         self
     }
 
@@ -159,7 +159,7 @@ impl Searcher {
     /// use fpstore::{Fingerprint, Limits, Store};
     ///
     /// let store = Store::open("pages.fps")?;
-    /// let limits = Limits::default().max_matches(10).max_compared(100_000);
+    /// let limits = Limits::default().limit(10).max_compared(100_000);
     /// let mut searcher = store.searcher();
     /// let answer = searcher.search_with(Fingerprint::new(0), 3, &limits)?;
     /// if answer.outcome().cut {
@@ -262,7 +262,7 @@ impl HitCollector {
 
     /// Sorts the hits and returns the number of different fingerprints.
     fn finish(&mut self) -> usize {
-        self.keep_nearest(self.limits.max_matches.unwrap_or(usize::MAX))
+        self.keep_nearest(self.limits.limit.unwrap_or(usize::MAX))
     }
 
     fn keep_nearest(&mut self, most: usize) -> usize {
@@ -307,7 +307,7 @@ impl Collector for HitCollector {
     fn push(&mut self, _: u32, hit: TableHit) {
         let TableHit { distance, fingerprint, table, rank } = hit;
         self.found.push(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
-        if let Some(most) = self.limits.max_matches {
+        if let Some(most) = self.limits.limit {
             // Deleted hits must not push out live ones.
             let most = most.saturating_add(self.deleted_max);
             // A fingerprint can be in every segment so far, so this leaves room for all its places.

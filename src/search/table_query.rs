@@ -13,8 +13,8 @@
 //! There are no free bits if `p` is at least `block_bits`, and no inner masked bits if it is at
 //! most that.
 
-use crate::bits::mask::low_bits;
-use crate::bits::permutation::Permuted;
+use crate::bytes::mask::low_bits;
+use crate::bytes::permutation::Permuted;
 use crate::search::kernel::Needle;
 use crate::segment::TableReader;
 use fpstore_base::Fingerprint;

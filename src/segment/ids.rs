@@ -1,11 +1,11 @@
 //! The ids of the fingerprint at a rank of the first table.
 
-use crate::bytes::u64_at;
-use crate::checksum::PAGE_LEN;
-use crate::error::{Fault, Result};
+use crate::base::error::{Fault, Result};
+use crate::base::section::{Rank, Section};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::fields::u64_at;
 use crate::format::directory::SectionPlace;
 use crate::format::id_records::{self, GROUP_ENTRY_LEN, IdLayout, Record};
-use crate::section::{Rank, Section};
 use crate::segment::Segment;
 
 /// The length up to which a group of records is taken at once. It has one page, or two.

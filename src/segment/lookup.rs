@@ -1,13 +1,14 @@
 //! Single looks into a table, where one waits for each: a value, a tail, a block by the checked path,
 //! and advice to the system on what will be read.
 
-use crate::bits::packing;
-use crate::bits::permutation::Permuted;
-use crate::error::{Fault, Result};
+use crate::base::error::{Fault, Result};
+use crate::base::section::{BlockIndex, Rank};
+use crate::bytes::packing;
+use crate::bytes::permutation::Permuted;
 use crate::format::directory::SectionPlace;
 use crate::format::prefix_index::{self, BlockSpan, ENTRY_LEN, Lookup, OVERFLOW_ENTRY_LEN};
-use crate::section::{BlockIndex, Rank};
-use crate::segment::{Table, TableReader};
+use crate::segment::TableReader;
+use crate::segment::table::Table;
 
 impl<'a> TableReader<'a> {
     /// Where a block lies.

@@ -13,6 +13,8 @@
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+mod advice;
+mod checked_pages;
 mod ids;
 mod lookup;
 mod map;
@@ -20,12 +22,13 @@ mod open;
 mod read;
 mod records;
 mod table;
+mod table_reader;
 mod values;
 #[cfg(feature = "write")]
 pub(crate) mod write;
 
+#[cfg(feature = "write")]
+pub(crate) use open::open_file;
 pub(crate) use open::{map, open};
-use read::CheckedPages;
 pub(crate) use read::Segment;
-use table::Table;
-pub(crate) use table::{IndexReader, TableReader};
+pub(crate) use table_reader::{IndexReader, TableReader};

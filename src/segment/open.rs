@@ -1,19 +1,22 @@
 //! Opening a segment: its header, its recipe, and the entry of the manifest that names it.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
-use crate::access::Access;
-use crate::checksum::PAGE_LEN;
-use crate::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::{Section, TableIndex};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::disk::access::Access;
+use crate::disk::plain_file::{self, Refused};
 use crate::format::directory::SectionPlace;
 use crate::format::header::{self, HeaderFault};
 use crate::format::manifest::SegmentEntry;
-use crate::plain_file::{self, Refused};
-use crate::section::{Section, TableIndex};
+use crate::segment::Segment;
+use crate::segment::checked_pages::CheckedPages;
 use crate::segment::map::{SegmentBytes, truncated};
-use crate::segment::read::{COLD_FOR, CheckedPages};
-use crate::segment::{Segment, Table};
+use crate::segment::read::COLD_FOR;
+use crate::segment::table::Table;
 use fpstore_base::Recipe;
 
 /// Opens the segment at `path` from a memory map, and checks its header and recipe.
@@ -25,13 +28,7 @@ pub(crate) fn map(path: &Path) -> Result<Segment> {
 /// `expected_len` bytes is mapped in any case: the checks of the caller refuse it, and its length
 /// is no measure of the memory that may be taken.
 pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Segment> {
-    let file = plain_file::open(path).map_err(|refused| match refused {
-        Refused::Kind(kind) => {
-            let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
-            Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
-        }
-        Refused::Io(source) => Error::Io { doing: "open", path: path.into(), source },
-    })?;
+    let file = open_file(path)?;
     let len = file.metadata().map_err(Error::io("open", path))?.len();
     if len < PAGE_LEN as u64 {
         // Systems refuse to map an empty file with an error that does not name the cause.
@@ -42,6 +39,17 @@ pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Seg
         _ => SegmentBytes::map(file, path)?,
     };
     Segment::from_bytes(bytes, path)
+}
+
+/// Opens the file of a segment.
+pub(crate) fn open_file(path: &Path) -> Result<File> {
+    plain_file::open(path).map_err(|refused| match refused {
+        Refused::Kind(kind) => {
+            let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
+            Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
+        }
+        Refused::Io(source) => Error::Io { doing: "open", path: path.into(), source },
+    })
 }
 
 impl Segment {

@@ -1,9 +1,9 @@
 //! The id records of a segment from the first rank to the last.
 
-use crate::error::{Fault, Result};
+use crate::base::error::{Fault, Result};
+use crate::base::section::Rank;
 use crate::format::directory::SectionPlace;
 use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record};
-use crate::section::Rank;
 use crate::segment::Segment;
 
 /// A walk over the records of all fingerprints, in the order of the first table. Without ids there

@@ -1,10 +1,10 @@
 //! A table from its first value to its last, in ascending order.
 
-use crate::bits::packing;
-use crate::bits::permutation::Permuted;
-use crate::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::{BlockIndex, Rank};
+use crate::bytes::packing;
+use crate::bytes::permutation::Permuted;
 use crate::format::codec::Heads;
-use crate::section::{BlockIndex, Rank};
 use crate::segment::TableReader;
 
 /// Values decoded at a time.

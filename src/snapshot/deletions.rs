@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::checksum::Digest;
-use crate::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::Section;
+use crate::bytes::checksum::Digest;
+use crate::disk::plain_file::{self, Refused};
 use crate::format::deletions::{self, DeletionFault, Deletions};
 use crate::format::header::Header;
 use crate::format::manifest::{self, SegmentEntry};
-use crate::plain_file::{self, Refused};
-use crate::section::Section;
 
 /// A file that a manifest names and that is missing is damage to the store.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {

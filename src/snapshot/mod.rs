@@ -11,11 +11,12 @@ mod segment_hit;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::access::Access;
-use crate::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::Section;
+use crate::disk::access::Access;
+use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
-use crate::plain_file::{self, Refused};
-use crate::section::Section;
+use fpstore_base::Recipe;
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use segment_hit::SegmentHit;
 
@@ -154,6 +155,24 @@ impl Snapshot {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// See [`Store::tuned_k`](crate::Store::tuned_k).
+    pub(crate) fn tuned_k(&self) -> u32 {
+        self.segments.iter().map(|open| open.segment.header().tuned_k).min().unwrap_or(3)
+    }
+
+    /// See [`Store::sketch_len`](crate::Store::sketch_len).
+    pub(crate) fn sketch_len(&self) -> u8 {
+        let lens = self.segments.iter().map(|open| open.segment.header().sketch_len);
+        let (least, most) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
+        // Where segments differ, not all documents have one of the same kind.
+        if least == most { u8::try_from(least).unwrap_or(0) } else { 0 }
+    }
+
+    /// See [`Store::recipe`](crate::Store::recipe).
+    pub(crate) fn recipe(&self) -> Option<Recipe> {
+        self.segments.first().map(|open| open.segment.recipe().clone())
     }
 
     pub(crate) fn store_id(&self) -> StoreId {

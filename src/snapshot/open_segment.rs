@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::access::Access;
-use crate::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::{Rank, Section, TableIndex};
+use crate::disk::access::Access;
 use crate::format::deletions::Deletions;
 use crate::format::id_records::Record;
 use crate::format::manifest::SegmentEntry;
 use crate::plan::{PathPlan, PlanCache};
-use crate::section::{Rank, Section, TableIndex};
 use crate::segment::{self, Segment};
 use crate::snapshot::SegmentHit;
 use crate::snapshot::deletions::{missing, read_deletions};

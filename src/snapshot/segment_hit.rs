@@ -1,6 +1,6 @@
 //! A hit in one segment.
 
-use crate::section::{Rank, TableIndex};
+use crate::base::section::{Rank, TableIndex};
 use fpstore_base::Fingerprint;
 
 /// A stored fingerprint within the distance of a query, and where one segment has it.

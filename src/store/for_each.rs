@@ -7,10 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use crate::bits::permutation::Permuted;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
 use crate::search::Hit;
-use crate::section::Rank;
 use crate::segment::TableReader;
 use crate::snapshot::{OpenSegment, SegmentHit};
 use crate::store::Store;

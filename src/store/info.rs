@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::access::Access;
-use crate::checksum::PAGE_LEN;
-use crate::section::{Section, TableIndex};
+use crate::base::section::{Section, TableIndex};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::disk::access::Access;
 use crate::snapshot::{OpenSegment, Snapshot};
 use fpstore_base::IdKind;
 use fpstore_base::Recipe;
@@ -21,6 +21,12 @@ pub struct StoreInfo {
     pub store_id: [u8; 16],
     /// The generation: the number of manifests that the store has had.
     pub generation: u64,
+    /// Bytes of the sketch of each id; 0 without sketches, or where segments differ.
+    pub sketch_len: u8,
+    /// The distance for which the store is tuned, see [`Store::tuned_k`](crate::Store::tuned_k).
+    pub tuned_k: u32,
+    /// The recipe of the fingerprints; `None` for a store without segments.
+    pub recipe: Option<Recipe>,
     /// The live segments, oldest first.
     pub segments: Vec<SegmentInfo>,
 }
@@ -31,6 +37,9 @@ impl StoreInfo {
             path: snapshot.path().into(),
             store_id: snapshot.store_id(),
             generation: snapshot.generation(),
+            sketch_len: snapshot.sketch_len(),
+            tuned_k: snapshot.tuned_k(),
+            recipe: snapshot.recipe(),
             segments: snapshot.segments().iter().map(SegmentInfo::of).collect(),
         }
     }
@@ -63,11 +72,34 @@ impl StoreInfo {
     }
 }
 
+/// The totals are fields like all others.
+#[cfg(feature = "serde")]
+impl serde::Serialize for StoreInfo {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = to.serialize_struct("StoreInfo", 10)?;
+        fields.serialize_field("path", &self.path.display().to_string())?;
+        let store_id = format!("{:032x}", u128::from_be_bytes(self.store_id));
+        fields.serialize_field("store_id", &store_id)?;
+        fields.serialize_field("generation", &self.generation)?;
+        fields.serialize_field("fingerprints", &self.fingerprint_count())?;
+        fields.serialize_field("ids", &self.id_count())?;
+        fields.serialize_field("file_len", &self.file_len())?;
+        fields.serialize_field("sketch_len", &self.sketch_len)?;
+        fields.serialize_field("tuned_k", &self.tuned_k)?;
+        fields.serialize_field("recipe", &self.recipe)?;
+        fields.serialize_field("segments", &self.segments)?;
+        fields.end()
+    }
+}
+
 /// Counts and lengths of a segment.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SegmentInfo {
     /// The file.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::path"))]
     pub path: PathBuf,
     /// Its number, never used again in the life of the store.
     pub number: u64,
@@ -78,14 +110,17 @@ pub struct SegmentInfo {
     /// How its bytes come into memory: `Map` or `Memory`.
     pub access: Access,
     /// Distinct fingerprints in the file, deleted ones included.
+    #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
     /// Ids in the file, deleted ones included.
+    #[cfg_attr(feature = "serde", serde(rename = "ids"))]
     pub id_count: u64,
     /// Fingerprints that are deleted, with all their ids.
     pub deleted_fingerprints: u64,
     /// Ids that are deleted, those of deleted fingerprints included.
     pub deleted_ids: u64,
     /// The time when the file was written, if the system reports it.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::seconds"))]
     pub written: Option<SystemTime>,
     /// The kind of the ids.
     pub id_kind: IdKind,
@@ -95,6 +130,9 @@ pub struct SegmentInfo {
     pub tuned_k: u32,
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
+    /// The fewest bits for each fingerprint that any code can take on average for a random set of
+    /// this size n: 64 - log2 n + log2 e. `None` without fingerprints.
+    pub information_limit: Option<f64>,
     /// The tables in order.
     pub tables: Vec<TableInfo>,
     /// The sections in the order of the file.
@@ -103,11 +141,13 @@ pub struct SegmentInfo {
 
 /// The layout of a table.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableInfo {
     /// The position of the table.
     pub table: TableIndex,
     /// The mask: the leading bits.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::mask"))]
     pub mask: u64,
     /// The number of bits of the mask.
     pub prefix_bits: u32,
@@ -122,9 +162,11 @@ pub struct TableInfo {
 
 /// Where a section lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SectionInfo {
     /// The kind of the section.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::text"))]
     pub section: Section,
     /// Bytes from the start of the file.
     pub offset: u64,
@@ -135,6 +177,7 @@ pub struct SectionInfo {
 impl SegmentInfo {
     fn of(open: &OpenSegment) -> Self {
         let header = open.segment.header();
+        let n = header.fingerprint_count;
         let sections: Vec<SectionInfo> = header
             .places
             .iter()
@@ -145,7 +188,6 @@ impl SegmentInfo {
             })
             .collect();
         let tables = (0..).map(TableIndex).zip(&header.tables).map(|(table, descriptor)| {
-            let n = header.fingerprint_count;
             let bits = table_len(&sections, table) as f64 * 8.0 / n as f64;
             TableInfo {
                 table,
@@ -171,16 +213,10 @@ impl SegmentInfo {
             sketch_len: header.sketch_len,
             tuned_k: header.tuned_k,
             recipe: open.segment.recipe().clone(),
+            information_limit: (n > 0).then(|| 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E),
             tables: tables.collect(),
             sections,
         }
-    }
-
-    /// The fewest bits for each fingerprint that any code can take on average for a random set of
-    /// this size n: 64 - log2 n + log2 e. `None` without fingerprints.
-    pub fn information_limit(&self) -> Option<f64> {
-        let n = self.fingerprint_count;
-        (n > 0).then(|| 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E)
     }
 }
 

@@ -5,11 +5,13 @@
 //! records in order, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
 //! Nothing here writes.
 
+pub(crate) mod find;
 mod for_each;
 mod info;
 mod options;
 #[cfg(feature = "write")]
 mod sample;
+pub(crate) mod verify;
 mod warm;
 
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
@@ -19,8 +21,8 @@ pub use warm::Warm;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::access::Access;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::disk::access::Access;
 use crate::plan::Plan;
 use crate::search::{Match, Searcher};
 use crate::snapshot::{OpenSegment, Snapshot};
@@ -234,6 +236,30 @@ impl Store {
     ///
     /// # Errors
     ///
+    /// Reads part of the store and verifies its checksums now instead of in the first query that
+    /// needs them. Returns the number of pages.
+    ///
+    /// The pages stay in memory as long as the system has memory for them. Pages that were not in
+    /// memory are read as huge pages, if the system has them for files (Linux with ext4, XFS or
+    /// Btrfs), and queries are faster in huge pages. So call this before the store is read in any
+    /// other way.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first damaged page.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let pages = store.warm(fpstore::Warm::Hot)?;
+    /// println!("{pages} pages are in memory and sound");
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn warm(&self, what: Warm) -> Result<u64> {
+        warm::warm_all(&self.snapshot(), what, warm::Pages::All)
+    }
+
     /// As [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the state before.
     pub fn refresh_warm(&self, what: Warm) -> Result<bool> {
         self.refresh_after(|next| warm::warm_all(next, what, warm::Pages::New).map(drop))
@@ -291,23 +317,17 @@ impl Store {
     /// The distance for which the store is tuned: the smallest one of its segments; 3 without
     /// segments.
     pub fn tuned_k(&self) -> u32 {
-        let snapshot = self.snapshot();
-        let tuned = snapshot.segments().iter().map(|open| open.segment.header().tuned_k);
-        tuned.min().unwrap_or(3)
+        self.snapshot().tuned_k()
     }
 
     /// The recipe of the fingerprints; `None` for a store without segments.
     pub fn recipe(&self) -> Option<Recipe> {
-        self.snapshot().segments().first().map(|open| open.segment.recipe().clone())
+        self.snapshot().recipe()
     }
 
     /// The number of bytes of the sketch that the store keeps with each id; 0 if it keeps none.
     pub fn sketch_len(&self) -> u8 {
-        let snapshot = self.snapshot();
-        let lens = snapshot.segments().iter().map(|open| open.segment.header().sketch_len);
-        let (least, most) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
-        // Where segments differ, not all documents have one of the same kind.
-        if least == most { u8::try_from(least).unwrap_or(0) } else { 0 }
+        self.snapshot().sketch_len()
     }
 
     /// The plan of each segment for distance `k`, in the order of the segments.
@@ -320,12 +340,12 @@ impl Store {
     ///
     /// ```no_run
     /// use fpstore::Store;
-    /// use fpstore::plan::Plan;
+    /// use fpstore::plan::PlanPath;
     ///
     /// for plan in Store::open("pages.fps")?.plans(9)? {
-    ///     match plan {
-    ///         Plan::Probe { tables, .. } => println!("probes {} tables", tables.len()),
-    ///         other => println!("{other:?}"),
+    ///     match plan.path {
+    ///         PlanPath::Probe { tables } => println!("probes {} tables", tables.len()),
+    ///         PlanPath::Scan { .. } => println!("scans"),
     ///     }
     /// }
     /// # Ok::<(), fpstore::Error>(())
@@ -336,6 +356,29 @@ impl Store {
         }
         let plan = |open: &OpenSegment| Plan::new(open.plan(k), &open.segment.header().tables);
         Ok(self.snapshot().segments().iter().map(plan).collect())
+    }
+
+    /// The time in nanoseconds that a search within `k` bits is expected to take with data in
+    /// memory: the sum over the segments. Costs a few nanoseconds for each segment once a distance
+    /// was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidDistance`] if `k` is above 64.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let cheap = (0..=64).take_while(|&k| store.expected_nanos(k).is_ok_and(|nanos| nanos < 1e5));
+    /// println!("searches within {:?} bits take less than 100 us", cheap.last());
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn expected_nanos(&self, k: u32) -> Result<f64> {
+        if k > 64 {
+            return Err(Error::InvalidDistance { k });
+        }
+        Ok(self.snapshot().segments().iter().map(|open| open.plan(k).expected_nanos).sum())
     }
 
     /// Counts and lengths of the store and its parts. Reads no table data.

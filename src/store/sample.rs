@@ -1,6 +1,6 @@
 //! A sample of the fingerprints of a store, for the planner.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::plan::{Sample, Sampler};
 use crate::store::Store;
 

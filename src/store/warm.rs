@@ -1,11 +1,10 @@
 //! Reading pages into memory before the first query would have to wait for them.
 
-use crate::checksum::PAGE_LEN;
-use crate::error::Result;
-use crate::section::Section;
+use crate::base::error::Result;
+use crate::base::section::Section;
+use crate::bytes::checksum::PAGE_LEN;
 use crate::segment::Segment;
 use crate::snapshot::Snapshot;
-use crate::store::Store;
 
 /// Which pages to read and verify before queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,33 +14,15 @@ pub enum Warm {
     Hot,
     /// All pages, tails and ids too.
     All,
+    /// None: a query reads the pages that it needs.
+    None,
 }
 
-impl Store {
-    /// Reads part of the store and verifies its checksums now instead of in the first query that
-    /// needs them. Returns the number of pages.
-    ///
-    /// The pages stay in memory as long as the system has memory for them. Pages that were not in
-    /// memory are read as huge pages, if the system has them for files (Linux with ext4, XFS or
-    /// Btrfs), and queries are faster in huge pages. So call this before the store is read in any
-    /// other way.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupt`](crate::Error::Corrupt) for the first damaged page.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// let store = fpstore::Store::open("pages.fps")?;
-    /// let pages = store.warm(fpstore::Warm::Hot)?;
-    /// println!("{pages} pages are in memory and sound");
-    /// # Ok::<(), fpstore::Error>(())
-    /// ```
-    pub fn warm(&self, what: Warm) -> Result<u64> {
-        warm_all(&self.snapshot(), what, Pages::All)
-    }
-}
+fpstore_base::choices!(Warm {
+    All = "all": "The whole store",
+    Hot = "hot": "Prefix indexes and heads, for a store that is larger than the memory",
+    None = "none": "Nothing; every query is handed to another thread",
+});
 
 /// Which of the pages that are wanted are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +38,9 @@ pub(super) enum Pages {
 /// number of pages.
 pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<u64> {
     let mut pages = 0;
+    if what == Warm::None {
+        return Ok(pages);
+    }
     for open in snapshot.segments() {
         pages += warm_segment(&open.segment, what, which)?;
         for k in 0..=open.segment.header().tuned_k {

@@ -1,14 +1,22 @@
-//! Shared parts of the tests: repeatable data, stores of it, and the linear scan as the oracle.
+//! Shared parts of the tests: repeatable records, stores of them, and what must be found in them.
 
+pub mod documents;
 #[cfg(all(unix, feature = "serve"))]
 pub mod http;
+pub mod joins;
+pub mod oracle;
 pub mod program;
 mod random;
+pub mod real;
+mod stores;
 
-use fpstore::{BuildOptions, Builder, Fingerprint, Id, Match, Scheme, Store, VerifyOptions};
-use tempfile::TempDir;
+use fpstore::{Fingerprint, Id, Match, Store};
 
 pub use random::Random;
+pub use stores::{
+    TempStore, add, make_empty, names_of, push_all, records_of, samples, scheme_named, schemes,
+    store_of,
+};
 
 /// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.
 pub fn digest(bytes: &[u8]) -> [u8; 16] {
@@ -63,40 +71,24 @@ pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     (0..count).map(|id| (value(&mut random), number(id % 7))).collect()
 }
 
-/// To verify a store with so many sample queries.
-pub fn samples(count: u64) -> VerifyOptions {
-    VerifyOptions::default().samples(count)
+/// Records as lines that the program reads.
+pub fn record_lines(records: &[Record]) -> String {
+    let line = |(value, id): &Record| match id {
+        Some(id) => format!("{value:016x}\t{id}\n"),
+        None => format!("{value:016x}\n"),
+    };
+    records.iter().map(line).collect()
 }
 
-/// A store that removes itself.
-pub struct TempStore {
-    pub store: Store,
-    pub folder: TempDir,
+/// The fingerprints of records, as the oracle takes them.
+pub fn values_of(records: &[Record]) -> impl Iterator<Item = u64> {
+    records.iter().map(|record| record.0)
 }
 
-pub fn store_of(records: &[Record], scheme: Scheme) -> TempStore {
-    let folder = tempfile::tempdir().unwrap();
-    let options = BuildOptions::default().scheme(scheme);
-    let mut builder = Builder::with_options(folder.path().join("store.fps"), options).unwrap();
-    for (value, id) in records {
-        match id {
-            Some(id) => builder.push(Fingerprint::new(*value), id.as_ref()).unwrap(),
-            None => builder.push_bare(Fingerprint::new(*value)).unwrap(),
-        }
-    }
-    TempStore { store: builder.finish().unwrap(), folder }
-}
-
-/// The oracle: a linear scan, matches by distance, then fingerprint, ids in input order.
+/// The answer by the oracle; ids are in input order.
 pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
-    let mut near: Vec<(u32, u64, usize)> = records
-        .iter()
-        .enumerate()
-        .map(|(at, (value, _))| ((value ^ needle).count_ones(), *value, at))
-        .filter(|&(distance, ..)| distance <= k)
-        .collect();
-    near.sort_unstable();
-    near.chunk_by(|a, b| a.1 == b.1)
+    oracle::scan(values_of(records), needle, k)
+        .chunk_by(|a, b| a.1 == b.1)
         .map(|group| Match {
             fingerprint: Fingerprint::new(group[0].1),
             distance: group[0].0,
@@ -131,21 +123,4 @@ pub fn assert_exact(store: &Store, records: &[Record], needles: &[u64], k: u32, 
         assert_eq!(found, scan(records, needle, k), "{case}, k={k}, needle {needle:016x}");
         assert_eq!(answer.len(), found.len());
     }
-}
-
-/// Every scheme that has a fixed name.
-pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
-    ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
-        .map(|name| (name, Scheme::named(name, k).unwrap()))
-        .to_vec()
-}
-
-/// The names of the files of a store, save those that are only there to be locked.
-pub fn names_of(store: &std::path::Path) -> Vec<String> {
-    let names = std::fs::read_dir(store).unwrap();
-    let mut names: Vec<String> =
-        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.retain(|name| !["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()));
-    names.sort();
-    names
 }

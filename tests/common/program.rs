@@ -108,6 +108,13 @@ pub fn program(args: &[&str], folder: &Path) -> Command {
     command
 }
 
+/// Makes a pipe, in the place of a file if there is one.
+#[cfg(unix)]
+pub fn make_pipe(path: &Path) {
+    let _ = fs::remove_file(path);
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// Sends a signal to a process, by the name of the signal.
 #[cfg(unix)]
 pub fn signal(child: &std::process::Child, name: &str) {

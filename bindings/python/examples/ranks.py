@@ -1,11 +1,11 @@
 """Near-duplicate texts in a job of many ranks, as datatrove, Slurm or `xargs -P` run them.
 
-    python ranks.py hash   WORK SHARD.parquet   # one rank for each shard, anywhere
+    python ranks.py hash   WORK FILE.parquet   # one rank for each file, anywhere
     python ranks.py merge  WORK                 # one rank, when all have hashed
-    python ranks.py filter WORK SHARD.parquet OUT.parquet
+    python ranks.py filter WORK FILE.parquet OUT.parquet
 
-A rank that hashes makes a store of its own, whose ids are `shard:row`. The merge takes all of them
-into one store in one step and writes for each shard the rows to drop. Every step can be repeated:
+A rank that hashes makes a store of its own, whose ids are `file:row`. The merge takes all of them
+into one store in one step and writes for each file the rows to drop. Every step can be repeated:
 it replaces what it made before.
 """
 
@@ -26,18 +26,18 @@ RECIPE = fpstore.Recipe()
 THREADS, MEMORY = 1, 256 << 20
 
 
-def hash_shard(work: Path, shard: Path) -> None:
-    texts = pq.read_table(shard, columns=["text"]).column(0)
+def hash_file(work: Path, file: Path) -> None:
+    texts = pq.read_table(file, columns=["text"]).column(0)
     fingerprints = RECIPE.fingerprints(texts, threads=THREADS)
     known = ~fingerprints.is_null()
     rows = np.flatnonzero(known)
     fpstore.build(
-        work / "parts" / f"{shard.stem}.fps",
+        work / "parts" / f"{file.stem}.fps",
         fingerprints.to_numpy(null=0)[known],
-        [f"{shard.stem}:{row}" for row in rows],
+        [f"{file.stem}:{row}" for row in rows],
         recipe=RECIPE,
         k=RECIPE.usual_k,
-        label=shard.stem,
+        label=file.stem,
         replace=True,
         threads=THREADS,
         memory=MEMORY,
@@ -55,19 +55,19 @@ def merge(work: Path) -> int:
     for rows in store.clusters(keep="smallest-id"):
         for one, keep in zip(rows["id"], rows["keep"]):
             if not keep:
-                shard, row = one.rsplit(":", 1)
-                drop[shard].append(int(row))
+                file, row = one.rsplit(":", 1)
+                drop[file].append(int(row))
     (work / "drop").mkdir(exist_ok=True)
     for part in parts:
         np.save(work / "drop" / f"{part.stem}.npy", np.array(drop[part.stem], np.int64))
     return sum(map(len, drop.values()))
 
 
-def filter_shard(work: Path, shard: Path, target: Path) -> int:
+def filter_file(work: Path, file: Path, target: Path) -> int:
     """Returns the number of rows that stay."""
-    table = pq.read_table(shard)
+    table = pq.read_table(file)
     keep = np.ones(len(table), bool)
-    keep[np.load(work / "drop" / f"{shard.stem}.npy")] = False
+    keep[np.load(work / "drop" / f"{file.stem}.npy")] = False
     pq.write_table(table.filter(pa.array(keep)), target)
     return int(keep.sum())
 
@@ -82,13 +82,13 @@ def main() -> None:
     args = parser.parse_args()
     (args.work / "parts").mkdir(parents=True, exist_ok=True)
     if args.step == "hash":
-        (shard,) = args.files
-        hash_shard(args.work, shard)
+        (file,) = args.files
+        hash_file(args.work, file)
     elif args.step == "merge":
         print(f"{merge(args.work)} texts to drop")
     else:
-        shard, target = args.files
-        print(f"{filter_shard(args.work, shard, target)} rows kept")
+        file, target = args.files
+        print(f"{filter_file(args.work, file, target)} rows kept")
 
 
 if __name__ == "__main__":

@@ -20,151 +20,65 @@ from . import errors as errors
 from . import tasks as tasks
 from ._fpstore import (
     Builder as Builder,
-)
-from ._fpstore import (
     Column as Column,
-)
-from ._fpstore import (
+    Documents as Documents,
     Evaluation as Evaluation,
-)
-from ._fpstore import (
     Recipe as Recipe,
-)
-from ._fpstore import (
     Rows as Rows,
-)
-from ._fpstore import (
     RowStream as RowStream,
-)
-from ._fpstore import (
     Statistics as Statistics,
-)
-from ._fpstore import (
     Store as Store,
-)
-from ._fpstore import (
     Writer as Writer,
-)
-from ._fpstore import (
     __version__ as __version__,
-)
-from ._fpstore import (
     build as build,
-)
-from ._fpstore import (
+    clean as clean,
     components as components,
-)
-from ._fpstore import (
     dedup as dedup,
-)
-from ._fpstore import (
     evaluate as evaluate,
-)
-from ._fpstore import (
     export as export,
-)
-from ._fpstore import (
     from_bits as from_bits,
-)
-from ._fpstore import (
     from_hex as from_hex,
-)
-from ._fpstore import (
     group as group,
-)
-from ._fpstore import (
     near_pairs as near_pairs,
-)
-from ._fpstore import (
     open as open,
-)
-from ._fpstore import (
     stats as stats,
-)
-from ._fpstore import (
     to_hex as to_hex,
-)
-from ._fpstore import (
     verify as verify,
 )
 from ._types import (
+    Cleaned as Cleaned,
     Committed as Committed,
-)
-from ._types import (
     Compacted as Compacted,
-)
-from ._types import (
     Comparison as Comparison,
-)
-from ._types import (
     Deleted as Deleted,
-)
-from ._types import (
+    DocumentsAdded as DocumentsAdded,
+    Expected as Expected,
     Feature as Feature,
-)
-from ._types import (
     Finding as Finding,
-)
-from ._types import (
+    Forecast as Forecast,
     Imported as Imported,
-)
-from ._types import (
     Match as Match,
-)
-from ._types import (
     Point as Point,
-)
-from ._types import (
     Progress as Progress,
-)
-from ._types import (
     SegmentInfo as SegmentInfo,
-)
-from ._types import (
     StoreInfo as StoreInfo,
-)
-from ._types import (
     TableInfo as TableInfo,
-)
-from ._types import (
     VerifyReport as VerifyReport,
 )
 from .errors import (
     CorruptError as CorruptError,
-)
-from .errors import (
     FpstoreError as FpstoreError,
-)
-from .errors import (
+    InEffectError as InEffectError,
     InputError as InputError,
-)
-from .errors import (
     InternalError as InternalError,
-)
-from .errors import (
     LockedError as LockedError,
-)
-from .errors import (
     NoSpaceError as NoSpaceError,
-)
-from .errors import (
     NoStoreError as NoStoreError,
-)
-from .errors import (
     NotAStoreError as NotAStoreError,
-)
-from .errors import (
     RecipeError as RecipeError,
-)
-from .errors import (
     StaleStoreError as StaleStoreError,
-)
-from .errors import (
     StoreExistsError as StoreExistsError,
-)
-from .errors import (
     TooManyPairsError as TooManyPairsError,
-)
-from .errors import (
+    UnmergedError as UnmergedError,
     VersionError as VersionError,
 )

@@ -3,19 +3,33 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Callable, ClassVar, Final, Literal, Protocol, TypeAlias, final, overload
+from typing import (
+    Any,
+    Callable,
+    ClassVar,
+    Final,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    final,
+    overload,
+)
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from ._types import (
+    Cleaned,
     Committed,
     Compacted,
     Comparison,
     Deleted,
+    DocumentsAdded,
     Feature,
     Finding,
+    Forecast,
     Imported,
     Match,
     Point,
@@ -29,6 +43,7 @@ from .tasks import Receipt, SegmentsCommitted
 __all__ = [
     "Builder",
     "Column",
+    "Documents",
     "Evaluation",
     "JoinPlan",
     "Recipe",
@@ -38,6 +53,7 @@ __all__ = [
     "Store",
     "Writer",
     "__version__",
+    "_fail_after",
     "_panic",
     "_plan_of",
     "_receipt_of_file",
@@ -45,6 +61,7 @@ __all__ = [
     "_recipe_of",
     "_reopen",
     "build",
+    "clean",
     "commit",
     "components",
     "dedup",
@@ -77,6 +94,25 @@ class _ArrowArray(Protocol):
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
 
+class _Closing:
+    """Is closed by `with`."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+class _Equal:
+    """Is compared by its value."""
+
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
 class _Series(Protocol):
     """A Series of pandas."""
 
@@ -89,6 +125,8 @@ class _ImageHash(Protocol):
     hash: npt.NDArray[np.bool_]
 
 _Path: TypeAlias = str | PathLike[str]
+_IdType: TypeAlias = Literal["auto", "int", "str"]
+_Documents: TypeAlias = "Documents | _Path | Sequence[_Path]"
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Column: TypeAlias = _Arrow | _Series
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
@@ -105,20 +143,46 @@ _Texts: TypeAlias = (
 _OnProgress: TypeAlias = Callable[[Progress], object] | bool | None
 _Array: TypeAlias = npt.NDArray[Any]
 
+# Keyword arguments that many functions take. All have defaults, which `help` shows.
+
+class _Work(TypedDict, total=False):
+    threads: int | None
+    memory: int | None
+    progress: _OnProgress
+
+class _Space(_Work, total=False):
+    temp_dir: _Path | None
+
+class _Join(_Space, total=False):
+    max_pairs: int | None
+
+class _Build(_Space, total=False):
+    k: int | None
+    scheme: str | None
+    budget: str | None
+    label: str
+    recipe: str | Recipe | None
+    id_type: _IdType
+    replace: bool
+    wait: float | None
+
+class _TaskJoin(TypedDict, total=False):
+    max_pairs: int | None
+    threads: int
+    memory: int
+    temp_dir: _Path | None
+
 @final
-class Column:
+class Column(_ArrowArray):
     def __len__(self) -> int: ...
     @property
     def null_count(self) -> int: ...
     def to_numpy(self, *, null: int | None = None) -> npt.NDArray[np.uint64]: ...
     def is_null(self) -> npt.NDArray[np.bool_]: ...
     def to_pylist(self) -> list[int | None]: ...
-    def __arrow_c_array__(
-        self, requested_schema: object | None = None, /
-    ) -> tuple[object, object]: ...
 
 @final
-class Rows:
+class Rows(_ArrowStream):
     def __len__(self) -> int: ...
     @property
     def column_names(self) -> list[str]: ...
@@ -129,39 +193,27 @@ class Rows:
         self, column: Literal["fingerprint", "first", "second", "cluster", "near", "component"], /
     ) -> npt.NDArray[np.uint64]: ...
     @overload
-    def __getitem__(self, column: Literal["query"], /) -> npt.NDArray[np.uint32]: ...
-    @overload
     def __getitem__(self, column: Literal["distance"], /) -> npt.NDArray[np.uint8]: ...
     @overload
-    def __getitem__(self, column: Literal["keep"], /) -> npt.NDArray[np.bool_]: ...
+    def __getitem__(self, column: Literal["keep", "added"], /) -> npt.NDArray[np.bool_]: ...
     @overload
     def __getitem__(self, column: Literal["similarity"], /) -> npt.NDArray[np.float64]: ...
     @overload
-    def __getitem__(self, column: Literal["group"], /) -> npt.NDArray[np.uint32]: ...
+    def __getitem__(self, column: Literal["group", "query"], /) -> npt.NDArray[np.uint32]: ...
     @overload
     def __getitem__(self, column: str, /) -> _Array: ...
     def to_pylist(self) -> list[tuple[Any, ...]]: ...
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
 @final
-class RowStream:
+class RowStream(_Closing, _ArrowStream):
     def __iter__(self) -> Self: ...
     def __next__(self) -> Rows: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
     def close(self) -> None: ...
     @property
     def column_names(self) -> list[str]: ...
     def read_all(self) -> Rows: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
 @final
@@ -184,18 +236,10 @@ class Statistics:
     def _repr_html_(self) -> str: ...
 
 @final
-class Store:
+class Store(_Closing, _ArrowStream):
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
     def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
     def close(self) -> None: ...
     @property
     def closed(self) -> bool: ...
@@ -216,38 +260,25 @@ class Store:
     def refresh(self) -> bool: ...
     def warm(self, what: Literal["hot", "all"] = "hot") -> int: ...
     def query(
-        self, fingerprint: _Fingerprint, k: int | None = None, *, max_matches: int | None = None
+        self, fingerprint: _Fingerprint, k: int | None = None, *, limit: int | None = None
     ) -> list[Match]: ...
     def nearest(self, fingerprint: _Fingerprint, count: int = 1, k: int = 64) -> list[Match]: ...
+    def find(self, ids: _Ids, /) -> list[list[int]]: ...
     def query_many(
         self,
         fingerprints: _Fingerprints,
         k: int | None = None,
         *,
         ids: bool = True,
-        max_matches: int | None = None,
+        limit: int | None = None,
         mode: Literal["auto", "probe", "pass"] = "auto",
-        threads: int | None = None,
-        memory: int | None = None,
-        progress: _OnProgress = None,
+        **options: Unpack[_Work],
     ) -> Rows: ...
     def count_many(
-        self,
-        fingerprints: _Fingerprints,
-        k: int | None = None,
-        *,
-        threads: int | None = None,
-        memory: int | None = None,
-        progress: _OnProgress = None,
+        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
     ) -> npt.NDArray[np.uint32]: ...
     def has_near(
-        self,
-        fingerprints: _Fingerprints,
-        k: int | None = None,
-        *,
-        threads: int | None = None,
-        memory: int | None = None,
-        progress: _OnProgress = None,
+        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
     ) -> npt.NDArray[np.bool_]: ...
     def pairs(
         self,
@@ -256,81 +287,76 @@ class Store:
         ids: bool = False,
         sorted: bool = False,
         share: tuple[int, int] | None = None,
-        max_pairs: int | None = None,
-        threads: int | None = None,
-        memory: int | None = None,
-        temp_dir: _Path | None = None,
-        progress: _OnProgress = None,
+        **options: Unpack[_Join],
     ) -> RowStream: ...
     def clusters(
         self,
         k: int | None = None,
         method: Literal["components", "star", "leader"] = "components",
         *,
-        keep: Literal["representative", "smallest-id"] = "representative",
-        threads: int | None = None,
-        memory: int | None = None,
-        temp_dir: _Path | None = None,
-        progress: _OnProgress = None,
+        keep: Literal[
+            "representative", "smallest-id", "first", "largest-cluster"
+        ] = "representative",
+        **options: Unpack[_Space],
     ) -> RowStream: ...
     def fingerprints(self) -> npt.NDArray[np.uint64]: ...
     def records(self) -> RowStream: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
     def _repr_html_(self) -> str: ...
 
 @final
-class Builder:
+class Documents:
     def __new__(
         cls,
-        path: _Path,
+        paths: _Path | Sequence[_Path],
         *,
-        k: int = 3,
-        scheme: str | None = None,
-        budget: str | None = None,
-        label: str = "",
-        recipe: str | Recipe | None = None,
-        id_type: Literal["auto", "int", "str"] = "auto",
-        replace: bool = False,
-        threads: int | None = None,
-        memory: int | None = None,
-        temp_dir: _Path | None = None,
-        wait: float | None = 0.0,
-        progress: _OnProgress = None,
+        format: Literal[
+            "jsonl", "features", "csv", "tsv", "parquet", "warc", "lines", "text", "html"
+        ]
+        | None = None,
+        id_field: str = "id",
+        line_ids: bool = False,
+        text_field: str = "text",
+        text_format: Literal["plain", "html", "markdown"] = "plain",
+        encoding: str = "utf-8",
+        html_part: Literal["auto", "main", "full"] = "auto",
+        max_document: int | None = None,
+        include: Sequence[str] = ...,
+        exclude: Sequence[str] = ...,
+        hidden: bool = False,
+        skip_bad: bool = False,
     ) -> Self: ...
-    def add(self, fingerprints: _Records, ids: _Ids | None = None) -> int: ...
-    def finish(self) -> Store: ...
-    def close(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
 
 @final
-class Writer:
+class Builder(_Closing):
+    def __new__(cls, path: _Path, **options: Unpack[_Build]) -> Self: ...
+    def add(self, fingerprints: _Records, ids: _Ids | None = None) -> int: ...
+    def add_documents(self, inputs: _Documents) -> DocumentsAdded: ...
+    def finish(self) -> Store: ...
+    def close(self) -> None: ...
+
+@final
+class Writer(_Closing):
     def __new__(
         cls,
         path: _Path,
         *,
         label: str = "",
         recipe: str | Recipe | None = None,
-        id_type: Literal["auto", "int", "str"] = "auto",
+        id_type: _IdType = "auto",
         compact: bool = True,
         max_rate: int | None = None,
-        threads: int | None = None,
-        memory: int | None = None,
-        temp_dir: _Path | None = None,
         wait: float | None = 0.0,
-        progress: _OnProgress = None,
+        **options: Unpack[_Space],
     ) -> Self: ...
     @property
     def store(self) -> Store: ...
     @property
     def pending(self) -> int: ...
     def add(self, fingerprints: _Records, ids: _Ids | None = None) -> int: ...
+    def add_documents(self, inputs: _Documents) -> DocumentsAdded: ...
+    def check_and_add(
+        self, fingerprints: _Records, ids: _Ids | None = None, k: int | None = None
+    ) -> Rows: ...
     def commit(self) -> Committed: ...
     def delete_ids(self, ids: _Ids, *, dry_run: bool = False) -> Deleted: ...
     def delete_fingerprints(
@@ -341,17 +367,9 @@ class Writer:
     def import_(self, sources: Sequence[_Path]) -> Imported: ...
     def finish(self) -> Store: ...
     def close(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
 
 @final
-class Recipe:
+class Recipe(_Equal):
     NAMES: ClassVar[tuple[str, ...]]
     def __new__(
         cls,
@@ -394,15 +412,8 @@ class Recipe:
         /,
         *,
         k: int | None = None,
-        max_pairs: int | None = None,
-        threads: int | None = None,
-        memory: int | None = None,
-        temp_dir: _Path | None = None,
-        progress: _OnProgress = None,
+        **options: Unpack[_Join],
     ) -> Rows: ...
-    def __hash__(self) -> int: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Evaluation:
@@ -414,11 +425,14 @@ class Evaluation:
     def duplicates(self) -> int: ...
     @property
     def others(self) -> int: ...
+    @property
+    def area(self) -> float: ...
+    def forecast(self, collection_size: int, /) -> Forecast: ...
     def svg(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
 @final
-class JoinPlan:
+class JoinPlan(_Equal):
     def __new__(
         cls, k: int = 3, groups: int = 1, *, sample: _Fingerprints | None = None
     ) -> Self: ...
@@ -434,9 +448,6 @@ class JoinPlan:
     def group_count(self) -> int: ...
     @property
     def scheme(self) -> str: ...
-    def __hash__(self) -> int: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
 
 def write_segment(
     path: _Path,
@@ -444,10 +455,10 @@ def write_segment(
     ids: _Ids | None = None,
     *,
     recipe: str | Recipe | None,
-    k: int = 3,
+    k: int | None = None,
     scheme: str | None = None,
     budget: str | None = None,
-    id_type: Literal["auto", "int", "str"] = "auto",
+    id_type: _IdType = "auto",
     replace: bool = True,
     threads: int = 1,
     memory: int = ...,
@@ -470,7 +481,7 @@ def query_segment(
     k: int | None = None,
     *,
     ids: bool = True,
-    max_matches: int | None = None,
+    limit: int | None = None,
     generation: int | None = None,
     threads: int = 1,
     memory: int = ...,
@@ -482,21 +493,11 @@ def join_share(
     count: int,
     *,
     generation: int | None = None,
-    max_pairs: int | None = None,
-    threads: int = 1,
-    memory: int = ...,
-    temp_dir: _Path | None = None,
+    **options: Unpack[_TaskJoin],
 ) -> RowStream: ...
 def scatter(fingerprints: _Fingerprints, plan: JoinPlan) -> Rows: ...
 def join_group(
-    payloads: _Arrow | Iterable[bytes],
-    plan: JoinPlan,
-    group: int,
-    *,
-    max_pairs: int | None = None,
-    threads: int = 1,
-    memory: int = ...,
-    temp_dir: _Path | None = None,
+    payloads: _Arrow | Iterable[bytes], plan: JoinPlan, group: int, **options: Unpack[_TaskJoin]
 ) -> RowStream: ...
 def forest(pairs: RowStream | _ArrowStream | Iterable[_ArrowStream]) -> Rows: ...
 def _plan_of(text: str) -> JoinPlan: ...
@@ -510,23 +511,26 @@ def open(
     warm: Literal["hot", "all"] | None = None,
 ) -> Store: ...
 def build(
-    path: _Path,
-    fingerprints: _Records,
-    ids: _Ids | None = None,
-    *,
-    k: int = 3,
-    scheme: str | None = None,
-    budget: str | None = None,
-    label: str = "",
-    recipe: str | Recipe | None = None,
-    id_type: Literal["auto", "int", "str"] = "auto",
-    replace: bool = False,
-    threads: int | None = None,
-    memory: int | None = None,
-    temp_dir: _Path | None = None,
-    wait: float | None = 0.0,
-    progress: _OnProgress = None,
+    path: _Path, fingerprints: _Records, ids: _Ids | None = None, **options: Unpack[_Build]
 ) -> Store: ...
+def clean(
+    inputs: _Documents,
+    output: _Path | None = None,
+    *,
+    recipe: str | Recipe | None = None,
+    confirm: float | None = None,
+    k: int | None = None,
+    keep: str = "first",
+    store: Store | None = None,
+    within: bool = False,
+    add: bool = False,
+    label: str = "",
+    run: str | None = None,
+    annotate: str | None = None,
+    replace: bool = False,
+    wait: float | None = 0.0,
+    **options: Unpack[_Space],
+) -> Cleaned: ...
 def verify(
     path: _Path,
     samples: int = 100,
@@ -543,21 +547,10 @@ def near_pairs(
     k: int = 3,
     *,
     sorted: bool = False,
-    max_pairs: int | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    temp_dir: _Path | None = None,
-    progress: _OnProgress = None,
+    **options: Unpack[_Join],
 ) -> RowStream: ...
 def group(
-    fingerprints: _Fingerprints | list[int | None],
-    k: int = 3,
-    *,
-    max_pairs: int | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    temp_dir: _Path | None = None,
-    progress: _OnProgress = None,
+    fingerprints: _Fingerprints | list[int | None], k: int = 3, **options: Unpack[_Join]
 ) -> npt.NDArray[np.int64]: ...
 def components(first: _Fingerprints, second: _Fingerprints) -> Rows: ...
 def dedup(
@@ -566,11 +559,7 @@ def dedup(
     k: int | None = None,
     *,
     within: bool = True,
-    max_pairs: int | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    temp_dir: _Path | None = None,
-    progress: _OnProgress = None,
+    **options: Unpack[_Join],
 ) -> RowStream: ...
 def evaluate(
     fingerprints: _Fingerprints | list[int | None],
@@ -590,4 +579,5 @@ def _reopen(path: _Path, generation: int) -> Store: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...
+def _fail_after(generation: int) -> None: ...
 def _panic(is_held: bool) -> None: ...

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import CorruptError, FpstoreError
+
+if TYPE_CHECKING:
+    from ._fpstore import Rows
 
 
 class Progress(NamedTuple):
@@ -69,6 +72,12 @@ class StoreInfo(NamedTuple):
     """Distinct ones in each segment; one in two segments counts twice."""
     ids: int
     file_len: int
+    """Bytes of all segment files."""
+    sketch_len: int
+    """Bytes of the sketch of each id; 0 without sketches, or where segments differ."""
+    tuned_k: int
+    recipe: str | None
+    """`None` for a store without segments."""
     segments: tuple[SegmentInfo, ...]
 
 
@@ -101,6 +110,8 @@ class Committed(NamedTuple):
     """The number of the new segment; `None` if there were no records."""
     records: int
     fingerprints: int
+    unmerged: str | None = None
+    """Why segments that were due to be merged were not; the records are added all the same."""
 
 
 class Deleted(NamedTuple):
@@ -123,6 +134,52 @@ class Compacted(NamedTuple):
     written_len: int
     deleted_fingerprints: int
     deleted_ids: int
+
+
+class DocumentsAdded(NamedTuple):
+    """What became of documents that were to be added."""
+
+    documents: int
+    """Documents with a fingerprint, which were added."""
+    empty: int
+    """Documents without features, which have no fingerprint."""
+    bad: int
+    """Bad records that were skipped."""
+    bad_files: int
+    """Files in folders that could not be read to their end."""
+    faults: list[str]
+    """The first ten bad records, and the first ten bad files."""
+
+
+class Cleaned(NamedTuple):
+    """What became of the documents of a cleaning."""
+
+    kept: int
+    """Documents that are near no other one that is kept or stored."""
+    near_new: int
+    """Documents that are removed or annotated because they are near a new one that is kept."""
+    near_stored: int
+    """Documents that are removed or annotated because they are near a stored one."""
+    empty: int
+    """Documents without features, which stay as they are."""
+    bad: int
+    """Bad records, which stay as they are."""
+    added: int
+    """Documents that were added to the store."""
+    files: int
+    """Outputs that were written."""
+    uncopied: int
+    """Files in folders that could not be read to their ends. None of their documents is in an output,
+    or added, or kept instead of another."""
+    left_out: int
+    """The documents that were read of these files."""
+    was_added_before: bool
+    """Whether the store has added the documents of the same run before, so that nothing was done."""
+    faults: list[str]
+    """Bad records and files, the first ones of each part of the inputs."""
+    removed: Rows
+    """The documents that are removed or annotated: `fingerprint`, `other`, `distance`, `similarity`,
+    `id`, `other_id`, and as `side` whether the other one is `new` or `stored`."""
 
 
 class Imported(NamedTuple):
@@ -156,10 +213,10 @@ class Feature(NamedTuple):
 class Comparison(NamedTuple):
     """How alike two texts are."""
 
-    fingerprints: tuple[int | None, int | None]
-    distance: int | None
-    """In bits; `None` if a text has no fingerprint."""
-    estimate: float | None
+    fingerprints: tuple[int, int]
+    distance: int
+    """In bits."""
+    estimate: float
     """The similarity that the distance stands for."""
     jaccard: float
     """The share of features that both texts have, exactly."""
@@ -177,6 +234,29 @@ class Point(NamedTuple):
     precision: float
     recall: float
     f1: float
+
+
+class Expected(NamedTuple):
+    """What a distance is expected to find in a larger collection."""
+
+    k: int
+    found: float
+    wrong: float
+    """Pairs of other documents, by their share in the documents that were measured."""
+    by_chance: float
+    """Pairs of random fingerprints, which no recipe can avoid."""
+    precision: float
+    recall: float
+    f1: float
+
+
+class Forecast(NamedTuple):
+    """What to expect in a collection of a given size."""
+
+    collection_size: int
+    recommended_k: int
+    """The distance with the greatest expected F1."""
+    points: list[Expected]
 
 
 class ProgressLine:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 __all__ = [
     "CorruptError",
     "FpstoreError",
+    "InEffectError",
     "InputError",
     "InternalError",
     "LockedError",
@@ -23,6 +24,7 @@ __all__ = [
     "StaleStoreError",
     "StoreExistsError",
     "TooManyPairsError",
+    "UnmergedError",
     "VersionError",
 ]
 
@@ -129,6 +131,21 @@ class NoSpaceError(FpstoreError, OSError):
 
     needed: int
     free: int
+
+
+class InEffectError(FpstoreError):
+    """A change of a store took effect, and then there was an error, which is the `__cause__`.
+
+    Readers see the change, and doing it again does it twice. After any other error of a change the
+    store is as before."""
+
+    generation: int | None = None
+    """That of the store with the change, if it is known."""
+
+
+class UnmergedError(InEffectError):
+    """Records are added and durable, but segments that were due to be merged were not. The next
+    writer tries again."""
 
 
 class InputError(FpstoreError, ValueError):

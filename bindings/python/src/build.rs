@@ -1,27 +1,30 @@
 //! Making stores: the class `Builder` and the function `build`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use fpstore::{BuildOptions, IdRef};
+use fpstore::{BuildOptions, Fingerprint, IdRef};
+use fpstore_text::TextHasher;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 
-use crate::errors::{Failure, input_error, state_error};
+use crate::adding::{Adder, Adding, add};
+use crate::errors::Failure;
 use crate::id_rule::IdRule;
-use crate::input::batches::{Batch, Batches};
 use crate::input::ids::Ids;
-use crate::options::{Limits, distance_of};
+use crate::lent::{Lent, Words};
+use crate::options::{Limits, tuned_distance, wait_of};
 use crate::store::Store;
-use crate::text::recipe_text_of;
-use crate::work::{Reporter, Shared, held, run_shared};
+use crate::text::{hasher_of, recipe_text_of};
+use crate::work::{Reporter, Shared, run_shared};
 
 /// Makes a store of records that are added in any order, which need not fit into memory.
 ///
 /// The same records make the same file, byte for byte, as the program `fpstore` makes. Leaving
 /// `with` finishes the store; leaving it with an exception makes nothing.
 ///
-/// `k` is the distance of most queries. `scheme` names the tables (`"halves"`, `"4"`, ...); by
+/// `k` is the distance of most queries; by default the one that is usual for the recipe, 3 without
+/// one. `scheme` names the tables (`"halves"`, `"4"`, ...); by
 /// default the fastest within `budget` are chosen, such as `"16B/fp"` or `"12GB"`. `recipe` says
 /// how the fingerprints were made, a `Recipe` or its name: a store refuses others later. `id_type`
 /// `"int"` or `"str"` makes ids of that kind; with `"auto"` the first ones decide, and texts beside
@@ -36,134 +39,77 @@ use crate::work::{Reporter, Shared, held, run_shared};
 /// >>> len(fpstore.open(folder / "built.fps"))
 /// 2
 #[pyclass(frozen, module = "fpstore")]
-pub(crate) struct Builder {
-    path: PathBuf,
-    reporter: Reporter,
-    shared: Arc<Shared>,
-    state: Mutex<State>,
+pub(crate) struct Builder(Adder<LateBuilder>);
+
+/// How messages name what makes a store.
+pub(crate) const WORDS: Words = Words { noun: "builder", loss: "it made nothing" };
+
+/// A builder of the library that begins with the first records, when the kind of the ids is known.
+pub(crate) struct LateBuilder {
+    begin: Box<dyn Fn(BuildOptions) -> fpstore::Result<fpstore::Builder> + Send>,
+    options: BuildOptions,
+    rule: IdRule,
+    begun: Option<fpstore::Builder>,
 }
 
-enum State {
-    /// The kind of the ids is not known yet, so nothing is begun.
-    Fresh(Box<BuildOptions>, IdRule),
-    Begun(Box<fpstore::Builder>, IdRule),
-    /// A thread adds records or finishes.
-    Used,
-    Failed,
-    Ended(&'static str),
-}
+impl LateBuilder {
+    pub(crate) fn new(
+        options: BuildOptions,
+        rule: IdRule,
+        begin: impl Fn(BuildOptions) -> fpstore::Result<fpstore::Builder> + Send + 'static,
+    ) -> Self {
+        LateBuilder { begin: Box::new(begin), options, rule, begun: None }
+    }
 
-impl State {
-    fn check_usable(&self) -> PyResult<()> {
-        match self {
-            State::Fresh(..) | State::Begun(..) => Ok(()),
-            State::Used => Err(used()),
-            State::Failed => Err(failed()),
-            State::Ended(why) => Err(state_error(format!("the builder {why}"))),
+    fn begin(&self) -> Result<fpstore::Builder, Failure> {
+        Ok((self.begin)(self.options.clone().ids(self.rule.policy()))?)
+    }
+
+    /// The builder, begun in any case.
+    pub(crate) fn into_builder(mut self) -> Result<fpstore::Builder, Failure> {
+        match self.begun.take() {
+            Some(builder) => Ok(builder),
+            None => self.begin(),
         }
     }
 }
 
-fn failed() -> PyErr {
-    state_error("the builder failed before, and made nothing")
-}
+impl Adding for LateBuilder {
+    type Target = fpstore::Builder;
 
-fn used() -> PyErr {
-    state_error("the builder is being used by another thread")
-}
-
-/// Seconds to wait for locks; `None` is for as long as it takes.
-pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Duration> {
-    match seconds {
-        None => Ok(Duration::MAX),
-        Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
-            input_error(py, format!("wait is {seconds}, expected seconds, or None for ever"))
-        }),
-    }
-}
-
-/// Gives the records of a batch to a builder or a writer.
-pub(crate) fn push_all(
-    batch: &Batch,
-    shared: &Shared,
-    mut push: impl FnMut(fpstore::Fingerprint, Option<IdRef<'_>>) -> fpstore::Result<()>,
-) -> Result<(), Failure> {
-    for (at, &fingerprint) in batch.fingerprints.iter().enumerate() {
-        if at % (1 << 16) == 0 && shared.is_stopped() {
-            return Err(fpstore::Error::Interrupted.into());
-        }
-        push(fingerprint, batch.ids.as_ref().map(|ids| ids.get(at)))?;
-    }
-    Ok(())
-}
-
-impl Builder {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The builder for some ids, begun if it is fresh, and the rule for later ones. The builder is
-    /// used from then on.
-    fn begun(&self, ids: Option<&Ids>) -> PyResult<(Box<fpstore::Builder>, IdRule)> {
-        let rule = {
-            let state = self.state();
-            state.check_usable()?;
-            match &*state {
-                // The first ids are of the kind that they make.
-                State::Fresh(_, rule) => rule.after(ids),
-                State::Begun(_, rule) => *rule,
-                _ => return Err(used()),
-            }
-        };
-        // What makes errors of Python runs without the lock: Python may clean up meanwhile.
+    fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure> {
+        // The first ids are of the kind that they make.
+        let rule = if self.begun.is_none() { self.rule.after(ids) } else { self.rule };
         rule.check(ids)?;
-        let state = std::mem::replace(&mut *self.state(), State::Used);
-        match state {
-            State::Fresh(options, _) => {
-                let (options, path) = (options.ids(rule.policy()), self.path.clone());
-                let begun = held(|| Ok(fpstore::Builder::with_options(path, options)?));
-                if begun.is_err() {
-                    *self.state() = State::Failed;
-                }
-                Ok((Box::new(begun?), rule))
-            }
-            State::Begun(builder, _) => Ok((builder, rule.after(ids))),
-            other => {
-                *self.state() = other;
-                Err(used())
-            }
-        }
+        self.rule = rule.after(ids);
+        Ok(())
     }
 
-    fn take(&self, py: Python<'_>, batch: Batch) -> PyResult<usize> {
-        if batch.fingerprints.is_empty() {
-            // No id, so nothing that says of which kind ids are.
-            self.state().check_usable()?;
-            return Ok(0);
+    fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure> {
+        if recipe.is_none() {
+            let message = "the builder has no recipe, by which documents become fingerprints; give \
+                           recipe='minhash'";
+            return Err(Failure::Input(message.into()));
         }
-        let (mut builder, rule) = self.begun(batch.ids.as_ref())?;
-        let count = batch.fingerprints.len();
-        let pushed = run_shared(py, &self.reporter, &self.shared, move |shared| {
-            push_all(&batch, shared, |fingerprint, id| match id {
-                Some(id) => builder.push(fingerprint, id),
-                None => builder.push_bare(fingerprint),
-            })?;
-            Ok(builder)
-        });
-        let mut state = self.state();
-        let is_closed = !matches!(*state, State::Used);
-        match pushed {
-            Ok(builder) if !is_closed => {
-                *state = State::Begun(builder, rule);
-                Ok(count)
-            }
-            Ok(_) => Err(state_error("the builder was closed meanwhile, and made nothing")),
-            Err(error) => {
-                if !is_closed {
-                    *state = State::Failed;
-                }
-                Err(error)
-            }
+        Ok((hasher_of(recipe, None)?, 0))
+    }
+
+    fn target(&mut self) -> Result<&mut fpstore::Builder, Failure> {
+        let builder = match self.begun.take() {
+            Some(builder) => builder,
+            None => self.begin()?,
+        };
+        Ok(self.begun.insert(builder))
+    }
+
+    fn push(
+        target: &mut fpstore::Builder,
+        fingerprint: Fingerprint,
+        id: Option<IdRef<'_>>,
+    ) -> fpstore::Result<()> {
+        match id {
+            Some(id) => target.push(fingerprint, id),
+            None => target.push_bare(fingerprint),
         }
     }
 }
@@ -172,14 +118,14 @@ impl Builder {
 impl Builder {
     #[new]
     #[pyo3(signature = (
-        path, *, k=3, scheme=None, budget=None, label="", recipe=None, id_type="auto", replace=false,
+        path, *, k=None, scheme=None, budget=None, label="", recipe=None, id_type="auto", replace=false,
         threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        k: i64,
+        k: Option<i64>,
         scheme: Option<&str>,
         budget: Option<&str>,
         label: &str,
@@ -192,98 +138,91 @@ impl Builder {
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let k = distance_of(py, k)?;
+        let given = recipe.map(|recipe| recipe.clone().unbind());
+        let recipe = recipe.map(recipe_text_of).transpose()?;
+        let k = tuned_distance(py, k, recipe.as_ref())?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let shared = Arc::new(Shared::default());
         let mut options = BuildOptions::default()
             .scheme(crate::options::scheme(k, scheme, budget)?)
             .label(label)
             .replace(replace)
-            .threads(limits.threads)
-            .memory(limits.memory)
-            .temp_dir(limits.temp_dir)
             .wait(wait_of(py, wait)?)
-            .observer(shared.observer());
+            .resources(limits.given(&shared));
         if let Some(recipe) = recipe {
-            options = options.recipe(recipe_text_of(recipe)?);
+            options = options.recipe(recipe);
         }
         let rule = IdRule::named(py, id_type)?;
         let reporter = Reporter::new(progress)?;
         // What cannot be built is refused here, not after the records were made.
-        let probe = options.clone();
-        let probed = path.clone();
-        run_shared(py, &reporter, &shared, move |_| {
-            drop(fpstore::Builder::with_options(probed, probe)?);
-            Ok(())
+        let begun = path.clone();
+        let late = LateBuilder::new(options, rule, move |options| {
+            fpstore::Builder::with_options(&begun, options)
+        });
+        let late = run_shared(py, &reporter, &shared, move |_| {
+            drop(late.begin()?);
+            Ok(late)
         })?;
-        let state = Mutex::new(State::Fresh(Box::new(options), rule));
-        Ok(Builder { path, reporter, shared, state })
+        let lent = Lent::new(WORDS, reporter, shared, late);
+        Ok(Builder(Adder { path, recipe: given, limits, lent }))
     }
 
     /// Adds fingerprints, with as many ids or none. Or an Arrow stream with the columns
     /// `fingerprint` and `id`, or an iterator over batches, each an array or a tuple of
     /// fingerprints and ids. Returns the number of records.
     #[pyo3(signature = (fingerprints, ids=None))]
-    pub(crate) fn add(
+    fn add(
         &self,
         py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let mut batches = Batches::of(fingerprints, ids)?;
-        let mut count = 0;
-        while let Some(batch) = batches.next(py)? {
-            count += self.take(py, batch)?;
-        }
-        Ok(count)
+        add(&self.0.lent, py, fingerprints, ids)
+    }
+
+    /// Adds the documents in files and folders: `Documents`, a path or paths. Their fingerprints are
+    /// made by the `recipe`, which the builder needs for that. Documents without features have none,
+    /// and are counted.
+    ///
+    /// >>> _ = (folder / "docs.csv").write_text("id,text\na,one two three\n")
+    /// >>> with fpstore.Builder(folder / "docs.fps", recipe="minhash") as builder:
+    /// ...     builder.add_documents(folder / "docs.csv").documents
+    /// 1
+    #[pyo3(signature = (inputs))]
+    fn add_documents<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.0.add_documents(py, inputs)
     }
 
     /// Sorts, writes and publishes the store, and opens it.
-    pub(crate) fn finish(&self, py: Python<'_>) -> PyResult<Store> {
-        let (builder, _) = self.begun(None)?;
-        let finished = run_shared(py, &self.reporter, &self.shared, move |_| Ok(builder.finish()?));
-        let ended = if finished.is_ok() { State::Ended("is finished") } else { State::Failed };
-        *self.state() = ended;
-        Ok(Store::new(finished?))
+    fn finish(&self, py: Python<'_>) -> PyResult<Store> {
+        let finish = |late: LateBuilder, _: &_| Ok(late.into_builder()?.finish()?);
+        Ok(Store::new(self.0.lent.finish(py, "is finished", finish)?))
     }
 
     /// Forgets everything; makes nothing.
     fn close(&self) {
-        *self.state() = State::Ended("is closed");
+        self.0.lent.end("is closed");
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
-    #[pyo3(signature = (kind, value, trace, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        trace: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let _ = (value, trace);
-        let is_usable = self.state().check_usable();
-        let is_closed = matches!(*self.state(), State::Ended(_));
-        if kind.is_none() && is_usable.is_ok() {
-            self.finish(py)?;
-        }
-        self.close();
-        // A store that was not made must not pass for one that was.
-        if kind.is_none() && !is_closed { is_usable } else { Ok(()) }
+    #[pyo3(signature = (*raised))]
+    fn __exit__(&self, py: Python<'_>, raised: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.0.lent.leave(raised, || self.finish(py).map(drop))
     }
 
     fn __repr__(&self) -> String {
-        let count = match &*self.state() {
-            State::Fresh(..) => "nothing yet".to_owned(),
-            State::Begun(builder, _) => format!("{} records", builder.record_count()),
-            State::Used => "working".to_owned(),
-            State::Failed => "failed".to_owned(),
-            State::Ended(why) => (*why).to_owned(),
-        };
-        format!("<fpstore.Builder '{}': {count}>", self.path.display())
+        let state = self.0.lent.shown(|late| match &late.begun {
+            None => "nothing yet".to_owned(),
+            Some(builder) => format!("{} records", builder.record_count()),
+        });
+        format!("<fpstore.Builder '{}': {state}>", self.0.path.display())
     }
 }
 
@@ -294,34 +233,20 @@ impl Builder {
 /// >>> made.query(3, k=0)
 /// [Match(fingerprint=3, distance=0, ids=[30])]
 #[pyfunction]
-#[pyo3(signature = (
-    path, fingerprints, ids=None, *, k=3, scheme=None, budget=None, label="", recipe=None,
-    id_type="auto", replace=false, threads=None, memory=None, temp_dir=None, wait=0.0,
-    progress=None
-))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+#[pyo3(
+    signature = (path, fingerprints, ids=None, **options),
+    text_signature = "(path, fingerprints, ids=None, *, k=None, scheme=None, budget=None, \
+                      label='', recipe=None, id_type='auto', replace=False, threads=None, \
+                      memory=None, temp_dir=None, wait=0.0, progress=None)"
+)]
 pub(crate) fn build(
     py: Python<'_>,
     path: PathBuf,
     fingerprints: &Bound<'_, PyAny>,
     ids: Option<&Bound<'_, PyAny>>,
-    k: i64,
-    scheme: Option<&str>,
-    budget: Option<&str>,
-    label: &str,
-    recipe: Option<&Bound<'_, PyAny>>,
-    id_type: &str,
-    replace: bool,
-    threads: Option<i64>,
-    memory: Option<i64>,
-    temp_dir: Option<PathBuf>,
-    wait: Option<f64>,
-    progress: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Store> {
-    let builder = Builder::new(
-        py, path, k, scheme, budget, label, recipe, id_type, replace, threads, memory, temp_dir,
-        wait, progress,
-    )?;
-    builder.add(py, fingerprints, ids)?;
-    builder.finish(py)
+    let builder = py.get_type::<Builder>().call((path,), options)?.cast_into::<Builder>()?;
+    builder.get().add(py, fingerprints, ids)?;
+    builder.get().finish(py)
 }

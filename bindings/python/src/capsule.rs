@@ -1,83 +1,166 @@
 //! Arrow arrays and streams in and out, by the C interface in capsules of Python.
 //!
-//! What a capsule with the right name holds is trusted, as the interface asks. See
+//! A capsule with the right name holds the structure that the interface asks for; what it describes
+//! is checked before it is used, see [`foreign`](crate::foreign). See
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
 use std::ffi::CStr;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{Array, ArrayRef, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, Schema};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::errors::input_error;
+use crate::errors::{Failure, input_error};
+use crate::foreign::{array_of, kind_of};
+use crate::foreign_fault::Fault;
+use crate::work::caught;
 
 const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// Arrays that an object gives one after the other.
-pub(crate) enum Arrays {
-    One(Option<ArrayRef>),
-    Stream(Box<ArrayStreamReader>),
+/// Arrays that an object gives one after the other, checked.
+pub(crate) struct Arrays {
+    source: Source,
+    /// What they are to be, for messages.
+    what: &'static str,
+    /// The rows so far.
+    rows: usize,
+}
+
+enum Source {
+    One(Option<(FFI_ArrowArray, DataType)>),
+    Stream(Box<Stream>),
+}
+
+/// A stream of a capsule.
+struct Stream {
+    stream: FFI_ArrowArrayStream,
+    kind: DataType,
 }
 
 impl Iterator for Arrays {
-    type Item = Result<ArrayRef, ArrowError>;
+    type Item = Result<ArrayRef, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Arrays::One(array) => array.take().map(Ok),
-            Arrays::Stream(reader) => reader.next(),
-        }
+        let what = self.what;
+        caught(|| self.read().map_err(|fault| Failure::Input(fault.message(what)))).transpose()
     }
 }
 
-/// The arrays of an object with an Arrow interface, or `None` for another object.
-pub(crate) fn arrays_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Arrays>> {
-    if object.hasattr("__arrow_c_array__")? {
+impl Arrays {
+    fn new(source: Source, what: &'static str) -> Self {
+        Arrays { source, what, rows: 0 }
+    }
+
+    fn read(&mut self) -> Result<Option<ArrayRef>, Fault> {
+        let next = match &mut self.source {
+            Source::One(array) => array.take(),
+            Source::Stream(stream) => stream.read()?,
+        };
+        let Some((array, kind)) = next else { return Ok(None) };
+        // SAFETY: it came from a capsule or from a stream, which fill it as the interface says.
+        let array = unsafe { array_of(array, &kind, self.rows)? };
+        self.rows += array.len();
+        Ok(Some(array))
+    }
+}
+
+impl Stream {
+    /// Takes the stream of a capsule.
+    fn new(mut stream: FFI_ArrowArrayStream) -> Result<Self, Fault> {
+        let Some(get_schema) = stream.get_schema().filter(|_| stream.release().is_some()) else {
+            return Err(Fault::new("this Arrow stream was handed over before; ask for it anew"));
+        };
+        let mut schema = FFI_ArrowSchema::empty();
+        // SAFETY: the stream is not released, and this is its function.
+        let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
+        if code != 0 {
+            return Err(failed(&mut stream, "schema", code));
+        }
+        // SAFETY: the stream has filled it as the interface says.
+        let kind = unsafe { kind_of(&schema)? };
+        Ok(Stream { stream, kind })
+    }
+
+    fn read(&mut self) -> Result<Option<(FFI_ArrowArray, DataType)>, Fault> {
+        let Some(get_next) = self.stream.get_next() else {
+            return Err(Fault::new("this Arrow stream has no function that gives arrays"));
+        };
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: the stream is not released, and this is its function.
+        let code = unsafe { get_next(&raw mut self.stream, &raw mut array) };
+        if code != 0 {
+            return Err(failed(&mut self.stream, "next array", code));
+        }
+        // At the end it gives a released one.
+        Ok(if array.is_released() { None } else { Some((array, self.kind.clone())) })
+    }
+}
+
+/// Why a function of the stream failed, in its own words.
+fn failed(stream: &mut FFI_ArrowArrayStream, what: &str, code: i32) -> Fault {
+    let text = stream.get_last_error().map(|last_error| {
+        // SAFETY: the stream is not released, this is its function, and one has failed before.
+        unsafe { last_error(std::ptr::from_mut(stream)) }
+    });
+    let text = match text {
+        // SAFETY: the text ends with a zero, and lives until the next call.
+        Some(at) if !at.is_null() => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
+        _ => "its producer does not say why".to_owned(),
+    };
+    Fault::new(format!("Arrow data that cannot be read: no {what} (error {code}): {text}"))
+}
+
+/// The arrays of an object with an Arrow interface, or `None` for another object. `what` says what
+/// they are to be, such as `texts`.
+pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResult<Option<Arrays>> {
+    let source = if object.hasattr("__arrow_c_array__")? {
         let capsules = object.call_method0("__arrow_c_array__")?;
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
-        return Ok(Some(Arrays::One(Some(array_of(&schema, &array)?))));
-    }
-    if object.hasattr("__arrow_c_stream__")? {
+        array_in(&schema, &array)?
+    } else if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
-        return Ok(Some(Arrays::Stream(Box::new(stream_of(&capsule)?))));
+        stream_in(&capsule)?
+    } else {
+        return Ok(None);
+    };
+    match source {
+        Ok(source) => Ok(Some(Arrays::new(source, what))),
+        Err(fault) => Err(input_error(object.py(), fault.message(what))),
     }
-    Ok(None)
 }
 
-pub(crate) fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
-    let error = error.to_string();
-    if error.contains("datatype \"Null\"") {
-        // Columns of this type come with buffers that their interface does not have.
-        let message = "a column of type Null has no values; give it a type, such as UInt64";
-        return input_error(py, message);
-    }
-    input_error(py, format!("Arrow data that cannot be read: {error}"))
-}
-
-fn array_of(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
-    let (schema_at, array_at) =
+fn array_in(
+    schema: &Bound<'_, PyCapsule>,
+    array: &Bound<'_, PyCapsule>,
+) -> PyResult<Result<Source, Fault>> {
+    let (schema, array) =
         (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
     // SAFETY: the names of the capsules were checked, so they hold these structures, and both live
     // until the end of this function. The array is moved out and marked as released.
-    let data = unsafe {
-        let moved = FFI_ArrowArray::from_raw(array_at.as_ptr().cast());
-        from_ffi(moved, schema_at.cast::<FFI_ArrowSchema>().as_ref())
+    let (kind, array) = unsafe {
+        let kind = caught(|| Ok(kind_of(schema.cast::<FFI_ArrowSchema>().as_ref())))?;
+        (kind, FFI_ArrowArray::from_raw(array.as_ptr().cast()))
     };
-    data.map(make_array).map_err(|error| arrow_error(array.py(), &error))
+    Ok(kind.map(|kind| Source::One(Some((array, kind)))))
 }
 
-fn stream_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrayStreamReader> {
+fn stream_in(capsule: &Bound<'_, PyCapsule>) -> PyResult<Result<Source, Fault>> {
     let at = capsule.pointer_checked(Some(STREAM))?;
     // SAFETY: the name of the capsule was checked, so it holds this structure. It is moved out and
     // marked as released.
-    let reader = unsafe { ArrayStreamReader::from_raw(at.as_ptr().cast()) };
-    reader.map_err(|error| arrow_error(capsule.py(), &error))
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(at.as_ptr().cast()) };
+    let stream = caught(|| Ok(Stream::new(stream)))?;
+    Ok(stream.map(|stream| Source::Stream(Box::new(stream))))
+}
+
+fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
+    input_error(py, format!("Arrow data that cannot be made: {error}"))
 }
 
 /// Two capsules with the schema and the array.

@@ -1,21 +1,179 @@
-//! Columns under construction: ids of either kind, and tables that are cut into batches.
+//! Rows under construction: rows go in, batches of Arrow come out.
 
-use arrow_array::builder::{StringBuilder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::builder::{
+    BooleanBuilder, GenericByteBuilder, PrimitiveBuilder, StringBuilder, UInt64Builder,
+};
+use arrow_array::types::{
+    ArrowPrimitiveType, ByteArrayType, Float64Type, UInt8Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use fpstore::{IdKind, IdRef, Store};
+use fpstore::rows::Row;
+use fpstore::{Hit, IdKind, IdRef, Store};
 
 use crate::errors::Failure;
-use crate::rows::array;
+use crate::rows::{Rows, array};
+use crate::stream::Sink;
 
 /// Rows of one batch of a stream.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
+/// Rows of one batch of an answer in memory.
+const ANSWER_ROWS: usize = 1 << 20;
 /// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
 const TEXT_LEN: usize = 256 << 20;
+/// Bytes of payloads after which a batch ends.
+pub(crate) const PAYLOAD_LEN: usize = 64 << 20;
+
+/// A column under construction.
+pub(crate) trait ColumnBuilder {
+    type Value<'a>;
+
+    /// The kind of its values, and whether there are nulls; `None` for a column that is left out.
+    fn kind(&self) -> Option<(DataType, bool)>;
+
+    fn push(&mut self, value: Self::Value<'_>) -> Result<(), Failure>;
+
+    /// Whether the values are so long that the batch should end.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// The values, which leaves none.
+    fn take(&mut self) -> ArrayRef;
+}
+
+/// Numbers without nulls.
+pub(crate) struct Numbers<T: ArrowPrimitiveType>(Vec<T::Native>);
+
+pub(crate) type U64 = Numbers<UInt64Type>;
+pub(crate) type U32 = Numbers<UInt32Type>;
+pub(crate) type F64 = Numbers<Float64Type>;
+pub(crate) type Bits = BooleanBuilder;
+
+impl<T: ArrowPrimitiveType> Default for Numbers<T> {
+    fn default() -> Self {
+        Numbers(Vec::new())
+    }
+}
+
+impl<T: ArrowPrimitiveType> ColumnBuilder for Numbers<T> {
+    type Value<'a> = T::Native;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        Some((T::DATA_TYPE, false))
+    }
+
+    fn push(&mut self, value: T::Native) -> Result<(), Failure> {
+        self.0.push(value);
+        Ok(())
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        array(PrimitiveArray::<T>::new(std::mem::take(&mut self.0).into(), None))
+    }
+}
+
+/// Numbers and nulls.
+impl<T: ArrowPrimitiveType> ColumnBuilder for PrimitiveBuilder<T> {
+    type Value<'a> = Option<T::Native>;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        Some((T::DATA_TYPE, true))
+    }
+
+    fn push(&mut self, value: Option<T::Native>) -> Result<(), Failure> {
+        self.append_option(value);
+        Ok(())
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        array(self.finish())
+    }
+}
+
+/// Distances in bits, which are at most 64.
+#[derive(Default)]
+pub(crate) struct Distances(Numbers<UInt8Type>);
+
+impl ColumnBuilder for Distances {
+    type Value<'a> = u32;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        self.0.kind()
+    }
+
+    fn push(&mut self, distance: u32) -> Result<(), Failure> {
+        self.0.push(distance as u8)
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        self.0.take()
+    }
+}
+
+impl ColumnBuilder for BooleanBuilder {
+    type Value<'a> = bool;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        Some((DataType::Boolean, false))
+    }
+
+    fn push(&mut self, value: bool) -> Result<(), Failure> {
+        self.append_value(value);
+        Ok(())
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        array(self.finish())
+    }
+}
+
+/// Texts or payloads without nulls, of at most [`PAYLOAD_LEN`] bytes each.
+impl<T: ByteArrayType<Native: AsRef<T::Native>>> ColumnBuilder for GenericByteBuilder<T> {
+    type Value<'a> = &'a T::Native;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        Some((T::DATA_TYPE, false))
+    }
+
+    fn push(&mut self, value: &T::Native) -> Result<(), Failure> {
+        self.append_value(value);
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.values_slice().len() >= PAYLOAD_LEN
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        array(self.finish())
+    }
+}
+
+/// A column of a row of the library that is left out here.
+#[derive(Default)]
+pub(crate) struct LeftOut;
+
+impl ColumnBuilder for LeftOut {
+    type Value<'a> = ();
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        None
+    }
+
+    fn push(&mut self, (): ()) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        array(arrow_array::NullArray::new(0))
+    }
+}
 
 /// A column of ids, of the kind that the store keeps.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum IdColumn {
+    #[default]
     None,
     Numbers(UInt64Builder),
     Texts(StringBuilder),
@@ -41,18 +199,39 @@ impl IdColumn {
         }
     }
 
-    /// The field of the column, if there is one.
-    pub(crate) fn field(&self, name: &str) -> Option<Field> {
-        let kind = match self {
-            IdColumn::None => return None,
-            IdColumn::Numbers(_) => DataType::UInt64,
-            IdColumn::Texts(_) => DataType::Utf8,
-        };
-        Some(Field::new(name, kind, true))
+    pub(crate) fn is_there(&self) -> bool {
+        !matches!(self, IdColumn::None)
+    }
+}
+
+/// Calls `each` for each id of a hit; once without, if it has none or none are `wanted`.
+pub(crate) fn each_id(
+    hit: &Hit<'_>,
+    wanted: bool,
+    mut each: impl FnMut(Option<IdRef<'_>>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut is_bare = true;
+    if wanted {
+        for id in hit.ids() {
+            is_bare = false;
+            each(Some(id?))?;
+        }
+    }
+    if is_bare { each(None) } else { Ok(()) }
+}
+
+impl ColumnBuilder for IdColumn {
+    type Value<'a> = Option<IdRef<'a>>;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        match self {
+            IdColumn::None => None,
+            IdColumn::Numbers(_) => Some((DataType::UInt64, true)),
+            IdColumn::Texts(_) => Some((DataType::Utf8, true)),
+        }
     }
 
-    /// Adds an id, or a null for a document without one.
-    pub(crate) fn push(&mut self, id: Option<IdRef<'_>>) -> Result<(), Failure> {
+    fn push(&mut self, id: Option<IdRef<'_>>) -> Result<(), Failure> {
         match (self, id) {
             (IdColumn::None, None) => {}
             (IdColumn::Numbers(numbers), None) => numbers.append_null(),
@@ -68,41 +247,140 @@ impl IdColumn {
         Ok(())
     }
 
-    /// Whether the texts are so long that the batch should end.
-    pub(crate) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         match self {
             IdColumn::Texts(texts) => texts.values_slice().len() >= TEXT_LEN,
             _ => false,
         }
     }
 
-    /// The column, and an empty one from now on.
-    pub(crate) fn take(&mut self) -> Option<ArrayRef> {
+    fn take(&mut self) -> ArrayRef {
         match self {
-            IdColumn::None => None,
-            IdColumn::Numbers(numbers) => Some(array(numbers.finish())),
-            IdColumn::Texts(texts) => Some(array(texts.finish())),
+            IdColumn::None => LeftOut.take(),
+            IdColumn::Numbers(numbers) => array(numbers.finish()),
+            IdColumn::Texts(texts) => array(texts.finish()),
         }
     }
 }
 
-/// A schema of these fields; those that are missing are left out.
-pub(crate) fn schema_of(fields: impl IntoIterator<Item = Option<Field>>) -> SchemaRef {
-    let fields: Vec<Field> = fields.into_iter().flatten().collect();
-    SchemaRef::new(Schema::new(fields))
+/// The columns of rows: tuples of [`ColumnBuilder`].
+pub(crate) trait ColumnBuilders {
+    type Row<'a>;
+
+    fn push(&mut self, row: Self::Row<'_>) -> Result<(), Failure>;
+
+    fn is_full(&self) -> bool;
+
+    fn kinds(&self) -> Vec<Option<(DataType, bool)>>;
+
+    /// The values of the columns that are not left out.
+    fn take(&mut self) -> Vec<ArrayRef>;
 }
 
-/// A field without nulls.
-pub(crate) fn plain(name: &str, kind: DataType) -> Option<Field> {
-    Some(Field::new(name, kind, false))
+macro_rules! columns {
+    ($($column:ident $at:tt),+) => {
+        impl<$($column: ColumnBuilder),+> ColumnBuilders for ($($column,)+) {
+            type Row<'a> = ($($column::Value<'a>,)+);
+
+            fn push(&mut self, row: Self::Row<'_>) -> Result<(), Failure> {
+                $(self.$at.push(row.$at)?;)+
+                Ok(())
+            }
+
+            fn is_full(&self) -> bool {
+                $(self.$at.is_full())||+
+            }
+
+            fn kinds(&self) -> Vec<Option<(DataType, bool)>> {
+                vec![$(self.$at.kind()),+]
+            }
+
+            fn take(&mut self) -> Vec<ArrayRef> {
+                let columns = [$(self.$at.kind().map(|_| self.$at.take())),+];
+                columns.into_iter().flatten().collect()
+            }
+        }
+    };
 }
 
-/// A batch of these columns; those that are missing are left out.
-pub(crate) fn batch_of(
-    schema: &SchemaRef,
-    columns: impl IntoIterator<Item = Option<ArrayRef>>,
-) -> Result<RecordBatch, Failure> {
-    let columns = columns.into_iter().flatten().collect();
-    RecordBatch::try_new(SchemaRef::clone(schema), columns)
-        .map_err(|error| Failure::Panic(error.to_string()))
+columns!(A 0, B 1);
+columns!(A 0, B 1, C 2, D 3);
+columns!(A 0, B 1, C 2, D 3, E 4);
+columns!(A 0, B 1, C 2, D 3, E 4, F 5);
+columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+
+/// Rows under construction.
+pub(crate) struct RowsBuilder<C> {
+    pub(crate) schema: SchemaRef,
+    pub(crate) columns: C,
+    count: usize,
+    /// Full batches of rows that are kept in memory.
+    batches: Vec<RecordBatch>,
+}
+
+/// The names of the columns of a row of the library.
+pub(crate) fn names_of<R: Row>() -> impl Iterator<Item = &'static str> {
+    R::COLUMNS.iter().map(|column| column.name)
+}
+
+impl<C: ColumnBuilders> RowsBuilder<C> {
+    /// No rows yet. Columns that are left out have names, too.
+    pub(crate) fn new(names: impl IntoIterator<Item = &'static str>, columns: C) -> Self {
+        let fields = names.into_iter().zip(columns.kinds()).filter_map(|(name, kind)| {
+            let (kind, has_nulls) = kind?;
+            Some(Field::new(name, kind, has_nulls))
+        });
+        let schema = SchemaRef::new(Schema::new(fields.collect::<Vec<Field>>()));
+        RowsBuilder { schema, columns, count: 0, batches: Vec::new() }
+    }
+
+    /// Adds a row of a stream, and gives the batch to the sink once it is full.
+    pub(crate) fn send(&mut self, row: C::Row<'_>, sink: &mut Sink) -> Result<(), Failure> {
+        if self.add(row, BATCH_ROWS)? { self.flush(sink) } else { Ok(()) }
+    }
+
+    /// Gives the rows of a stream that are left to the sink.
+    pub(crate) fn flush(&mut self, sink: &mut Sink) -> Result<(), Failure> {
+        sink.send(self.take()?)
+    }
+
+    /// Adds a row that is kept in memory.
+    pub(crate) fn keep(&mut self, row: C::Row<'_>) -> Result<(), Failure> {
+        if self.add(row, ANSWER_ROWS)? {
+            let batch = self.take()?;
+            self.batches.push(batch);
+        }
+        Ok(())
+    }
+
+    /// All rows that were kept.
+    pub(crate) fn finish(mut self) -> Result<Rows, Failure> {
+        let batch = self.take()?;
+        self.batches.push(batch);
+        Ok(Rows::new(self.schema, self.batches))
+    }
+
+    /// These rows, in memory.
+    pub(crate) fn of<'a>(
+        names: impl IntoIterator<Item = &'static str>,
+        columns: C,
+        rows: impl IntoIterator<Item = C::Row<'a>>,
+    ) -> Result<Rows, Failure> {
+        let mut table = RowsBuilder::new(names, columns);
+        rows.into_iter().try_for_each(|row| table.keep(row))?;
+        table.finish()
+    }
+
+    /// Adds a row. Returns whether the batch is full.
+    fn add(&mut self, row: C::Row<'_>, most: usize) -> Result<bool, Failure> {
+        self.columns.push(row)?;
+        self.count += 1;
+        Ok(self.count >= most || self.columns.is_full())
+    }
+
+    fn take(&mut self) -> Result<RecordBatch, Failure> {
+        self.count = 0;
+        RecordBatch::try_new(SchemaRef::clone(&self.schema), self.columns.take())
+            .map_err(|error| Failure::Panic(error.to_string()))
+    }
 }

@@ -4,16 +4,18 @@
 //! class with two bases. Code that runs without the interpreter returns a [`Failure`], which
 //! becomes an exception on the way back.
 
-use std::error::Error as _;
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::Path;
 
 use fpstore::Fault;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
+
+/// The number of the system for what is there already.
+const EEXIST: i32 = 17;
 
 /// The fields of an exception that are set beside its message.
 type Fields<'py> = Bound<'py, PyDict>;
@@ -25,6 +27,9 @@ static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 pub(crate) enum Failure {
     Store(fpstore::Error),
     Text(fpstore_text::Error),
+    Documents(fpstore_documents::Error),
+    /// Of work on files of documents.
+    Corpus(fpstore::corpus::Error),
     /// A bad argument or record, with the whole message.
     Input(String),
     /// The store changed during the call.
@@ -34,22 +39,22 @@ pub(crate) enum Failure {
     Python(PyErr),
 }
 
-impl From<fpstore::Error> for Failure {
-    fn from(error: fpstore::Error) -> Self {
-        Failure::Store(error)
-    }
+macro_rules! failures {
+    ($($kind:ident: $error:ty),+) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::$kind(error)
+            }
+        })+
+    };
 }
 
-impl From<fpstore_text::Error> for Failure {
-    fn from(error: fpstore_text::Error) -> Self {
-        Failure::Text(error)
-    }
-}
-
-impl From<PyErr> for Failure {
-    fn from(error: PyErr) -> Self {
-        Failure::Python(error)
-    }
+failures! {
+    Store: fpstore::Error,
+    Text: fpstore_text::Error,
+    Documents: fpstore_documents::Error,
+    Corpus: fpstore::corpus::Error,
+    Python: PyErr
 }
 
 impl From<Failure> for PyErr {
@@ -63,6 +68,8 @@ impl std::fmt::Display for Failure {
         match self {
             Failure::Store(error) => error.fmt(f),
             Failure::Text(error) => error.fmt(f),
+            Failure::Documents(error) => error.fmt(f),
+            Failure::Corpus(error) => error.fmt(f),
             Failure::Input(message) | Failure::Panic(message) => f.write_str(message),
             Failure::Refreshed => f.write_str("the store was refreshed during the call"),
             Failure::Python(error) => error.fmt(f),
@@ -71,10 +78,22 @@ impl std::fmt::Display for Failure {
 }
 
 impl Failure {
+    /// Whether a change of a store took place before the error.
+    pub(crate) fn took_effect(&self) -> bool {
+        use fpstore::Error;
+        let (Failure::Store(error) | Failure::Corpus(fpstore::corpus::Error::Store(error))) = self
+        else {
+            return false;
+        };
+        matches!(error, Error::InEffect { .. } | Error::Unmerged { .. })
+    }
+
     fn into_py_err(self, py: Python<'_>) -> PyErr {
         match self {
             Failure::Store(error) => of_store(py, error),
             Failure::Text(error) => of_text(py, error),
+            Failure::Documents(error) => of_documents(py, &error),
+            Failure::Corpus(error) => of_corpus(py, error),
             Failure::Input(message) => input_error(py, message),
             Failure::Refreshed => {
                 let message = "the store was refreshed during the call; call again";
@@ -155,8 +174,31 @@ fn with_fields<'py>(
     }
 }
 
+/// The error of a change that took place, with what failed after it as its cause.
+fn in_effect(
+    py: Python<'_>,
+    class: &str,
+    message: &str,
+    generation: Option<u64>,
+    source: fpstore::Error,
+) -> PyErr {
+    let error = with_fields(py, class, message, |fields| fields.set_item("generation", generation));
+    error.set_cause(py, Some(of_store(py, source)));
+    error
+}
+
 fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
     use fpstore::Error;
+    let message = chained(&error);
+    let error = match error {
+        Error::InEffect { generation, source } => {
+            return in_effect(py, "InEffectError", &message, Some(generation), *source);
+        }
+        Error::Unmerged { source } => {
+            return in_effect(py, "UnmergedError", &message, None, *source);
+        }
+        error => error,
+    };
     let message = match &error {
         Error::Locked { .. } | Error::Compacting { .. } => {
             format!("{error}; wait=SECONDS waits for it")
@@ -219,17 +261,51 @@ fn of_text(py: Python<'_>, error: fpstore_text::Error) -> PyErr {
     use fpstore_text::Error;
     match &error {
         Error::Io { doing, path, source } => os_error(doing, path, source),
-        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-        Error::BadInput { .. } | Error::BadFile { .. } => input_error(py, chained(&error)),
+        Error::BadInput { .. } | Error::NoFeatures { .. } | Error::UselessChange { .. } => {
+            input_error(py, chained(&error))
+        }
         _ => recipe_error(py, chained(&error)),
     }
 }
 
-fn chained(error: &fpstore_text::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+fn of_documents(py: Python<'_>, error: &fpstore_documents::Error) -> PyErr {
+    use fpstore_documents::Error;
+    match error {
+        Error::Io { doing, path, source } => os_error(doing, path, source),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::WrongContent { .. } => recipe_error(py, error),
+        _ => input_error(py, error),
     }
+}
+
+fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
+    use fpstore::corpus::Error;
+    match error {
+        Error::Store(error) => of_store(py, error),
+        Error::Text(error) => of_documents(py, &error),
+        Error::Exists { path } => {
+            let message = "exists; replace=True replaces it once the new one is complete";
+            PyFileExistsError::new_err((EEXIST, message, path.display().to_string()))
+        }
+        Error::Unfinished { .. } => input_error(
+            py,
+            format!(
+                "{error}; finish it with the call that began it, or give it up with replace=True"
+            ),
+        ),
+        _ => input_error(py, error),
+    }
+}
+
+/// The messages of an error and of all its causes.
+pub(crate) fn chained(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 /// The `OSError` that Python has for this error of the system.

@@ -51,6 +51,15 @@ impl IdRule {
         }
     }
 
+    /// The kind of ids that it makes, if that is known.
+    pub(crate) fn kind(self) -> IdKind {
+        match self {
+            IdRule::Asked(IdPolicy::Text) | IdRule::Texts => IdKind::Text,
+            IdRule::Asked(IdPolicy::U64) | IdRule::Numbers => IdKind::U64,
+            IdRule::Asked(_) | IdRule::Open => IdKind::None,
+        }
+    }
+
     pub(crate) fn policy(self) -> IdPolicy {
         match self {
             IdRule::Asked(policy) => policy,

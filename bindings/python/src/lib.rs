@@ -1,19 +1,30 @@
 //! The Python package `fpstore`, as far as it is written in Rust.
 //!
-//! `input` takes what callers hand over, `rows`, `columns` and `stream` give answers back. `store`,
-//! `build`, `writer`, `join`, `text` and `tasks` have the classes and functions, `work` runs what takes
-//! long without the interpreter, `errors` turns errors into exceptions. `capsule` and `tuple_class`
-//! have the only unsafe code. Types are in `fpstore/_fpstore.pyi`.
+//! `input` takes what callers hand over, `rows`, `columns`, `near_columns`, `checked` and `stream`
+//! give answers back. `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` have the
+//! classes and functions; `adding` and `lent` are what builders and writers share. `work` runs what
+//! takes long without the interpreter, `errors` turns errors into exceptions. `capsule` passes Arrow
+//! data on, `foreign` and `contents` check what comes from other libraries. `capsule`, `foreign`,
+//! `later` and `tuple_class` have the only unsafe code. Types are in `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
 
+mod adding;
 mod build;
 mod capsule;
+mod checked;
 mod columns;
+mod contents;
+mod documents;
 mod errors;
+mod foreign;
+mod foreign_fault;
 mod id_rule;
 mod input;
 mod join;
+mod later;
+mod lent;
+mod near_columns;
 mod options;
 mod rows;
 mod store;
@@ -34,11 +45,15 @@ mod _fpstore {
     #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]
+    use super::documents::{Documents, clean};
+    #[pymodule_export]
     use super::join::{components, dedup, group, near_pairs};
     #[pymodule_export]
     use super::rows::{Column, Rows};
     #[pymodule_export]
-    use super::store::{_reopen, StatisticsView, Store, open, verify};
+    use super::store::info::verify;
+    #[pymodule_export]
+    use super::store::{_reopen, StatisticsView, Store, open};
     #[pymodule_export]
     use super::stream::RowStream;
     #[pymodule_export]
@@ -49,7 +64,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::text::{_recipe_of, Evaluation, Recipe, evaluate};
     #[pymodule_export]
-    use super::values::{_panic, from_bits, from_hex, stats, to_hex};
+    use super::values::{_fail_after, _panic, from_bits, from_hex, stats, to_hex};
     #[pymodule_export]
     use super::writer::{Writer, export};
 

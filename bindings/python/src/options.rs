@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::join::JoinOptions;
-use fpstore::plan::{Budget, UnitCosts};
-use fpstore::{BuildOptions, Scheme, SchemeChoice, Store};
+use fpstore::options::{self, NumberOption};
+use fpstore::{BuildOptions, Choice, Recipe, Resources, SchemeChoice, Store, Waiting};
+use fpstore_text::TextRecipe;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, input_error};
@@ -27,27 +28,61 @@ pub(crate) fn distance(py: Python<'_>, k: Option<i64>, store: &Store) -> PyResul
 
 /// A distance from 0 to 64.
 pub(crate) fn distance_of(py: Python<'_>, k: i64) -> PyResult<u32> {
-    match u32::try_from(k) {
-        Ok(k) if k <= 64 => Ok(k),
-        _ => Err(input_error(py, format!("k is {k}, expected 0 to 64 bits"))),
+    Ok(u32::try_from(checked(py, &options::K, k)?)?)
+}
+
+/// The distance that a store is to be tuned for; the usual one of the recipe by default.
+pub(crate) fn tuned_distance(
+    py: Python<'_>,
+    k: Option<i64>,
+    recipe: Option<&Recipe>,
+) -> PyResult<u32> {
+    match (k, recipe.map(TextRecipe::from_recipe)) {
+        (Some(k), _) => distance_of(py, k),
+        (None, Some(Ok(recipe))) => Ok(recipe.usual_k()),
+        (None, _) => Ok(options::DEFAULT_K),
     }
 }
 
-/// A count that is not negative.
-pub(crate) fn count(py: Python<'_>, name: &str, count: Option<i64>) -> PyResult<Option<u64>> {
-    let Some(count) = count else { return Ok(None) };
-    match u64::try_from(count) {
-        Ok(count) => Ok(Some(count)),
-        Err(_) => Err(input_error(py, format!("{name} is {count}, expected 0 or more"))),
-    }
+/// The value of an option, if there is one.
+pub(crate) fn count(
+    py: Python<'_>,
+    option: &NumberOption,
+    value: Option<i64>,
+) -> PyResult<Option<u64>> {
+    value.map(|value| checked(py, option, value)).transpose()
 }
 
-/// What work may take.
+/// The value of an option within its range.
+pub(crate) fn checked(py: Python<'_>, option: &NumberOption, value: i64) -> PyResult<u64> {
+    option.check(value).map_err(|error| input_error(py, error))
+}
+
+/// The number of matches that a query keeps.
+pub(crate) fn limit(py: Python<'_>, value: Option<i64>) -> PyResult<Option<usize>> {
+    Ok(count(py, &options::LIMIT, value)?.map(|most| most as usize))
+}
+
+/// The value that a keyword names.
+pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> PyResult<T> {
+    T::named(name).map_err(|unknown| {
+        input_error(py, format!("{keyword} is {}, not '{name}'", unknown.expected()))
+    })
+}
+
+/// Seconds to wait for locks; `None` is for as long as it takes.
+pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Waiting> {
+    let Some(seconds) = seconds else { return Ok(Waiting::FOREVER) };
+    Waiting::seconds(seconds).map_err(|_| {
+        input_error(py, format!("wait is {seconds}, expected seconds, or None for ever"))
+    })
+}
+
+/// What work may take; its observer is that of the call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
-    pub(crate) threads: Option<usize>,
-    pub(crate) memory: Option<u64>,
-    pub(crate) temp_dir: Option<PathBuf>,
+    resources: Resources,
+    max_pairs: Option<u64>,
 }
 
 impl Limits {
@@ -57,88 +92,50 @@ impl Limits {
         memory: Option<i64>,
         temp_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let threads = match threads {
-            Some(threads) if threads < 1 => {
-                let message = format!("threads is {threads}, expected 1 or more, or None for all");
-                return Err(input_error(py, message));
-            }
+        let threads = match count(py, &options::THREADS, threads)? {
             Some(threads) => Some(usize::try_from(threads)?),
             None => Some(cores()),
         };
-        Ok(Limits { threads, memory: count(py, "memory", memory)?, temp_dir })
+        let memory = count(py, &options::MEMORY, memory)?;
+        let resources = Resources { threads, memory, temp_dir, observer: None };
+        Ok(Limits { resources, max_pairs: None })
+    }
+
+    /// Sets the most pairs of a join, which fails with more.
+    pub(crate) fn max_pairs(self, py: Python<'_>, most: Option<i64>) -> PyResult<Self> {
+        Ok(Limits { max_pairs: count(py, &options::MAX_PAIRS, most)?, ..self })
     }
 
     /// The limits for a batch of `count` queries.
     pub(crate) fn for_queries(mut self, count: usize) -> Self {
-        if self.memory.is_none() && count <= SMALL {
-            let least = BuildOptions::memory_min(self.threads.unwrap_or(1));
-            self.memory = Some(least.max(SMALL_MEMORY));
+        if self.resources.memory.is_none() && count <= SMALL {
+            let least = BuildOptions::memory_min(self.threads());
+            self.resources.memory = Some(least.max(SMALL_MEMORY));
         }
         self
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        self.resources.threads.unwrap_or(1)
+    }
+
+    /// The resources of a call, which `shared` may end.
+    pub(crate) fn given(&self, shared: &Arc<Shared>) -> Resources {
+        Resources { observer: Some(shared.observer()), ..self.resources.clone() }
+    }
+
     /// Options of a join within `k` bits.
     pub(crate) fn join(&self, k: u32, shared: &Arc<Shared>) -> JoinOptions {
-        JoinOptions::new(k)
-            .threads(self.threads)
-            .memory(self.memory)
-            .temp_dir(self.temp_dir.clone())
-            .observer(shared.observer())
+        JoinOptions::new(k).resources(self.given(shared)).max_pairs(self.max_pairs)
     }
 }
 
-/// The tables of a store: `auto` or nothing for the fastest within the budget, or a scheme.
+/// The tables of a store, as [`SchemeChoice::parse`] reads them; `auto` if none are named.
 pub(crate) fn scheme(
     k: u32,
     scheme: Option<&str>,
     budget: Option<&str>,
 ) -> Result<SchemeChoice, Failure> {
-    let budget = budget.map(budget_of).transpose()?;
-    match scheme {
-        None | Some("auto") => {
-            let (budget, costs) = (budget.unwrap_or(Budget::Default), UnitCosts::default());
-            Ok(SchemeChoice::Auto { k, budget, costs })
-        }
-        Some(name) if budget.is_some() => {
-            let message = format!("budget is for the scheme 'auto', not for '{name}'");
-            Err(Failure::Input(message))
-        }
-        Some(list) if list.contains('\n') => Ok(Scheme::from_mask_list(list, k)?.into()),
-        Some(name) => Ok(SchemeChoice::named(name, k)?),
-    }
-}
-
-/// Space for tables, such as `12GB`, `500MiB` or `16B/fp`.
-fn budget_of(text: &str) -> Result<Budget, Failure> {
-    let wrong = || {
-        let message =
-            format!("'{text}' is no amount of bytes, expected one such as 12GB or 16B/fp");
-        Failure::Input(message)
-    };
-    let (amount, is_each) = match text.strip_suffix("/fp") {
-        Some(amount) => (amount, true),
-        None => (text, false),
-    };
-    let split = amount.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(amount.len());
-    let (number, unit) = amount.split_at(split);
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    let unit = unit.trim_start();
-    let unit = unit.strip_suffix(['B', 'b']).unwrap_or(unit).to_ascii_lowercase();
-    let (prefix, base) = match unit.strip_suffix('i') {
-        Some(prefix) => (prefix, 1024_f64),
-        None => (unit.as_str(), 1000_f64),
-    };
-    let power = match prefix {
-        "" if base == 1000.0 => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        _ => return Err(wrong()),
-    };
-    let bytes = number * base.powi(power);
-    if !bytes.is_finite() || bytes <= 0.0 || bytes >= 2_f64.powi(63) {
-        return Err(wrong());
-    }
-    Ok(if is_each { Budget::BytesPerFingerprint(bytes) } else { Budget::Bytes(bytes as u64) })
+    let budget = budget.map(str::parse).transpose()?;
+    Ok(SchemeChoice::parse(scheme.unwrap_or("auto"), k, budget)?)
 }

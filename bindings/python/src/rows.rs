@@ -77,7 +77,7 @@ impl Rows {
         self.names().into_iter().map(str::to_owned).collect()
     }
 
-    /// Whether `max_matches` cut any answer.
+    /// Whether `limit` cut any answer.
     #[getter]
     fn cut(&self) -> bool {
         self.cut

@@ -10,7 +10,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use fpstore::Error;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::capsule::{export_schema, export_stream};
 use crate::errors::{Failure, state_error};
@@ -168,15 +168,8 @@ impl RowStream {
         slf
     }
 
-    #[pyo3(signature = (kind, value, trace, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        trace: &Bound<'_, PyAny>,
-    ) {
-        let _ = (kind, value, trace);
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) {
         self.close(py);
     }
 

@@ -5,10 +5,38 @@
 
 #![expect(unsafe_code, reason = "the constructor of a type is a pointer to a function")]
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
+
+/// The module of the plain values.
+pub(crate) const TYPES: &str = "fpstore._types";
+
+/// An object of a class of `fpstore/_types.py` with these fields, for answers that come once.
+pub(crate) fn plain_value<'py>(
+    py: Python<'py>,
+    class: &str,
+    fields: impl PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import(TYPES)?.getattr(class)?.call1(fields)
+}
+
+/// A named tuple of a module of the package, for what a change did: it is made without a line of
+/// Python, in which a signal would raise, and what was done would not be told.
+pub(crate) fn told<'py, F>(
+    py: Python<'py>,
+    module: &str,
+    class: &str,
+    fields: F,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    F: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>,
+{
+    let class = py.import(module)?.getattr(class)?.cast_into::<PyType>()?;
+    TupleClass::new(class)?.make(&fields.into_pyobject(py).map_err(Into::into)?)
+}
 
 /// A class that `typing.NamedTuple` made.
 pub(crate) struct TupleClass {

@@ -1,5 +1,7 @@
 //! Small functions on fingerprints: spellings, bits of images, statistics of arrays.
 
+use std::sync::Arc;
+
 use fpstore::doctor::Collector;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -11,7 +13,7 @@ use crate::input::texts::TextInput;
 use crate::input::{bits, fingerprints};
 use crate::options::distance_of;
 use crate::store::StatisticsView;
-use crate::work::{Reporter, run};
+use crate::work::{Reporter, run, run_change};
 
 /// Fingerprints of texts of 1 to 16 hex digits.
 ///
@@ -92,4 +94,13 @@ pub(crate) fn stats(
 pub(crate) fn _panic(py: Python<'_>, is_held: bool) -> PyResult<()> {
     let work = || panic!("a panic for a test");
     if is_held { crate::work::held(work) } else { run(py, &Reporter::default(), |_| work()) }
+}
+
+/// Fails after a change, so that tests can see what becomes of it.
+#[pyfunction]
+pub(crate) fn _fail_after(py: Python<'_>, generation: u64) -> PyResult<()> {
+    let source = std::io::Error::from_raw_os_error(5);
+    let source = fpstore::Error::Io { doing: "sync", path: "store.fps".into(), source };
+    let error = fpstore::Error::InEffect { generation, source: Box::new(source) };
+    run_change(py, &Reporter::default(), &Arc::default(), |_| Err(error.into()))
 }

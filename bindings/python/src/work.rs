@@ -11,10 +11,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use fpstore::{Observer, Progress};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use crate::errors::{Failure, internal_error, panic_message};
+use crate::later::raise_after;
+use crate::tuple_class::plain_value;
 
 /// How often signals are looked at and progress is reported.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -67,8 +70,7 @@ impl Reporter {
             if !flag.is_true() {
                 return Ok(Reporter(None));
             }
-            let line = py.import("fpstore._types")?.getattr("ProgressLine")?.call0()?;
-            return Ok(Reporter(Some(line.unbind())));
+            return Ok(Reporter(Some(plain_value(py, "ProgressLine", ())?.unbind())));
         }
         if !given.is_callable() {
             let kind = given.get_type().name()?;
@@ -84,10 +86,21 @@ impl Reporter {
         self.report(py, shared)
     }
 
+    /// Reports what is new. A signal may raise while the function runs.
+    fn tell(&self, py: Python<'_>, shared: &Shared) -> Result<(), Ended> {
+        self.report(py, shared).map_err(|error| {
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                Ended::BySignal(error)
+            } else {
+                Ended::ByProgress(error)
+            }
+        })
+    }
+
     fn report(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         let (Some(function), Some(progress)) = (&self.0, shared.take()) else { return Ok(()) };
-        let class = py.import("fpstore._types")?.getattr("Progress")?;
-        let given = class.call1((progress.phase.name(), progress.done, progress.total))?;
+        let fields = (progress.phase.name(), progress.done, progress.total);
+        let given = plain_value(py, "Progress", fields)?;
         function.call1(py, (given,)).map(drop)
     }
 }
@@ -110,6 +123,52 @@ pub(crate) fn run_shared<T: Send>(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
+    let (done, ended) = wait_for(py, reporter, shared, work)?;
+    if let Some(error) = ended {
+        return Err(error.into());
+    }
+    let done = done?;
+    reporter.look(py, shared)?;
+    Ok(done)
+}
+
+/// As [`run_shared`], for work that changes files: what it made is returned, and so is an error
+/// that says that the change took effect. A signal that raised meanwhile raises right after, and an
+/// error of the progress function goes to `sys.unraisablehook`. Both end the work, and are raised
+/// here if it changed nothing.
+pub(crate) fn run_change<T: Send>(
+    py: Python<'_>,
+    reporter: &Reporter,
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let (done, ended) = wait_for(py, reporter, shared, work)?;
+    let took_effect = done.as_ref().map_or_else(Failure::took_effect, |_| true);
+    let ended = match ended {
+        Some(error) if !took_effect => return Err(error.into()),
+        // A signal that comes now raises after this call by itself.
+        None => reporter.tell(py, shared).err(),
+        ended => ended,
+    };
+    match ended {
+        Some(Ended::BySignal(error)) => raise_after(py, error),
+        Some(Ended::ByProgress(error)) => {
+            let function = reporter.0.as_ref().map(|function| function.bind(py));
+            error.write_unraisable(py, function);
+        }
+        None => {}
+    }
+    Ok(done?)
+}
+
+/// Waits for the work without the interpreter. A signal that raises, and an error of the progress
+/// function, tell it to end, and come beside its result.
+fn wait_for<T: Send>(
+    py: Python<'_>,
+    reporter: &Reporter,
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Arc<Shared>) -> Result<T, Failure> + Send,
+) -> PyResult<(Result<T, Failure>, Option<Ended>)> {
     shared.stop.store(false, Ordering::Relaxed);
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel(1);
@@ -119,7 +178,7 @@ pub(crate) fn run_shared<T: Send>(
             let _ = send.send(caught(|| work(&of_work)));
         });
         let mut receive = receive;
-        let mut ended: Option<PyErr> = None;
+        let mut ended: Option<Ended> = None;
         loop {
             let received;
             (receive, received) = py.detach(move || {
@@ -127,18 +186,12 @@ pub(crate) fn run_shared<T: Send>(
                 (receive, received)
             });
             match received {
-                Ok(done) => {
-                    if let Some(error) = ended {
-                        return Err(error);
-                    }
-                    let done = done?;
-                    reporter.look(py, shared)?;
-                    return Ok(done);
-                }
+                Ok(done) => return Ok((done, ended)),
                 Err(RecvTimeoutError::Timeout) if ended.is_none() => {
-                    if let Err(error) = reporter.look(py, shared) {
+                    let looked = py.check_signals().map_err(Ended::BySignal);
+                    if let Err(by) = looked.and_then(|()| reporter.tell(py, shared)) {
                         shared.stop();
-                        ended = Some(error);
+                        ended = Some(by);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -150,6 +203,19 @@ pub(crate) fn run_shared<T: Send>(
     })
 }
 
+/// What ended work early.
+enum Ended {
+    BySignal(PyErr),
+    ByProgress(PyErr),
+}
+
+impl From<Ended> for PyErr {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::BySignal(error) | Ended::ByProgress(error) => error,
+        }
+    }
+}
 /// Runs `work` at once and with the interpreter held, for calls of microseconds.
 pub(crate) fn held<T>(work: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
     Ok(caught(work)?)

@@ -1,23 +1,32 @@
 //! Changing stores: the class `Writer`, and copies of segments.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use fpstore::WriterOptions;
-use fpstore::writer::{Compaction, Deleted, export as export_store, export_linked};
+use fpstore::options::MAX_RATE;
+use fpstore::writer::{CheckedWriter, Compaction, Deleted, export as export_store, export_linked};
+use fpstore::{Error, Fingerprint, IdRef, WriterOptions};
+use fpstore_text::TextHasher;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
-use crate::build::{push_all, wait_of};
+use crate::adding::{Adder, Adding, add};
+use crate::checked::CheckedRows;
 use crate::columns::id_kind;
-use crate::errors::{Failure, input_error, state_error};
+use crate::errors::{Failure, chained};
 use crate::id_rule::IdRule;
-use crate::input::batches::{Batch, Batches};
-use crate::input::{fingerprints, ids};
-use crate::options::{Limits, count};
-use crate::store::{Store, segment_info};
-use crate::text::recipe_text_of;
-use crate::work::{Reporter, Shared, run, run_shared};
+use crate::input::batches::Batches;
+use crate::input::fingerprints;
+use crate::input::ids::{self, Ids};
+use crate::lent::{Lent, Words};
+use crate::near_columns::common_kind;
+use crate::options::{Limits, choice, count, distance_of, wait_of};
+use crate::rows::Rows;
+use crate::store::Store;
+use crate::store::info::segment_info;
+use crate::text::{hasher_of, recipe_text_of};
+use crate::tuple_class::{TYPES, told};
+use crate::work::{Reporter, Shared, run_change, run_shared};
 
 /// The one who may change a store; readers see each change when they refresh.
 ///
@@ -35,132 +44,117 @@ use crate::work::{Reporter, Shared, run, run_shared};
 /// >>> made.refresh(), len(made)
 /// (True, 1)
 #[pyclass(frozen, module = "fpstore")]
-pub(crate) struct Writer {
-    path: PathBuf,
-    reporter: Reporter,
-    shared: Arc<Shared>,
-    rule: Mutex<IdRule>,
-    state: Mutex<State>,
+pub(crate) struct Writer(Adder<Open>);
+
+/// How messages name it.
+const WORDS: Words = Words { noun: "writer", loss: "what was not committed is forgotten" };
+
+/// A writer that is not closed.
+struct Open {
+    checked: CheckedWriter,
+    rule: IdRule,
 }
 
-enum State {
-    Open(Box<fpstore::Writer>),
-    Used,
-    /// Some records of a batch are pending. A commit would take part of it.
-    Failed,
-    Closed,
+impl Adding for Open {
+    type Target = fpstore::Writer;
+
+    fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure> {
+        self.rule.check(ids)?;
+        self.rule = self.rule.after(ids);
+        Ok(())
+    }
+
+    fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure> {
+        let store = self.checked.writer()?.store();
+        Ok((hasher_of(recipe, Some(store))?, store.sketch_len()))
+    }
+
+    fn target(&mut self) -> Result<&mut fpstore::Writer, Failure> {
+        Ok(self.checked.writer()?)
+    }
+
+    fn push(
+        target: &mut fpstore::Writer,
+        fingerprint: Fingerprint,
+        id: Option<IdRef<'_>>,
+    ) -> fpstore::Result<()> {
+        match id {
+            Some(id) => target.push(fingerprint, id),
+            None => target.push_bare(fingerprint),
+        }
+    }
 }
 
-impl State {
-    fn check_usable(&self) -> PyResult<()> {
-        let message = match self {
-            State::Open(_) => return Ok(()),
-            State::Used => "another thread is using the writer",
-            State::Failed => "the writer failed before; what was not committed then is forgotten",
-            State::Closed => "the writer is closed",
-        };
-        Err(state_error(message))
+impl Open {
+    /// The records that were added and not committed, whether they were checked or not.
+    fn pending_count(&mut self) -> u64 {
+        let unchecked = self.checked.writer().map_or(0, |writer| writer.pending_count());
+        self.checked.pending().len() as u64 + unchecked
+    }
+
+    /// Makes what was added findable before something is deleted.
+    fn commit_pending(&mut self, dry_run: bool) -> Result<&mut fpstore::Writer, Failure> {
+        if self.pending_count() > 0 {
+            if dry_run {
+                let message = "records that were added are not committed, so they cannot be \
+                               counted; call commit() first";
+                return Err(Failure::Input(message.into()));
+            }
+            self.checked.commit()?;
+        }
+        self.target()
     }
 }
 
 impl Writer {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn rule(&self) -> MutexGuard<'_, IdRule> {
-        self.rule.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take_writer(&self) -> PyResult<Box<fpstore::Writer>> {
-        let mut state = self.state();
-        state.check_usable()?;
-        match std::mem::replace(&mut *state, State::Used) {
-            State::Open(writer) => Ok(writer),
-            other => {
-                *state = other;
-                Err(state_error("the writer is closed"))
-            }
-        }
-    }
-
-    /// Gives the writer back, unless it was closed meanwhile: then it is dropped, and with it its
-    /// lock. Returns whether it is still open.
-    fn give_back(&self, writer: Box<fpstore::Writer>) -> bool {
-        let mut state = self.state();
-        let is_open = matches!(*state, State::Used);
-        if is_open {
-            *state = State::Open(writer);
-        }
-        is_open
-    }
-
-    /// Lets the writer work without the interpreter.
-    fn with_writer<T: Send>(
+    /// Checks and adds all batches, or adds nothing.
+    fn check_batches<'py>(
         &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut fpstore::Writer, &Shared) -> Result<T, Failure> + Send,
-    ) -> PyResult<T> {
-        let mut writer = self.take_writer()?;
-        let of_work = &mut writer;
-        let done =
-            run_shared(py, &self.reporter, &self.shared, move |shared| work(of_work, shared));
-        self.give_back(writer);
-        done
-    }
-
-    fn take(&self, py: Python<'_>, batch: Batch) -> PyResult<usize> {
-        let count = batch.fingerprints.len();
-        if count == 0 {
-            self.state().check_usable()?;
-            return Ok(0);
-        }
-        let mut writer = self.take_writer()?;
-        let rule = *self.rule();
-        if let Err(failure) = rule.check(batch.ids.as_ref()) {
-            self.give_back(writer);
-            return Err(failure.into());
-        }
-        *self.rule() = rule.after(batch.ids.as_ref());
-        let of_work = &mut writer;
-        let pushed = run_shared(py, &self.reporter, &self.shared, move |shared| {
-            push_all(&batch, shared, |fingerprint, id| match id {
-                Some(id) => of_work.push(fingerprint, id),
-                None => of_work.push_bare(fingerprint),
-            })
-        });
-        if let Err(error) = pushed {
-            let mut state = self.state();
-            if matches!(*state, State::Used) {
-                *state = State::Failed;
+        py: Python<'py>,
+        open: &mut Open,
+        mut batches: Batches<'py>,
+        k: Option<u32>,
+    ) -> PyResult<Rows> {
+        let lent = &self.0.lent;
+        let (k, kept) = lent.change_taken(py, open, move |open, _| {
+            // What is near a record that was added must be found.
+            if open.target()?.pending_count() > 0 {
+                open.checked.commit()?;
             }
-            return Err(error);
+            let store = open.target()?.store();
+            Ok((k.unwrap_or(store.tuned_k()), id_kind(store)))
+        })?;
+        let (before, rule) = (open.checked.pending().len(), open.rule);
+        let mut rows = None;
+        let mut check = || -> PyResult<()> {
+            while let Some(batch) = batches.next(py)? {
+                open.admit(batch.ids.as_ref())?;
+                let ids = common_kind([kept, open.rule.kind()]);
+                let rows = rows.get_or_insert_with(|| CheckedRows::new(ids));
+                lent.run_taken(py, open, move |open, shared| {
+                    rows.check_and_add(&mut open.checked, &batch, k, shared)
+                })?;
+            }
+            Ok(())
+        };
+        let done = check();
+        if done.is_err() {
+            open.checked.forget(before..);
+            open.rule = rule;
         }
-        if !self.give_back(writer) {
-            let message = "the writer was closed meanwhile; what was not committed is forgotten";
-            return Err(state_error(message));
-        }
-        Ok(count)
+        done?;
+        Ok(rows.unwrap_or_else(|| CheckedRows::new(kept)).finish()?)
     }
+}
 
-    /// Makes what was added findable before something is deleted.
-    fn commit_pending(writer: &mut fpstore::Writer, dry_run: bool) -> Result<(), Failure> {
-        if writer.pending_count() == 0 {
-            return Ok(());
-        }
-        if dry_run {
-            let message = "records that were added are not committed, so they cannot be counted; \
-                           call commit() first";
-            return Err(Failure::Input(message.into()));
-        }
-        writer.commit()?;
-        Ok(())
-    }
+/// Whether Ctrl-C, or an error of the progress function, ended the merging of segments.
+fn is_interrupted(unmerged: &Error) -> bool {
+    matches!(unmerged, Error::Unmerged { source } if matches!(**source, Error::Interrupted))
 }
 
 fn deleted<'py>(py: Python<'py>, done: &Deleted) -> PyResult<Bound<'py, PyAny>> {
     let fields = (done.wanted, done.found, done.fingerprints, done.ids);
-    py.import("fpstore._types")?.getattr("Deleted")?.call1(fields)
+    told(py, TYPES, "Deleted", fields)
 }
 
 #[pymethods]
@@ -189,26 +183,26 @@ impl Writer {
         let shared = Arc::new(Shared::default());
         let reporter = Reporter::new(progress)?;
         let asked = IdRule::named(py, id_type)?;
+        let given = recipe.map(|recipe| recipe.clone().unbind());
         let recipe = recipe.map(recipe_text_of).transpose()?;
         let options = WriterOptions::default()
             .label(label)
             .recipe(recipe)
             .compact(compact)
-            .max_rate(count(py, "max_rate", max_rate)?)
-            .threads(limits.threads)
-            .memory(limits.memory)
-            .temp_dir(limits.temp_dir)
+            .max_rate(count(py, &MAX_RATE, max_rate)?)
             .wait(wait_of(py, wait)?)
-            .observer(shared.observer());
+            .resources(limits.given(&shared));
         let at = path.clone();
-        let (writer, rule) = run_shared(py, &reporter, &shared, move |_| {
+        let open = run_shared(py, &reporter, &shared, move |_| {
             let kept = fpstore::Store::open(&at).map(|store| id_kind(&store))?;
             // New ids are of the kind that the store has.
             let rule = asked.beside(kept);
-            Ok((fpstore::Writer::with_options(at, options.ids(rule.policy()))?, rule))
+            let mut checked = CheckedWriter::new(at, options.ids(rule.policy()));
+            checked.writer()?;
+            Ok(Open { checked, rule })
         })?;
-        let state = Mutex::new(State::Open(Box::new(writer)));
-        Ok(Writer { path, reporter, shared, rule: Mutex::new(rule), state })
+        let lent = Lent::new(WORDS, reporter, shared, open);
+        Ok(Writer(Adder { path, recipe: given, limits, lent }))
     }
 
     /// Adds records, as `Builder.add`. They are in the store once they are committed.
@@ -219,21 +213,65 @@ impl Writer {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let mut batches = Batches::of(fingerprints, ids)?;
-        let mut count = 0;
-        while let Some(batch) = batches.next(py)? {
-            count += self.take(py, batch)?;
-        }
-        Ok(count)
+        add(&self.0.lent, py, fingerprints, ids)
+    }
+
+    /// Adds the documents in files and folders, as `Builder.add_documents`. The recipe is that of the
+    /// store; a `recipe` of the writer brings its lists and tables along.
+    #[pyo3(signature = (inputs))]
+    fn add_documents<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.0.add_documents(py, inputs)
+    }
+
+    /// Adds the records that have no record within `k` bits in the store, among those that were
+    /// added and are not committed, and before them in this call. `k` is that of the store unless
+    /// it is given.
+    ///
+    /// One row for each record: whether it was `added`, and of one that was not the nearest record:
+    /// `near`, `near_id` and `distance`. Added records are durable once they are committed. After a
+    /// commit that failed they are still pending, and the next one tries again. An error in here adds
+    /// nothing.
+    ///
+    /// >>> made = fpstore.build(folder / "checked.fps", [])
+    /// >>> with fpstore.Writer(made.path) as writer:
+    /// ...     rows = writer.check_and_add([5, 4, 0xFF00], ["a", "b", "c"], k=1)
+    /// >>> rows["added"]
+    /// array([ True, False,  True])
+    /// >>> rows.to_pylist()[1]
+    /// (False, 5, 'a', 1)
+    #[pyo3(signature = (fingerprints, ids=None, k=None))]
+    fn check_and_add(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+        k: Option<i64>,
+    ) -> PyResult<Rows> {
+        let k = k.map(|k| distance_of(py, k)).transpose()?;
+        let batches = Batches::of(fingerprints, ids)?;
+        let mut open = self.0.lent.take()?;
+        let rows = self.check_batches(py, &mut open, batches, k);
+        self.0.lent.give_back(open)?;
+        rows
     }
 
     /// Makes one segment of the records that were added: from then on they are durable, and readers
-    /// find them.
+    /// find them. Then merges segments if `compact`; `unmerged` says why that failed.
+    ///
+    /// As all calls that change a store, it returns what it did even if Ctrl-C or an error of
+    /// `progress` came too late to end it: the interrupt is raised right after the call, the error
+    /// goes to `sys.unraisablehook`. `InEffectError` is of changes that took place all the same.
     fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let done = self.with_writer(py, |writer, _| Ok(writer.commit()?))?;
+        let done = self.0.lent.run(py, |open, _| Ok(open.checked.commit()?))?;
         let report = &done.report;
-        let fields = (done.generation, done.segment, report.record_count, report.fingerprint_count);
-        py.import("fpstore._types")?.getattr("Committed")?.call1(fields)
+        let unmerged = done.unmerged.as_deref().map(|error| chained(error));
+        let (records, fingerprints) = (report.record_count, report.fingerprint_count);
+        let fields = (done.generation, done.segment, records, fingerprints, unmerged);
+        told(py, TYPES, "Committed", fields)
     }
 
     /// Deletes ids, wherever they are, after a commit of what was added. With `dry_run` only counts
@@ -246,8 +284,8 @@ impl Writer {
         dry_run: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let ids = ids::many(ids)?;
-        let done = self.with_writer(py, move |writer, _| {
-            Writer::commit_pending(writer, dry_run)?;
+        let done = self.0.lent.run(py, move |open, _| {
+            let writer = open.commit_pending(dry_run)?;
             let ids = ids.iter();
             Ok(if dry_run { writer.would_delete_ids(ids)? } else { writer.delete_ids(ids)? })
         })?;
@@ -264,8 +302,8 @@ impl Writer {
         dry_run: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let values = fingerprints::many(fingerprints)?;
-        let done = self.with_writer(py, move |writer, _| {
-            Writer::commit_pending(writer, dry_run)?;
+        let done = self.0.lent.run(py, move |open, _| {
+            let writer = open.commit_pending(dry_run)?;
             Ok(if dry_run {
                 writer.would_delete_fingerprints(&values)?
             } else {
@@ -278,7 +316,7 @@ impl Writer {
     /// Removes the segments whose label sorts before this one, such as `2026-09` before `2026-10`,
     /// and returns them.
     fn expire_before<'py>(&self, py: Python<'py>, label: &str) -> PyResult<Bound<'py, PyList>> {
-        let done = self.with_writer(py, |writer, _| Ok(writer.expire_before(label)?))?;
+        let done = self.0.lent.run(py, |open, _| Ok(open.target()?.expire_before(label)?))?;
         let segments: PyResult<Vec<_>> =
             done.segments.iter().map(|segment| segment_info(py, segment)).collect();
         PyList::new(py, segments?)
@@ -287,16 +325,8 @@ impl Writer {
     /// Merges segments: `"tier"` those of similar size, `"all"` all, `"one"` into one.
     #[pyo3(signature = (what="tier"))]
     fn compact<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
-        let what = match what {
-            "tier" => Compaction::Tier,
-            "all" => Compaction::All,
-            "one" => Compaction::One,
-            other => {
-                let message = format!("what is 'tier', 'all' or 'one', not '{other}'");
-                return Err(input_error(py, message));
-            }
-        };
-        let done = self.with_writer(py, |writer, _| Ok(writer.compact(&what)?))?;
+        let what: Compaction = choice(py, "what", what)?;
+        let done = self.0.lent.run(py, |open, _| Ok(open.target()?.compact(&what)?))?;
         let fields = (
             done.merged,
             done.made,
@@ -305,80 +335,61 @@ impl Writer {
             done.deleted_fingerprints,
             done.deleted_ids,
         );
-        py.import("fpstore._types")?.getattr("Compacted")?.call1(fields)
+        told(py, TYPES, "Compacted", fields)
     }
 
     /// Takes all segments of other stores, or single segment files, in one step. They are copied
     /// and checked.
     fn import_<'py>(&self, py: Python<'py>, sources: Vec<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
-        let done = self.with_writer(py, |writer, _| Ok(writer.import(&sources)?))?;
+        let done = self.0.lent.run(py, |open, _| Ok(open.target()?.import(&sources)?))?;
         let fields = (done.segments, done.fingerprints, done.file_len);
-        py.import("fpstore._types")?.getattr("Imported")?.call1(fields)
+        told(py, TYPES, "Imported", fields)
     }
 
     /// Records that were added and not committed.
     #[getter]
     fn pending(&self) -> PyResult<u64> {
-        let state = self.state();
-        state.check_usable()?;
-        Ok(if let State::Open(writer) = &*state { writer.pending_count() } else { 0 })
+        self.0.lent.look(Open::pending_count)
     }
 
     /// The store with all commits so far.
     #[getter]
     fn store(&self) -> PyResult<Store> {
-        let state = self.state();
-        state.check_usable()?;
-        match &*state {
-            State::Open(writer) => Ok(Store::new(writer.store().clone())),
-            _ => Err(state_error("the writer is closed")),
-        }
+        let store = self.0.lent.look(|open| open.target().map(|writer| writer.store().clone()))?;
+        Ok(Store::new(store?))
     }
 
-    /// Commits, merges if `compact`, closes the writer, and opens the store.
+    /// Commits, merges if `compact`, closes the writer, and opens the store. `UnmergedError` says
+    /// that the records were added, and that merging failed.
     fn finish(&self, py: Python<'_>) -> PyResult<Store> {
-        let writer = self.take_writer()?;
-        *self.state() = State::Closed;
-        let finished = run_shared(py, &self.reporter, &self.shared, move |_| Ok(writer.finish()?));
-        Ok(Store::new(finished?))
+        let path = self.0.path.clone();
+        let finish = move |open: Open, _: &_| match open.checked.finish() {
+            // What was asked for is done; merging goes on with the next writer.
+            Err(error @ Error::Unmerged { .. }) if is_interrupted(&error) => {
+                fpstore::Store::open(path).map_err(|_| error.into())
+            }
+            finished => Ok(finished?),
+        };
+        Ok(Store::new(self.0.lent.finish(py, "is closed", finish)?))
     }
 
     /// Closes the writer. What was not committed is forgotten.
     fn close(&self) {
-        *self.state() = State::Closed;
+        self.0.lent.end("is closed");
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
-    #[pyo3(signature = (kind, value, trace, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        trace: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let _ = (value, trace);
-        let is_usable = self.state().check_usable();
-        let is_closed = matches!(*self.state(), State::Closed);
-        if kind.is_none() && is_usable.is_ok() {
-            self.finish(py)?;
-        }
-        self.close();
-        // What was not committed must not pass for what was.
-        if kind.is_none() && !is_closed { is_usable } else { Ok(()) }
+    #[pyo3(signature = (*raised))]
+    fn __exit__(&self, py: Python<'_>, raised: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.0.lent.leave(raised, || self.finish(py).map(drop))
     }
 
     fn __repr__(&self) -> String {
-        let state = match &*self.state() {
-            State::Open(writer) => format!("{} records pending", writer.pending_count()),
-            State::Used => "working".to_owned(),
-            State::Failed => "failed".to_owned(),
-            State::Closed => "closed".to_owned(),
-        };
-        format!("<fpstore.Writer '{}': {state}>", self.path.display())
+        let state = self.0.lent.shown(|open| format!("{} records pending", open.pending_count()));
+        format!("<fpstore.Writer '{}': {state}>", self.0.path.display())
     }
 }
 
@@ -400,7 +411,7 @@ pub(crate) fn export(
     link: bool,
 ) -> PyResult<Store> {
     let from = store.get()?;
-    let made = run(py, &Reporter::default(), |_| {
+    let made = run_change(py, &Reporter::default(), &Arc::default(), |_| {
         let done = match link {
             true => export_linked(&from, &path, segment)?,
             false => export_store(&from, &path, segment)?,

@@ -52,5 +52,5 @@ def program() -> str:
     """The program `fpstore`, which makes the same bytes."""
     program = os.environ.get("FPSTORE_BIN") or str(PROJECT / "target" / "debug" / "fpstore")
     if not Path(program).exists():
-        pytest.skip("the program is not built: cargo build")
+        pytest.skip("the program is not built: cargo build --features full")
     return program

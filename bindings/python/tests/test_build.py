@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 from pathlib import Path
 
@@ -67,6 +68,12 @@ def test_the_program_answers_as_the_package(tmp_path: Path, program: str) -> Non
     assert sorted(hexed) == sorted(expected) and len(hexed) > 1000
     assert len(ours) == len(listed) > 80
     assert {frozenset((row[3], row[4])) for row in ours} == {frozenset(row[-2:]) for row in listed}
+
+
+def test_build_has_the_options_of_a_builder() -> None:
+    given = inspect.signature(fpstore.build).parameters
+    options = inspect.signature(fpstore.Builder).parameters
+    assert {name: given[name] for name in given if name not in ("fingerprints", "ids")} == options
 
 
 def test_a_build_that_fails_makes_nothing(tmp_path: Path) -> None:
@@ -160,6 +167,62 @@ def test_a_writer_that_fails_forgets_what_was_added(tmp_path: Path) -> None:
         writer.add([9], ["12"])
     store.refresh()
     assert store.query(9, 0)[0].ids == ["12"]
+
+
+def test_what_is_near_is_not_added(tmp_path: Path) -> None:
+    path = tmp_path / "s.fps"
+    fpstore.build(path, [0xFF, 0xFF00], ["stored", "other"])
+    with fpstore.Writer(path, compact=False) as writer:
+        rows = writer.check_and_add(
+            np.array([0xFE, 0xFF0000, 0xFF0001, 0xFF0000], "uint64"), ["a", "b", "c", "d"], k=2
+        )
+        assert rows.column_names == ["added", "near", "near_id", "distance"]
+        assert rows["added"].tolist() == [False, True, False, False]
+        assert rows.to_pylist() == [
+            (False, 0xFF, "stored", 1),
+            (True, None, None, None),
+            (False, 0xFF0000, "b", 1),
+            (False, 0xFF0000, "b", 0),
+        ]
+        assert writer.pending == 1 and "1 records pending" in repr(writer)
+        # What was added without a check is found as well.
+        writer.add([0xFF << 32], ["unchecked"])
+        assert writer.check_and_add([0xFF << 32], ["e"]).to_pylist() == [
+            (False, 0xFF << 32, "unchecked", 0)
+        ]
+        assert writer.pending == 0 and len(writer.store) == 4
+        # An error takes back what the call had added.
+        with pytest.raises(fpstore.InputError, match="not"):
+            writer.check_and_add(iter([([1 << 60], ["f"]), ([3 << 50], ["not\nfine"])]))
+        with pytest.raises(fpstore.InputError, match="k is 65"):
+            writer.check_and_add([1], ["g"], k=65)
+        assert writer.pending == 0
+        assert writer.check_and_add([1 << 60], ["f"])["added"].all()
+        assert writer.commit().records == 1
+        assert writer.delete_ids(["f"]).found == 1
+        assert writer.check_and_add([1 << 60], ["again"])["added"].all()
+        assert len(writer.check_and_add([], [])) == 0
+    # With `with` it is committed.
+    assert fpstore.open(path).query(1 << 60, 0)[0].ids == ["again"]
+
+
+def test_checked_records_agree_with_a_scan(tmp_path: Path, values: U64) -> None:
+    path = tmp_path / "s.fps"
+    fpstore.build(path, [])
+    flips = np.uint64(1) << (np.arange(len(values), dtype=np.uint64) % np.uint64(5))
+    asked = np.concatenate([values[:1500], values[:1500] ^ flips[:1500]])
+    kept: list[int] = []
+    with fpstore.Writer(path) as writer:
+        rows = writer.check_and_add(asked, range(len(asked)), k=3)
+        for value, (added, near, near_id, distance) in zip(asked.tolist(), rows, strict=True):
+            bits = [(value ^ other).bit_count() for other in kept]
+            assert added == (min(bits, default=64) > 3)
+            if added:
+                kept.append(value)
+            else:
+                assert distance == min(bits) and near == kept[bits.index(distance)]
+                assert asked[near_id] == near
+    assert sorted(kept) == fpstore.open(path).fingerprints().tolist()
 
 
 def test_copies(tmp_path: Path) -> None:

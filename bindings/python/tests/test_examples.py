@@ -24,11 +24,11 @@ def run(name: str, *args: Path | str) -> str:
 
 
 @pytest.fixture
-def shards(tmp_path: Path) -> list[Path]:
+def files(tmp_path: Path) -> list[Path]:
     """Two files with all licences, some twice."""
     texts = [path.read_text() for path in LICENCES]
     (tmp_path / "in").mkdir()
-    paths = [tmp_path / "in" / f"shard-{number}.parquet" for number in range(2)]
+    paths = [tmp_path / "in" / f"file-{number}.parquet" for number in range(2)]
     pq.write_table(pa.table({"name": [path.name for path in LICENCES], "text": texts}), paths[0])
     copies = {
         "name": ["copy", "none", "new"],
@@ -38,22 +38,22 @@ def shards(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_a_dataset_is_cleaned_and_written_back(tmp_path: Path, shards: list[Path]) -> None:
+def test_a_dataset_is_cleaned_and_written_back(tmp_path: Path, files: list[Path]) -> None:
     assert "rows" in run("clean_dataset.py", tmp_path / "in", tmp_path / "out.parquet")
     names = pq.read_table(tmp_path / "out.parquet").column("name").to_pylist()
     assert LICENCES[0].name in names and "copy" not in names
     assert {"none", "new"} <= set(names) and len(names) < len(LICENCES)
 
 
-def test_ranks_drop_what_one_process_drops(tmp_path: Path, shards: list[Path]) -> None:
-    for shard in shards:
-        run("ranks.py", "hash", tmp_path / "work", shard)
-    run("ranks.py", "hash", tmp_path / "work", shards[0])
+def test_ranks_drop_what_one_process_drops(tmp_path: Path, files: list[Path]) -> None:
+    for file in files:
+        run("ranks.py", "hash", tmp_path / "work", file)
+    run("ranks.py", "hash", tmp_path / "work", files[0])
     assert "texts to drop" in run("ranks.py", "merge", tmp_path / "work")
     kept: list[str] = []
-    for shard in shards:
-        run("ranks.py", "filter", tmp_path / "work", shard, tmp_path / f"out-{shard.name}")
-        kept += pq.read_table(tmp_path / f"out-{shard.name}").column("name").to_pylist()
+    for file in files:
+        run("ranks.py", "filter", tmp_path / "work", file, tmp_path / f"out-{file.name}")
+        kept += pq.read_table(tmp_path / f"out-{file.name}").column("name").to_pylist()
     run("clean_dataset.py", tmp_path / "in", tmp_path / "one.parquet")
     assert len(kept) == pq.read_table(tmp_path / "one.parquet").num_rows
 

@@ -54,7 +54,7 @@ def test_pairs_of_documents_have_ids(tmp_path: Path) -> None:
     ]
     with pytest.raises(fpstore.InputError, match="a share has no ids"):
         store.pairs(1, ids=True, share=(0, 2))
-    with pytest.raises(fpstore.InputError, match="shard 5 of 2"):
+    with pytest.raises(fpstore.InputError, match="share 5 of 2"):
         store.pairs(1, share=(5, 2)).read_all()
     with pytest.raises(fpstore.TooManyPairsError) as error:
         store.pairs(64, ids=True, max_pairs=2).read_all()

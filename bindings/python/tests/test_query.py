@@ -118,11 +118,11 @@ def test_nearest_finds_the_nearest_however_far(store: fpstore.Store, values: U64
 
 
 def test_a_limit_keeps_the_nearest_and_says_so(store: fpstore.Store, values: U64) -> None:
-    rows = store.query_many(values[:2], 30, max_matches=2)
+    rows = store.query_many(values[:2], 30, limit=2)
     assert rows.cut and set(rows["query"].tolist()) == {0, 1}
-    assert store.query(int(values[0]), 30, max_matches=2) == store.nearest(int(values[0]), 2, 30)
-    with pytest.raises(fpstore.InputError, match="max_matches is -1"):
-        store.query(0, 3, max_matches=-1)
+    assert store.query(int(values[0]), 30, limit=2) == store.nearest(int(values[0]), 2, 30)
+    with pytest.raises(fpstore.InputError, match="limit is -1"):
+        store.query(0, 3, limit=-1)
 
 
 def test_rows_are_columns(store: fpstore.Store, values: U64) -> None:
@@ -163,3 +163,16 @@ def test_documents_without_ids_are_rows_with_a_null(tmp_path: Path) -> None:
     with pytest.raises(fpstore.InputError, match="1 values of column 'id' are null"):
         rows["id"]
     assert store.query(3, 0) == [fpstore.Match(3, 0, [])]
+
+
+def test_records_are_found_by_their_ids(tmp_path: Path) -> None:
+    texts = fpstore.build(tmp_path / "t.fps", [5, 7, 9], ["a", "12", "a"])
+    assert texts.find(["a", "z", "12"]) == [[5, 9], [], [7]]
+    # A number and the text that spells it are the same id.
+    assert texts.find([12]) == [[7]]
+    numbers = fpstore.build(tmp_path / "n.fps", [5, 7], [1, 2**64 - 1])
+    assert numbers.find([2**64 - 1, 3]) == [[7], []]
+    assert numbers.find(["1", "01"]) == [[5], []]
+    assert numbers.find([]) == []
+    with pytest.raises(fpstore.InputError, match="not a single id"):
+        numbers.find("a")  # type: ignore[arg-type]  # pyright: ignore

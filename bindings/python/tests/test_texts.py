@@ -123,7 +123,8 @@ def test_what_a_recipe_sees() -> None:
     assert [(of.text, of.occurrences) for of in features] == [("one two", 2), ("two one", 1)]
     alike = recipe.compare(TEXTS[0], TEXTS[0])
     assert (alike.distance, alike.jaccard, alike.only_first) == (0, 1.0, [])
-    assert recipe.compare("one two", "").distance is None
+    with pytest.raises(fpstore.InputError, match="text 2 has no features"):
+        recipe.compare("one two", "")
     weighed = Recipe("simhash").of_features({"word": 2.5, "other": 1})
     assert fpstore.to_hex([weighed or 0]) == ["ac351257249182a8"]
     with pytest.raises(fpstore.InputError, match="not a weight"):
@@ -177,6 +178,12 @@ def test_evaluation_counts_what_each_distance_finds() -> None:
     # 15 pairs of values, less one duplicate and one that is left out.
     assert found.others == 13
     assert found.best.k == 0 and "<svg" in found._repr_html_() and "best F1" in repr(found)
+    forecast = found.forecast(1_000_000)
+    assert (forecast.collection_size, len(forecast.points)) == (1_000_000, 33)
+    # One duplicate was found within 0 among six fingerprints.
+    assert forecast.points[0].found == pytest.approx(1e6 / 6)
+    assert forecast.points[32].wrong >= forecast.points[32].by_chance > 2e11
+    assert forecast.recommended_k == 0 and 0 < found.area < 1
     listed = fpstore.evaluate(values, [0, 0], [4, 3], [1, 0])
     assert (listed.duplicates, listed.others) == (1, 1)
     for arguments, message in [

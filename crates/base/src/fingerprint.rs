@@ -71,6 +71,12 @@ pub enum Radix {
     SignedDecimal,
 }
 
+crate::choices!(Radix {
+    Hex = "hex": "1 to 16 hex digits, with or without 0x",
+    Decimal = "dec": "Unsigned decimal",
+    SignedDecimal = "sdec": "Signed decimal, for databases without unsigned numbers",
+});
+
 impl Radix {
     /// What a fingerprint looks like, for messages: `1 to 16 hex digits`.
     pub fn expected(self) -> &'static str {

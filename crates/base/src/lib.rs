@@ -1,6 +1,6 @@
-//! Types that all packages of fpstore share: the fingerprint, the id, the recipe, and the progress of
-//! long work. The feature
-//! `work` adds opening inputs and spreading work over threads.
+//! Types that all packages of fpstore share: the fingerprint, the id, the recipe, the sketch, and the
+//! progress of long work. The feature
+//! `work` adds opening inputs and spreading work over threads; `serde` adds their form in JSON.
 //!
 //! The packages above this one, for stores and for texts, do not depend on each other. Tables,
 //! segments and tokens do not occur here. Users import these types from the packages above.
@@ -8,19 +8,29 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod choice;
 mod error;
 mod fingerprint;
 mod id;
 #[cfg(feature = "work")]
 pub mod parallel;
+#[cfg(feature = "work")]
+pub mod read_inputs;
 mod recipe;
+mod resources;
+#[cfg(feature = "serde")]
+mod serialize;
+mod sketch;
 #[cfg(feature = "work")]
 pub mod source;
 #[cfg(feature = "work")]
 pub mod waiting;
 pub mod watch;
 
-pub use error::{InputPlace, Interrupted, IoError};
+pub use choice::{Choice, UnknownName};
+pub use error::{InputPlace, Interrupted, IoError, chain};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use id::{Id, IdKind, IdRef};
 pub use recipe::Recipe;
+pub use resources::Resources;
+pub use sketch::{SKETCH_LENS, mix, sketch};

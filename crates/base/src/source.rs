@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IoError;
+use crate::read_inputs;
 use crate::waiting::{self, WaitingFile};
 
 /// Bytes that a buffered input takes at a time.
@@ -62,6 +63,7 @@ impl Source {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(IoError { doing: "read", path: path.into(), source });
         }
+        read_inputs::note_file(path, &metadata);
         let counted = Box::new(Counted { file, taken: taken.clone() });
         let reader = match Compression::of(path) {
             Some(compression) => {

@@ -99,6 +99,14 @@ impl Observer {
     pub fn new(watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Observer(Arc::new(watch))
     }
+
+    /// An observer that calls this one with the progress as `change` returns it, for one of several
+    /// parts of a phase.
+    #[must_use]
+    pub fn of_part(&self, change: impl Fn(Progress) -> Progress + Send + Sync + 'static) -> Self {
+        let whole = self.clone();
+        Observer::new(move |progress| (whole.0)(change(progress)))
+    }
 }
 
 impl fmt::Debug for Observer {

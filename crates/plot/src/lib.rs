@@ -30,13 +30,11 @@ mod axis;
 mod chart;
 mod marks;
 pub mod numbers;
+mod size;
+mod style;
 
 pub use axis::{Column, LogAxis, Tick, percent_axis};
-pub use chart::{Chart, Size};
+pub use chart::Chart;
 pub use marks::{Label, Marks};
-
-/// The colours as CSS variables, for a light and for a dark theme.
-pub const PALETTE: &str = include_str!("palette.css");
-
-/// The styles of charts in a page; they need [`PALETTE`].
-pub const STYLE: &str = include_str!("chart.css");
+pub use size::Size;
+pub use style::{PALETTE, STYLE};

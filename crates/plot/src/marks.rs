@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::Size;
 use crate::axis::Column;
+use crate::size::Size;
 
 /// The height of a line of labels.
 const LINE_HEIGHT: f64 = 15.0;

@@ -1,17 +1,17 @@
-//! Why a recipe cannot be followed or a document cannot be read.
+//! Why a recipe cannot be followed.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use fpstore_base::{InputPlace, Interrupted, IoError};
+use fpstore_base::InputPlace;
 
-use crate::recipe::ResourceId;
+use crate::resource_id::ResourceId;
 
 /// The result of everything that can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a recipe cannot be followed or a document cannot be read.
+/// Why a recipe cannot be followed, or one of its lists and tables cannot be read.
 ///
 /// Messages are one line and show their own layer; the cause, where there is one, is in
 /// [`source`](std::error::Error::source).
@@ -27,7 +27,7 @@ pub enum Error {
         /// The answer of the system.
         source: io::Error,
     },
-    /// A record of an input is bad.
+    /// A line of a list is bad.
     BadInput {
         /// The name of the input.
         name: String,
@@ -36,31 +36,19 @@ pub enum Error {
         /// What is wrong and what was expected.
         reason: String,
     },
-    /// A file as a whole is bad: a table without the columns, a format that is broken.
-    BadFile {
-        /// The name of the input.
-        name: String,
-        /// What is wrong and what was expected.
-        reason: String,
-    },
-    /// The inputs cannot be read together.
-    InvalidInputs {
-        /// What is wrong and what helps.
-        reason: String,
-    },
-    /// A pattern of file names breaks the rules of such patterns.
-    InvalidGlob {
-        /// The pattern.
-        glob: String,
-        /// The rule.
-        reason: String,
-    },
-    /// The observer ended the work.
-    Interrupted,
     /// The text of a recipe has a line that this release cannot follow.
     InvalidRecipe {
         /// What is wrong and what was expected.
         reason: String,
+    },
+    /// The fingerprints of a store were made elsewhere, so texts cannot be compared with them.
+    ExternalRecipe,
+    /// A part of a recipe is to be changed that this recipe does not have.
+    UselessChange {
+        /// The field of [`RecipeChanges`](crate::RecipeChanges).
+        part: &'static str,
+        /// The other part of the recipe, with which it has no meaning.
+        with: String,
     },
     /// A recipe, tokenizer, rule, hash, language or list of this name does not exist.
     UnknownName {
@@ -75,6 +63,11 @@ pub enum Error {
     InvalidHashKey {
         /// The text.
         text: String,
+    },
+    /// A text that is to be compared has no features.
+    NoFeatures {
+        /// The text, from 1.
+        number: usize,
     },
     /// A recipe names a list or table that was not given, or another one was given.
     WrongResource {
@@ -103,27 +96,6 @@ pub enum Error {
         /// What was found and what was expected.
         detail: String,
     },
-    /// There is no encoding of this name.
-    UnknownEncoding {
-        /// The name.
-        name: String,
-    },
-    /// An input is in a format that this build cannot read.
-    UnknownFormat {
-        /// The name of the input.
-        name: String,
-        /// The format.
-        format: &'static str,
-        /// The cargo feature that reads it.
-        feature: &'static str,
-    },
-    /// An input holds features and the recipe is for texts, or the other way round.
-    WrongContent {
-        /// The name of the input.
-        name: String,
-        /// Whether the input holds features.
-        holds_features: bool,
-    },
 }
 
 impl fmt::Display for Error {
@@ -131,18 +103,20 @@ impl fmt::Display for Error {
         match self {
             Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
-            Error::BadFile { name, reason } => write!(f, "{name}: {reason}"),
-            Error::InvalidInputs { reason } => f.write_str(reason),
-            Error::InvalidGlob { glob, reason } => {
-                write!(f, "'{glob}' is no pattern of file names: {reason}")
-            }
-            Error::Interrupted => f.write_str("interrupted"),
             Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
+            Error::ExternalRecipe => f.write_str(
+                "the store was built from ready fingerprints (recipe 'external'): give fingerprints \
+                 from the same source instead",
+            ),
+            Error::UselessChange { part, with } => write!(f, "{part} has no meaning with {with}"),
             Error::UnknownName { kind, name, expected } => {
                 write!(f, "there is no {kind} '{name}', expected {expected}")
             }
             Error::InvalidHashKey { text } => {
                 write!(f, "'{text}' is not a hash key, expected 32 hex digits")
+            }
+            Error::NoFeatures { number } => {
+                write!(f, "text {number} has no features, so it has no fingerprint")
             }
             Error::WrongResource { kind, expected, found } => {
                 write!(f, "the recipe needs the {kind} {expected} (checksum and count), ")?;
@@ -161,18 +135,6 @@ impl fmt::Display for Error {
                  {detail} (D-{rule})",
                 path.display()
             ),
-            Error::UnknownEncoding { name } => {
-                write!(f, "there is no encoding '{name}'; try gbk, big5, detect")
-            }
-            Error::UnknownFormat { name, format, feature } => {
-                write!(f, "{name} is {format}, which needs the cargo feature '{feature}'")
-            }
-            Error::WrongContent { name, holds_features: true } => {
-                write!(f, "the recipe is for texts; {name} holds features made elsewhere")
-            }
-            Error::WrongContent { name, holds_features: false } => {
-                write!(f, "the recipe is for features made elsewhere; {name} holds texts")
-            }
         }
     }
 }
@@ -183,21 +145,5 @@ impl std::error::Error for Error {
             Error::Io { source, .. } => Some(source),
             _ => None,
         }
-    }
-}
-
-impl From<IoError> for Error {
-    fn from(error: IoError) -> Self {
-        let IoError { doing, path, source } = error;
-        if Interrupted::is_in(&source) {
-            return Error::Interrupted;
-        }
-        Error::Io { doing, path, source }
-    }
-}
-
-impl From<Interrupted> for Error {
-    fn from(_: Interrupted) -> Self {
-        Error::Interrupted
     }
 }

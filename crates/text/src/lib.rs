@@ -1,4 +1,4 @@
-//! MinHash and SimHash fingerprints of texts and documents, by recipes that say how they are made.
+//! MinHash and SimHash fingerprints of texts, by recipes that say how they are made.
 //!
 //! ```
 //! use fpstore_text::{TextHasher, TextRecipe};
@@ -19,50 +19,37 @@
 //!    (MinHash), or the weighted majority of that bit in the hashes (SimHash).
 //!
 //! A [`TextRecipe`] decides every step. The same recipe and text give the same fingerprint on every
-//! machine. [`TextHasher`] does the three steps; [`hash_documents`] reads files and does them on all
-//! cores. Nothing here depends on stores: a caller adds the fingerprints to one.
-//!
-//! # Features
-//!
-//! | feature | brings |
-//! |---|---|
-//! | none | [`TextHasher`] and [`TextRecipe`]: fingerprints of texts in memory |
-//! | `documents` (default) | `hash_documents`: documents in files of many formats |
-//! | `parquet` | documents in Parquet; brings `documents` |
-#![cfg_attr(not(feature = "documents"), doc = "\n[`hash_documents`]: crate")]
+//! machine. [`TextHasher`] does the three steps. Nothing here reads documents or depends on stores: the
+//! crate `fpstore-documents` reads files, and a caller adds the fingerprints to a store.
+
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-#[cfg(feature = "documents")]
-mod documents;
+mod comparison;
+mod df_builder;
 mod error;
 mod features;
 mod hasher;
 mod minima;
 mod recipe;
+mod resource_id;
 mod resources;
-mod sketch;
 mod tokens;
 mod votes;
 
-#[cfg(feature = "documents")]
-pub use documents::{
-    Admission, BadRecords, DecideFate, Document, DocumentFile, DocumentFiles, DocumentFormat,
-    DocumentOptions, DocumentPlace, DocumentSummary, FileChoice, HtmlPart, PassedOver, RecordFate,
-    TextEncoding, TextFormat, Wanted, count_document_frequencies, hash_documents, read_features,
-    read_fingerprints, read_texts, text_of_bytes,
-};
+pub use comparison::Comparison;
+pub use df_builder::DfBuilder;
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};
-#[cfg(feature = "documents")]
-pub use fpstore_base::watch::{Observer, Phase, Progress};
-pub use fpstore_base::{Fingerprint, Id, IdRef, InputPlace, Recipe};
+pub use fpstore_base::{
+    Choice, Fingerprint, Id, IdRef, InputPlace, Recipe, Resources, SKETCH_LENS, sketch,
+};
 pub use hasher::{Feature, TextHasher};
-pub use recipe::{Case, Factor, Method, ResourceId, TextRecipe, Tokenizer, VoteRules};
+pub use recipe::{Case, Factor, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules};
+pub use resource_id::ResourceId;
 pub use resources::TextResources;
-pub use resources::df::{DfBuilder, DfTable};
+pub use resources::df::DfTable;
 pub use resources::lists::{GivenWeights, StopWords};
-pub use sketch::{SKETCH_LENS, sketch};
 pub use tokens::dictionary::DictionaryMethod;
 pub use votes::weight::{CountWeight, InvalidWeight, Weight};
 pub use votes::{TieRule, simhash};

@@ -26,7 +26,7 @@
 //! because copies are equal or different together: on short texts the distances scatter more.
 
 use crate::features::counts::SeenHashes;
-use fpstore_base::Fingerprint;
+use fpstore_base::{Fingerprint, mix};
 
 /// Bins, and bits of a fingerprint.
 const BINS: usize = 64;
@@ -112,16 +112,6 @@ impl Minima {
 
 /// Room for more hashes than this is not kept in memory for the next text.
 const DISTINCT_KEPT_MAX: usize = 1 << 16;
-
-/// Another hash for the same feature: a step and the finalizer of SplitMix64 (Steele, Lea and
-/// Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
-#[inline]
-pub(crate) fn mix(hash: u64, round: u64) -> u64 {
-    let mut z = hash.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{figure, table, tied};
 use crate::doctor::statistics::{Counted, Statistics};
 use crate::doctor::table::TableStatistics;
-use crate::profile::SizeClass;
+use crate::plan::profile::SizeClass;
 use fpstore_plot::numbers::{grouped, percent, rounded, short, short_binary};
 use fpstore_plot::{Chart, Column, LogAxis, Marks, Size, percent_axis};
 

@@ -7,7 +7,7 @@
 
 pub(crate) mod varint;
 
-use crate::error::Fault;
+use crate::base::error::Fault;
 
 /// How the heads of a table are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

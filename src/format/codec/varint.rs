@@ -11,10 +11,10 @@
 //! restart points, one for each [`RESTART_INTERVAL`] values after the first: the head before it and
 //! the offset of its gap, so that a search in a long block does not read all of it.
 
-use crate::bytes::put_u64;
-use crate::bytes::u64_at;
-use crate::error::Fault;
-use crate::varint;
+use crate::base::error::Fault;
+use crate::bytes::fields::put_u64;
+use crate::bytes::fields::u64_at;
+use crate::bytes::varint;
 
 /// The tag in table descriptors.
 pub(super) const TAG: u8 = 1;

@@ -21,28 +21,18 @@
 //! The prefix index does not depend on the codec of the heads. Its callers are the segment reader,
 //! the segment writer and `verify`.
 
+mod entry;
 mod write;
 
-use crate::bytes::{u32_at, u64_at};
-use crate::error::Fault;
-use crate::section::BlockIndex;
+use crate::base::error::Fault;
+use crate::base::section::BlockIndex;
+use crate::bytes::fields::{u32_at, u64_at};
+pub(crate) use entry::{BLOCKS_PER_ENTRY, DIFFERENCE_MAX, ENTRY_LEN, OVERFLOW_ENTRY_LEN};
+use entry::{End, OVERFLOW};
 pub(crate) use write::IndexWriter;
 
-/// Blocks of an index entry.
-pub(crate) const BLOCKS_PER_ENTRY: u64 = 16;
-/// Bytes of an index entry.
-pub(crate) const ENTRY_LEN: u64 = 64;
-/// Bytes of an overflow entry: 16 pairs of u64.
-pub(crate) const OVERFLOW_ENTRY_LEN: u64 = 256;
 /// The most leading bits that can name a block.
 pub(crate) const BLOCK_BITS_MAX: u32 = 40;
-
-/// In the first word of an index entry: the ends are in an overflow entry.
-const OVERFLOW: u64 = 1 << 63;
-/// Bits of a difference in an index entry.
-const DIFFERENCE_BITS: u32 = 12;
-/// The largest difference that an index entry can hold.
-pub(crate) const DIFFERENCE_MAX: u64 = (1 << DIFFERENCE_BITS) - 1;
 
 /// The bytes of the index section.
 pub(crate) fn section_len(block_bits: u32) -> u64 {
@@ -126,21 +116,6 @@ impl IndexEntry {
         };
         let ascends = span.rank_start <= span.rank_end && span.heads_start <= span.heads_end;
         ascends.then_some(span)
-    }
-}
-
-/// The end of a block relative to the bases of its index entry.
-#[derive(Clone, Copy, Debug, Default)]
-struct End {
-    ranks: u64,
-    bytes: u64,
-}
-
-impl End {
-    /// The end in the low 24 bits of a word.
-    #[inline(always)]
-    fn unpack(packed: u64) -> Self {
-        End { ranks: packed & DIFFERENCE_MAX, bytes: packed >> DIFFERENCE_BITS & DIFFERENCE_MAX }
     }
 }
 

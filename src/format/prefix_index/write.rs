@@ -1,9 +1,9 @@
 //! Writing index entries and overflow entries.
 
-use super::{
+use super::entry::{
     BLOCKS_PER_ENTRY, DIFFERENCE_BITS, DIFFERENCE_MAX, ENTRY_LEN, End, OVERFLOW, OVERFLOW_ENTRY_LEN,
 };
-use crate::bytes::{put_u24, put_u64};
+use crate::bytes::fields::{put_u24, put_u64};
 
 /// Turns the ends of blocks, given in order, into index entries and overflow entries.
 #[derive(Debug, Default)]

@@ -8,12 +8,12 @@ use siphasher::sip::SipHasher13;
 use super::confirmed::{Confirmed, EdgeSorter};
 use super::features::{FeatureFile, FeatureKind};
 use super::nodes::{DOCUMENT_LEN, Nodes};
-use super::outline::{OUTLINE_LEN, Outline, Outlines};
-use crate::error::{Error, Result};
-use crate::join::disjoint_sets::DisjointSets;
-use crate::join::near_pairs::near_pairs;
+use super::outline::{OUTLINE_LEN, Outline, Outlines, outline};
+use crate::base::error::{Error, Result};
+use crate::join::engine::side_by_side::side_by_side;
+use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
-use crate::join::run::side_by_side;
+use crate::join::pairs::near_pairs::near_pairs;
 use fpstore_base::Fingerprint;
 
 /// Candidate pairs that are confirmed at a time, by all threads.
@@ -31,7 +31,7 @@ pub struct Documents {
     /// The outlines of all documents, or of none.
     outlines: Vec<Outline>,
     /// The similarity that pairs need, if there are outlines.
-    threshold: f64,
+    threshold: Option<f64>,
 }
 
 impl Documents {
@@ -48,13 +48,12 @@ impl Documents {
     /// No documents yet; their features will be given, and their outlines tell most pairs whose
     /// similarity is below `threshold` before that.
     pub fn outlined(threshold: f64) -> Self {
-        Documents { threshold, ..Documents::default() }
+        Documents { threshold: Some(threshold), ..Documents::default() }
     }
 
-    /// As [`Documents::push_digest`], of [`Documents::outlined`], with an outline: a sketch of
-    /// [`OUTLINE_LEN`](super::OUTLINE_LEN) bytes. A pair at the threshold is lost by its outlines
-    /// once in 10^9 times. Documents of fewer than 100 features, say, should have none, because
-    /// their sketches vary more.
+    /// As [`Documents::push`], of [`Documents::outlined`], with the [`feature_digest`] and the
+    /// [`outline`](super::outline()) of the features, which the caller has kept. A pair at the
+    /// threshold is lost by its outlines once in 10^9 times.
     pub fn push_outlined(
         &mut self,
         fingerprint: Fingerprint,
@@ -68,10 +67,12 @@ impl Documents {
     /// Takes the next document. Its features are ascending and without repeats.
     pub fn push(&mut self, fingerprint: Fingerprint, features: &[u64]) {
         self.push_digest(fingerprint, feature_digest(features));
+        if self.threshold.is_some() {
+            self.outlines.push(outline(features));
+        }
     }
 
-    /// As [`Documents::push`], with the digest of the features.
-    pub fn push_digest(&mut self, fingerprint: Fingerprint, digest: u64) {
+    fn push_digest(&mut self, fingerprint: Fingerprint, digest: u64) {
         debug_assert_eq!(self.kind, FeatureKind::Sets);
         self.list.push((fingerprint.value(), digest));
     }
@@ -105,7 +106,7 @@ impl Documents {
         let Documents { list, kind, outlines, threshold } = self;
         let nodes = Nodes::new(list)?;
         let outline_len = if outlines.is_empty() { 0 } else { size_of::<Outline>() as u64 };
-        let outlines = Outlines::new(&outlines, &nodes, threshold);
+        let outlines = Outlines::new(&outlines, &nodes, threshold.unwrap_or_default());
         let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
         let mut is_candidate = vec![false; nodes.len()];
         let mut groups = DisjointSets::new(nodes.len() as u32);
@@ -119,11 +120,12 @@ impl Documents {
             Ok(())
         })?;
         let groups = (0..nodes.len() as u32).map(|node| groups.find(node)).collect();
-        let folder = options.resources()?.folder;
+        let folder = options.sort_resources()?.folder;
         let sets = FeatureFile::create(kind, nodes.len(), &folder)?;
         let candidates = Candidates {
             nodes,
             outlines,
+            outlined: threshold,
             digests,
             is_candidate,
             groups,
@@ -162,9 +164,13 @@ fn each_pair(
     Ok(())
 }
 
-/// The number of pairs of `count` documents.
-pub(super) fn pairs_within(count: u64) -> u64 {
-    count * (count - 1) / 2
+/// Refuses a similarity that no pair can be asked for.
+pub(super) fn check_threshold(threshold: f64) -> Result<()> {
+    if threshold > 0.0 && threshold <= 1.0 {
+        return Ok(());
+    }
+    let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
+    Err(Error::InvalidOptions { reason })
 }
 
 /// A hash by which sets of features are told apart. They are ascending and without repeats.
@@ -183,6 +189,8 @@ fn digest(features: &[u8]) -> u64 {
 pub struct Candidates {
     nodes: Nodes,
     outlines: Outlines,
+    /// The similarity below which the outlines leave out pairs.
+    outlined: Option<f64>,
     /// The digest of the features of each document.
     digests: Vec<u64>,
     is_candidate: Vec<bool>,
@@ -246,14 +254,17 @@ impl Candidates {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or if features
-    ///   that are needed were not taken.
+    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or below that of
+    ///   [`Documents::outlined`], or if features that are needed were not taken.
     /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
     /// * Otherwise as [`near_pairs`].
     pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
-        let Candidates { nodes, outlines, is_candidate, sets, options, .. } = self;
-        if !(threshold > 0.0 && threshold <= 1.0) {
-            let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
+        let Candidates {
+            nodes, outlines, outlined, is_candidate, pair_count, sets, options, ..
+        } = self;
+        check_threshold(threshold)?;
+        if let Some(outlined) = outlined.filter(|outlined| threshold < *outlined) {
+            let reason = format!("similarity {threshold}, and the outlines are for {outlined}");
             return Err(Error::InvalidOptions { reason });
         }
         let missing =
@@ -263,8 +274,8 @@ impl Candidates {
             let reason = format!("the features of document {document} were not given");
             return Err(Error::InvalidOptions { reason });
         }
-        let mut edges = EdgeSorter::new(&options)?;
-        let threads = options.resources()?.threads.max(1);
+        let mut edges = EdgeSorter::new(&options, pair_count)?;
+        let threads = options.sort_resources()?.threads.max(1);
         let mut batch: Vec<(u32, u32)> = Vec::new();
         let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
             // Pairs of one node follow one another, so that its features are read once.

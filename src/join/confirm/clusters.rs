@@ -3,16 +3,17 @@
 use std::cmp::Reverse;
 
 use super::confirmed::Confirmed;
+use crate::base::error::{Error, Result};
 use crate::disk::ScratchFile;
-use crate::error::{Error, Result};
-use crate::join::cluster::diameter;
-use crate::join::clusters::ClusterMethod;
-use crate::join::disjoint_sets::DisjointSets;
-use crate::join::numbering::Shared;
-use crate::join::run::side_by_side;
-use crate::sort::{RecordSorter, SortedRecords};
+use crate::join::engine::side_by_side::side_by_side;
+use crate::join::grouping::cluster::diameter;
+use crate::join::grouping::clusters::ClusterMethod;
+use crate::join::grouping::disjoint_sets::DisjointSets;
+use crate::join::grouping::keep::{Fate, KeepRule};
+use crate::join::grouping::numbering::Shared;
+use crate::writing::sort::{RecordSorter, SortedRecords};
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// With fewer members than this for each thread, one thread finds their similarities.
 const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
@@ -63,7 +64,7 @@ impl Confirmed {
         let weight = |node: u32| nodes.documents(node).len() as u64;
         let mut components = DisjointSets::new(count);
         let mut degrees: Vec<u64> = (0..count).map(weight).collect();
-        let mut both_ways = RecordSorter::new(self.options.resources()?, false);
+        let mut both_ways = RecordSorter::new(self.options.sort_resources()?, false);
         self.each_edge(|one, other, _| {
             components.union(one, other);
             degrees[one as usize] += weight(other);
@@ -101,7 +102,7 @@ struct Neighbours {
 
 impl Neighbours {
     fn new(confirmed: &Confirmed, both_ways: &SortedRecords) -> Result<Self> {
-        let folder = confirmed.options.resources()?.folder;
+        let folder = confirmed.options.sort_resources()?.folder;
         let mut file = ScratchFile::create(&folder)?;
         let mut starts = vec![0; confirmed.nodes.len() + 1];
         let mut buffer: Vec<u32> = Vec::new();
@@ -178,6 +179,55 @@ impl ConfirmedClusters<'_> {
         Ok(())
     }
 
+    /// Calls `each` with each document, in the order of their numbers, and whether `rule` keeps it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ConfirmedClusters::for_each`].
+    pub fn for_each_document<E: From<Error>>(
+        &self,
+        rule: KeepRule,
+        mut each: impl FnMut(Fate, u32) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut is_kept = vec![rule != KeepRule::LargestCluster; self.confirmed.document_count()];
+        let mut largest = 0;
+        self.for_each(|cluster| {
+            let documents = cluster.members.iter().flat_map(|member| &member.documents);
+            if rule != KeepRule::LargestCluster {
+                let kept = self.kept_one(cluster, rule)?;
+                documents.for_each(|&number| is_kept[number as usize] = Some(number) == kept);
+            } else if cluster.size > largest {
+                largest = cluster.size;
+                is_kept.fill(false);
+                documents.for_each(|&number| is_kept[number as usize] = true);
+            }
+            Ok::<(), Error>(())
+        })?;
+        let fate = |is_kept| if is_kept { Fate::Keep } else { Fate::Drop };
+        (0..).zip(is_kept).try_for_each(|(number, is_kept)| each(fate(is_kept), number))
+    }
+
+    /// The document of a cluster that a rule keeps.
+    fn kept_one(&self, cluster: &ConfirmedCluster, rule: KeepRule) -> Result<Option<u32>> {
+        let named = |&number: &u32| {
+            let id = match rule {
+                KeepRule::SmallestId => self.confirmed.id(number)?,
+                _ => None,
+            };
+            Ok((number, id))
+        };
+        let documents = cluster.members.iter().flat_map(|member| &member.documents);
+        let documents = documents.map(named).collect::<Result<Vec<(u32, Option<Id>)>>>()?;
+        let own_count = cluster.members[0].documents.len();
+        let kept = rule.choose(
+            &documents,
+            own_count,
+            |(number, _)| *number,
+            |&(number, id)| (id.is_none(), id, *number),
+        );
+        Ok(kept.map(|(number, _)| *number))
+    }
+
     /// Gives clusters the numbers that they had in an earlier run. `earlier` returns the number of
     /// the cluster in which a document was, by its number now, if it was in one. The rules are those
     /// of [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers).
@@ -244,7 +294,7 @@ impl ConfirmedClusters<'_> {
         let similarities = if pairs.len() <= MEMBERS_PER_THREAD {
             vec![sets.confirm(&pairs, 0.0)?]
         } else {
-            let threads = options.resources()?.threads.max(1);
+            let threads = options.sort_resources()?.threads.max(1);
             let parts: Vec<&[(u32, u32)]> = pairs.chunks(pairs.len().div_ceil(threads)).collect();
             side_by_side(&parts, |part| sets.confirm(part, 0.0))?
         };

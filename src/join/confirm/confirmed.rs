@@ -1,13 +1,13 @@
 //! The confirmed pairs, sorted.
 
-use super::candidates::pairs_within;
 use super::features::FeatureFile;
-use super::nodes::Nodes;
-use crate::error::{Error, Result};
-use crate::join::callback::CallbackError;
+use super::ids::DocumentIds;
+use super::nodes::{Nodes, pairs_within};
+use crate::base::error::{Error, Result};
+use crate::join::engine::callback::CallbackError;
 use crate::join::options::JoinOptions;
-use crate::sort::{RecordSorter, Resources, SortedRecords};
-use fpstore_base::{Fingerprint, IdRef};
+use crate::writing::sort::{RecordSorter, SortResources, SortedRecords};
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// The part of the memory that the sorter gets, as a divisor; the join gets the rest.
 const SORTER_DIVISOR: u64 = 4;
@@ -44,12 +44,35 @@ pub struct Confirmed {
     /// Pairs of documents, and those of them whose fingerprints are equal.
     pair_count: u64,
     equal_count: u64,
+    candidate_count: u64,
+    /// The ids of the documents, if they were given.
+    pub(super) ids: DocumentIds,
 }
 
 impl Confirmed {
     /// The number of pairs; with `distinct` of those whose fingerprints differ.
     pub fn pair_count(&self, distinct: bool) -> u64 {
         if distinct { self.pair_count - self.equal_count } else { self.pair_count }
+    }
+
+    /// The number of pairs whose features were compared.
+    pub fn candidate_count(&self) -> u64 {
+        self.candidate_count
+    }
+
+    /// The number of documents.
+    pub fn document_count(&self) -> usize {
+        self.nodes.document_count()
+    }
+
+    /// The id of a document, by its number; `None` if none was given, as without
+    /// [`Confirmer`](super::Confirmer).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if temporary files cannot be read.
+    pub fn id(&self, document: u32) -> Result<Option<Id>> {
+        self.ids.get(document)
     }
 
     /// The fingerprint of a document, by its number.
@@ -119,21 +142,23 @@ impl Confirmed {
 pub(super) struct EdgeSorter {
     sorter: RecordSorter,
     most: u64,
+    candidate_count: u64,
     pair_count: u64,
     equal_count: u64,
 }
 
 impl EdgeSorter {
-    pub(super) fn new(options: &JoinOptions) -> Result<Self> {
-        let resources = options.resources()?;
-        let own = Resources { memory: resources.memory / SORTER_DIVISOR, ..resources };
+    pub(super) fn new(options: &JoinOptions, candidate_count: u64) -> Result<Self> {
+        let resources = options.sort_resources()?;
+        let own = SortResources { memory: resources.memory / SORTER_DIVISOR, ..resources };
         let sorter = RecordSorter::new(own, false);
-        Ok(EdgeSorter { sorter, most: options.pairs_max(), pair_count: 0, equal_count: 0 })
+        let most = options.pairs_max();
+        Ok(EdgeSorter { sorter, most, candidate_count, pair_count: 0, equal_count: 0 })
     }
 
     /// The options for a join beside this sorter.
     pub(super) fn beside(options: &JoinOptions) -> Result<JoinOptions> {
-        Ok(options.reserve(options.resources()?.memory / SORTER_DIVISOR))
+        Ok(options.reserve(options.sort_resources()?.memory / SORTER_DIVISOR))
     }
 
     pub(super) fn push(
@@ -169,8 +194,8 @@ impl EdgeSorter {
             let copies = nodes.documents(node).len() as u64;
             self.count(pairs_within(copies), true)?;
         }
-        let EdgeSorter { sorter, pair_count, equal_count, .. } = self;
-        let edges = sorter.finish()?;
-        Ok(Confirmed { nodes, sets, options, edges, pair_count, equal_count })
+        let EdgeSorter { sorter, candidate_count, pair_count, equal_count, .. } = self;
+        let (edges, ids) = (sorter.finish()?, DocumentIds::default());
+        Ok(Confirmed { nodes, sets, options, edges, pair_count, equal_count, candidate_count, ids })
     }
 }

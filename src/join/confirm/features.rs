@@ -3,8 +3,8 @@
 use bytemuck::Pod;
 
 use super::similarity::{at_least, sketch_similarity};
+use crate::base::error::Result;
 use crate::disk::{ScratchFile, ScratchFolder};
-use crate::error::Result;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 //!
 //! Fingerprints forget almost all of a document, so some near pairs are no duplicates. The Jaccard
 //! similarity of the features decides: the number of features that both documents have, divided by
-//! the number that at least one has. The documents are read twice:
+//! the number that at least one has. The documents are read twice, which [`Confirmer`] does. Callers
+//! that read in another order do it by the two types below:
 //!
 //! 1. [`Documents`] takes the fingerprint and the features of each, and keeps a digest of these.
 //!    [`Documents::candidates`] joins the fingerprints.
@@ -23,15 +24,22 @@
 mod candidates;
 mod clusters;
 mod confirmed;
+mod confirmer;
 mod features;
+mod ids;
 mod nodes;
 mod outline;
 mod similarity;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "documents")]
+mod texts;
 
 pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
-pub use outline::OUTLINE_LEN;
+pub use confirmer::{Confirmer, TakeFeatures};
+pub use outline::{OUTLINE_LEN, outline};
 pub use similarity::{jaccard, sketch_similarity};
+#[cfg(feature = "documents")]
+pub use texts::candidate_k;

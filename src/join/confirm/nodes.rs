@@ -1,6 +1,6 @@
 //! Nodes: documents with equal features, taken as one.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use fpstore_base::Fingerprint;
 
 /// Documents with the same fingerprint and the same features, by their numbers.
@@ -75,6 +75,10 @@ impl Nodes {
         self.nodes.len()
     }
 
+    pub(super) fn document_count(&self) -> usize {
+        self.order.len()
+    }
+
     /// The distinct fingerprints, ascending.
     pub(super) fn fingerprints(&self) -> &[Fingerprint] {
         &self.fingerprints
@@ -108,4 +112,9 @@ impl Nodes {
     pub(super) fn of(&self, document: u32) -> Option<u32> {
         self.of_document.get(document as usize).copied()
     }
+}
+
+/// The number of pairs of `count` documents.
+pub(super) fn pairs_within(count: u64) -> u64 {
+    count * (count - 1) / 2
 }

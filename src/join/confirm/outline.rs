@@ -7,15 +7,29 @@
 
 use super::nodes::Nodes;
 use super::similarity::equal_count;
+use fpstore_base::sketch;
 
 /// Bytes of an outline: a sketch of that length.
 pub const OUTLINE_LEN: usize = 32;
+
+/// Features of which an outline is kept; those of fewer are too uneven, and need little space.
+const OUTLINED_MIN: usize = 128;
 
 /// The share of pairs at the threshold that an outline may lose.
 const LOST: f64 = 1e-9;
 
 /// An outline, or none for a document of which nothing is to be guessed.
 pub(super) type Outline = Option<[u8; OUTLINE_LEN]>;
+
+/// The outline of a document by its features, or `None` if it has so few that an outline would say
+/// too little. [`Documents::push`](super::Documents::push) calls it; it is for callers that keep
+/// outlines to give them to [`Documents::push_outlined`](super::Documents::push_outlined) later.
+pub fn outline(features: &[u64]) -> Option<[u8; OUTLINE_LEN]> {
+    if features.len() < OUTLINED_MIN {
+        return None;
+    }
+    sketch(features, OUTLINE_LEN as u8).try_into().ok()
+}
 
 /// The outlines of nodes.
 #[derive(Debug)]

@@ -1,11 +1,13 @@
 //! Confirmed pairs and clusters, compared with comparing each document with each.
 
-use std::collections::BTreeSet;
+use fpstore_base::Choice;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::join::tests::oracle;
 use crate::join::tests::random::Random;
-use crate::join::{ClusterMethod, JoinOptions};
-use crate::{Error, Fingerprint};
+use crate::join::{ClusterMethod, Fate, JoinOptions, KeepRule};
+use crate::{Error, Fingerprint, Id, IdRef};
 
 /// A document: its fingerprint and its features.
 type Document = (u64, Vec<u64>);
@@ -48,22 +50,14 @@ fn confirmed(documents: &[Document], threshold: f64, options: &JoinOptions) -> C
     candidates.confirm(threshold).unwrap()
 }
 
-/// The pairs by definition: first, second, similarity.
-fn brute(documents: &[Document], k: u32, threshold: f64) -> BTreeSet<(u32, u32, u64)> {
-    let mut pairs = BTreeSet::new();
-    for (at, (fingerprint, features)) in (0..).zip(documents) {
-        let own: BTreeSet<&u64> = features.iter().collect();
-        for (other_at, (other, others)) in (0..at).zip(documents) {
-            let others: BTreeSet<&u64> = others.iter().collect();
-            let common = own.intersection(&others).count();
-            let all = own.union(&others).count();
-            let similarity = if all == 0 { 1.0 } else { common as f64 / all as f64 };
-            if (fingerprint ^ other).count_ones() <= k && similarity >= threshold {
-                pairs.insert((other_at, at, similarity.to_bits()));
-            }
-        }
-    }
-    pairs
+/// The pairs by definition.
+fn expected(documents: &[Document], k: u32, threshold: f64) -> BTreeMap<(usize, usize), f64> {
+    let values: Vec<u64> = documents.iter().map(|document| document.0).collect();
+    let features: Vec<BTreeSet<u64>> =
+        documents.iter().map(|document| document.1.iter().copied().collect()).collect();
+    let similarity =
+        |one: usize, other: usize| oracle::similarity(&features[one], &features[other]);
+    oracle::confirmed_pairs(&values, k, threshold, similarity)
 }
 
 fn pairs_of(confirmed: &Confirmed, distinct: bool) -> Vec<ConfirmedPair> {
@@ -88,14 +82,14 @@ fn pairs_are_those_of_each_with_each() {
         for (k, threshold) in [(0, 0.5), (2, 0.8), (4, 0.8), (12, 0.3), (64, 0.9), (3, 1.0)] {
             let confirmed = confirmed(&documents, threshold, &options(k));
             let pairs = pairs_of(&confirmed, false);
-            let found: BTreeSet<(u32, u32, u64)> = pairs
+            let found: BTreeMap<(usize, usize), f64> = pairs
                 .iter()
                 .map(|pair| {
-                    let ends = (pair.first.min(pair.second), pair.first.max(pair.second));
-                    (ends.0, ends.1, pair.similarity.to_bits())
+                    let [one, other] = [pair.first, pair.second].map(|at| at as usize);
+                    ((one.min(other), one.max(other)), pair.similarity)
                 })
                 .collect();
-            assert_eq!(found, brute(&documents, k, threshold), "{count} {k} {threshold}");
+            assert_eq!(found, expected(&documents, k, threshold), "{count} {k} {threshold}");
             assert_eq!(found.len(), pairs.len(), "a pair came twice");
             assert_eq!(confirmed.pair_count(false), pairs.len() as u64);
             assert!(pairs.is_sorted_by_key(|pair| pair.fingerprints[0]));
@@ -113,9 +107,8 @@ fn pairs_are_those_of_each_with_each() {
 fn clusters_are_those_of_their_definition() {
     let documents = documents(200, 11);
     let (k, threshold) = (4, 0.7);
-    let pairs = brute(&documents, k, threshold);
-    let near =
-        |a: u32, b: u32| a == b || pairs.iter().any(|&(x, y, _)| (x, y) == (a.min(b), a.max(b)));
+    let pairs = expected(&documents, k, threshold);
+    let near = |a: usize, b: usize| a == b || pairs.contains_key(&(a.min(b), a.max(b)));
     let confirmed = confirmed(&documents, threshold, &options(k));
     for method in [ClusterMethod::Components, ClusterMethod::Star, ClusterMethod::Leader] {
         let clusters = confirmed.clusters(method).unwrap();
@@ -138,7 +131,7 @@ fn clusters_are_those_of_their_definition() {
                         let is = jaccard(features, &documents[leader as usize].1);
                         assert_eq!(is, member.similarity);
                         if method != ClusterMethod::Components {
-                            assert!(near(document, leader));
+                            assert!(near(document as usize, leader as usize));
                         }
                     }
                 }
@@ -146,8 +139,8 @@ fn clusters_are_those_of_their_definition() {
                 Ok::<(), Error>(())
             })
             .unwrap();
-        for (a, b, _) in &pairs {
-            let [a, b] = [a, b].map(|document| in_cluster[*document as usize]);
+        for &(a, b) in pairs.keys() {
+            let [a, b] = [a, b].map(|document| in_cluster[document]);
             match method {
                 ClusterMethod::Components => assert!(a.is_some() && a == b),
                 _ => assert!(a.is_some() || b.is_some()),
@@ -155,13 +148,10 @@ fn clusters_are_those_of_their_definition() {
         }
         if method == ClusterMethod::Leader {
             // By definition: each document near no earlier leader becomes one.
-            let mut expected: Vec<u32> = Vec::new();
-            for document in 0..documents.len() as u32 {
-                if !expected.iter().any(|&leader| near(document, leader)) {
-                    expected.push(document);
-                }
-            }
-            expected.retain(|&leader| in_cluster[leader as usize].is_some());
+            let dropped = oracle::dropped(0..0, 0..documents.len(), near);
+            let leads = |at: &usize| !dropped.contains_key(at) && in_cluster[*at].is_some();
+            let expected: Vec<u32> =
+                (0..documents.len()).filter(leads).map(|at| at as u32).collect();
             leaders.sort_unstable();
             assert_eq!(leaders, expected);
         }
@@ -189,15 +179,6 @@ fn large_documents(count: u64, seed: u64) -> Vec<Document> {
     documents
 }
 
-/// The outline of features, each byte of a hash of its own.
-fn outline(features: &[u64]) -> [u8; OUTLINE_LEN] {
-    let byte = |at: u64| {
-        let mixed = features.iter().map(|feature| feature_digest(&[*feature, at]));
-        mixed.min().unwrap_or_default() as u8
-    };
-    std::array::from_fn(|at| byte(at as u64))
-}
-
 #[test]
 fn outlines_spare_features_and_change_no_result() {
     let documents = large_documents(300, 21);
@@ -206,9 +187,11 @@ fn outlines_spare_features_and_change_no_result() {
         let without = confirmed(&documents, threshold, &options(2));
         let mut list = Documents::outlined(threshold);
         for (number, (fingerprint, features)) in documents.iter().enumerate() {
-            let (digest, outline) = (feature_digest(features), outline(features));
-            let outline = Some(&outline).filter(|_| !has_gaps || number % 10 > 0);
-            list.push_outlined(Fingerprint::new(*fingerprint), digest, outline);
+            let fingerprint = Fingerprint::new(*fingerprint);
+            match has_gaps && number % 10 == 0 {
+                true => list.push_outlined(fingerprint, feature_digest(features), None),
+                false => list.push(fingerprint, features),
+            }
         }
         let mut candidates = list.candidates(&options(2)).unwrap();
         // Each with each is near; few of them are alike.
@@ -230,6 +213,79 @@ fn outlines_spare_features_and_change_no_result() {
         assert!(pairs.iter().all(is_within));
         let distinct: BTreeSet<_> = groups.iter().collect();
         assert_eq!(distinct.len() == 1, has_gaps, "{}", distinct.len());
+    }
+}
+
+#[test]
+fn small_documents_have_no_outline() {
+    let features: Vec<u64> = (0..128).collect();
+    assert_eq!(outline(&features[..127]), None);
+    assert_eq!(outline(&features).map(Vec::from), Some(fpstore_base::sketch(&features, 32)));
+    let mut list = Documents::outlined(0.8);
+    list.push(Fingerprint::new(1), &features);
+    let refused = list.candidates(&options(2)).unwrap().confirm(0.7).unwrap_err();
+    assert!(refused.to_string().contains("the outlines are for 0.8"), "{refused}");
+}
+
+#[test]
+fn a_confirmer_reads_twice_and_notices_changes() {
+    let documents = large_documents(60, 22);
+    let confirmer = Confirmer::new(0.7, options(2)).unwrap();
+    let mut readings = 0;
+    let id = |number: usize| match number % 2 {
+        0 => Id::U64(number as u64),
+        _ => Id::Text(format!("document {number}").into()),
+    };
+    let found = confirmer.features(|take| {
+        readings += 1;
+        documents.iter().enumerate().try_for_each(|(number, (fingerprint, features))| {
+            take(Fingerprint::new(*fingerprint), Some(id(number).as_ref()), features)
+        })
+    });
+    let found = found.unwrap();
+    assert_eq!(readings, 2);
+    assert_eq!(pairs_of(&found, false), pairs_of(&confirmed(&documents, 0.7, &options(2)), false));
+    assert_eq!(found.document_count(), 60);
+    assert!((0..60).all(|number| found.id(number as u32).unwrap() == Some(id(number))));
+    // The second reading leaves out a document, or has other features.
+    for (count, is_same, part) in [(59, true, "files were changed"), (60, false, "a was changed")] {
+        let mut reading = 0;
+        let changed = confirmer.features(|take| {
+            reading += 1;
+            let count = if reading == 1 { 60 } else { count };
+            documents[..count].iter().try_for_each(|(fingerprint, features)| {
+                let features = if reading == 1 || is_same { features.as_slice() } else { &[] };
+                take(Fingerprint::new(*fingerprint), Some(IdRef::Text("a")), features)
+            })
+        });
+        let changed = changed.unwrap_err();
+        assert!(changed.to_string().contains(part), "{changed}");
+    }
+    assert!(Confirmer::new(0.0, options(2)).is_err() && Confirmer::new(0.5, options(65)).is_err());
+}
+
+#[test]
+fn one_document_of_a_cluster_is_kept() {
+    let ids = [IdRef::U64(10), IdRef::Text("1"), IdRef::U64(9)];
+    let confirmer = Confirmer::new(0.7, options(2)).unwrap();
+    let found = confirmer
+        .features(|take| ids.iter().try_for_each(|id| take(Fingerprint::new(1), Some(*id), &[7])));
+    let found = found.unwrap();
+    let clusters = found.clusters(ClusterMethod::Components).unwrap();
+    for &(name, rule, _) in KeepRule::NAMES {
+        let mut kept = Vec::new();
+        clusters
+            .for_each_document(rule, |fate, document| {
+                kept.extend((fate == Fate::Keep).then_some(document));
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+        let expected = match rule {
+            KeepRule::Representative | KeepRule::First => vec![0],
+            KeepRule::SmallestId => vec![2],
+            KeepRule::LargestCluster => vec![0, 1, 2],
+        };
+        assert_eq!(kept, expected, "{name}");
     }
 }
 

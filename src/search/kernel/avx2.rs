@@ -4,8 +4,8 @@
 
 use std::arch::x86_64::*;
 
-use super::chunk::CHUNK_LEN;
 use super::vector::{Task, Vector};
+use crate::base::limits::CHUNK_LEN;
 
 /// Exists only on a processor with AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@
 use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
-use super::chunk::CHUNK_LEN;
 use super::vector::{Task, Vector};
+use crate::base::limits::CHUNK_LEN;
 
 /// Exists only on a processor with AVX-512 F, BW and VL and with what [`Avx2`] needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

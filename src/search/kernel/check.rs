@@ -1,10 +1,12 @@
 //! The kernels of this processor, compared with a walk gap by gap: for tests, and for the fuzz target
 //! of the kernels.
 
-use super::chunk::CHUNK_LEN;
 use super::*;
+use crate::base::limits::CHUNK_LEN;
+use crate::base::section::{BlockIndex, Rank};
+use crate::bytes::varint;
 use crate::format::codec::varint::LONG_BLOCK_MIN;
-use crate::varint;
+use crate::format::prefix_index::BlockSpan;
 
 /// Compares the kernels on any bytes: a needle, the places of blocks, and what they lie in.
 #[cfg(fuzzing)]

@@ -1,10 +1,9 @@
 //! Chunks of 64 bytes of gaps: exact sums at single bytes, and one chunk after the other.
 
+use super::near::{NearHead, Needle, Progress};
 use super::vector::Vector;
-use super::{NearHead, Needle, Progress};
-pub(super) use crate::limits::CHUNK_LEN;
-use crate::limits::PARTIAL_SUMS_MAX;
-use crate::section::{BlockIndex, Rank};
+use crate::base::limits::{CHUNK_LEN, PARTIAL_SUMS_MAX};
+use crate::base::section::{BlockIndex, Rank};
 
 /// The first `len` bytes of a chunk, as a mask.
 #[inline(always)]

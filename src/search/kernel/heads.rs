@@ -1,9 +1,10 @@
 //! Near heads of many short blocks in one call: the prefilter, then refine or full decode of the
 //! survivors.
 
-use super::chunk::{CHUNK_LEN, Chunk, Cursor, LowNeedle, valid_mask};
+use super::chunk::{Chunk, Cursor, LowNeedle, valid_mask};
+use super::near::{BlockProbe, NearHead, Needle, Progress};
 use super::vector::{Task, Vector};
-use super::{BlockProbe, NearHead, NearHeads, Needle, Progress};
+use crate::base::limits::CHUNK_LEN;
 use crate::format::codec::varint::LONG_BLOCK_MIN;
 
 /// A block that the prefilter could not rule out.
@@ -141,4 +142,11 @@ fn search<V: Vector>(
         remaining,
     };
     cursor.search(vector, heads, needle, found, usize::MAX) == Progress::Done
+}
+
+/// Near heads, and memory that calls of a kernel use again.
+#[derive(Debug, Default)]
+pub(crate) struct NearHeads {
+    pub(crate) heads: Vec<NearHead>,
+    survivors: Vec<Survivor>,
 }

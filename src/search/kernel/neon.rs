@@ -13,8 +13,8 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::chunk::CHUNK_LEN;
 use super::vector::{Task, Vector};
+use crate::base::limits::CHUNK_LEN;
 
 /// Exists only on a processor with NEON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

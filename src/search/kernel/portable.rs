@@ -1,7 +1,7 @@
 //! The instructions of every processor: a chunk is eight words of eight bytes.
 
-use super::chunk::CHUNK_LEN;
 use super::vector::{Task, Vector};
+use crate::base::limits::CHUNK_LEN;
 
 /// Bits in each byte of a word: the high one, the low one, the other seven.
 const HIGH: u64 = 0x8080_8080_8080_8080;

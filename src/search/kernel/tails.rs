@@ -1,12 +1,10 @@
 //! Comparing values: heads that are known, joined with packed tails.
 
+use super::Kernel;
+use super::near::{NearHead, VALUES_MAX};
 use super::vector::{Task, Vector};
-use super::{Kernel, NearHead};
-use crate::bits::packing::Packed;
-use crate::bits::permutation::Permuted;
-
-/// The most values that are compared in one call.
-pub(crate) const VALUES_MAX: usize = 64;
+use crate::bytes::packing::Packed;
+use crate::bytes::permutation::Permuted;
 
 impl Kernel {
     /// Compares up to [`VALUES_MAX`] values with the needle. Writes the positions of those that
@@ -57,8 +55,8 @@ impl Task for FindValues<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::packing;
-    use crate::section::Rank;
+    use crate::base::section::Rank;
+    use crate::bytes::packing;
     use proptest::prelude::*;
 
     proptest! {

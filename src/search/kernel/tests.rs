@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::check::{check, needle, probe, search};
 use super::*;
-use crate::varint;
+use crate::base::section::{BlockIndex, Rank};
+use crate::bytes::varint;
 
 fn gap() -> impl Strategy<Value = u64> {
     prop_oneof![

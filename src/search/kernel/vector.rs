@@ -1,6 +1,6 @@
 //! The operations of an instruction set that the kernels are written in.
 
-use super::chunk::CHUNK_LEN;
+use crate::base::limits::CHUNK_LEN;
 
 /// An instruction set. A value of a type with this trait exists only on a processor that has the
 /// instructions, which is why its methods are safe.

@@ -1,14 +1,16 @@
 //! From blocks to candidates: the values whose head is near.
 
 use super::candidates::Candidates;
-use super::{Collector, Context, ProbePass};
-use crate::error::{Error, Fault, Result};
+use super::collector::Collector;
+use super::context::Context;
+use super::pass::ProbePass;
+use crate::base::error::{Error, Fault, Result};
+use crate::base::limits::VALUES_PER_RANGE;
+use crate::base::section::Rank;
 use crate::format::codec::Heads;
-use crate::limits::VALUES_PER_RANGE;
 use crate::scheme::combinations_up_to;
 use crate::search::kernel::{BlockProbe, NearHead, Needle, Progress};
 use crate::search::table_query::{Flips, TableQuery};
-use crate::section::Rank;
 use crate::segment::TableReader;
 
 /// Candidates whose tails are compared together.

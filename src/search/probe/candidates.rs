@@ -1,11 +1,12 @@
 //! From candidates to hits: their tails are compared.
 
-use super::{Collector, Context, TableHit};
-use crate::bits::permutation::Permuted;
-use crate::error::Result;
+use super::collector::{Collector, TableHit};
+use super::context::Context;
+use crate::base::error::Result;
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
 use crate::search::kernel::{NearHead, NearHeads, VALUES_MAX};
 use crate::search::table_query::TableQuery;
-use crate::section::Rank;
 use crate::segment::TableReader;
 
 /// Values whose head is near, in groups of one query each.

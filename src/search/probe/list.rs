@@ -1,33 +1,15 @@
 //! From queries to probes: the blocks within the radius of each table, and where they lie.
 
-use super::{Collector, ProbePass};
-use crate::error::Result;
+use super::collector::Collector;
+use super::pass::{Probe, ProbePass, QueryProbes};
+use crate::base::error::Result;
+use crate::base::section::BlockIndex;
 use crate::search::kernel::BlockProbe;
 use crate::search::table_query::Flips;
-use crate::section::BlockIndex;
 use crate::segment::IndexReader;
 
 /// Probes that share a pass; more would only take more memory.
 const PROBES_PER_PASS: usize = 512;
-
-/// A block to look up.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    block: BlockIndex,
-    /// Errors that may still be forgiven below the bits that name the block.
-    remaining: u32,
-}
-
-/// The probes of one query; they start where those of the query before it end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct QueryProbes {
-    /// The position of the query.
-    pub(super) query: u32,
-    /// The end of its probes; once these are looked up, that of its blocks.
-    pub(super) end: usize,
-    /// Whether all heads of its blocks are verified.
-    pub(super) is_verified: bool,
-}
 
 impl<C: Collector> ProbePass<'_, C> {
     /// Lists the probes of all queries, and runs the pass whenever it is full and at the end.

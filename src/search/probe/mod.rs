@@ -15,20 +15,22 @@
 
 mod blocks;
 mod candidates;
+mod collector;
+mod context;
 mod list;
+mod pass;
 
 use std::cell::Cell;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::scheme::Radius;
-use crate::search::answer::SearchStats;
-use crate::search::kernel::{BlockProbe, Kernel};
+use crate::search::kernel::Kernel;
 use crate::search::table_query::TableQuery;
-use crate::section::{Rank, TableIndex};
-use crate::segment::{Segment, TableReader};
-use candidates::Candidates;
+use crate::segment::Segment;
+pub(crate) use collector::{Collector, TableHit};
+use context::Context;
 use fpstore_base::Fingerprint;
-use list::{Probe, QueryProbes};
+use pass::{Buffers, ProbePass};
 
 /// Memory that probing keeps from query to query.
 #[derive(Debug)]
@@ -48,40 +50,6 @@ impl Default for ProbeScratch {
             pages_checked: Cell::new(0),
         }
     }
-}
-
-/// The lists that each step of a pass leaves for the next.
-#[derive(Debug, Default)]
-struct Buffers {
-    /// The probes of all queries, one query after the other.
-    probes: Vec<Probe>,
-    query_probes: Vec<QueryProbes>,
-    /// The blocks of all queries; entries after the end of the last query belong to earlier passes.
-    blocks: Vec<BlockProbe>,
-    /// Positions of blocks that the kernel could not read.
-    fallback: Vec<usize>,
-    candidates: Candidates,
-}
-
-/// Takes the hits as they are found.
-pub(crate) trait Collector {
-    /// The distance of the search.
-    fn k(&self) -> u32;
-    /// The counters of the search.
-    fn stats(&mut self) -> &mut SearchStats;
-    /// Whether a limit is reached, so that the rest is not searched.
-    fn is_exhausted(&mut self) -> bool;
-    /// Takes a hit of the query with this number.
-    fn push(&mut self, query: u32, hit: TableHit);
-}
-
-/// A stored fingerprint within the distance of a query, and where one table has it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TableHit {
-    pub(crate) distance: u32,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) table: TableIndex,
-    pub(crate) rank: Rank,
 }
 
 /// Finds the fingerprints within `collector.k()` of the needle that probing with `radii` finds, as
@@ -140,48 +108,4 @@ fn run(
     let done = ProbePass { context, buffers, collector }.list_all();
     collector.stats().pages_checked += pages_checked.get();
     done
-}
-
-/// The values that all steps of the search of one segment read.
-#[derive(Clone, Copy)]
-struct Context<'a> {
-    segment: &'a Segment,
-    radii: &'a [Radius],
-    queries: &'a [TableQuery],
-    kernel: Kernel,
-    k: u32,
-    pages_checked: &'a Cell<u64>,
-}
-
-impl<'a> Context<'a> {
-    /// The query at a position, and its table.
-    #[inline(always)]
-    fn query(&self, position: u32) -> (&'a TableQuery, TableReader<'a>) {
-        let query = &self.queries[position as usize];
-        let table = self.segment.table(query.table).expect("queries are made of tables");
-        (query, table.counting(self.pages_checked))
-    }
-}
-
-/// The steps of a search, with the buffers between them.
-struct ProbePass<'a, C> {
-    context: Context<'a>,
-    buffers: &'a mut Buffers,
-    collector: &'a mut C,
-}
-
-impl<C: Collector> ProbePass<'_, C> {
-    /// Looks up, searches and compares all probes that are listed.
-    fn run(&mut self) -> Result<()> {
-        let is_cold = self.context.segment.is_cold();
-        if is_cold {
-            self.readahead_entries();
-        }
-        self.look_up()?;
-        if is_cold {
-            self.readahead_heads();
-        }
-        self.search_blocks()?;
-        self.buffers.candidates.compare(&self.context, self.collector)
-    }
 }

@@ -1,7 +1,7 @@
 //! Blocks of heads on their way to a section, however long.
 
+use crate::base::error::Result;
 use crate::disk::{ScratchFolder, Spool};
-use crate::error::Result;
 use crate::format::codec::{BlockEncoder, HeadCodec};
 
 /// The body of a block is looked at once for this many values, to move it to a file if it is long.

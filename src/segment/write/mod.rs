@@ -13,25 +13,27 @@
 )]
 
 mod block;
+mod output;
 mod records;
 mod section;
 mod table;
 
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Seek, Write};
+use std::path::Path;
 
-use crate::bits::packing;
-use crate::bits::permutation::{Permutation, Permuted};
-use crate::checksum::{Digest, SetSum};
+use crate::base::error::{Error, Result};
+use crate::base::section::{Section, TableIndex};
+use crate::bytes::checksum::{Digest, SetSum};
+use crate::bytes::packing;
+use crate::bytes::permutation::{Permutation, Permuted};
 use crate::disk::ScratchFolder;
-use crate::error::{Error, Result};
 use crate::format::directory::SectionPlace;
 use crate::format::header::{Header, TableDescriptor};
 use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
-use crate::section::{Section, TableIndex};
 use fpstore_base::Recipe;
 use fpstore_base::{IdKind, IdRef};
+use output::Output;
 use records::RecordWriter;
 use section::SectionWriter;
 use table::TableEncoder;
@@ -46,19 +48,6 @@ pub(crate) struct SegmentSpec {
     pub(crate) recipe: Recipe,
     /// The directory of scratch files, for bytes that cannot be written yet.
     pub(crate) scratch: ScratchFolder,
-}
-
-/// A file with a name for messages.
-struct Output<W> {
-    file: W,
-    path: PathBuf,
-}
-
-impl<W: Write + Seek> Output<W> {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let done = self.file.seek(SeekFrom::Start(offset)).and_then(|_| self.file.write_all(bytes));
-        done.map_err(Error::io("write", &self.path))
-    }
 }
 
 /// A segment being written: tables in their order, then the ids, then `finish`.

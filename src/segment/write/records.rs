@@ -1,10 +1,10 @@
 //! Encoding id records, of any length.
 
-use crate::bytes::put_u64;
+use crate::base::error::Result;
+use crate::bytes::fields::put_u64;
+use crate::bytes::varint;
 use crate::disk::{ScratchFolder, Spool};
-use crate::error::Result;
 use crate::format::id_records::{GROUP_LEN, IdLayout};
-use crate::varint;
 use fpstore_base::{IdKind, IdRef};
 
 /// Encodes the id records of a segment, one fingerprint after the other.
@@ -88,8 +88,8 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::section::Rank;
     use crate::format::id_records::{Record, group_of, groups_len};
-    use crate::section::Rank;
     use fpstore_base::Id;
     use proptest::prelude::*;
 
@@ -129,7 +129,7 @@ mod tests {
             for (rank, ids) in (0..).zip(&records) {
                 let (entry, before) = group_of(Rank(rank));
                 if before == 0 {
-                    prop_assert_eq!(crate::bytes::u64_at(&groups, entry as usize), Some(at as u64));
+                    prop_assert_eq!(crate::bytes::fields::u64_at(&groups, entry as usize), Some(at as u64));
                 }
                 let (mut record, len) = Record::read(&bytes[at..], layout).unwrap();
                 at += len;

@@ -2,11 +2,11 @@
 
 use std::io::{Seek, Write};
 
-use super::Output;
-use crate::checksum::{PAGE_LEN, PageIdentity};
-use crate::error::Result;
+use super::output::Output;
+use crate::base::error::Result;
+use crate::base::section::Section;
+use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
-use crate::section::Section;
 
 /// Writes end at multiples of this many bytes in the file. Some systems keep bytes that are written
 /// together in one large page of their cache, and map it as one. Then a probe rarely waits for the

@@ -1,11 +1,11 @@
 //! Encoding a table: values are split into heads and tails, and heads into blocks.
 
-use super::Output;
 use super::block::BlockWriter;
+use super::output::Output;
 use super::section::SectionWriter;
-use crate::bits::packing::Packer;
+use crate::base::error::Result;
+use crate::bytes::packing::Packer;
 use crate::disk::ScratchFolder;
-use crate::error::Result;
 use crate::format::header::TableDescriptor;
 use crate::format::prefix_index::IndexWriter;
 use std::io::{Seek, Write};

@@ -56,8 +56,8 @@ def build(
     `recipe` must be said: the one of the texts, or `None` for fingerprints made elsewhere. With
     `append` the segments are added to a store that is there, with its tables unless others are
     asked for. `run` names the job: done again after its commit, it changes nothing.
-    `scheme="blocks-4"` makes tables that shares of a join within 3 bits need; `k` is 3 unless it
-    is given.
+    `scheme="blocks-4"` makes tables that shares of a join within 3 bits need; `k` is the
+    usual distance of the recipe unless it is given.
 
     A row without a fingerprint ends the job, as does an id that cannot be stored: leave such rows
     out first.
@@ -88,7 +88,7 @@ def build(
         run=run,
         wait=wait,
         recipe=recipe.text if isinstance(recipe, Recipe) else recipe,
-        k=3 if k is None else k,
+        k=k,
         scheme=scheme,
         budget=budget,
         given=limits(settings, threads, memory),
@@ -166,7 +166,7 @@ def _write(
     *,
     folder: str,
     recipe: str | None,
-    k: int,
+    k: int | None,
     scheme: str | None,
     budget: str | None,
     given: dict[str, Any],

@@ -157,7 +157,7 @@ def _ask(
         asked = batch.column(fingerprint)
         known = np.flatnonzero(asked.is_valid().to_numpy(zero_copy_only=False))
         rows = store.query_many(
-            asked.take(pa.array(known)), k, ids=ids, max_matches=most, **resolved(given)
+            asked.take(pa.array(known)), k, ids=ids, limit=most, **resolved(given)
         )
         of_row = known[rows["query"].astype(np.int64)]
         found = pa.Table.from_batches(signed(rows), _schema(ids, rows)).combine_chunks()

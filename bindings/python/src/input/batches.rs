@@ -10,7 +10,7 @@ use pyo3::types::{PyInt, PyIterator, PyList, PyString, PyTuple};
 
 use super::ids::{self, Ids};
 use super::{check_no_null_rows, check_no_nulls, fingerprints, is_pandas};
-use crate::capsule::{Arrays, arrays_of, arrow_error};
+use crate::capsule::{Arrays, arrays_of};
 use crate::errors::input_error;
 use crate::work::held;
 
@@ -53,7 +53,7 @@ impl<'py> Batches<'py> {
         // Of pandas only tables come by the Arrow interface.
         let is_table = fingerprints.hasattr("__arrow_c_stream__")?
             && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
-        if is_table && let Some(arrays) = arrays_of(fingerprints)? {
+        if is_table && let Some(arrays) = arrays_of(fingerprints, "records")? {
             return Ok(Batches::Arrow(Box::new(arrays)));
         }
         Ok(Batches::Once(Some(batch_of(fingerprints, None)?)))
@@ -69,10 +69,7 @@ impl<'py> Batches<'py> {
             Batches::Once(batch) => Ok(batch.take()),
             Batches::Arrow(arrays) => match arrays.next() {
                 None => Ok(None),
-                Some(array) => {
-                    let array = array.map_err(|error| arrow_error(py, &error))?;
-                    records_of_array(py, &array).map(Some)
-                }
+                Some(array) => records_of_array(py, &array?).map(Some),
             },
             Batches::Iterator(iterator) => next_of(iterator),
         }

@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
 use super::{
-    arrow_name, check_no_mask, check_no_nulls, check_one_dimension, check_ordered, each_column,
-    each_text, integers, kind_of, look_at_signals, of_pandas,
+    Given, arrow_name, check_no_mask, check_no_nulls, check_one_dimension, check_ordered,
+    each_text, integers, kind_of, look_at_signals,
 };
 use crate::errors::input_error;
 use crate::work::held;
@@ -78,19 +78,10 @@ pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
 
 fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     let py = object.py();
-    if let Ok(array) = object.cast::<PyUntypedArray>() {
-        return of_numpy(array);
-    }
-    if let Some(array) = of_pandas(object, WHAT)? {
-        return many(&array);
-    }
-    let mut columns: Vec<ArrayRef> = Vec::new();
-    let is_arrow = each_column(object, WHAT, |column| {
-        columns.push(column);
-        Ok(())
-    })?;
-    if is_arrow {
-        return of_arrow(py, &columns);
+    match Given::of(object, WHAT)? {
+        Given::Numpy(array) => return of_numpy(&array),
+        Given::Arrow(columns) => return of_arrow(py, &columns),
+        Given::Items => {}
     }
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyInt>() {
         return Err(input_error(py, "ids are a sequence or an array, not a single id"));

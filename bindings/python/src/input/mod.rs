@@ -17,7 +17,7 @@ use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUnt
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet};
 
-use crate::capsule::{arrays_of, arrow_error};
+use crate::capsule::arrays_of;
 use crate::errors::input_error;
 
 /// Lets Ctrl-C end the copying of long sequences.
@@ -146,16 +146,41 @@ fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef
 /// Calls `each` with all columns that an object with an Arrow interface gives, if it has one.
 pub(crate) fn each_column(
     object: &Bound<'_, PyAny>,
-    what: &str,
+    what: &'static str,
     mut each: impl FnMut(ArrayRef) -> PyResult<()>,
 ) -> PyResult<bool> {
-    let Some(arrays) = arrays_of(object)? else { return Ok(false) };
+    let Some(arrays) = arrays_of(object, what)? else { return Ok(false) };
     let py = object.py();
     for array in arrays {
-        let array = array.map_err(|error| arrow_error(py, &error))?;
-        each(only_column(py, array, what)?)?;
+        each(only_column(py, array?, what)?)?;
     }
     Ok(true)
+}
+
+/// How values are read that a caller hands over.
+enum Given<'py> {
+    Numpy(Bound<'py, PyUntypedArray>),
+    /// Columns of Arrow.
+    Arrow(Vec<ArrayRef>),
+    /// One by one.
+    Items,
+}
+
+impl<'py> Given<'py> {
+    fn of(object: &Bound<'py, PyAny>, what: &'static str) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyUntypedArray>() {
+            return Ok(Given::Numpy(array.clone()));
+        }
+        if let Some(array) = of_pandas(object, what)? {
+            return Given::of(&array, what);
+        }
+        let mut columns = Vec::new();
+        let is_arrow = each_column(object, what, |column| {
+            columns.push(column);
+            Ok(())
+        })?;
+        Ok(if is_arrow { Given::Arrow(columns) } else { Given::Items })
+    }
 }
 
 /// Refuses records that are null as a whole; their columns do not show it.
@@ -200,7 +225,12 @@ fn each_text<'a>(
         if !is_text {
             return Ok(false);
         }
-        for (at, key) in dictionary.normalized_keys().into_iter().enumerate() {
+        // Keys of a dictionary without values are all null, and have no number that is normal.
+        let keys = match values.len() {
+            0 => vec![0; dictionary.len()],
+            _ => dictionary.normalized_keys(),
+        };
+        for (at, key) in keys.into_iter().enumerate() {
             each(if dictionary.is_null(at) { None } else { values[key] })?;
         }
         return Ok(true);

@@ -3,100 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, UInt8Array, UInt64Array};
-use arrow_schema::{DataType, SchemaRef};
-use fpstore::join::{Cluster, ClusterMethod, clusters};
-use fpstore::{Id, IdKind};
+use fpstore::Id;
+use fpstore::join::{ClusterMethod, KeepRule, clusters};
 use pyo3::prelude::*;
 
-use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
-use crate::errors::{Failure, input_error};
-use crate::options::{Limits, distance};
-use crate::rows::array;
+use crate::columns::{Bits, Distances, IdColumn, RowsBuilder, U64, id_kind};
+use crate::errors::Failure;
+use crate::options::{Limits, choice, distance};
 use crate::store::Store;
-use crate::stream::{RowStream, Sink};
+use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// Which document of a cluster is kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    Representative,
-    SmallestId,
-}
-
-impl Keep {
-    /// The member and which of its ids is kept: as `KeepRule` of the library.
-    fn of(self, cluster: &Cluster) -> (usize, usize) {
-        let smallest = |member: usize| {
-            let ids = cluster.members.get(member).map_or(&[][..], |member| &member.ids);
-            ids.iter().enumerate().min_by(|a, b| a.1.cmp(b.1)).map_or(0, |(at, _)| at)
-        };
-        let key = |number: &usize| {
-            let member = &cluster.members[*number];
-            let id: Option<&Id> = member.ids.iter().min();
-            (id.is_none(), id, member.fingerprint)
-        };
-        let member = match self {
-            Keep::Representative => 0,
-            Keep::SmallestId => {
-                (0..cluster.members.len()).min_by(|a, b| key(a).cmp(&key(b))).unwrap_or(0)
-            }
-        };
-        (member, smallest(member))
-    }
-}
-
-/// Members of clusters under construction.
-struct Members {
-    schema: SchemaRef,
-    cluster: Vec<u64>,
-    fingerprint: Vec<u64>,
-    distance: Vec<u8>,
-    id: IdColumn,
-    keep: Vec<bool>,
-}
-
-impl Members {
-    fn new(ids: IdKind) -> Self {
-        let id = IdColumn::new(ids);
-        let schema = schema_of([
-            plain("cluster", DataType::UInt64),
-            plain("fingerprint", DataType::UInt64),
-            plain("distance", DataType::UInt8),
-            id.field("id"),
-            plain("keep", DataType::Boolean),
-        ]);
-        let (cluster, fingerprint, distance) = (Vec::new(), Vec::new(), Vec::new());
-        Members { schema, cluster, fingerprint, distance, id, keep: Vec::new() }
-    }
-
-    fn take(&mut self, cluster: &Cluster, keep: Keep) -> Result<(), Failure> {
-        let kept = keep.of(cluster);
-        for (number, member) in cluster.members.iter().enumerate() {
-            let count = member.ids.len().max(1);
-            for at in 0..count {
-                self.cluster.push(cluster.number);
-                self.fingerprint.push(member.fingerprint.value());
-                // A distance is at most 64.
-                self.distance.push(member.distance as u8);
-                self.id.push(member.ids.get(at).map(Id::as_ref))?;
-                self.keep.push(kept == (number, at));
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, sink: &mut Sink) -> Result<(), Failure> {
-        let columns = [
-            Some(array(UInt64Array::from(std::mem::take(&mut self.cluster)))),
-            Some(array(UInt64Array::from(std::mem::take(&mut self.fingerprint)))),
-            Some(array(UInt8Array::from(std::mem::take(&mut self.distance)))),
-            self.id.take(),
-            Some(array(BooleanArray::from(std::mem::take(&mut self.keep)))),
-        ];
-        sink.send(batch_of(&self.schema, columns)?)
-    }
-}
+/// The columns of the members of clusters.
+const NAMES: [&str; 5] = ["cluster", "fingerprint", "distance", "id", "keep"];
 
 #[pymethods]
 impl Store {
@@ -107,7 +26,8 @@ impl Store {
     ///
     /// `"components"` takes everything that hangs together over pairs, `"star"` and `"leader"` only
     /// what is within `k` bits of the representative. `keep` chooses the document with the smallest
-    /// id of the representative, or the smallest id of all.
+    /// id of the representative, `"smallest-id"` (or `"first"`) the smallest id of all, and
+    /// `"largest-cluster"` all documents of that cluster and no others.
     ///
     /// >>> for rows in store.clusters(3):
     /// ...     print(rows["id"], rows["keep"])
@@ -131,31 +51,22 @@ impl Store {
         let store = self.get()?;
         let k = distance(py, k, &store)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
-        let method = match method {
-            "components" => ClusterMethod::Components,
-            "star" => ClusterMethod::Star,
-            "leader" => ClusterMethod::Leader,
-            other => {
-                let message = format!("method is 'components', 'star' or 'leader', not '{other}'");
-                return Err(input_error(py, message));
-            }
-        };
-        let keep = match keep {
-            "representative" => Keep::Representative,
-            "smallest-id" => Keep::SmallestId,
-            other => {
-                let message = format!("keep is 'representative' or 'smallest-id', not '{other}'");
-                return Err(input_error(py, message));
-            }
-        };
-        let mut members = Members::new(id_kind(&store));
+        let method: ClusterMethod = choice(py, "method", method)?;
+        let keep: KeepRule = choice(py, "keep", keep)?;
+        let id = IdColumn::new(id_kind(&store));
+        let columns = (U64::default(), U64::default(), Distances::default(), id, Bits::default());
+        let mut members = RowsBuilder::new(NAMES, columns);
         let reporter = Reporter::new(progress)?;
         RowStream::start(Arc::clone(&members.schema), reporter, move |shared, sink| {
-            clusters(&store, &limits.join(k, shared), method)?.for_each(|cluster| {
-                members.take(cluster, keep)?;
-                let is_full = members.id.is_full();
-                if members.cluster.len() >= BATCH_ROWS || is_full {
-                    members.flush(sink)?;
+            let found = clusters(&store, &limits.join(k, shared), method)?;
+            found.for_each_kept(keep, |cluster, kept| {
+                for (number, member) in cluster.members.iter().enumerate() {
+                    for at in 0..member.ids.len().max(1) {
+                        let id = member.ids.get(at).map(Id::as_ref);
+                        let (value, keep) = (member.fingerprint.value(), kept.has(number, at));
+                        let row = (cluster.number, value, member.distance, id, keep);
+                        members.send(row, sink)?;
+                    }
                 }
                 Ok::<(), Failure>(())
             })?;

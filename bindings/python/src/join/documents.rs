@@ -4,34 +4,23 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::builder::{UInt8Builder, UInt64Builder};
-use arrow_array::{BooleanArray, UInt64Array};
-use arrow_schema::{DataType, Field, SchemaRef};
 use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef};
 use pyo3::prelude::*;
 
-use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
+use crate::columns::{Bits, IdColumn, RowsBuilder, U64, id_kind};
 use crate::errors::Failure;
-use crate::options::{Limits, count, distance};
-use crate::rows::array;
+use crate::near_columns::{Near, common_kind, near_columns};
+use crate::options::{Limits, distance};
 use crate::store::Store;
-use crate::stream::{RowStream, Sink};
+use crate::stream::RowStream;
 use crate::work::Reporter;
-
-/// The document because of which another one is dropped.
-struct Near {
-    fingerprint: u64,
-    distance: u8,
-    id: Option<Id>,
-}
 
 impl Near {
     fn of(dropped: &DroppedDocument<'_>) -> Self {
         Near {
             fingerprint: dropped.pair.second.value(),
-            // A distance is at most 64.
-            distance: dropped.pair.distance() as u8,
+            distance: dropped.pair.distance(),
             id: dropped.other_id.map(IdRef::to_id),
         }
     }
@@ -68,71 +57,8 @@ impl Reasons {
     }
 }
 
-/// Documents under construction.
-struct Documents {
-    schema: SchemaRef,
-    fingerprint: Vec<u64>,
-    id: IdColumn,
-    keep: Vec<bool>,
-    near: UInt64Builder,
-    near_id: IdColumn,
-    distance: UInt8Builder,
-}
-
-impl Documents {
-    fn new(ids: IdKind, near_ids: IdKind) -> Self {
-        let (id, near_id) = (IdColumn::new(ids), IdColumn::new(near_ids));
-        let schema = schema_of([
-            plain("fingerprint", DataType::UInt64),
-            id.field("id"),
-            plain("keep", DataType::Boolean),
-            Some(Field::new("near", DataType::UInt64, true)),
-            near_id.field("near_id"),
-            Some(Field::new("distance", DataType::UInt8, true)),
-        ]);
-        Documents {
-            schema,
-            fingerprint: Vec::new(),
-            id,
-            keep: Vec::new(),
-            near: UInt64Builder::new(),
-            near_id,
-            distance: UInt8Builder::new(),
-        }
-    }
-
-    fn push(
-        &mut self,
-        fingerprint: u64,
-        id: Option<IdRef<'_>>,
-        keep: bool,
-        near: Option<&Near>,
-    ) -> Result<(), Failure> {
-        self.fingerprint.push(fingerprint);
-        self.id.push(id)?;
-        self.keep.push(keep);
-        self.near.append_option(near.map(|near| near.fingerprint));
-        self.near_id.push(near.and_then(|near| near.id.as_ref()).map(Id::as_ref))?;
-        self.distance.append_option(near.map(|near| near.distance));
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        self.fingerprint.len() >= BATCH_ROWS || self.id.is_full() || self.near_id.is_full()
-    }
-
-    fn flush(&mut self, sink: &mut Sink) -> Result<(), Failure> {
-        let columns = [
-            Some(array(UInt64Array::from(std::mem::take(&mut self.fingerprint)))),
-            self.id.take(),
-            Some(array(BooleanArray::from(std::mem::take(&mut self.keep)))),
-            Some(array(self.near.finish())),
-            self.near_id.take(),
-            Some(array(self.distance.finish())),
-        ];
-        sink.send(batch_of(&self.schema, columns)?)
-    }
-}
+/// The columns of documents: of a dropped one also what it is near.
+const NAMES: [&str; 6] = ["fingerprint", "id", "keep", "near", "near_id", "distance"];
 
 /// Which documents of `new` to keep: those that are near no document of `stored`, and, if `within`,
 /// no other new one that is kept. A stream of all new documents by ascending fingerprint:
@@ -166,30 +92,21 @@ pub(crate) fn dedup(
     let new = new.get()?;
     let stored = stored.map(Store::get).transpose()?;
     let k = distance(py, k, stored.as_ref().unwrap_or(&new))?;
-    let limits = Limits::new(py, threads, memory, temp_dir)?;
-    let most = count(py, "max_pairs", max_pairs)?;
+    let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let kinds = [id_kind(&new), stored.as_ref().map_or(IdKind::None, id_kind)];
-    let near_kind = if kinds.contains(&IdKind::Text) {
-        IdKind::Text
-    } else if kinds.contains(&IdKind::U64) {
-        IdKind::U64
-    } else {
-        IdKind::None
-    };
-    let mut rows = Documents::new(kinds[0], near_kind);
+    let (near, near_id, distance) = near_columns(common_kind(kinds));
+    let own = (U64::default(), IdColumn::new(kinds[0]), Bits::default());
+    let mut rows = RowsBuilder::new(NAMES, (own.0, own.1, own.2, near, near_id, distance));
     let reporter = Reporter::new(progress)?;
     RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
-        let options = limits.join(k, shared).max_pairs(most);
+        let options = limits.join(k, shared);
         let done = compare(&new, stored.as_ref(), within, &options)?;
         let reasons = Reasons::of(&done)?;
         done.for_each_document(|fate, fingerprint, id| {
             let keep = fate == Fate::Keep;
             let near = if keep { None } else { reasons.find(fingerprint.value(), id) };
-            rows.push(fingerprint.value(), id, keep, near)?;
-            if rows.is_full() {
-                rows.flush(sink)?;
-            }
-            Ok::<(), Failure>(())
+            let (near, near_id, distance) = Near::cells(near);
+            rows.send((fingerprint.value(), id, keep, near, near_id, distance), sink)
         })?;
         rows.flush(sink)
     })

@@ -2,43 +2,17 @@
 
 use std::path::PathBuf;
 
-use arrow_array::UInt64Array;
-use arrow_schema::DataType;
-use fpstore::join::near_pairs;
+use fpstore::join::Groups;
+use fpstore::{Error, Fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::distinct::{Distinct, check};
-use crate::columns::{BATCH_ROWS, batch_of, plain, schema_of};
+use crate::columns::{BATCH_ROWS, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
-use crate::options::{Limits, count, distance_of};
-use crate::rows::{Rows, array};
-use crate::work::{Reporter, run};
-
-/// Disjoint sets of positions; the smallest position of a set is its name.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    /// So many positions, at most 2^32, each by itself.
-    fn new(count: usize) -> Self {
-        Sets((0..count as u32).collect())
-    }
-
-    fn find(&mut self, mut at: u32) -> u32 {
-        while self.0[at as usize] != at {
-            let grandparent = self.0[self.0[at as usize] as usize];
-            self.0[at as usize] = grandparent;
-            at = grandparent;
-        }
-        at
-    }
-
-    fn union(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.find(one as u32), self.find(other as u32));
-        self.0[one.max(other) as usize] = one.min(other);
-    }
-}
+use crate::options::{Limits, distance_of};
+use crate::rows::Rows;
+use crate::work::{Reporter, Shared, run};
 
 /// For each row the first row of its group: rows within `k` bits of one another, directly or over
 /// others, are one group. Rows without a fingerprint (null) are groups by themselves.
@@ -64,8 +38,7 @@ pub(crate) fn group<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let k = distance_of(py, k)?;
-    let limits = Limits::new(py, threads, memory, temp_dir)?;
-    let most = count(py, "max_pairs", max_pairs)?;
+    let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let rows = fingerprints::many_or_null(fingerprints)?;
     if rows.len() >= u32::MAX as usize {
         let message = format!("{} fingerprints, groups are found among 2**32 - 2", rows.len());
@@ -73,26 +46,21 @@ pub(crate) fn group<'py>(
     }
     let reporter = Reporter::new(progress)?;
     let groups = run(py, &reporter, |shared| {
-        let distinct = Distinct::of(rows.known(), shared)?;
-        let mut sets = Sets::new(distinct.values().len());
-        let options = limits.join(k, shared).max_pairs(most);
-        near_pairs(distinct.values(), &options, |pairs| {
-            for pair in pairs {
-                sets.union(distinct.position(pair.first), distinct.position(pair.second));
-            }
-            Ok::<(), Failure>(())
-        })?;
-        // The first row of each set, once the rows have come to it.
-        let mut firsts = vec![u32::MAX; distinct.values().len()];
+        let mut groups = Groups::new(rows.known())?;
+        check(shared)?;
+        groups.join_near(&limits.join(k, shared))?;
+        // The first row of each group, once the rows have come to it.
+        let mut firsts = vec![u32::MAX; groups.fingerprints().len()];
         // The numbers of the groups take the place of the fingerprints.
         rows.into_each(|row, value| {
             if row % BATCH_ROWS == 0 {
                 check(shared)?;
             }
-            let Some(value) = value else { return Ok(row as i64) };
-            let first = &mut firsts[sets.find(distinct.position(value) as u32) as usize];
-            *first = (*first).min(row as u32);
-            Ok(i64::from(*first))
+            let Some(group) = value.and_then(|value| groups.group_of(value)) else {
+                return Ok(row as i64);
+            };
+            firsts[group] = firsts[group].min(row as u32);
+            Ok(i64::from(firsts[group]))
         })
     })?;
     Ok(PyArray1::from_vec(py, groups))
@@ -115,28 +83,21 @@ pub(crate) fn components(
         return Err(input_error(py, message));
     }
     run(py, &Reporter::default(), move |shared| {
-        let distinct = Distinct::of(first.iter().chain(&second).copied(), shared)?;
-        let values: Vec<u64> = distinct.values().iter().map(|value| value.value()).collect();
-        if values.len() >= u32::MAX as usize {
-            let message = format!("{} values, there may be 2**32 - 2", values.len());
-            return Err(Failure::Input(message));
-        }
-        let mut sets = Sets::new(values.len());
+        let mut groups = Groups::new(first.iter().chain(&second).copied())?;
         for (number, (&one, &other)) in first.iter().zip(&second).enumerate() {
             if number % BATCH_ROWS == 0 {
                 check(shared)?;
             }
-            sets.union(distinct.position(one), distinct.position(other));
+            groups.join(one, other);
         }
-        let names: Vec<u64> =
-            (0..values.len() as u32).map(|at| values[sets.find(at) as usize]).collect();
-        let schema = schema_of([
-            plain("fingerprint", DataType::UInt64),
-            plain("component", DataType::UInt64),
-        ]);
-        let columns =
-            [Some(array(UInt64Array::from(values))), Some(array(UInt64Array::from(names)))];
-        let batch = batch_of(&schema, columns)?;
-        Ok(Rows::new(schema, vec![batch]))
+        let values = groups.fingerprints().to_vec();
+        let least = |value| Some((Fingerprint::value(value), groups.least_of(value)?.value()));
+        let columns = (U64::default(), U64::default());
+        RowsBuilder::of(["fingerprint", "component"], columns, values.into_iter().filter_map(least))
     })
+}
+
+/// Fails once the work is to end.
+fn check(shared: &Shared) -> Result<(), Failure> {
+    if shared.is_stopped() { Err(Error::Interrupted.into()) } else { Ok(()) }
 }

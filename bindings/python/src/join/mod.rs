@@ -1,11 +1,10 @@
 //! Many against many: pairs, groups, clusters, deduplication.
 
 mod clusters;
-mod distinct;
 mod documents;
 mod groups;
 mod pairs;
 
 pub(crate) use documents::dedup;
 pub(crate) use groups::{components, group};
-pub(crate) use pairs::{PairRows, near_pairs, shard_of};
+pub(crate) use pairs::{PairRows, near_pairs, share_of};

@@ -3,46 +3,36 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{UInt8Array, UInt64Array};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use fpstore::join::{
-    Pair, Shard, document_pairs, near_pairs as find_pairs, near_pairs_across, sorted_pairs,
+    Pair, Share, document_pairs, near_pairs as find_pairs, near_pairs_across, sorted_pairs,
     sorted_pairs_across,
 };
+use fpstore::rows::PairRow;
 use fpstore::{Fingerprint, IdKind, IdRef};
 use pyo3::prelude::*;
 
-use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
+use crate::columns::{Distances, IdColumn, LeftOut, RowsBuilder, U64, id_kind, names_of};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
-use crate::options::{Limits, count, distance, distance_of};
-use crate::rows::array;
+use crate::options::{Limits, distance, distance_of};
 use crate::store::Store;
 use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
 
 /// Pairs under construction.
-pub(crate) struct PairRows {
-    pub(crate) schema: SchemaRef,
-    first: Vec<u64>,
-    second: Vec<u64>,
-    distance: Vec<u8>,
-    first_id: IdColumn,
-    second_id: IdColumn,
-}
+pub(crate) struct PairRows(RowsBuilder<(U64, U64, Distances, LeftOut, IdColumn, IdColumn)>);
 
 impl PairRows {
     pub(crate) fn new(ids: IdKind) -> Self {
         let (first_id, second_id) = (IdColumn::new(ids), IdColumn::new(ids));
-        let schema = schema_of([
-            plain("first", DataType::UInt64),
-            plain("second", DataType::UInt64),
-            plain("distance", DataType::UInt8),
-            first_id.field("first_id"),
-            second_id.field("second_id"),
-        ]);
-        let (first, second, distance) = (Vec::new(), Vec::new(), Vec::new());
-        PairRows { schema, first, second, distance, first_id, second_id }
+        let values = (U64::default(), U64::default(), Distances::default());
+        let columns = (values.0, values.1, values.2, LeftOut, first_id, second_id);
+        PairRows(RowsBuilder::new(names_of::<PairRow<'_>>(), columns))
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.0.schema)
     }
 
     fn push(
@@ -51,26 +41,8 @@ impl PairRows {
         ids: [Option<IdRef<'_>>; 2],
         sink: &mut Sink,
     ) -> Result<(), Failure> {
-        self.first.push(pair.first.value());
-        self.second.push(pair.second.value());
-        // A distance is at most 64.
-        self.distance.push(pair.distance() as u8);
-        let [first, second] = ids;
-        self.first_id.push(first)?;
-        self.second_id.push(second)?;
-        let is_full = self.first_id.is_full() || self.second_id.is_full();
-        if self.first.len() >= BATCH_ROWS || is_full { self.flush(sink) } else { Ok(()) }
-    }
-
-    fn flush(&mut self, sink: &mut Sink) -> Result<(), Failure> {
-        let columns = [
-            Some(array(UInt64Array::from(std::mem::take(&mut self.first)))),
-            Some(array(UInt64Array::from(std::mem::take(&mut self.second)))),
-            Some(array(UInt8Array::from(std::mem::take(&mut self.distance)))),
-            self.first_id.take(),
-            self.second_id.take(),
-        ];
-        sink.send(batch_of(&self.schema, columns)?)
+        let (first, second) = (pair.first.value(), pair.second.value());
+        self.0.send((first, second, pair.distance(), (), ids[0], ids[1]), sink)
     }
 
     /// Gives the pairs that `find` finds to the sink.
@@ -82,15 +54,15 @@ impl PairRows {
         ) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         find(&mut |pairs| pairs.iter().try_for_each(|&pair| self.push(pair, [None, None], sink)))?;
-        self.flush(sink)
+        self.0.flush(sink)
     }
 }
 
 /// A share of a join; without one, all of it.
-pub(crate) fn shard_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Shard> {
-    let Some((number, count)) = share else { return Ok(Shard::WHOLE) };
+pub(crate) fn share_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Share> {
+    let Some((number, count)) = share else { return Ok(Share::WHOLE) };
     match (u32::try_from(number), u32::try_from(count)) {
-        (Ok(number), Ok(count)) => Ok(Shard { number, count }),
+        (Ok(number), Ok(count)) => Ok(Share { number, count }),
         _ => {
             let message = format!("share is ({number}, {count}), expected a number below a count");
             Err(input_error(py, message))
@@ -129,20 +101,20 @@ impl Store {
     ) -> PyResult<RowStream> {
         let store = self.get()?;
         let k = distance(py, k, &store)?;
-        let limits = Limits::new(py, threads, memory, temp_dir)?;
-        let (shard, most) = (shard_of(py, share)?, count(py, "max_pairs", max_pairs)?);
+        let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
         if ids && share.is_some() {
             let message = "a share has no ids: documents with equal fingerprints are in no share";
             return Err(input_error(py, message));
         }
+        let share = share_of(py, share)?;
         let mut rows = PairRows::new(if ids { id_kind(&store) } else { IdKind::None });
         let reporter = Reporter::new(progress)?;
-        RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
-            let options = limits.join(k, shared).shard(shard).max_pairs(most);
+        RowStream::start(rows.schema(), reporter, move |shared, sink| {
+            let options = limits.join(k, shared).share(share);
             if ids {
                 document_pairs(&store, &options, false)?
                     .for_each(|of| rows.push(of.pair, [of.first_id, of.second_id], sink))?;
-                return rows.flush(sink);
+                return rows.0.flush(sink);
             }
             rows.collect(sink, |each| match sorted {
                 true => sorted_pairs(&store, &options)?.for_each(|pair| each(&[pair])),
@@ -176,14 +148,13 @@ pub(crate) fn near_pairs(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {
     let k = distance_of(py, k)?;
-    let limits = Limits::new(py, threads, memory, temp_dir)?;
-    let most = count(py, "max_pairs", max_pairs)?;
+    let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
     let others = other.map(fingerprints::many).transpose()?;
     let rows = PairRows::new(IdKind::None);
     let reporter = Reporter::new(progress)?;
-    RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
-        let options = limits.join(k, shared).max_pairs(most);
+    RowStream::start(rows.schema(), reporter, move |shared, sink| {
+        let options = limits.join(k, shared);
         let values = values.as_slice();
         rows.collect(sink, |each| match (&others, sorted) {
             (None, false) => find_pairs(values, &options, each),

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::UInt64Array;
-use arrow_schema::DataType;
 use fpstore::Error;
+use fpstore::rows::RecordRow;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::Store;
-use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
+use crate::columns::{BATCH_ROWS, IdColumn, RowsBuilder, U64, each_id, id_kind, names_of};
 use crate::errors::Failure;
-use crate::rows::array;
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
@@ -38,38 +36,15 @@ impl Store {
     /// All records, by ascending fingerprint, as a stream of `fingerprint` and `id`.
     fn records(&self) -> PyResult<RowStream> {
         let store = self.get()?;
-        let mut ids = IdColumn::new(id_kind(&store));
-        let schema = schema_of([plain("fingerprint", DataType::UInt64), ids.field("id")]);
-        let of_thread = Arc::clone(&schema);
-        RowStream::start(schema, Reporter::default(), move |shared, sink| {
-            let mut values: Vec<u64> = Vec::new();
-            let mut flush = |values: &mut Vec<u64>, ids: &mut IdColumn| {
-                let column = array(UInt64Array::from(std::mem::take(values)));
-                sink.send(batch_of(&of_thread, [Some(column), ids.take()])?)
-            };
-            store.for_each(|hit| -> Result<(), Failure> {
+        let columns = (U64::default(), IdColumn::new(id_kind(&store)));
+        let mut rows = RowsBuilder::new(names_of::<RecordRow<'_>>(), columns);
+        RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |_, sink| {
+            let has_ids = rows.columns.1.is_there();
+            store.for_each(|hit| {
                 let value = hit.fingerprint().value();
-                let mut is_bare = true;
-                if !matches!(ids, IdColumn::None) {
-                    for id in hit.ids() {
-                        is_bare = false;
-                        values.push(value);
-                        ids.push(Some(id?))?;
-                    }
-                }
-                if is_bare {
-                    values.push(value);
-                    ids.push(None)?;
-                }
-                if values.len() >= BATCH_ROWS || ids.is_full() {
-                    if shared.is_stopped() {
-                        return Err(Error::Interrupted.into());
-                    }
-                    flush(&mut values, &mut ids)?;
-                }
-                Ok(())
+                each_id(&hit, has_ids, |id| rows.send((value, id), sink))
             })?;
-            flush(&mut values, &mut ids)
+            rows.flush(sink)
         })
     }
 

@@ -1,16 +1,16 @@
 //! What a store holds, and whether it is sound.
 
-use std::path::Path;
-
 use fpstore::VerifyOptions;
 use fpstore::doctor::profile;
 use fpstore::info::{SegmentInfo, StoreInfo};
+use fpstore::options::{MAX_RATE, SAMPLES};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyList, PyTuple, PyTzInfo};
 
 use super::{StatisticsView, Store};
 use crate::errors::Failure;
-use crate::options::count;
+use crate::options::{checked, count};
+use crate::tuple_class::{TYPES, plain_value, told};
 use crate::work::{Reporter, run};
 
 #[pymethods]
@@ -43,7 +43,9 @@ impl Store {
     /// >>> store.stats().fingerprints
     /// 3
     fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
-        let (store, name) = (self.get()?, self.path().into_owned_name());
+        let store = self.get()?;
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
         let statistics = run(py, &Reporter::default(), |_| Ok(profile(&store)?))?;
         Ok(StatisticsView { name, statistics })
     }
@@ -78,18 +80,6 @@ impl Store {
     }
 }
 
-trait OwnedName {
-    fn into_owned_name(self) -> String;
-}
-
-impl OwnedName for String {
-    /// The last part of a path.
-    fn into_owned_name(self) -> String {
-        let name = Path::new(&self).file_name().map(|name| name.to_string_lossy().into_owned());
-        name.unwrap_or(self)
-    }
-}
-
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -113,8 +103,8 @@ pub(crate) fn verify<'py>(
     max_rate: Option<i64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let samples = count(py, "samples", Some(samples))?.unwrap_or_default();
-    let max_rate = count(py, "max_rate", max_rate)?;
+    let samples = checked(py, &SAMPLES, samples)?;
+    let max_rate = count(py, &MAX_RATE, max_rate)?;
     let reporter = Reporter::new(progress)?;
     let report = run(py, &reporter, |shared| {
         let options = VerifyOptions::default().samples(samples).max_rate(max_rate);
@@ -126,23 +116,26 @@ pub(crate) fn verify<'py>(
     }
     let counts =
         (report.segment_count, report.page_count, report.value_count, report.sample_count, faults);
-    py.import("fpstore._types")?.getattr("VerifyReport")?.call1(counts)
+    plain_value(py, "VerifyReport", counts)
 }
 
 fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyAny>> {
-    let types = py.import("fpstore._types")?;
     let segments: PyResult<Vec<_>> =
         info.segments.iter().map(|segment| segment_info(py, segment)).collect();
-    let id: String = info.store_id.iter().map(|byte| format!("{byte:02x}")).collect();
-    types.getattr("StoreInfo")?.call1((
+    let id = format!("{:032x}", u128::from_be_bytes(info.store_id));
+    let fields = (
         info.path.to_string_lossy(),
         id,
         info.generation,
         info.fingerprint_count(),
         info.id_count(),
         info.file_len(),
+        info.sketch_len,
+        info.tuned_k,
+        info.recipe.as_ref().map(|recipe| recipe.text()),
         PyTuple::new(py, segments?)?,
-    ))
+    );
+    plain_value(py, "StoreInfo", fields)
 }
 
 /// What a segment holds.
@@ -150,15 +143,13 @@ pub(crate) fn segment_info<'py>(
     py: Python<'py>,
     segment: &SegmentInfo,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let types = py.import("fpstore._types")?;
-    let table_class = types.getattr("TableInfo")?;
     let tables: PyResult<Vec<_>> = segment
         .tables
         .iter()
         .map(|table| {
             let bits = table.bits_per_fingerprint;
             let fields = (table.mask, table.prefix_bits, table.block_bits, table.tail_bits, bits);
-            table_class.call1(fields)
+            told(py, TYPES, "TableInfo", fields)
         })
         .collect();
     let written = segment.written.and_then(|time| {
@@ -182,5 +173,5 @@ pub(crate) fn segment_info<'py>(
         written.into_pyobject(py)?,
         PyTuple::new(py, tables?)?.into_any(),
     ];
-    types.getattr("SegmentInfo")?.call1(PyTuple::new(py, fields)?)
+    told(py, TYPES, "SegmentInfo", PyTuple::new(py, fields)?)
 }

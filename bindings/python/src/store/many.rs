@@ -2,126 +2,77 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, UInt8Array, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, SchemaRef};
 use fpstore::join::{BatchMode, JoinOptions, search_many};
 use fpstore::{Answer, Error, Fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use super::Store;
-use crate::columns::{BATCH_ROWS, IdColumn, batch_of, id_kind, plain, schema_of};
+use crate::columns::{BATCH_ROWS, Distances, IdColumn, RowsBuilder, U32, U64, each_id, id_kind};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
-use crate::options::{Limits, count, distance};
-use crate::rows::{Rows, array};
+use crate::options::{Limits, choice, distance};
+use crate::rows::Rows;
 use crate::work::{Reporter, Shared, held, run};
-
-/// Rows of one batch of an answer in memory.
-const ANSWER_ROWS: usize = 1 << 20;
 
 /// Rows of answers under construction.
 struct Answers {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
-    queries: Vec<u32>,
-    fingerprints: Vec<u64>,
-    distances: Vec<u8>,
-    ids: IdColumn,
+    table: RowsBuilder<(U32, U64, Distances, IdColumn)>,
     is_cut: bool,
 }
 
 impl Answers {
     fn new(ids: IdColumn) -> Self {
-        let schema = schema_of([
-            plain("query", DataType::UInt32),
-            plain("fingerprint", DataType::UInt64),
-            plain("distance", DataType::UInt8),
-            ids.field("id"),
-        ]);
-        let (queries, fingerprints, distances) = (Vec::new(), Vec::new(), Vec::new());
-        let batches = Vec::new();
-        Answers { schema, batches, queries, fingerprints, distances, ids, is_cut: false }
+        let columns = (U32::default(), U64::default(), Distances::default(), ids);
+        let table = RowsBuilder::new(["query", "fingerprint", "distance", "id"], columns);
+        Answers { table, is_cut: false }
     }
 
     fn take(&mut self, query: usize, answer: &Answer<'_>) -> Result<(), Failure> {
         self.is_cut |= answer.outcome().cut;
         for hit in answer.hits() {
-            // The number of queries was checked before.
-            let (query, value) = (query as u32, hit.fingerprint().value());
-            let distance = hit.distance() as u8;
-            let mut row = |ids: &mut IdColumn, id| {
-                self.queries.push(query);
-                self.fingerprints.push(value);
-                self.distances.push(distance);
-                ids.push(id)
-            };
-            let mut is_bare = true;
-            if !matches!(self.ids, IdColumn::None) {
-                for id in hit.ids() {
-                    is_bare = false;
-                    row(&mut self.ids, Some(id?))?;
-                }
-            }
-            if is_bare {
-                row(&mut self.ids, None)?;
-            }
+            let value = hit.fingerprint().value();
+            each_id(&hit, self.table.columns.3.is_there(), |id| {
+                // The number of queries was checked before.
+                self.table.keep((query as u32, value, hit.distance(), id))
+            })?;
         }
-        if self.queries.len() >= ANSWER_ROWS || self.ids.is_full() {
-            self.flush()?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Failure> {
-        let columns = [
-            Some(array(UInt32Array::from(std::mem::take(&mut self.queries)))),
-            Some(array(UInt64Array::from(std::mem::take(&mut self.fingerprints)))),
-            Some(array(UInt8Array::from(std::mem::take(&mut self.distances)))),
-            self.ids.take(),
-        ];
-        self.batches.push(batch_of(&self.schema, columns)?);
         Ok(())
     }
 }
 
-fn mode_of(py: Python<'_>, mode: &str) -> PyResult<BatchMode> {
-    match mode {
-        "auto" => Ok(BatchMode::Auto),
-        "probe" => Ok(BatchMode::Probe),
-        "pass" => Ok(BatchMode::Pass),
-        other => Err(input_error(py, format!("mode is 'auto', 'probe' or 'pass', not '{other}'"))),
-    }
+/// Queries as Python gives them.
+struct Queries<'a, 'py> {
+    store: &'a Store,
+    fingerprints: &'a Bound<'py, PyAny>,
+    k: Option<i64>,
+    threads: Option<i64>,
+    memory: Option<i64>,
+    progress: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Store {
+impl Queries<'_, '_> {
     /// Gives each answer to `each`, without the interpreter unless they take less than a millisecond.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of the functions of Python")]
     fn each_answer<T: Send>(
-        &self,
-        py: Python<'_>,
-        fingerprints: &Bound<'_, PyAny>,
-        k: Option<i64>,
-        threads: Option<i64>,
-        memory: Option<i64>,
-        progress: Option<&Bound<'_, PyAny>>,
+        self,
         (limits, mode): (fpstore::Limits, BatchMode),
         start: impl FnOnce(&fpstore::Store, usize) -> T + Send,
         mut each: impl FnMut(&mut T, usize, &Answer<'_>) -> Result<(), Failure> + Send,
     ) -> PyResult<T> {
-        let store = self.get()?;
-        let k = distance(py, k, &store)?;
-        let reporter = Reporter::new(progress)?;
-        let queries: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+        let py = self.fingerprints.py();
+        let store = self.store.get()?;
+        let k = distance(py, self.k, &store)?;
+        let reporter = Reporter::new(self.progress)?;
+        let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
         if queries.len() > u32::MAX as usize {
             let message = format!("{} queries, one call takes 2**32 - 1 at most", queries.len());
             return Err(input_error(py, message));
         }
         let is_pass = matches!(mode, BatchMode::Pass);
-        let is_short = !is_pass && self.is_short(k, queries.len())?;
+        let is_short = !is_pass && self.store.is_short(k, queries.len())?;
         // One thread answers a short batch before another one runs.
-        let threads = threads.or(is_short.then_some(1));
-        let options = Limits::new(py, threads, memory, None)?.for_queries(queries.len());
+        let threads = self.threads.or(is_short.then_some(1));
+        let options = Limits::new(py, threads, self.memory, None)?.for_queries(queries.len());
         let work = move |shared: &Arc<Shared>| {
             let mut result = start(&store, queries.len());
             if queries.is_empty() {
@@ -160,7 +111,7 @@ impl Store {
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
     /// [(0, 13903026135763958201, 0, 'b.html')]
     #[pyo3(signature = (
-        fingerprints, k=None, *, ids=true, max_matches=None, mode="auto", threads=None,
+        fingerprints, k=None, *, ids=true, limit=None, mode="auto", threads=None,
         memory=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -170,31 +121,20 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         k: Option<i64>,
         ids: bool,
-        max_matches: Option<i64>,
+        limit: Option<i64>,
         mode: &str,
         threads: Option<i64>,
         memory: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let most = count(py, "max_matches", max_matches)?.map(|most| most as usize);
-        let how = (fpstore::Limits::default().max_matches(most), mode_of(py, mode)?);
+        let most = crate::options::limit(py, limit)?;
+        let how = (fpstore::Limits::default().limit(most), choice(py, "mode", mode)?);
         let start = |store: &fpstore::Store, _| {
             Answers::new(if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None })
         };
-        let answers = self.each_answer(
-            py,
-            fingerprints,
-            k,
-            threads,
-            memory,
-            progress,
-            how,
-            start,
-            |answers, at, answer| answers.take(at, answer),
-        )?;
-        let mut answers = answers;
-        answers.flush()?;
-        Ok(Rows::new(answers.schema, answers.batches).with_cut(answers.is_cut))
+        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
+        let answers = queries.each_answer(how, start, Answers::take)?;
+        Ok(answers.table.finish()?.with_cut(answers.is_cut))
     }
 
     /// For each query the number of stored fingerprints within `k` bits.
@@ -213,20 +153,11 @@ impl Store {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let how = (fpstore::Limits::default(), BatchMode::Auto);
         let start = |_: &fpstore::Store, count| vec![0_u32; count];
-        let counts = self.each_answer(
-            py,
-            fingerprints,
-            k,
-            threads,
-            memory,
-            progress,
-            how,
-            start,
-            |counts, at, answer| {
-                counts[at] = u32::try_from(answer.len()).unwrap_or(u32::MAX);
-                Ok(())
-            },
-        )?;
+        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
+        let counts = queries.each_answer(how, start, |counts, at, answer| {
+            counts[at] = u32::try_from(answer.len()).unwrap_or(u32::MAX);
+            Ok(())
+        })?;
         Ok(PyArray1::from_vec(py, counts))
     }
 
@@ -244,22 +175,13 @@ impl Store {
         memory: Option<i64>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let how = (fpstore::Limits::default().max_matches(1), BatchMode::Auto);
+        let how = (fpstore::Limits::default().limit(1), BatchMode::Auto);
         let start = |_: &fpstore::Store, count| vec![false; count];
-        let has = self.each_answer(
-            py,
-            fingerprints,
-            k,
-            threads,
-            memory,
-            progress,
-            how,
-            start,
-            |has, at, answer| {
-                has[at] = !answer.is_empty();
-                Ok(())
-            },
-        )?;
+        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
+        let has = queries.each_answer(how, start, |has, at, answer| {
+            has[at] = !answer.is_empty();
+            Ok(())
+        })?;
         Ok(PyArray1::from_vec(py, has))
     }
 }

@@ -1,26 +1,26 @@
 //! The class `Store`: opening, closing, single queries, the protocol of Python.
 
 mod everything;
-mod info;
+pub(crate) mod info;
 mod many;
 mod results;
 mod state;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fpstore::{Access, Answer, Limits, OpenOptions, Searcher, Warm};
+use fpstore::options::COUNT;
+use fpstore::{Access, Answer, FoundRecord, IdRef, Limits, OpenOptions, Searcher, Warm};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::errors::{Failure, input_error, stale_error, state_error};
-use crate::input::fingerprints;
-use crate::options::{count, distance_of};
-use crate::work::{Reporter, held, run};
+use crate::errors::{Failure, stale_error, state_error};
+use crate::input::{fingerprints, ids as input_ids};
+use crate::options::{checked, choice, distance_of};
+use crate::work::{Reporter, held, run, run_change};
 
-pub(crate) use info::{segment_info, verify};
 pub(crate) use results::StatisticsView;
-use state::State;
+use state::{Manifest, State};
 
 /// A store, open for reading: the state of the moment when it was opened, until `refresh`.
 ///
@@ -79,7 +79,7 @@ impl Store {
         let result = if is_long {
             let searcher = &mut *searcher;
             let matches = run(py, &Reporter::default(), |shared| {
-                searcher.stop_flag(std::sync::Arc::clone(&shared.stop));
+                searcher.stop_flag(Arc::clone(&shared.stop));
                 let matches = find(searcher, k)?.to_matches()?;
                 searcher.stop_flag(None);
                 Ok(matches)
@@ -121,16 +121,8 @@ pub(crate) fn open(
     access: &str,
     warm: Option<&str>,
 ) -> PyResult<Store> {
-    let access = match access {
-        "auto" => Access::Auto,
-        "map" => Access::Map,
-        "memory" => Access::Memory,
-        other => {
-            let message = format!("access is 'auto', 'map' or 'memory', not '{other}'");
-            return Err(input_error(py, message));
-        }
-    };
-    let warm = warm.map(|what| warm_of(py, what)).transpose()?;
+    let access: Access = choice(py, "access", access)?;
+    let warm: Option<Warm> = warm.map(|what| choice(py, "warm", what)).transpose()?;
     let opened = || -> Result<fpstore::Store, Failure> {
         let store = fpstore::Store::with_options(&path, OpenOptions::default().access(access))?;
         if let Some(warm) = warm {
@@ -148,39 +140,31 @@ pub(crate) fn open(
     Ok(Store::new(store))
 }
 
-fn warm_of(py: Python<'_>, what: &str) -> PyResult<Warm> {
-    match what {
-        "hot" => Ok(Warm::Hot),
-        "all" => Ok(Warm::All),
-        other => Err(input_error(py, format!("warm is 'hot' or 'all', not '{other}'"))),
-    }
-}
-
 #[pymethods]
 impl Store {
     /// All stored fingerprints within `k` bits, inclusive: nearest first, then by value, with their
     /// ids.
     ///
     /// `k` is the one that the store is tuned for unless it is given; any from 0 to 64 is answered
-    /// exactly. `max_matches` keeps the nearest ones. The interpreter is held for searches of less
+    /// exactly. `limit` keeps the nearest ones. The interpreter is held for searches of less
     /// than a millisecond; a page that must come from a disk holds it, too: see `warm`.
     ///
     /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
     /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
     /// >>> store.query("5057d88dd8f1c6ff")[0].ids
     /// ['c.html']
-    #[pyo3(signature = (fingerprint, k=None, *, max_matches=None))]
+    #[pyo3(signature = (fingerprint, k=None, *, limit=None))]
     fn query<'py>(
         &self,
         py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
         k: Option<i64>,
-        max_matches: Option<i64>,
+        limit: Option<i64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let needle = fingerprints::one(fingerprint)?;
         let k = k.map(|k| distance_of(py, k)).transpose()?;
-        let most = count(py, "max_matches", max_matches)?.map(|most| most as usize);
-        let limits = Limits::default().max_matches(most);
+        let most = crate::options::limit(py, limit)?;
+        let limits = Limits::default().limit(most);
         self.search(py, k, |searcher, k| searcher.search_with(needle, k, &limits))
     }
 
@@ -198,8 +182,27 @@ impl Store {
     ) -> PyResult<Bound<'py, PyList>> {
         let needle = fingerprints::one(fingerprint)?;
         let k = distance_of(py, k)?;
-        let most = crate::options::count(py, "count", Some(count))?.unwrap_or(1) as usize;
+        let most = checked(py, &COUNT, count)? as usize;
         self.search(py, Some(k), |searcher, k| searcher.nearest(needle, most, k))
+    }
+
+    /// The fingerprints of the records that have these ids: a list for each id, which is empty if no
+    /// record has it. A store has no index of ids, so this reads all of them, once for all that are
+    /// asked for.
+    ///
+    /// >>> store.find(["a.html", "z.html"])
+    /// [[13903026135763958200], []]
+    #[pyo3(signature = (ids, /))]
+    fn find(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u64>>> {
+        let (store, ids) = (self.get()?, input_ids::many(ids)?);
+        let found = run(py, &Reporter::default(), |shared| {
+            let ids: Vec<IdRef<'_>> = ids.iter().collect();
+            Ok(store.find_ids(&ids, Some(shared.observer()))?)
+        })?;
+        let values = |records: Vec<FoundRecord>| {
+            records.into_iter().map(|record| record.fingerprint.value()).collect()
+        };
+        Ok(found.into_iter().map(values).collect())
     }
 
     fn __contains__(&self, py: Python<'_>, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -248,11 +251,22 @@ impl Store {
     /// Goes on to the newest state. Returns whether there was a newer one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
-        let is_new = held(|| Ok(store.refresh()?))?;
-        if is_new && let Some(state) = self.state().as_mut() {
-            *state = State::new(store);
+        // Where files are read into memory, a new state takes as long as that; no new state takes
+        // microseconds, for which a thread that polls should not give the interpreter away.
+        let manifest = Manifest::of(&self.path);
+        let is_known = |state: &State| manifest.is_some() && state.manifest == manifest;
+        let is_new = if self.state().as_ref().is_some_and(is_known) {
+            held(|| Ok(store.refresh()?))?
+        } else {
+            let shared = Arc::default();
+            run_change(py, &Reporter::default(), &shared, |_| Ok(store.refresh()?))?
+        };
+        if let Some(state) = self.state().as_mut() {
+            if is_new {
+                *state = State::new(store);
+            }
+            state.manifest = manifest;
         }
-        let _ = py;
         Ok(is_new)
     }
 
@@ -260,7 +274,7 @@ impl Store {
     /// that every query reads, `"all"` for all. Returns their number.
     #[pyo3(signature = (what="hot"))]
     fn warm(&self, py: Python<'_>, what: &str) -> PyResult<u64> {
-        let (store, what) = (self.get()?, warm_of(py, what)?);
+        let (store, what) = (self.get()?, choice(py, "what", what)?);
         run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
     }
 
@@ -274,14 +288,8 @@ impl Store {
         Ok(slf)
     }
 
-    #[pyo3(signature = (kind, value, trace, /))]
-    fn __exit__(
-        &self,
-        kind: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        trace: &Bound<'_, PyAny>,
-    ) {
-        let _ = (kind, value, trace);
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
         self.close();
     }
 

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyType};
 
 use crate::errors::Failure;
-use crate::tuple_class::TupleClass;
+use crate::tuple_class::{TupleClass, plain_value};
 
 /// The class `Match`.
 static MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
@@ -111,11 +111,10 @@ impl StatisticsView {
     /// What a person should know, gravest first: each with a sentence and a remedy.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let class = py.import("fpstore._types")?.getattr("Finding")?;
         let list = PyList::empty(py);
         for of in self.statistics.findings() {
             let fields = (of.code.name(), of.severity.name(), of.sentence, of.remedy);
-            list.append(class.call1(fields)?)?;
+            list.append(plain_value(py, "Finding", fields)?)?;
         }
         Ok(list)
     }

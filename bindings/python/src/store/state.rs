@@ -1,8 +1,10 @@
 //! What a store of Python holds while it is open: the store of the library, and searchers that are
 //! kept for later queries.
 
+use std::path::Path;
+use std::time::SystemTime;
+
 use fpstore::Searcher;
-use fpstore::plan::Plan;
 
 use crate::errors::Failure;
 
@@ -12,32 +14,40 @@ const HELD_NANOS: f64 = 1e6;
 /// Searchers that are kept for later queries.
 const SEARCHERS_KEPT: usize = 32;
 
+/// The file that names the live segments.
+const MANIFEST: &str = "MANIFEST";
+
+/// When the manifest was written, and its length: from which it is guessed, and no more than that,
+/// whether it is another one.
+#[derive(PartialEq)]
+pub(super) struct Manifest(SystemTime, u64);
+
+impl Manifest {
+    pub(super) fn of(store: &Path) -> Option<Self> {
+        let found = store.join(MANIFEST).metadata().ok()?;
+        Some(Manifest(found.modified().ok()?, found.len()))
+    }
+}
+
 pub(super) struct State {
     pub(super) store: fpstore::Store,
+    /// The manifest before the last refresh.
+    pub(super) manifest: Option<Manifest>,
     pub(super) tuned_k: u32,
     generation: u64,
     #[expect(clippy::vec_box, reason = "to move a searcher takes longer than to move a box")]
     searchers: Vec<Box<Searcher>>,
-    /// For each k what a search is expected to take.
-    nanos: [Option<f64>; 65],
 }
 
 impl State {
     pub(super) fn new(store: fpstore::Store) -> Self {
         let (generation, tuned_k) = (store.generation(), store.tuned_k());
-        State { store, tuned_k, generation, searchers: Vec::new(), nanos: [None; 65] }
+        State { store, manifest: None, tuned_k, generation, searchers: Vec::new() }
     }
 
     /// Whether so many searches are expected to take so long that others should run meanwhile.
-    pub(super) fn is_long(&mut self, k: u32, count: usize) -> Result<bool, Failure> {
-        let nanos = match self.nanos.get(k as usize) {
-            Some(Some(nanos)) => *nanos,
-            _ => self.store.plans(k)?.iter().map(nanos_of).sum(),
-        };
-        if let Some(known) = self.nanos.get_mut(k as usize) {
-            *known = Some(nanos);
-        }
-        Ok(nanos * count as f64 > HELD_NANOS)
+    pub(super) fn is_long(&self, k: u32, count: usize) -> Result<bool, Failure> {
+        Ok(self.store.expected_nanos(k)? * count as f64 > HELD_NANOS)
     }
 
     pub(super) fn searcher(&mut self) -> Box<Searcher> {
@@ -49,13 +59,5 @@ impl State {
         if self.searchers.len() < SEARCHERS_KEPT && searcher.generation() == self.generation {
             self.searchers.push(searcher);
         }
-    }
-}
-
-fn nanos_of(plan: &Plan) -> f64 {
-    match plan {
-        Plan::Probe { expected_nanos, .. } | Plan::Scan { expected_nanos, .. } => *expected_nanos,
-        // A kind of plan that this code does not know.
-        _ => f64::INFINITY,
     }
 }

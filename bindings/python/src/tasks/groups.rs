@@ -2,65 +2,27 @@
 //! then joined group by group.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, UInt32Builder};
+use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_schema::DataType;
 use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::{JoinPlan, MEMORY};
-use crate::columns::{batch_of, plain, schema_of};
-use crate::errors::{Failure, input_error};
+use super::limits::MEMORY;
+use super::plan::JoinPlan;
+use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
+use crate::errors::input_error;
 use crate::input::{each_column, fingerprints};
 use crate::join::PairRows;
-use crate::options::{Limits, count};
+use crate::options::Limits;
 use crate::rows::{Rows, array};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
 const WHAT: &str = "payloads";
-/// Bytes of payloads after which a batch ends; Arrow counts them in 31 bits.
-const BATCH_LEN: usize = 64 << 20;
-
-/// Payloads under construction.
-struct Payloads {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
-    groups: UInt32Builder,
-    payloads: BinaryBuilder,
-}
-
-impl Payloads {
-    fn new() -> Self {
-        let schema =
-            schema_of([plain("group", DataType::UInt32), plain("payload", DataType::Binary)]);
-        let (groups, payloads) = (UInt32Builder::new(), BinaryBuilder::new());
-        Payloads { schema, batches: Vec::new(), groups, payloads }
-    }
-
-    fn push(&mut self, group: u32, payload: &[u8]) -> Result<(), Failure> {
-        // In pieces that a batch has room for; payloads of a group may be cut anywhere.
-        for piece in payload.chunks(BATCH_LEN) {
-            if self.payloads.values_slice().len() + piece.len() > BATCH_LEN {
-                self.flush()?;
-            }
-            self.groups.append_value(group);
-            self.payloads.append_value(piece);
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Failure> {
-        let columns = [Some(array(self.groups.finish())), Some(array(self.payloads.finish()))];
-        self.batches.push(batch_of(&self.schema, columns)?);
-        Ok(())
-    }
-}
-
 /// Packs fingerprints for the groups of a plan in which they meet those that are near: rows of
 /// `group` and `payload`. An engine brings the payloads of each group together, for `join_group`.
 ///
@@ -77,13 +39,16 @@ pub(crate) fn scatter(
 ) -> PyResult<Rows> {
     let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
     let plan = plan.0.clone();
-    let payloads = run(py, &Reporter::default(), move |_| {
-        let mut payloads = Payloads::new();
-        plan.scatter(&values, |group, payload| payloads.push(group, payload))?;
-        payloads.flush()?;
-        Ok(payloads)
-    })?;
-    Ok(Rows::new(payloads.schema, payloads.batches))
+    run(py, &Reporter::default(), move |_| {
+        let columns = (U32::default(), BinaryBuilder::new());
+        let mut rows = RowsBuilder::new(["group", "payload"], columns);
+        plan.scatter(&values, |group, payload| {
+            // In pieces that a batch has room for; payloads of a group may be cut anywhere.
+            let mut pieces = payload.chunks(PAYLOAD_LEN);
+            pieces.try_for_each(|piece| rows.keep((group, piece)))
+        })?;
+        rows.finish()
+    })
 }
 
 /// The near pairs that belong to a group, given all its payloads in any order, as a stream of
@@ -115,16 +80,16 @@ pub(crate) fn join_group(
     memory: i64,
     temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
-    let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
-    let most = count(py, "max_pairs", max_pairs)?;
+    let limits =
+        Limits::new(py, Some(threads), Some(memory), temp_dir)?.max_pairs(py, max_pairs)?;
     let group = u32::try_from(group).map_err(|_| {
         input_error(py, format!("group is {group}, expected 0 to {}", plan.0.group_count() - 1))
     })?;
     let plan = plan.0.clone();
     let payloads = payloads_of(payloads)?;
     let rows = PairRows::new(IdKind::None);
-    RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |shared, sink| {
-        let options = limits.join(plan.k(), shared).max_pairs(most);
+    RowStream::start(rows.schema(), Reporter::default(), move |shared, sink| {
+        let options = limits.join(plan.k(), shared);
         let payloads = payloads.iter().flat_map(slices);
         rows.collect(sink, |each| plan.pairs_of_group(group, payloads, &options, each))
     })

@@ -1,14 +1,14 @@
 //! Links of the components of pairs, so that a task need not send all of its pairs.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use fpstore::Fingerprint;
 use fpstore::join::{Components, Pair};
 use pyo3::prelude::*;
 
-use crate::capsule::{arrays_of, arrow_error};
-use crate::columns::{batch_of, plain, schema_of};
+use crate::capsule::arrays_of;
+use crate::columns::{RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints::extend_by_arrow;
 use crate::rows::{Rows, array};
@@ -31,16 +31,12 @@ use crate::work::{Reporter, run};
 pub(crate) fn forest(py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<Rows> {
     let mut components = Components::default();
     add_all(pairs, &mut components)?;
-    let batch = run(py, &Reporter::default(), move |_| {
+    run(py, &Reporter::default(), move |_| {
+        let columns = (U64::default(), U64::default());
         let links = components.finish();
-        let column = |of: fn(&Pair) -> Fingerprint| {
-            Some(array(UInt64Array::from_iter_values(links.iter().map(|link| of(link).value()))))
-        };
-        let schema =
-            schema_of([plain("first", DataType::UInt64), plain("second", DataType::UInt64)]);
-        batch_of(&schema, [column(|link| link.first), column(|link| link.second)])
-    })?;
-    Ok(Rows::new(batch.schema(), vec![batch]))
+        let rows = links.iter().map(|link| (link.first.value(), link.second.value()));
+        RowsBuilder::of(["first", "second"], columns, rows)
+    })
 }
 
 fn add_all(pairs: &Bound<'_, PyAny>, components: &mut Components) -> PyResult<()> {
@@ -54,10 +50,9 @@ fn add_all(pairs: &Bound<'_, PyAny>, components: &mut Components) -> PyResult<()
         }
         return Ok(());
     }
-    if let Some(arrays) = arrays_of(pairs)? {
+    if let Some(arrays) = arrays_of(pairs, "pairs")? {
         for table in arrays {
-            let table = table.map_err(|error| arrow_error(py, &error))?;
-            add(py, &table, components)?;
+            add(py, &table?, components)?;
         }
         return Ok(());
     }

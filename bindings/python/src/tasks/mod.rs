@@ -1,10 +1,11 @@
 //! Work that any engine can spread over processes: plain values and Arrow in, Arrow or receipts out,
 //! no state but files. `fpstore/tasks.py` gathers it under `fpstore.tasks`.
 //!
-//! Limits are explicit here: a task has one thread and [`MEMORY`] bytes unless it is told otherwise,
+//! Limits are explicit here: a task has one thread and [`MEMORY`](limits::MEMORY) bytes unless it is told otherwise,
 //! because engines run one task for each core.
 
 mod groups;
+mod limits;
 mod links;
 mod plan;
 mod receipt;
@@ -17,6 +18,3 @@ pub(crate) use plan::{_plan_of, JoinPlan, join_share};
 pub(crate) use receipt::{_receipt_of_file, _receipt_of_text};
 pub(crate) use segments::{commit, write_segment};
 pub(crate) use store::{has_run, query_segment};
-
-/// Bytes of memory of a task that is not told how many it has.
-const MEMORY: i64 = 256 << 20;

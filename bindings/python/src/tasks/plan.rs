@@ -2,24 +2,23 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use fpstore::IdKind;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::MEMORY;
+use super::limits::MEMORY;
 use super::store::store_of;
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
-use crate::join::{PairRows, shard_of};
-use crate::options::{Limits, count, distance, distance_of};
+use crate::join::{PairRows, share_of};
+use crate::options::{Limits, distance, distance_of};
 use crate::store::Store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// How a join within `k` bits is divided: over the ranges of a store, or over groups of
-/// fingerprints that an engine brings together.
+/// How a join within `k` bits is divided: into shares of a store, or into groups of fingerprints
+/// that an engine brings together.
 ///
 /// One process makes the plan, all tasks follow it: it can be pickled, and `str(plan)`, one line, is
 /// all of it. `groups` is rounded up to a multiple of `k` + 1; a group should fit into the memory of
@@ -50,7 +49,6 @@ impl JoinPlan {
         sample: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let k = distance_of(py, k)?;
-        let groups = count(py, "groups", Some(groups))?.unwrap_or(1);
         let groups = u32::try_from(groups).unwrap_or(u32::MAX);
         let sample = sample.map(fingerprints::many).transpose()?;
         let plan = match &sample {
@@ -163,17 +161,17 @@ pub(crate) fn join_share(
     temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
     let store = store_of(store, generation)?;
-    let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
-    let shard = shard_of(py, Some((number, count)))?;
-    if shard.number >= shard.count {
+    let limits =
+        Limits::new(py, Some(threads), Some(memory), temp_dir)?.max_pairs(py, max_pairs)?;
+    let share = share_of(py, Some((number, count)))?;
+    if share.number >= share.count {
         let message = format!("share {number} of {count}, expected a number from 0 to below it");
         return Err(input_error(py, message));
     }
-    let most = crate::options::count(py, "max_pairs", max_pairs)?;
     let plan = plan.0.clone();
     let rows = PairRows::new(IdKind::None);
-    RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |shared, sink| {
-        let options = limits.join(plan.k(), shared).shard(shard).max_pairs(most);
-        rows.collect(sink, |each| plan.pairs_of_shard(&store, &options, each))
+    RowStream::start(rows.schema(), Reporter::default(), move |shared, sink| {
+        let options = limits.join(plan.k(), shared).share(share);
+        rows.collect(sink, |each| plan.pairs_of_share(&store, &options, each))
     })
 }

@@ -8,6 +8,7 @@ use pyo3::types::{PyString, PyTuple};
 use std::path::PathBuf;
 
 use crate::errors::{Failure, input_error};
+use crate::tuple_class::told;
 
 type Fields = (OsString, String, u64, u64, u64, u8, Vec<String>, String);
 
@@ -26,8 +27,7 @@ fn fields_of(receipt: SegmentReceipt) -> Fields {
 
 /// The named tuple of a receipt.
 pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bound<'_, PyAny>> {
-    let fields = fields_of(receipt).into_pyobject(py)?;
-    py.import("fpstore.tasks")?.getattr("Receipt")?.call_method1("_make", (fields,))
+    told(py, "fpstore.tasks", "Receipt", fields_of(receipt))
 }
 
 /// A receipt, a row of a data frame with the same fields, or a text form.

@@ -7,14 +7,17 @@ use fpstore::writer::{CommitOptions, commit as commit_all};
 use fpstore::{BuildOptions, Builder, SegmentReceipt};
 use pyo3::prelude::*;
 
-use super::{MEMORY, receipt};
-use crate::build::{push_all, wait_of};
-use crate::errors::{Failure, input_error};
+use super::limits::MEMORY;
+use super::receipt;
+use crate::adding::add;
+use crate::build::{LateBuilder, WORDS};
+use crate::errors::input_error;
 use crate::id_rule::IdRule;
-use crate::input::batches::Batches;
-use crate::options::{Limits, distance_of, scheme as scheme_of};
+use crate::lent::Lent;
+use crate::options::{Limits, scheme as scheme_of, tuned_distance, wait_of};
 use crate::text::recipe_text_of;
-use crate::work::{Reporter, Shared, run_shared};
+use crate::tuple_class::told;
+use crate::work::{Reporter, Shared, run_change};
 
 /// Writes one segment as the file `path`, without directory or lock, and returns its receipt: a task
 /// of a build whose segments are committed together.
@@ -23,14 +26,15 @@ use crate::work::{Reporter, Shared, run_shared};
 /// with the columns `fingerprint` and `id`, or an iterator over batches, which need not fit into
 /// memory. The same records make the same bytes, so a task that runs twice replaces its file with an
 /// equal one; with `replace=False` an existing file is refused. `recipe` must be said: `None` is for
-/// fingerprints that were made elsewhere. All segments of a store have the same.
+/// fingerprints that were made elsewhere. All segments of a store have the same. `k` is as for a
+/// `Builder`.
 ///
 /// >>> part = fpstore.tasks.write_segment(folder / "part-0.fps", [1, 2], ["a", "b"], recipe=None)
 /// >>> part.fingerprints, part.ids
 /// (2, 2)
 #[pyfunction]
 #[pyo3(signature = (
-    path, fingerprints, ids=None, *, recipe, k=3, scheme=None, budget=None, id_type="auto",
+    path, fingerprints, ids=None, *, recipe, k=None, scheme=None, budget=None, id_type="auto",
     replace=true, threads=1, memory=MEMORY, temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -40,7 +44,7 @@ pub(crate) fn write_segment<'py>(
     fingerprints: &Bound<'py, PyAny>,
     ids: Option<&Bound<'py, PyAny>>,
     recipe: Option<&Bound<'py, PyAny>>,
-    k: i64,
+    k: Option<i64>,
     scheme: Option<&str>,
     budget: Option<&str>,
     id_type: &str,
@@ -52,55 +56,21 @@ pub(crate) fn write_segment<'py>(
     let path = std::path::absolute(&path).unwrap_or(path);
     let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
     let shared = Arc::new(Shared::default());
+    let recipe = recipe.map(recipe_text_of).transpose()?;
+    let k = tuned_distance(py, k, recipe.as_ref())?;
     let mut options = BuildOptions::default()
-        .scheme(scheme_of(distance_of(py, k)?, scheme, budget)?)
+        .scheme(scheme_of(k, scheme, budget)?)
         .replace(replace)
-        .threads(limits.threads)
-        .memory(limits.memory)
-        .temp_dir(limits.temp_dir)
-        .observer(shared.observer());
+        .resources(limits.given(&shared));
     if let Some(recipe) = recipe {
-        options = options.recipe(recipe_text_of(recipe)?);
+        options = options.recipe(recipe);
     }
-    let mut rule = IdRule::named(py, id_type)?;
-    let mut batches = Batches::of(fingerprints, ids)?;
-    let mut builder: Option<Builder> = None;
-    let reporter = Reporter::default();
-    while let Some(batch) = batches.next(py)? {
-        if batch.fingerprints.is_empty() {
-            continue;
-        }
-        let ids = batch.ids.as_ref();
-        let begun = match builder.take() {
-            Some(builder) => {
-                rule.check(ids)?;
-                builder
-            }
-            None => {
-                rule.after(ids).check(ids)?;
-                begin(&path, &options, rule.after(ids))?
-            }
-        };
-        rule = rule.after(ids);
-        builder = Some(run_shared(py, &reporter, &shared, move |shared| {
-            let mut begun = begun;
-            push_all(&batch, shared, |fingerprint, id| match id {
-                Some(id) => begun.push(fingerprint, id),
-                None => begun.push_bare(fingerprint),
-            })?;
-            Ok(begun)
-        })?);
-    }
-    let builder = match builder {
-        Some(builder) => builder,
-        None => begin(&path, &options, rule)?,
-    };
-    let written = run_shared(py, &reporter, &shared, move |_| Ok(builder.finish_segment()?));
-    receipt::to_python(py, written?)
-}
-
-fn begin(path: &PathBuf, options: &BuildOptions, rule: IdRule) -> Result<Builder, Failure> {
-    Ok(Builder::segment_file(path, options.clone().ids(rule.policy()))?)
+    let begin = move |options| Builder::segment_file(&path, options);
+    let late = LateBuilder::new(options, IdRule::named(py, id_type)?, begin);
+    let lent = Lent::new(WORDS, Reporter::default(), shared, late);
+    add(&lent, py, fingerprints, ids)?;
+    let finish = |late: LateBuilder, _: &_| Ok(late.into_builder()?.finish_segment()?);
+    receipt::to_python(py, lent.finish(py, "is finished", finish)?)
 }
 
 /// Adds the segments of `receipts` to the store in one step, or makes a store of them. Receipts
@@ -142,7 +112,7 @@ pub(crate) fn commit<'py>(
         .remove(remove)
         .wait(wait_of(py, wait)?)
         .observer(shared.observer());
-    let done = run_shared(py, &Reporter::default(), &shared, move |_| {
+    let done = run_change(py, &Reporter::default(), &shared, move |_| {
         Ok(commit_all(store, &given, &options)?)
     })?;
     let fields = (
@@ -156,5 +126,5 @@ pub(crate) fn commit<'py>(
         done.known_run,
         done.tables_differ,
     );
-    py.import("fpstore.tasks")?.getattr("SegmentsCommitted")?.call1(fields)
+    told(py, "fpstore.tasks", "SegmentsCommitted", fields)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use super::MEMORY;
+use super::limits::MEMORY;
 use crate::errors::{Failure, stale_error};
 use crate::rows::Rows;
 use crate::store::{Store, open};
@@ -38,7 +38,7 @@ pub(super) fn store_of(
 /// array(['b.html'], dtype=object)
 #[pyfunction]
 #[pyo3(signature = (
-    store, segment, fingerprints, k=None, *, ids=true, max_matches=None, generation=None, threads=1,
+    store, segment, fingerprints, k=None, *, ids=true, limit=None, generation=None, threads=1,
     memory=MEMORY
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -49,7 +49,7 @@ pub(crate) fn query_segment(
     fingerprints: &Bound<'_, PyAny>,
     k: Option<i64>,
     ids: bool,
-    max_matches: Option<i64>,
+    limit: Option<i64>,
     generation: Option<u64>,
     threads: i64,
     memory: i64,
@@ -59,7 +59,7 @@ pub(crate) fn query_segment(
     let k = k.unwrap_or_else(|| i64::from(whole.tuned_k()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
     let (threads, memory) = (Some(threads), Some(memory));
-    alone.query_many(py, fingerprints, Some(k), ids, max_matches, "auto", threads, memory, None)
+    alone.query_many(py, fingerprints, Some(k), ids, limit, "auto", threads, memory, None)
 }
 
 /// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes

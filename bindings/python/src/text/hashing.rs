@@ -97,7 +97,7 @@ impl Recipe {
         let limits = Limits::new(py, threads, None, None)?;
         let reporter = Reporter::new(progress)?;
         let texts = TextInput::of(texts)?;
-        let threads = limits.threads.unwrap_or(1);
+        let threads = limits.threads();
         let values = run(py, &reporter, |shared| {
             of_all(self, &texts, threads, shared, |hasher, _, text| {
                 hasher.fingerprint(text).map(fpstore::Fingerprint::value)

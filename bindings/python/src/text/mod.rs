@@ -7,4 +7,4 @@ mod options;
 mod recipe;
 
 pub(crate) use evaluation::{Evaluation, evaluate};
-pub(crate) use recipe::{_recipe_of, Recipe, recipe_text_of};
+pub(crate) use recipe::{_recipe_of, Recipe, hasher_of, recipe_text_of};

@@ -1,11 +1,8 @@
-//! The parts of a recipe that callers change, checked so that none is ignored in silence.
+//! Keywords of `Recipe` as values of Rust, and the lists and tables that a recipe needs.
 
 use std::path::PathBuf;
 
-use fpstore_text::{
-    Case, CountWeight, DfTable, FeatureHash, GivenWeights, HashKey, Method, StopWords, TextRecipe,
-    TextResources, TieRule, Tokenizer,
-};
+use fpstore_text::{DfTable, GivenWeights, StopWords, TextResources, TieRule};
 
 use crate::errors::Failure;
 
@@ -36,106 +33,21 @@ impl Sources {
     }
 }
 
-/// Changes of a named recipe.
-#[derive(Debug, Default)]
-pub(super) struct Changes {
-    pub(super) segment: Option<String>,
-    pub(super) shingle: Option<i64>,
-    pub(super) ngram: Option<i64>,
-    pub(super) count: Option<String>,
-    pub(super) top: Option<i64>,
-    pub(super) tie: Option<i64>,
-    pub(super) hash: Option<String>,
-    pub(super) hash_key: Option<String>,
-    pub(super) keep_case: bool,
-    pub(super) keep_form: bool,
-    pub(super) keep_marks: bool,
-}
-
-fn refused(message: impl Into<String>) -> Failure {
-    Failure::Input(message.into())
-}
-
-fn positive(name: &str, value: Option<i64>, most: u32) -> Result<Option<u32>, Failure> {
+/// A number from 1 to `most`.
+pub(super) fn positive(name: &str, value: Option<i64>, most: u32) -> Result<Option<u32>, Failure> {
     let Some(value) = value else { return Ok(None) };
     match u32::try_from(value) {
         Ok(value) if (1..=most).contains(&value) => Ok(Some(value)),
-        _ => Err(refused(format!("{name} is {value}, expected 1 to {most}"))),
+        _ => Err(Failure::Input(format!("{name} is {value}, expected 1 to {most}"))),
     }
 }
 
-impl Changes {
-    /// Changes the recipe. `is_default` says that the caller named none.
-    pub(super) fn apply(&self, recipe: &mut TextRecipe, is_default: bool) -> Result<(), Failure> {
-        let shingle = positive("shingle", self.shingle, 1000)?;
-        let ngram = positive("ngram", self.ngram, 1000)?;
-        match &self.segment {
-            Some(name) => recipe.tokenizer = Tokenizer::named(name)?,
-            // shingle counts words unless segment says otherwise.
-            None if shingle.is_some() && recipe.tokenizer == Tokenizer::Letters => {
-                recipe.tokenizer = Tokenizer::Words;
-            }
-            None => {}
-        }
-        if let (Some(name), true) = (self.segment.as_deref(), is_default) {
-            recipe.shingle = if name == "letters" { 7 } else { 2 };
-        }
-        recipe.shingle = shingle.unwrap_or(recipe.shingle);
-        recipe.ngram = ngram.unwrap_or(recipe.ngram);
-        if let Some(text) = &self.hash {
-            recipe.hash = FeatureHash::spelled(text)?;
-        }
-        if let Some(hex) = &self.hash_key {
-            let key = HashKey::from_hex(hex)?;
-            recipe.hash = match recipe.hash {
-                FeatureHash::SipHash13(_) => FeatureHash::SipHash13(key),
-                FeatureHash::SipHash24(_) => FeatureHash::SipHash24(key),
-                _ => return Err(refused("hash_key: the hash of this recipe has no key")),
-            };
-        }
-        self.apply_votes(recipe)?;
-        if self.keep_case {
-            recipe.case = Case::Kept;
-        }
-        recipe.nfkc &= !self.keep_form;
-        recipe.vowel_marks |= self.keep_marks;
-        let text = recipe.to_recipe();
-        let given = [
-            (shingle.is_some(), "shingle"),
-            (ngram.is_some(), "ngram"),
-            (self.count.is_some(), "count"),
-        ];
-        for (_, name) in given.into_iter().filter(|(given, _)| *given) {
-            if !text.text().lines().any(|line| line.starts_with(&format!("{name}="))) {
-                let message = format!("{name} has no meaning with the segment of this recipe");
-                return Err(refused(message));
-            }
-        }
-        Ok(())
-    }
-
-    fn apply_votes(&self, recipe: &mut TextRecipe) -> Result<(), Failure> {
-        let top = positive("top", self.top, u32::MAX)?;
-        let given =
-            [(self.count.is_some(), "count"), (top.is_some(), "top"), (self.tie.is_some(), "tie")];
-        let Some((_, name)) = given.into_iter().find(|(given, _)| *given) else { return Ok(()) };
-        let Method::SimHash(rules) = &mut recipe.method else {
-            let message = format!(
-                "{name} has no meaning with minhash, which weighs no features; 'simhash' does"
-            );
-            return Err(refused(message));
-        };
-        if let Some(name) = &self.count {
-            rules.count = CountWeight::named(name)?;
-        }
-        rules.top = top.or(rules.top);
-        rules.ties = match self.tie {
-            None => rules.ties,
-            Some(0) => TieRule::Zero,
-            Some(1) => TieRule::One,
-            Some(other) => return Err(refused(format!("tie is {other}, expected 0 or 1"))),
-        };
-        Ok(())
+/// The rule for ties that gives this bit.
+pub(super) fn tie_of(bit: i64) -> Result<TieRule, Failure> {
+    match bit {
+        0 => Ok(TieRule::Zero),
+        1 => Ok(TieRule::One),
+        other => Err(Failure::Input(format!("tie is {other}, expected 0 or 1"))),
     }
 }
 

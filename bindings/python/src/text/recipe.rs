@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_text::{StopWords, TextHasher, TextRecipe, Tokenizer, Weight};
+use fpstore_text::{
+    CountWeight, FeatureHash, HashKey, RecipeChanges, StopWords, TextHasher, TextRecipe, Tokenizer,
+    Weight,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use super::options::{Changes, Sources, read_table};
+use super::options::{Sources, positive, read_table, tie_of};
 use crate::errors::{Failure, input_error, recipe_error};
+use crate::tuple_class::plain_value;
 use crate::work::{Reporter, held, run};
 
 /// Bytes of a text that is hashed with the interpreter held.
@@ -63,6 +67,23 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
         return Ok(fpstore::Recipe::external());
     }
     Ok(named(given.py(), text)?.to_recipe())
+}
+
+/// What makes fingerprints of texts: by the recipe that a caller gives, else by that of the store, else
+/// by the default one.
+pub(crate) fn hasher_of(
+    given: Option<&Bound<'_, PyAny>>,
+    stored: Option<&fpstore::Store>,
+) -> PyResult<TextHasher> {
+    if let Some(recipe) = given.and_then(|given| given.cast::<Recipe>().ok()) {
+        return Ok(recipe.get().hasher()?);
+    }
+    let recipe = match given {
+        Some(given) => Some(recipe_text_of(given)?),
+        None => stored.and_then(fpstore::Store::recipe),
+    };
+    let recipe = recipe.as_ref().map(TextRecipe::from_recipe).transpose().map_err(Failure::from)?;
+    Ok(TextHasher::new(&recipe.unwrap_or_default()).map_err(Failure::from)?)
 }
 
 /// The recipe with a name, or with a canonical text.
@@ -119,6 +140,14 @@ impl Recipe {
     }
 }
 
+/// A keyword that is spelled by a name or by digits.
+fn parsed<T>(
+    text: Option<&str>,
+    parse: impl FnOnce(&str) -> fpstore_text::Result<T>,
+) -> Result<Option<T>, Failure> {
+    Ok(text.map(parse).transpose()?)
+}
+
 /// The words of a list: a language with a built-in one, or words.
 fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
     if let Ok(code) = given.cast::<PyString>() {
@@ -141,14 +170,14 @@ impl Recipe {
     fn new(
         py: Python<'_>,
         name: Option<&str>,
-        segment: Option<String>,
+        segment: Option<&str>,
         shingle: Option<i64>,
         ngram: Option<i64>,
-        count: Option<String>,
+        count: Option<&str>,
         top: Option<i64>,
         tie: Option<i64>,
-        hash: Option<String>,
-        hash_key: Option<String>,
+        hash: Option<&str>,
+        hash_key: Option<&str>,
         keep_case: bool,
         keep_form: bool,
         keep_marks: bool,
@@ -183,20 +212,21 @@ impl Recipe {
         }
         resources.name_in(&mut recipe).map_err(Failure::from)?;
         sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
-        let changes = Changes {
-            segment,
-            shingle,
-            ngram,
-            count,
-            top,
-            tie,
-            hash,
-            hash_key,
+        let changes = RecipeChanges {
+            segment: parsed(segment, Tokenizer::named)?,
+            usual_shingle: name.is_none(),
+            shingle: positive("shingle", shingle, 1000)?,
+            ngram: positive("ngram", ngram, 1000)?,
+            count: parsed(count, CountWeight::named)?,
+            top: positive("top", top, u32::MAX)?,
+            tie: tie.map(tie_of).transpose()?,
+            hash: parsed(hash, FeatureHash::spelled)?,
+            hash_key: parsed(hash_key, HashKey::from_hex)?,
             keep_case,
             keep_form,
             keep_marks,
         };
-        changes.apply(&mut recipe, name.is_none())?;
+        changes.apply(&mut recipe).map_err(Failure::from)?;
         Ok(Recipe::made(recipe, sources)?)
     }
 
@@ -262,16 +292,15 @@ impl Recipe {
     fn features<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
         self.check_takes_texts(py)?;
         let features = self.with_hasher(py, text.len(), |hasher| Ok(hasher.features(text)))?;
-        let class = py.import("fpstore._types")?.getattr("Feature")?;
-        let list = PyList::empty(py);
-        for of in features {
-            list.append(class.call1((of.text, of.hash, of.count, of.weight.as_f64()))?)?;
-        }
-        Ok(list)
+        let features: PyResult<Vec<_>> = features
+            .into_iter()
+            .map(|of| plain_value(py, "Feature", (of.text, of.hash, of.count, of.weight.as_f64())))
+            .collect();
+        PyList::new(py, features?)
     }
 
     /// How alike two texts are: the distance of their fingerprints, the similarity that it stands
-    /// for, and the exact one.
+    /// for, and the exact one. Fails if a text has no features.
     ///
     /// >>> round(fpstore.Recipe().compare("one two three four", "one two three five").jaccard, 2)
     /// 0.5
@@ -283,32 +312,16 @@ impl Recipe {
         second: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_takes_texts(py)?;
-        let look = |text: &str| {
-            self.with_hasher(py, text.len(), |hasher| {
-                Ok((hasher.fingerprint(text), hasher.features(text)))
-            })
-        };
-        let (a, of_a) = look(first)?;
-        let (b, of_b) = look(second)?;
-        let hashes = |list: &[fpstore_text::Feature]| {
-            list.iter().map(|of| of.hash).collect::<std::collections::HashSet<u64>>()
-        };
-        let (in_a, in_b) = (hashes(&of_a), hashes(&of_b));
-        let shared = in_a.intersection(&in_b).count();
-        let all = in_a.len() + in_b.len() - shared;
-        let jaccard = if all == 0 { 1.0 } else { shared as f64 / all as f64 };
-        let only = |list: Vec<fpstore_text::Feature>, others: &std::collections::HashSet<u64>| {
-            let own = list.into_iter().filter(|feature| !others.contains(&feature.hash));
-            own.map(|feature| feature.text).collect::<Vec<String>>()
-        };
-        let distance = a.zip(b).map(|(a, b)| a.distance(b));
-        let estimate = distance.map(|distance| match self.recipe.votes() {
-            Some(_) => (std::f64::consts::PI * f64::from(distance) / 64.0).cos(),
-            None => (1.0 - f64::from(distance) / 32.0).max(0.0),
-        });
-        let values = (a.map(|of| of.value()), b.map(|of| of.value()));
-        let class = py.import("fpstore._types")?.getattr("Comparison")?;
-        class.call1((values, distance, estimate, jaccard, only(of_a, &in_b), only(of_b, &in_a)))
+        let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
+            Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
+        })?;
+        let values = found.fingerprints.map(fpstore::Fingerprint::value);
+        let texts = |feature: fpstore_text::Feature| feature.text;
+        let [first, second] =
+            found.only.map(|features| features.into_iter().map(texts).collect::<Vec<String>>());
+        let (distance, estimate, jaccard) = (found.distance, found.estimate, found.jaccard);
+        let values = <(u64, u64)>::from(values);
+        plain_value(py, "Comparison", (values, distance, estimate, jaccard, first, second))
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights.
@@ -374,17 +387,9 @@ impl crate::store::Store {
     /// The recipe of the store, to make fingerprints of new texts with. Fails for ready
     /// fingerprints.
     fn text_recipe(&self, py: Python<'_>) -> PyResult<Recipe> {
-        let store = self.get()?;
-        match store.recipe() {
-            Some(recipe) if recipe != fpstore::Recipe::external() => {
-                Ok(Recipe::made(named(py, recipe.text())?, Sources::default())?)
-            }
-            Some(_) => {
-                let message = "the store was built from ready fingerprints (recipe 'external'), so \
-                               texts cannot be compared with it";
-                Err(recipe_error(py, message))
-            }
-            None => Err(recipe_error(py, "the store is empty, so it has no recipe yet")),
-        }
+        let empty = "the store is empty, so it has no recipe yet";
+        let recipe = self.get()?.recipe().ok_or_else(|| recipe_error(py, empty))?;
+        let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
+        Ok(Recipe::made(recipe, Sources::default())?)
     }
 }

@@ -55,6 +55,23 @@ impl FeatureHash {
             FeatureHash::Fnv1 => fnv1(feature),
         }
     }
+
+    /// The key, if the hash has one.
+    pub fn key(self) -> Option<HashKey> {
+        match self {
+            FeatureHash::SipHash13(key) | FeatureHash::SipHash24(key) => Some(key),
+            FeatureHash::Md5Low64 | FeatureHash::Fnv1 => None,
+        }
+    }
+
+    /// The same hash under another key; `None` for a hash without keys.
+    pub fn with_key(self, key: HashKey) -> Option<Self> {
+        match self {
+            FeatureHash::SipHash13(_) => Some(FeatureHash::SipHash13(key)),
+            FeatureHash::SipHash24(_) => Some(FeatureHash::SipHash24(key)),
+            FeatureHash::Md5Low64 | FeatureHash::Fnv1 => None,
+        }
+    }
 }
 
 fn fnv1(bytes: &[u8]) -> u64 {

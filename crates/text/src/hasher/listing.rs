@@ -3,24 +3,11 @@
 use std::collections::HashMap;
 
 use super::TextHasher;
+use super::feature::Feature;
 use crate::recipe::Method;
 use crate::tokens::runs::each_piece;
 use crate::tokens::windows::FeatureSink;
 use crate::votes::weight::Weight;
-
-/// A feature of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Feature {
-    /// Its tokens, joined as they are hashed.
-    pub text: String,
-    /// Its hash.
-    pub hash: u64,
-    /// How often the text has it, at least 1.
-    pub count: u64,
-    /// What it weighs in the vote; 1 with MinHash, which knows no weights.
-    pub weight: Weight,
-}
 
 impl TextHasher {
     /// The distinct features that decide the fingerprint of a text, in the order in which they

@@ -3,11 +3,12 @@
 //! Callers keep one [`TextHasher`] for each thread. It owns the buffers of all steps, so a text
 //! needs no new memory once they have grown. It reads no files.
 
+mod feature;
 mod listing;
 
 use std::sync::Arc;
 
-pub use listing::Feature;
+pub use feature::Feature;
 
 use crate::error::Result;
 use crate::features::{Features, Mode};
@@ -200,17 +201,17 @@ impl TextHasher {
         hashes
     }
 
-    /// A hasher of the same recipe for [`TextHasher::finish_distinct`] alone.
-    #[cfg(feature = "documents")]
-    pub(crate) fn counting(&self) -> Self {
+    /// A hasher of the same recipe for [`TextHasher::finish_distinct`] and
+    /// [`TextHasher::finish_both`] alone.
+    pub fn counting(&self) -> Self {
         let mut counting = self.clone();
         counting.features.mode = Mode::Last;
         counting
     }
 
-    /// Ends the text that was fed, and returns the hashes of its distinct features.
-    #[cfg(feature = "documents")]
-    pub(crate) fn finish_distinct(&mut self) -> Vec<u64> {
+    /// Ends the text that was fed, and returns the hashes of its distinct features, in no particular
+    /// order. For a hasher made by [`TextHasher::counting`].
+    pub fn finish_distinct(&mut self) -> Vec<u64> {
         let pending = std::mem::take(&mut self.pending);
         self.feed_whole(&pending);
         self.take_distinct()
@@ -218,8 +219,7 @@ impl TextHasher {
 
     /// Ends the text that was fed. Returns its fingerprint, or `None` if it has no features, and the
     /// hashes of its distinct features, ascending. For a hasher made by [`TextHasher::counting`].
-    #[cfg(feature = "documents")]
-    pub(crate) fn finish_both(&mut self) -> (Option<Fingerprint>, Vec<u64>) {
+    pub fn finish_both(&mut self) -> (Option<Fingerprint>, Vec<u64>) {
         let pending = std::mem::take(&mut self.pending);
         self.feed_whole(&pending);
         self.take_empty_feature();

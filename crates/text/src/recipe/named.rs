@@ -1,6 +1,9 @@
 //! The recipes with a name, and the distance that is usual for each method.
 
-use super::{Case, Method, TextRecipe, Tokenizer, VoteRules, unknown};
+use super::changes::USUAL_SHINGLE_OF_LETTERS;
+use super::name_tables::unknown;
+use super::parts::{Case, Method, Tokenizer, VoteRules};
+use super::text_recipe::TextRecipe;
 use crate::error::Result;
 use crate::features::hash::FeatureHash;
 use crate::votes::weight::CountWeight;
@@ -21,7 +24,7 @@ impl TextRecipe {
 
     /// A recipe by name.
     ///
-    /// `docs/measurements/2026-11-22-recipes.md` has the measurement that `minhash` and `simhash`
+    /// `docs/measurements/texts.md` has the measurement that `minhash` and `simhash`
     /// won, each among the recipes of its method.
     ///
     /// * `minhash`, the default, for texts in any language.
@@ -37,7 +40,7 @@ impl TextRecipe {
             "minhash" => Ok(TextRecipe::default()),
             "simhash" => Ok(TextRecipe {
                 tokenizer: Tokenizer::Letters,
-                shingle: 7,
+                shingle: USUAL_SHINGLE_OF_LETTERS,
                 method: Method::SimHash(VoteRules::default()),
                 ..TextRecipe::default()
             }),
@@ -68,7 +71,7 @@ impl TextRecipe {
     }
 
     /// The distance within which two fingerprints are usually taken as duplicates, in bits: the one
-    /// with the highest mean F1 on the texts of `docs/measurements/2026-11-22-recipes.md`. A large
+    /// with the highest mean F1 on the texts of `docs/measurements/texts.md`. A large
     /// collection may need a smaller one.
     pub fn usual_k(&self) -> u32 {
         match self.method {

@@ -6,66 +6,33 @@
 use std::fmt::Write;
 
 use super::hash_names::spell_key;
-use super::{
-    Case, Factor, Method, ResourceId, TextRecipe, Tokenizer, VERSION, VoteRules, invalid, unknown,
-};
+use super::name_tables::{by_name, name_of, names_of};
+use super::parts::{COUNTS, Case, Factor, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules};
+use super::text_recipe::TextRecipe;
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::tokens::dictionary::{DICTIONARY, DictionaryMethod};
+use crate::resource_id::ResourceId;
+use crate::tokens::dictionary::DICTIONARY;
 use crate::votes::TieRule;
-use crate::votes::weight::CountWeight;
-use fpstore_base::Recipe;
+use fpstore_base::{Choice, Recipe};
 
-/// Tokenizers and their names in recipes.
-pub(super) const TOKENIZERS: &[(Tokenizer, &str)] = &[
-    (Tokenizer::Words, "words"),
-    (Tokenizer::Code, "code"),
-    (Tokenizer::Letters, "letters"),
-    (Tokenizer::Characters, "characters"),
-    (Tokenizer::PythonCharacters, "python-characters"),
-    (Tokenizer::Dictionary(DictionaryMethod::Jieba), "jieba"),
-    (Tokenizer::Dictionary(DictionaryMethod::ForwardMaximum), "forward"),
-    (Tokenizer::Dictionary(DictionaryMethod::BackwardMaximum), "backward"),
-    (Tokenizer::Dictionary(DictionaryMethod::FewestWords), "fewest"),
-    (Tokenizer::Given, "given"),
-];
-
-pub(super) const COUNTS: &[(CountWeight, &str)] =
-    &[(CountWeight::Once, "once"), (CountWeight::Log, "log"), (CountWeight::Count, "count")];
+/// The version of all rules that have no line of their own.
+const VERSION: u32 = 1;
 
 const CASES: &[(Case, &str)] =
     &[(Case::Kept, "kept"), (Case::Lower, "lower"), (Case::Folded, "folded")];
-
-/// Methods and their names in recipes; the rules of a vote have lines of their own.
-const METHODS: &[(Method, &str)] =
-    &[(Method::SimHash(VoteRules::ONCE), "simhash"), (Method::MinHash, "minhash")];
-
-const TIES: &[(TieRule, &str)] = &[(TieRule::Zero, "zero"), (TieRule::One, "one")];
-
-fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
-    names.iter().find(|(named, _)| *named == value).map_or("?", |(_, name)| name)
-}
-
-pub(super) fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
-    names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
-}
-
-pub(super) fn names_of<T>(names: &[(T, &str)]) -> String {
-    let names: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
-    names.join(", ")
-}
 
 fn bad_line<T>(line: &str, value: &str, names: &[(T, &str)]) -> Error {
     invalid(format!("{line}={value}, expected {}", names_of(names)))
 }
 
 /// The lines of a recipe, by name.
-pub(super) struct Lines<'a> {
+struct Lines<'a> {
     lines: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Result<Self> {
+    fn of(text: &'a str) -> Result<Self> {
         let split = |line: &'a str| line.split_once('=');
         let lines: Option<Vec<(&str, &str)>> = text.lines().map(split).collect();
         match lines {
@@ -114,7 +81,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The recipe that the lines spell. The caller writes it again to find unknown lines.
-    pub(super) fn read(&self) -> Result<TextRecipe> {
+    fn read(&self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
         const MARKS: &[(bool, &str)] = &[(true, "kept"), (false, "dropped")];
         const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
@@ -167,12 +134,37 @@ impl<'a> Lines<'a> {
                     Some(top.ok_or_else(|| invalid(format!("top={count}, expected a count")))?)
                 }
             },
-            ties: self.named("tie", TIES, default.ties)?,
+            ties: match self.get("tie") {
+                None => default.ties,
+                Some(name) => {
+                    TieRule::named(name).map_err(|fault| invalid(format!("tie={name}, {fault}")))?
+                }
+            },
         })
     }
 }
 
 impl TextRecipe {
+    /// Reads the canonical text, as `fpstore info` prints it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::ExternalRecipe`] if the fingerprints were made elsewhere.
+    /// * [`Error::InvalidRecipe`] if it is no recipe for texts, or one of another version,
+    ///   dictionary, or version of Unicode than this release has. The message names the line.
+    pub fn from_recipe(recipe: &Recipe) -> Result<Self> {
+        if *recipe == Recipe::external() {
+            return Err(Error::ExternalRecipe);
+        }
+        let text_recipe = Lines::of(recipe.text())?.read()?;
+        let canonical = text_recipe.to_recipe();
+        if canonical == *recipe {
+            return Ok(text_recipe);
+        }
+        let difference = recipe.difference(&canonical);
+        Err(invalid(format!("this release cannot follow it: {difference}")))
+    }
+
     /// The canonical text: lines of `name=value` in fixed order, without lines that have no meaning
     /// for this recipe.
     pub fn to_recipe(&self) -> Recipe {
@@ -192,7 +184,7 @@ impl TextRecipe {
                 None => writeln!(text, "top=all"),
                 Some(count) => writeln!(text, "top={count}"),
             };
-            let _ = writeln!(text, "tie={}", name_of(TIES, rules.ties));
+            let _ = writeln!(text, "tie={}", rules.ties);
         }
         let empty = if self.empty_feature { "feature" } else { "nothing" };
         let _ = write!(text, "empty={empty}");
@@ -272,24 +264,9 @@ impl TextRecipe {
     }
 }
 
-impl Method {
-    /// The method with this name: `simhash`, in which each feature votes once, or `minhash`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownName`] for any other name.
-    pub fn named(name: &str) -> Result<Self> {
-        by_name(METHODS, name).ok_or_else(|| unknown("method", name, names_of(METHODS)))
-    }
-
-    /// The name of the method.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Method::SimHash(_) => "simhash",
-            Method::MinHash => "minhash",
-        }
-    }
-}
-
 /// The longest shingle and n-gram.
 const LENGTH_MAX: u32 = 1000;
+
+fn invalid(reason: impl Into<String>) -> Error {
+    Error::InvalidRecipe { reason: reason.into() }
+}

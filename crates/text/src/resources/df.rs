@@ -1,18 +1,18 @@
-//! Tables of document frequencies: counted over a corpus, kept in a file, looked up for weights.
+//! Tables of document frequencies: kept in a file, looked up for weights.
+//! [`DfBuilder`](crate::DfBuilder) counts them.
 //!
 //! A file is a header of 32 bytes, the lines of the recipe that made the features, entries of 12
 //! bytes, and a CRC-32 of all before it. All integers are little-endian. The rules D-1 to D-8 stand
 //! in the specification; [`DfTable::from_bytes`] checks all of them.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian as Le, WriteBytesExt};
 
 use crate::error::{Error, Result};
-use crate::hasher::TextHasher;
-use crate::recipe::{ResourceId, TextRecipe};
+use crate::recipe::TextRecipe;
+use crate::resource_id::ResourceId;
 use crate::votes::weight::Weight;
 
 const MAGIC: [u8; 8] = *b"\x89FPF\r\n\x1a\n";
@@ -42,6 +42,19 @@ pub struct DfTable {
 }
 
 impl DfTable {
+    /// The table of these features, which ascend, with their frequencies.
+    pub(crate) fn of_entries(
+        feature_text: String,
+        document_count: u64,
+        entries: Vec<(u64, u32)>,
+    ) -> Self {
+        let (hashes, frequencies) = entries.into_iter().unzip();
+        let mut table = DfTable { feature_text, document_count, hashes, frequencies, crc: 0 };
+        let body = table.body().expect("a vector takes any number of bytes, a recipe is short");
+        table.crc = crc32fast::hash(&body);
+        table
+    }
+
     /// The number of documents in the corpus.
     pub fn document_count(&self) -> u64 {
         self.document_count
@@ -211,82 +224,4 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
         frequencies.push(frequency);
     }
     Ok(DfTable { feature_text: text.into(), document_count, hashes, frequencies, crc })
-}
-
-/// Counts in how many documents each feature occurs.
-///
-/// Holds about 20 bytes for each distinct feature of the corpus.
-///
-/// # Examples
-///
-/// ```
-/// use fpstore_text::{DfBuilder, TextHasher, TextRecipe};
-///
-/// let recipe = TextRecipe::named("simhash")?;
-/// let mut hasher = TextHasher::new(&recipe)?;
-/// let mut builder = DfBuilder::new(&recipe);
-/// for text in ["the cat", "the dog", "the the mouse"] {
-///     builder.add(&mut hasher, text);
-/// }
-/// let table = builder.finish(1);
-/// assert_eq!((table.document_count(), table.entry_count()), (3, 7));
-/// # Ok::<(), fpstore_text::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct DfBuilder {
-    feature_text: String,
-    document_count: u64,
-    frequencies: HashMap<u64, u32>,
-}
-
-impl DfBuilder {
-    /// A builder of a table for the features of `recipe`; its weights do not matter.
-    pub fn new(recipe: &TextRecipe) -> Self {
-        DfBuilder {
-            feature_text: recipe.feature_text(),
-            document_count: 0,
-            frequencies: HashMap::new(),
-        }
-    }
-
-    /// Counts a document, unless it has no features.
-    pub fn add(&mut self, hasher: &mut TextHasher, text: &str) {
-        let hashes = hasher.distinct_features(text);
-        self.add_hashes(&hashes);
-    }
-
-    /// Counts a document by the hashes of its distinct features, unless there are none.
-    pub fn add_hashes(&mut self, hashes: &[u64]) {
-        if hashes.is_empty() {
-            return;
-        }
-        self.document_count += 1;
-        for &hash in hashes {
-            let frequency = self.frequencies.entry(hash).or_default();
-            *frequency = frequency.saturating_add(1);
-        }
-    }
-
-    /// The number of documents so far.
-    pub fn document_count(&self) -> u64 {
-        self.document_count
-    }
-
-    /// The table of the features that occur in at least `frequency_min` documents.
-    pub fn finish(self, frequency_min: u32) -> DfTable {
-        let kept = self.frequencies.into_iter().filter(|&(_, count)| count >= frequency_min);
-        let mut entries: Vec<(u64, u32)> = kept.collect();
-        entries.sort_unstable();
-        let (hashes, frequencies) = entries.into_iter().unzip();
-        let mut table = DfTable {
-            feature_text: self.feature_text,
-            document_count: self.document_count,
-            hashes,
-            frequencies,
-            crc: 0,
-        };
-        let body = table.body().expect("a vector takes any number of bytes, a recipe is short");
-        table.crc = crc32fast::hash(&body);
-        table
-    }
 }

@@ -9,7 +9,8 @@ pub(crate) mod lists;
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::recipe::{Factor, ResourceId, TextRecipe};
+use crate::recipe::{Factor, TextRecipe};
+use crate::resource_id::ResourceId;
 use crate::votes::weight::Weight;
 use df::DfTable;
 use lists::{GivenWeights, StopWords};

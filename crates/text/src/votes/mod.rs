@@ -22,6 +22,11 @@ pub enum TieRule {
     One,
 }
 
+fpstore_base::choices!(TieRule {
+    Zero = "zero": "A tie of votes gives 0",
+    One = "one": "A tie of votes gives 1",
+});
+
 /// The SimHash of weighted features, given as their 64-bit hashes.
 ///
 /// Bit i is 1 if the features whose hash has bit i weigh more than half of all, and 0 if they weigh

@@ -3,10 +3,10 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
-use fpstore_text::{
-    Admission, DocumentFormat, DocumentOptions, DocumentSummary, TextHasher, TextRecipe,
-    hash_documents,
+use fpstore_documents::{
+    Admission, DocumentFormat, DocumentOptions, DocumentSummary, hash_documents,
 };
+use fpstore_text::{TextHasher, TextRecipe};
 use serde_json::Value;
 
 use crate::site::file;
@@ -29,7 +29,7 @@ fn read(
     let mut documents = Documents::new();
     let done = hash_documents(&[path], &hasher, &options, |document| {
         documents.push((document.id.to_string(), document.fingerprint.map(|of| of.value())));
-        Ok::<Admission, fpstore_text::Error>(Admission::Taken)
+        Ok::<Admission, fpstore_documents::Error>(Admission::Taken)
     });
     (documents, done.map_err(|error| error.to_string()))
 }

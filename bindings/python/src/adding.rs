@@ -1,0 +1,111 @@
+//! Records and documents that are added to what takes them: what `Builder` and `Writer` have in
+//! common.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fpstore::corpus::{DocumentSource, Take};
+use fpstore::{Fingerprint, IdRef};
+use fpstore_documents::DocumentSummary;
+use fpstore_text::TextHasher;
+use pyo3::prelude::*;
+
+use crate::documents::Documents;
+use crate::errors::Failure;
+use crate::input::batches::{Batch, Batches};
+use crate::input::ids::Ids;
+use crate::lent::Lent;
+use crate::options::Limits;
+use crate::tuple_class::plain_value;
+use crate::work::Shared;
+
+/// Takes records: a builder, or a writer.
+pub(crate) trait Adding: Send {
+    type Target: Take;
+
+    /// Refuses ids that are not of the kind of those before.
+    fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure>;
+
+    /// What makes fingerprints of texts, by the `recipe` that the user gave, and the bytes of each
+    /// sketch.
+    fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure>;
+
+    fn target(&mut self) -> Result<&mut Self::Target, Failure>;
+
+    fn push(
+        target: &mut Self::Target,
+        fingerprint: Fingerprint,
+        id: Option<IdRef<'_>>,
+    ) -> fpstore::Result<()>;
+}
+
+/// An object that takes records, with what the user said of it.
+pub(crate) struct Adder<T> {
+    pub(crate) path: PathBuf,
+    /// As it was given; it may have lists and tables.
+    pub(crate) recipe: Option<Py<PyAny>>,
+    pub(crate) limits: Limits,
+    pub(crate) lent: Lent<T>,
+}
+
+impl<T: Adding> Adder<T> {
+    /// Adds the documents in files and folders, and returns what became of them.
+    pub(crate) fn add_documents<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let documents = Documents::of(inputs)?;
+        let recipe = self.recipe.as_ref().map(|recipe| recipe.bind(py));
+        let summary: DocumentSummary = self.lent.change(
+            py,
+            |to| to.hasher(recipe),
+            |to, (hasher, sketch_len), shared| {
+                let (paths, options) = documents.with(&self.limits.given(shared));
+                let source = DocumentSource::of_texts(hasher, options).sketched(sketch_len);
+                Ok(source.ingest(&paths, to.target()?)?)
+            },
+        )?;
+        let DocumentSummary { document_count, empty_count, skipped_count, bad_file_count, .. } =
+            summary;
+        let faults = [summary.skipped, summary.bad_files].concat();
+        let fields = (document_count, empty_count, skipped_count, bad_file_count, faults);
+        plain_value(py, "DocumentsAdded", fields)
+    }
+}
+
+/// Adds all batches, and returns the number of their records.
+pub(crate) fn add<T: Adding>(
+    lent: &Lent<T>,
+    py: Python<'_>,
+    fingerprints: &Bound<'_, PyAny>,
+    ids: Option<&Bound<'_, PyAny>>,
+) -> PyResult<usize> {
+    let mut batches = Batches::of(fingerprints, ids)?;
+    let mut count = 0;
+    while let Some(batch) = batches.next(py)? {
+        count += batch.fingerprints.len();
+        if batch.fingerprints.is_empty() {
+            // No id, so nothing that says of which kind ids are.
+            lent.check_usable()?;
+            continue;
+        }
+        lent.change(
+            py,
+            |to| to.admit(batch.ids.as_ref()),
+            |to, (), shared| push_all(to, &batch, shared),
+        )?;
+    }
+    Ok(count)
+}
+
+fn push_all<T: Adding>(to: &mut T, batch: &Batch, shared: &Arc<Shared>) -> Result<(), Failure> {
+    let target = to.target()?;
+    for (at, &fingerprint) in batch.fingerprints.iter().enumerate() {
+        if at % (1 << 16) == 0 && shared.is_stopped() {
+            return Err(fpstore::Error::Interrupted.into());
+        }
+        T::push(target, fingerprint, batch.ids.as_ref().map(|ids| ids.get(at)))?;
+    }
+    Ok(())
+}

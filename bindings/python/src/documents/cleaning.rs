@@ -1,0 +1,155 @@
+//! The function `clean`: files of documents without near-duplicates.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fpstore::WriterOptions;
+use fpstore::corpus::{Account, Cleaner, DocumentSource, Event, KeepRule};
+use pyo3::prelude::*;
+
+use super::given::Documents;
+use super::removed::RemovedRows;
+use crate::errors::{chained, input_error};
+use crate::options::{Limits, distance_of, wait_of};
+use crate::store::Store;
+use crate::text::hasher_of;
+use crate::tuple_class::{TYPES, told};
+use crate::work::{Reporter, Shared, run_change, run_shared};
+
+/// Copies files of documents without near-duplicates: the documents that are kept come out byte for
+/// byte, as those of `fpstore dedup --docs`. No input is changed.
+///
+/// `inputs` are `Documents`, a path or paths; `output` is a folder, or for one file a file, and
+/// nothing is written without one. Work that was stopped goes on with the same call. `keep` is
+/// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"` or `"best:FIELD"`. `confirm` is the Jaccard
+/// similarity that the features of near documents must have. With `annotate` nothing is removed:
+/// each document gets a field of this name, the id of the one that it duplicates or null.
+///
+/// With a `store`, documents near a stored one are removed, and those near a new one only if
+/// `within`; the recipe and `k` are those of the store. `add` adds the documents that are kept to
+/// it, all or none; `run` names the work there, so that it is never added twice. `replace` lets
+/// outputs be replaced.
+///
+/// The answer has the counts, and `removed`: one row for each removed document, whose ids are texts.
+/// It takes memory for each.
+///
+/// >>> lines = [f'{{"id": "{name}", "text": "one two three four"}}\n' for name in "ab"]
+/// >>> _ = (folder / "all.jsonl").write_text("".join(lines))
+/// >>> cleaned = fpstore.clean(folder / "all.jsonl", folder / "clean.jsonl")
+/// >>> cleaned.kept, cleaned.near_new, list(cleaned.removed["id"])
+/// (1, 1, ['b'])
+/// >>> (folder / "clean.jsonl").read_text() == lines[0]
+/// True
+#[pyfunction]
+#[pyo3(signature = (
+    inputs, output=None, *, recipe=None, confirm=None, k=None, keep="first", store=None,
+    within=false, add=false, label="", run=None, annotate=None, replace=false, threads=None,
+    memory=None, temp_dir=None, wait=0.0, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn clean<'py>(
+    py: Python<'py>,
+    inputs: &Bound<'py, PyAny>,
+    output: Option<PathBuf>,
+    recipe: Option<&Bound<'py, PyAny>>,
+    confirm: Option<f64>,
+    k: Option<i64>,
+    keep: &str,
+    store: Option<&Store>,
+    within: bool,
+    add: bool,
+    label: &str,
+    run: Option<String>,
+    annotate: Option<String>,
+    replace: bool,
+    threads: Option<i64>,
+    memory: Option<i64>,
+    temp_dir: Option<PathBuf>,
+    wait: Option<f64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if !add && (run.is_some() || !label.is_empty()) {
+        return Err(input_error(py, "run and label are of what is added; give add=True"));
+    }
+    let documents = Documents::of(inputs)?;
+    let stored = store.map(Store::get).transpose()?;
+    let hasher = hasher_of(recipe, stored.as_ref())?;
+    let k = k.map(|k| distance_of(py, k)).transpose()?;
+    let keep: KeepRule =
+        keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))?;
+    let limits = Limits::new(py, threads, memory, temp_dir)?;
+    let add = add.then(|| WriterOptions::default().label(label).run(run));
+    let wait = wait_of(py, wait)?;
+    let reporter = Reporter::new(progress)?;
+    let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
+    let is_change = output.is_some() || add.is_some();
+    let work = |shared: &Arc<Shared>| {
+        let resources = limits.given(shared);
+        let (paths, options) = documents.with(&resources);
+        let add = add.map(|options| options.wait(wait).resources(resources.clone()));
+        let tell = |event: Event<'_>| {
+            faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
+        };
+        let mut cleaner = Cleaner::new(DocumentSource::of_texts(hasher, options), paths)
+            .replace(replace)
+            .against(stored)
+            .within(within)
+            .add(add)
+            .k(k)
+            .confirm(confirm)
+            .keep(keep)
+            .annotate(annotate)
+            .memory(resources.memory)
+            .threads(resources.threads)
+            .temp_dir(resources.temp_dir)
+            .observer(resources.observer)
+            .listener(&tell);
+        if let Some(output) = output {
+            cleaner = cleaner.output(output);
+        }
+        let mut removed = RemovedRows::new();
+        let mut account = Account::default();
+        match cleaner.begin()? {
+            Some(cleaning) => {
+                let cleaned = cleaning.run()?;
+                cleaned.for_each_removed(|row| removed.push(&row))?;
+                account = cleaned.finish()?;
+            }
+            None => account.was_added_before = true,
+        }
+        Ok((account, removed.finish()?))
+    };
+    let (account, removed) = match is_change {
+        true => run_change(py, &reporter, &shared, work)?,
+        false => run_shared(py, &reporter, &shared, work)?,
+    };
+    let faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let fields = (
+        account.kept_count,
+        account.near_new_count,
+        account.near_stored_count,
+        account.empty_count,
+        account.bad_count,
+        account.added_count,
+        account.file_count,
+        account.uncopied_count,
+        account.left_out_count,
+        account.was_added_before,
+        faults,
+        removed,
+    );
+    told(py, TYPES, "Cleaned", fields)
+}
+
+/// What a user should know of an event: bad records, files that could not be read or copied, and why
+/// segments were not merged.
+fn faults_of(event: Event<'_>) -> Vec<String> {
+    match event {
+        Event::Read(summary) => [&summary.skipped[..], &summary.bad_files].concat(),
+        Event::NotCopied(error) => {
+            vec![format!("{}; it was not copied", chained(error))]
+        }
+        Event::Unmerged(error) => vec![chained(error)],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,406 @@
+//! Arrow data of other libraries: what the C interface hands over is checked before it is used.
+//!
+//! The interface passes addresses, and never how many bytes lie there: those follow from lengths
+//! and last offsets, and are trusted. Counts, lengths, null counts, offsets and missing buffers are
+//! not, here; nor is what lies in them, see [`contents`](crate::contents). See
+//! <https://arrow.apache.org/docs/format/CDataInterface.html>.
+#![expect(unsafe_code, reason = "the C interface passes pointers")]
+
+use std::ffi::{CStr, c_char, c_void};
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
+use arrow_data::layout;
+use arrow_schema::DataType;
+
+use crate::contents;
+use crate::foreign_fault::Fault;
+
+/// How deep the types of columns are nested at most.
+const LEVELS_MAX: usize = 64;
+/// The widest values of columns that are not bytes, in bytes.
+const WIDTH_MAX: usize = 32;
+
+/// `struct ArrowSchema` of the interface.
+#[repr(C)]
+struct RawSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *const *const RawSchema,
+    dictionary: *const RawSchema,
+    release: Option<unsafe extern "C" fn(*mut RawSchema)>,
+    private_data: *mut c_void,
+}
+
+/// `struct ArrowArray` of the interface.
+#[repr(C)]
+struct RawArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *const *const u8,
+    children: *const *const RawArray,
+    dictionary: *const RawArray,
+    release: Option<unsafe extern "C" fn(*mut RawArray)>,
+    private_data: *mut c_void,
+}
+
+const _: () = assert!(size_of::<RawSchema>() == size_of::<FFI_ArrowSchema>());
+const _: () = assert!(size_of::<RawArray>() == size_of::<FFI_ArrowArray>());
+
+fn released() -> Fault {
+    Fault::new("this Arrow data was handed over before; ask for it anew")
+}
+
+/// The type that a schema describes.
+///
+/// # Safety
+///
+/// Addresses in the schema are null or those of what the interface says.
+pub(crate) unsafe fn kind_of(schema: &FFI_ArrowSchema) -> Result<DataType, Fault> {
+    if schema.release().is_none() {
+        return Err(released());
+    }
+    // SAFETY: both are the structure of the interface; for its addresses the caller stands.
+    unsafe { check_schema(&*std::ptr::from_ref(schema).cast::<RawSchema>(), LEVELS_MAX)? };
+    Ok(DataType::try_from(schema)?)
+}
+
+/// Takes an array of this type after `rows_before` others of its column, once it was checked.
+///
+/// # Safety
+///
+/// Addresses in the array are null or those of what the interface says, and as many bytes lie there
+/// as follow from lengths and last offsets.
+pub(crate) unsafe fn array_of(
+    array: FFI_ArrowArray,
+    kind: &DataType,
+    rows_before: usize,
+) -> Result<ArrayRef, Fault> {
+    if array.is_released() {
+        return Err(released());
+    }
+    // SAFETY: both are the structure of the interface; for its addresses the caller stands.
+    unsafe { check_array(&*std::ptr::from_ref(&array).cast::<RawArray>(), kind)? };
+    // SAFETY: its counts and buffers are those of the type, as was checked; its contents are
+    // checked before anything reads them.
+    let data = unsafe { from_ffi_and_data_type(array, kind.clone())? };
+    contents::check(&data).map_err(|fault| fault.after(rows_before))?;
+    Ok(make_array(data))
+}
+
+/// A count of the interface, which is signed.
+fn count_of(what: &str, count: i64) -> Result<usize, Fault> {
+    usize::try_from(count)
+        .map_err(|_| Fault::new(format!("its {what} is {count}, expected 0 or more")))
+}
+
+/// # Safety
+///
+/// As [`kind_of`].
+unsafe fn check_schema(schema: &RawSchema, levels: usize) -> Result<(), Fault> {
+    let Some(levels) = levels.checked_sub(1) else {
+        let reason = format!("its types are nested deeper than {LEVELS_MAX} levels");
+        return Err(Fault::new(reason));
+    };
+    // SAFETY: texts of the interface end with a zero.
+    let (format, name) = unsafe { (text_at(schema.format)?, text_at(schema.name)?) };
+    let name = name.unwrap_or_default();
+    let Some(format) = format else {
+        return Err(Fault::new("the format of its type is null").within(name));
+    };
+    let expected = match format {
+        "+l" | "+L" | "+vl" | "+vL" | "+m" => Some(1),
+        "+r" => Some(2),
+        _ if format.starts_with("+w:") => Some(1),
+        _ if format.starts_with('+') => None,
+        _ => Some(0),
+    };
+    let count = count_of("number of columns in the type", schema.n_children)?;
+    if let Some(expected) = expected
+        && count != expected
+    {
+        let reason = format!("its type '{format}' has {count} parts, expected {expected}");
+        return Err(Fault::new(reason).within(name));
+    }
+    // SAFETY: for these addresses the caller stands.
+    unsafe {
+        for child in children(schema.children, count)? {
+            check_schema(child, levels)?;
+        }
+        if let Some(values) = schema.dictionary.as_ref() {
+            check_schema(values, levels)?;
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// The address is null or that of a text that ends with a zero, and lives as long as `'a`.
+unsafe fn text_at<'a>(at: *const c_char) -> Result<Option<&'a str>, Fault> {
+    if at.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as above.
+    let text = unsafe { CStr::from_ptr(at) };
+    match text.to_str() {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => {
+            let reason = format!("the name '{}' is not UTF-8", text.to_string_lossy());
+            Err(Fault::new(reason))
+        }
+    }
+}
+
+/// The parts of a type or of an array.
+///
+/// # Safety
+///
+/// `at` is null or the address of `count` addresses that are null or those of a `T`.
+unsafe fn children<'a, T>(at: *const *const T, count: usize) -> Result<Vec<&'a T>, Fault> {
+    if count > 0 && at.is_null() {
+        return Err(Fault::new(format!("it has {count} columns at an address that is null")));
+    }
+    let child = |number: usize| {
+        // SAFETY: as above.
+        unsafe { at.add(number).read_unaligned().as_ref() }
+            .ok_or_else(|| Fault::new(format!("the address of its column number {number} is null")))
+    };
+    (0..count).map(child).collect()
+}
+
+/// # Safety
+///
+/// As [`array_of`].
+unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
+    if *kind == DataType::Null {
+        return count_of("length", array.length).map(drop);
+    }
+    let (len, end) = check_len(array, kind)?;
+    // SAFETY: for the addresses the caller stands.
+    unsafe {
+        check_buffers(array, kind, len, end)?;
+        check_children(array, kind, end)?;
+        match (kind, array.dictionary.as_ref()) {
+            (DataType::Dictionary(_, kind), Some(values)) => {
+                check_array(values, kind).map_err(Fault::of_dictionary)
+            }
+            (DataType::Dictionary(..), None) => {
+                Err(Fault::new("its dictionary is null, expected the values of its keys"))
+            }
+            (_, Some(_)) => {
+                Err(Fault::new(format!("it has a dictionary, its type {kind} has none")))
+            }
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+/// The length of an array, and the same with the rows before its first.
+fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault> {
+    let width = match kind {
+        DataType::FixedSizeBinary(width) => count_of("width", i64::from(*width))?,
+        DataType::FixedSizeList(_, count) => count_of("number of items", i64::from(*count))?,
+        _ => WIDTH_MAX,
+    };
+    let (len, offset) = (count_of("length", array.length)?, count_of("offset", array.offset)?);
+    // So many bits that no sum or product of what follows is too large.
+    let most = isize::MAX as usize / 8 / width.max(WIDTH_MAX);
+    let Some(end) = len.checked_add(offset).filter(|end| *end <= most) else {
+        let reason =
+            format!("it has {len} rows from row {offset} on, expected at most {most} in all");
+        return Err(Fault::new(reason));
+    };
+    if array.null_count < -1 || array.null_count > array.length {
+        let reason = format!(
+            "its null count is {}, expected 0 to its length of {len}, or -1 where it is not known",
+            array.null_count
+        );
+        return Err(Fault::new(reason));
+    }
+    Ok((len, end))
+}
+
+/// # Safety
+///
+/// As [`array_of`].
+unsafe fn check_buffers(
+    array: &RawArray,
+    kind: &DataType,
+    len: usize,
+    end: usize,
+) -> Result<(), Fault> {
+    let layout = layout(kind);
+    let first = usize::from(layout.can_contain_null_mask);
+    let expected = first + layout.buffers.len();
+    let found = count_of("number of buffers", array.n_buffers)?;
+    // Of views there are any number, and then the lengths of those.
+    let is_right = if layout.variadic { found > expected } else { found == expected };
+    if !is_right {
+        let more = if layout.variadic { " or more" } else { "" };
+        let expected = expected + usize::from(layout.variadic);
+        let reason = format!("it has {found} buffers, expected {expected}{more} of type {kind}");
+        return Err(Fault::new(reason));
+    }
+    if found > 0 && array.buffers.is_null() {
+        return Err(Fault::new(format!("it has {found} buffers at an address that is null")));
+    }
+    // SAFETY: there are as many addresses as buffers.
+    let buffer = |number: usize| unsafe { array.buffers.add(number).read_unaligned() };
+    if layout.can_contain_null_mask {
+        // SAFETY: the bitmap has a bit for each row and for each before the first.
+        unsafe { check_nulls(array, buffer(0), len, end)? };
+    }
+    if end > 0 {
+        let is_missing = |number: &usize| buffer(*number).is_null();
+        let of_values = match kind {
+            DataType::Utf8 | DataType::Binary | DataType::LargeUtf8 | DataType::LargeBinary => {
+                first..first + 1
+            }
+            _ => first..expected,
+        };
+        if let Some(number) = of_values.clone().find(is_missing) {
+            let reason = format!("its buffer number {number} is null, expected {end} values");
+            return Err(Fault::new(reason));
+        }
+    }
+    match kind {
+        // SAFETY: of offsets there is one more than of rows; of no rows none is read.
+        DataType::Utf8 | DataType::Binary if end > 0 => unsafe {
+            check_end::<i32>(buffer(1), buffer(2), end)
+        },
+        // SAFETY: as above.
+        DataType::LargeUtf8 | DataType::LargeBinary if end > 0 => unsafe {
+            check_end::<i64>(buffer(1), buffer(2), end)
+        },
+        DataType::Utf8View | DataType::BinaryView => {
+            let lengths = buffer(found - 1);
+            for number in 0..found - expected - 1 {
+                // SAFETY: the last buffer has the length of each that views point into.
+                let length: i64 = unsafe { value_at(lengths, number, "lengths")? };
+                let length = count_of("length of a buffer", length)?;
+                if length > 0 && buffer(expected + number).is_null() {
+                    let number = expected + number;
+                    let reason =
+                        format!("its buffer number {number} is null, expected {length} bytes");
+                    return Err(Fault::new(reason));
+                }
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// # Safety
+///
+/// The bitmap is null or has `end` bits, of which the last `len` are those of the rows.
+unsafe fn check_nulls(
+    array: &RawArray,
+    bitmap: *const u8,
+    len: usize,
+    end: usize,
+) -> Result<(), Fault> {
+    // What is not known is counted.
+    let Ok(expected) = usize::try_from(array.null_count) else { return Ok(()) };
+    let found = if bitmap.is_null() {
+        0
+    } else {
+        // SAFETY: as above.
+        let bits = unsafe { std::slice::from_raw_parts(bitmap, end.div_ceil(8)) };
+        len - UnalignedBitChunk::new(bits, end - len, len).count_ones()
+    };
+    if found != expected {
+        let reason = format!("its null count is {expected}, expected {found} as in its bitmap");
+        return Err(Fault::new(reason));
+    }
+    Ok(())
+}
+
+/// Checks the last of the offsets, from which the length of the texts follows.
+///
+/// # Safety
+///
+/// `offsets` is null or the address of `end` + 1 offsets.
+unsafe fn check_end<T: TryInto<usize> + Copy + std::fmt::Display>(
+    offsets: *const u8,
+    values: *const u8,
+    end: usize,
+) -> Result<(), Fault> {
+    // SAFETY: as above.
+    let last: T = unsafe { value_at(offsets, end, "offsets")? };
+    let len: usize = last
+        .try_into()
+        .map_err(|_| Fault::new(format!("its last offset is {last}, expected 0 or more")))?;
+    if len > 0 && values.is_null() {
+        return Err(Fault::new(format!("its buffer number 2 is null, expected {len} bytes")));
+    }
+    Ok(())
+}
+
+/// One of the numbers in a buffer that is read before it could be copied to another address.
+///
+/// # Safety
+///
+/// `at` is null or the address of more than `number` values.
+unsafe fn value_at<T: Copy>(at: *const u8, number: usize, what: &str) -> Result<T, Fault> {
+    if at.is_null() {
+        return Err(Fault::new(format!("the buffer of its {what} is null")));
+    }
+    let at = at.cast::<T>();
+    if !at.is_aligned() {
+        let reason = format!(
+            "its {what} lie at an address that is no multiple of {}; copy the column",
+            align_of::<T>()
+        );
+        return Err(Fault::new(reason));
+    }
+    // SAFETY: as above, and the address is aligned.
+    Ok(unsafe { *at.add(number) })
+}
+
+/// # Safety
+///
+/// As [`array_of`].
+unsafe fn check_children(array: &RawArray, kind: &DataType, end: usize) -> Result<(), Fault> {
+    let fields: Vec<_> = match kind {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => vec![field],
+        DataType::Struct(fields) => fields.iter().collect(),
+        DataType::Union(fields, _) => fields.iter().map(|(_, field)| field).collect(),
+        DataType::RunEndEncoded(ends, values) => vec![ends, values],
+        _ => Vec::new(),
+    };
+    let count = count_of("number of columns", array.n_children)?;
+    if count != fields.len() {
+        let reason = format!("it has {count} columns, expected {} as in its type", fields.len());
+        return Err(Fault::new(reason));
+    }
+    // SAFETY: there are as many addresses as columns.
+    let columns = unsafe { children(array.children, count)? };
+    for (field, column) in fields.into_iter().zip(columns) {
+        // SAFETY: for the addresses in it the caller stands.
+        let checked = unsafe { check_array(column, field.data_type()) };
+        let checked = checked.and_then(|()| {
+            let is_table = matches!(kind, DataType::Struct(_));
+            if is_table && (column.length as usize) < end {
+                let rows = column.length;
+                return Err(Fault::new(format!("it has {rows} rows, expected {end} as its table")));
+            }
+            Ok(())
+        });
+        checked.map_err(|fault| fault.within(field.name()))?;
+    }
+    Ok(())
+}

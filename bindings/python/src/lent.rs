@@ -1,0 +1,223 @@
+//! An object of the library that a Python object lends to one call at a time: what `Builder` and
+//! `Writer` have in common.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::{Failure, state_error};
+use crate::work::{Reporter, Shared, run_change, run_shared};
+
+/// The object, with what its calls report to.
+///
+/// A call takes the object out and gives it back, so that no lock is held while it works.
+pub(crate) struct Lent<T> {
+    words: Words,
+    reporter: Reporter,
+    shared: Arc<Shared>,
+    state: Mutex<State<T>>,
+}
+
+/// How messages name the object.
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    pub(crate) noun: &'static str,
+    /// What is lost where it failed or was closed early.
+    pub(crate) loss: &'static str,
+}
+
+enum State<T> {
+    Open(Box<T>),
+    /// A call has it.
+    Used,
+    /// Part of a change was made, of which nothing may come.
+    Failed,
+    Ended(&'static str),
+}
+
+impl<T> Lent<T> {
+    pub(crate) fn new(words: Words, reporter: Reporter, shared: Arc<Shared>, object: T) -> Self {
+        Lent { words, reporter, shared, state: Mutex::new(State::Open(Box::new(object))) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why the object cannot be used in this state. Only a text: what makes errors of Python runs
+    /// without the lock, because Python may clean up meanwhile.
+    fn refusal(&self, state: &State<T>) -> String {
+        let Words { noun, loss } = self.words;
+        match state {
+            State::Open(_) | State::Used => format!("another thread is using the {noun}"),
+            State::Failed => format!("the {noun} failed before; {loss}"),
+            State::Ended(how) => format!("the {noun} {how}"),
+        }
+    }
+
+    pub(crate) fn check_usable(&self) -> PyResult<()> {
+        self.look(|_| ())
+    }
+
+    /// Looks at the object for a moment.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> PyResult<R> {
+        let looked = match &mut *self.state() {
+            State::Open(object) => Ok(look(object)),
+            state => Err(self.refusal(state)),
+        };
+        looked.map_err(state_error)
+    }
+
+    /// Takes the object, which is used from then on.
+    pub(crate) fn take(&self) -> PyResult<Box<T>> {
+        let mut state = self.state();
+        let taken = match std::mem::replace(&mut *state, State::Used) {
+            State::Open(object) => Ok(object),
+            other => {
+                let refusal = self.refusal(&other);
+                *state = other;
+                Err(refusal)
+            }
+        };
+        drop(state);
+        taken.map_err(state_error)
+    }
+
+    /// Gives the object back. If the Python object was closed meanwhile, it is dropped, and with it
+    /// its lock, which is an error.
+    pub(crate) fn give_back(&self, object: Box<T>) -> PyResult<()> {
+        let mut state = self.state();
+        if matches!(*state, State::Used) {
+            *state = State::Open(object);
+            return Ok(());
+        }
+        drop(state);
+        let Words { noun, loss } = self.words;
+        Err(state_error(format!("the {noun} was closed meanwhile; {loss}")))
+    }
+
+    /// Nothing may come of the object that was taken.
+    fn fail(&self) {
+        let mut state = self.state();
+        if matches!(*state, State::Used) {
+            *state = State::Failed;
+        }
+    }
+
+    /// Drops the object. `how` says what became of it, such as `is closed`.
+    pub(crate) fn end(&self, how: &'static str) {
+        *self.state() = State::Ended(how);
+    }
+
+    /// Leaves `with`: calls `finish` unless there is an exception, then closes.
+    pub(crate) fn leave(
+        &self,
+        raised: &Bound<'_, PyTuple>,
+        finish: impl FnOnce() -> PyResult<()>,
+    ) -> PyResult<()> {
+        let is_raised = !raised.get_item(0)?.is_none();
+        let usable = self.check_usable();
+        let is_ended = matches!(*self.state(), State::Ended(_));
+        if !is_raised && usable.is_ok() {
+            finish()?;
+        }
+        self.end("is closed");
+        // What was not made must not pass for what was.
+        if is_raised || is_ended { Ok(()) } else { usable }
+    }
+
+    /// The state in a few words, those of `open` for an object that is there.
+    pub(crate) fn shown(&self, open: impl FnOnce(&mut T) -> String) -> String {
+        match &mut *self.state() {
+            State::Open(object) => open(object),
+            State::Used => "working".to_owned(),
+            State::Failed => "failed".to_owned(),
+            State::Ended(how) => (*how).to_owned(),
+        }
+    }
+}
+
+impl<T: Send> Lent<T> {
+    /// Lets the object change files without the interpreter, see [`run_change`].
+    pub(crate) fn run<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut T, &Arc<Shared>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        let mut object = self.take()?;
+        let done = self.change_taken(py, &mut object, work);
+        // What was done is done, even if the Python object was closed meanwhile.
+        let _ = self.give_back(object);
+        done
+    }
+
+    /// As [`Lent::run`], for an object that was taken.
+    pub(crate) fn change_taken<R: Send>(
+        &self,
+        py: Python<'_>,
+        object: &mut T,
+        work: impl FnOnce(&mut T, &Arc<Shared>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        run_change(py, &self.reporter, &self.shared, move |shared| work(object, shared))
+    }
+
+    /// Lets an object that was taken work without the interpreter. Nothing may have changed after an
+    /// error.
+    pub(crate) fn run_taken<R: Send>(
+        &self,
+        py: Python<'_>,
+        object: &mut T,
+        work: impl FnOnce(&mut T, &Arc<Shared>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        run_shared(py, &self.reporter, &self.shared, move |shared| work(object, shared))
+    }
+
+    /// Prepares a change, which may still be refused, and makes it without the interpreter. A change
+    /// that ends early was made in part, so the object fails.
+    pub(crate) fn change<P: Send, R: Send>(
+        &self,
+        py: Python<'_>,
+        prepare: impl FnOnce(&mut T) -> Result<P, Failure>,
+        change: impl FnOnce(&mut T, P, &Arc<Shared>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        let mut object = self.take()?;
+        let prepared = match prepare(&mut object) {
+            Ok(prepared) => prepared,
+            Err(failure) => {
+                let _ = self.give_back(object);
+                return Err(failure.into());
+            }
+        };
+        let done =
+            self.run_taken(py, &mut object, move |object, shared| change(object, prepared, shared));
+        match done {
+            Ok(done) => self.give_back(object).map(|()| done),
+            Err(error) => {
+                self.fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// Lets `finish` make of the object what it is for. Afterwards it is closed, or failed.
+    pub(crate) fn finish<R: Send>(
+        &self,
+        py: Python<'_>,
+        how: &'static str,
+        finish: impl FnOnce(T, &Arc<Shared>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        let object = *self.take()?;
+        let took_effect = AtomicBool::new(false);
+        let done = run_change(py, &self.reporter, &self.shared, |shared| {
+            let done = finish(object, shared);
+            let has = done.as_ref().map_or_else(Failure::took_effect, |_| true);
+            took_effect.store(has, Ordering::Relaxed);
+            done
+        });
+        let took_effect = took_effect.into_inner();
+        *self.state() = if took_effect { State::Ended(how) } else { State::Failed };
+        done
+    }
+}

@@ -1,0 +1,186 @@
+"""Files of documents cleaned, with the bytes of the program, and added to stores."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fpstore
+
+KEEP_RULES = ["first", "last", "longest", "newest:date", "best:score"]
+
+
+def corpus(folder: Path) -> list[Path]:
+    """JSON Lines and CSV, of which many documents are near earlier ones."""
+    numbers = random.Random(11)
+    words = [f"word{number}" for number in range(400)]
+    documents: list[dict[str, Any]] = []
+    for at in range(120):
+        text = numbers.choices(words, k=60)
+        if documents and numbers.random() < 0.5:
+            text = str(numbers.choice(documents)["text"]).split()
+            text[numbers.randrange(len(text))] = numbers.choice(words)
+            text = text[: numbers.randrange(50, 61)]
+        date = f"2026-{numbers.randrange(1, 13):02}-01"
+        score = numbers.randrange(9)
+        documents.append({"id": f"d{at}", "text": " ".join(text), "date": date, "score": score})
+    documents[7]["text"] = ""
+    folder.mkdir()
+    paths = [folder / "one.jsonl", folder / "two.csv"]
+    paths[0].write_text("".join(json.dumps(document) + "\n" for document in documents[:60]))
+    rows = [",".join(str(value) for value in document.values()) for document in documents[60:]]
+    paths[1].write_text("\n".join(["id,text,date,score", *rows]) + "\n")
+    return paths
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def shown(rows: fpstore.Rows) -> list[list[str]]:
+    """The rows, as the program writes them."""
+    lines: list[list[str]] = []
+    for fingerprint, other, distance, similarity, *texts in rows:
+        near = "" if similarity is None else f"{similarity:.4f}"
+        lines.append([f"{fingerprint:016x}", f"{other:016x}", str(distance), near, *texts])
+    return lines
+
+
+@pytest.mark.parametrize("confirm", [None, 0.8])
+@pytest.mark.parametrize("keep", KEEP_RULES)
+def test_the_kept_bytes_are_those_of_the_program(
+    tmp_path: Path, program: str, keep: str, confirm: float | None
+) -> None:
+    inputs = corpus(tmp_path / "in")
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "--keep", keep, "--quiet"]
+    command += ["-o", tmp_path / "theirs", "--removed", tmp_path / "removed.tsv"]
+    if confirm is not None:
+        command += ["--confirm", str(confirm)]
+    subprocess.run(command, check=True)
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", keep=keep, confirm=confirm)
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    theirs = (tmp_path / "removed.tsv").read_text().splitlines()
+    ours = shown(cleaned.removed)
+    assert [line[:3] + line[4:] for line in ours] == [
+        line.split("\t")[:3] + line.split("\t")[4:] for line in theirs
+    ]
+    for line, their in zip(ours, theirs, strict=True):
+        similarity = their.split("\t")[3]
+        assert (line[3] == "") == (similarity == "")
+        assert not similarity or abs(float(line[3]) - float(similarity)) < 0.01
+    assert len(ours) == cleaned.near_new > 10
+    assert (cleaned.kept + cleaned.near_new, cleaned.empty, cleaned.files) == (119, 1, 2)
+    assert (cleaned.near_stored, cleaned.bad, cleaned.added, cleaned.faults) == (0, 0, 0, [])
+
+
+def test_marks_stay_beside_all_documents(tmp_path: Path) -> None:
+    inputs = corpus(tmp_path / "in")
+    cleaned = fpstore.clean(inputs[0], tmp_path / "marked.jsonl", annotate="duplicates")
+    lines = (tmp_path / "marked.jsonl").read_text().splitlines()
+    marks = {one["id"]: one["duplicates"] for one in map(json.loads, lines)}
+    assert len(marks) == 60
+    named = dict(zip(cleaned.removed["id"], cleaned.removed["other_id"], strict=True))
+    assert {name: other for name, other in marks.items() if other is not None} == named
+
+
+def test_kept_documents_are_added_to_the_store_once(tmp_path: Path) -> None:
+    inputs = corpus(tmp_path / "in")
+    with fpstore.Builder(tmp_path / "all.fps", recipe="minhash") as builder:
+        added = builder.add_documents(inputs[0])
+        assert (added.documents, added.empty, added.bad, added.faults) == (59, 1, 0, [])
+    store = fpstore.open(tmp_path / "all.fps")
+    count = store.info().ids
+    assert count == 59
+    options: dict[str, Any] = {"store": store, "within": True, "add": True, "run": "night 1"}
+    cleaned = fpstore.clean(inputs[1], tmp_path / "new.csv", **options)
+    assert cleaned.near_stored > 5 and cleaned.near_new > 0
+    assert cleaned.added == cleaned.kept and not cleaned.was_added_before
+    assert set(cleaned.removed["side"]) == {"new", "stored"}
+    assert store.refresh() and store.info().ids == count + cleaned.added
+    again = fpstore.clean(inputs[1], tmp_path / "again.csv", **options)
+    assert again.was_added_before and not (tmp_path / "again.csv").exists()
+
+
+def test_documents_in_stores_are_those_of_the_program(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    theirs = tmp_path / "theirs.fps"
+    subprocess.run([program, "build", "--docs", *inputs, "-s", theirs, "--quiet"], check=True)
+    with fpstore.Builder(tmp_path / "ours.fps", recipe=fpstore.Recipe()) as builder:
+        assert builder.add_documents(inputs).documents == 119
+    records = fpstore.open(theirs).records().read_all().to_pylist()
+    assert fpstore.open(tmp_path / "ours.fps").records().read_all().to_pylist() == records
+    with fpstore.Builder(tmp_path / "grown.fps", recipe="minhash") as builder:
+        builder.add_documents(inputs[0])
+    with fpstore.Writer(tmp_path / "grown.fps") as writer:
+        assert writer.add_documents([inputs[1]]).documents == 60
+        assert writer.pending == 60
+    grown = fpstore.open(tmp_path / "grown.fps").records().read_all().to_pylist()
+    assert sorted(map(str, grown)) == sorted(map(str, records))
+
+
+def test_options_of_reading_are_followed(tmp_path: Path) -> None:
+    lines = ['{"doc": {"key": 1, "body": "<p>one two three</p>"}}', "no JSON"]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "in" / "b.md").write_text("not looked at")
+    documents = fpstore.Documents(
+        tmp_path / "in",
+        format="jsonl",
+        id_field="doc.key",
+        text_field="doc.body",
+        text_format="html",
+        include=["*.txt"],
+        skip_bad=True,
+    )
+    with fpstore.Builder(tmp_path / "docs.fps", recipe="minhash") as builder:
+        added = builder.add_documents(documents)
+    assert (added.documents, added.bad, len(added.faults)) == (1, 1, 1)
+    store = fpstore.open(tmp_path / "docs.fps")
+    fingerprint = fpstore.Recipe().fingerprint("one two three")
+    assert store.records().read_all().to_pylist() == [(fingerprint, 1)]
+
+
+def test_what_cannot_be_done_is_refused_by_name(tmp_path: Path) -> None:
+    inputs = corpus(tmp_path / "in")
+    (tmp_path / "there.jsonl").write_text("")
+    with pytest.raises(FileExistsError, match="replace=True"):
+        fpstore.clean(inputs[0], tmp_path / "there.jsonl")
+    assert fpstore.clean(inputs[0], tmp_path / "there.jsonl", replace=True).files == 1
+    with pytest.raises(fpstore.InputError, match="keep is 'oldest'"):
+        fpstore.clean(inputs, keep="oldest")
+    with pytest.raises(fpstore.InputError, match="similarity"):
+        fpstore.clean(inputs, confirm=1.5)
+    with pytest.raises(fpstore.InputError, match="add=True"):
+        fpstore.clean(inputs, run="night")
+    with pytest.raises(FileNotFoundError):
+        fpstore.clean(tmp_path / "none.jsonl")
+    with pytest.raises(fpstore.InputError, match="there is no encoding"):
+        fpstore.Documents(inputs, encoding="none")
+    with fpstore.Builder(tmp_path / "plain.fps") as builder:
+        with pytest.raises(fpstore.InputError, match="recipe"):
+            builder.add_documents(inputs)
+        builder.add([1])
+    with fpstore.Builder(tmp_path / "code.fps", recipe="code") as builder:
+        builder.add_documents(inputs)
+    with pytest.raises(fpstore.RecipeError):
+        fpstore.clean(inputs, store=fpstore.open(tmp_path / "code.fps"), recipe="minhash")
+
+
+def test_a_progress_function_ends_the_work(tmp_path: Path) -> None:
+    inputs = corpus(tmp_path / "in")
+    seen: list[fpstore.Progress] = []
+    fpstore.clean(inputs, progress=seen.append)
+    assert seen
+
+    def end(progress: fpstore.Progress) -> None:
+        raise RuntimeError(progress.phase)
+
+    with pytest.raises(RuntimeError):
+        fpstore.clean(inputs, progress=end)
+    cleaned = fpstore.clean(inputs, tmp_path / "out", replace=True)
+    assert cleaned.files == 2

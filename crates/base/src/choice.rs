@@ -1,0 +1,100 @@
+//! Options that are one of a few values: the name of each value and its meaning, once.
+//!
+//! An enum that users choose from gets a table by the macro [`choices!`](crate::choices), beside its
+//! definition. The names in parsers, in help and in error messages come from this table, in every
+//! program and language. A door must not spell a name itself.
+
+use std::fmt;
+
+/// A value that users choose by its name.
+///
+/// ```
+/// use fpstore_base::{Choice, Radix};
+///
+/// assert_eq!("sdec".parse(), Ok(Radix::SignedDecimal));
+/// assert_eq!(Radix::Hex.to_string(), "hex");
+/// for (name, _, meaning) in Radix::NAMES {
+///     println!("{name}: {meaning}");
+/// }
+/// let error = "octal".parse::<Radix>().unwrap_err();
+/// assert_eq!(error.to_string(), "expected 'hex', 'dec' or 'sdec', not 'octal'");
+/// ```
+pub trait Choice: Copy + PartialEq + 'static {
+    /// All values in the order of the help: the name, the value, and its meaning in a few words.
+    const NAMES: &'static [(&'static str, Self, &'static str)];
+
+    /// The name of the value.
+    fn name(self) -> &'static str {
+        let mut names = Self::NAMES.iter();
+        names.find(|(_, value, _)| *value == self).map_or("", |(name, ..)| name)
+    }
+
+    /// The value with this name.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownName`] if no value has the name.
+    fn named(name: &str) -> Result<Self, UnknownName> {
+        match Self::NAMES.iter().find(|(known, ..)| *known == name) {
+            Some((_, value, _)) => Ok(*value),
+            None => {
+                let known = Self::NAMES.iter().map(|(name, ..)| *name).collect();
+                Err(UnknownName { known, found: name.into() })
+            }
+        }
+    }
+}
+
+/// A text that is the name of no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    known: Vec<&'static str>,
+    found: String,
+}
+
+impl UnknownName {
+    /// The names that there are, for a message: `'hex', 'dec' or 'sdec'`.
+    pub fn expected(&self) -> String {
+        let quoted: Vec<String> = self.known.iter().map(|name| format!("'{name}'")).collect();
+        match quoted.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: String = self.found.chars().take(40).collect();
+        write!(f, "expected {}, not '{}'", self.expected(), shown.escape_debug())
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
+/// Gives an enum its table of names, as [`Choice`], `FromStr` and `Display` by it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! choices {
+    ($type:ident { $($value:ident = $name:literal: $about:literal,)+ }) => {
+        impl $crate::Choice for $type {
+            const NAMES: &'static [(&'static str, Self, &'static str)] =
+                &[$(($name, $type::$value, $about)),+];
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad($crate::Choice::name(*self))
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::UnknownName;
+
+            fn from_str(name: &str) -> Result<Self, $crate::UnknownName> {
+                $crate::Choice::named(name)
+            }
+        }
+    };
+}

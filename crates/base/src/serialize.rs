@@ -1,0 +1,49 @@
+//! Fingerprints, ids, kinds of ids and recipes for serde, as every JSON of the project has them.
+//!
+//! A fingerprint is a text of 16 hex digits. An id is a text, also if it is a number, because
+//! JavaScript and jq round numbers above 2^53. The rows of the package `fpstore` are made of these.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Fingerprint, Id, IdKind, IdRef, Radix, Recipe};
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Fingerprint::parse(&text, Radix::Hex).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for IdRef<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            IdRef::Text(text) => to.serialize_str(text),
+            number => to.collect_str(number),
+        }
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.as_ref().serialize(to)
+    }
+}
+
+impl Serialize for IdKind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl Serialize for Recipe {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.text())
+    }
+}

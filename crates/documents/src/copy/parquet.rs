@@ -1,0 +1,333 @@
+//! Copying Parquet files, column by column, without changing their schema.
+//!
+//! Values, levels and row groups stay; pages and dictionaries are made anew with the codec of the
+//! column. Bloom filters and page indexes of the input are not kept.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use ::parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DataType};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{FileMetaData, KeyValue};
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use ::parquet::schema::types::{Type, TypePtr};
+
+use super::super::files::DocumentFile;
+use super::fate::{DecideFate, RecordFate};
+use crate::error::{Error, Result};
+use fpstore_base::IoError;
+use fpstore_base::watch::Watch;
+
+/// Rows that are copied at a time.
+const RUN_LEN: usize = 1024;
+/// The entry in which Arrow keeps its own schema, which would not fit one with a new column.
+const ARROW_SCHEMA: &str = "ARROW:schema";
+
+pub(super) fn copy(
+    from: &DocumentFile<'_>,
+    mark_field: Option<&str>,
+    watch: &Watch,
+    out: &mut (dyn Write + Send),
+    decide: &mut DecideFate<'_>,
+) -> Result<()> {
+    let name = from.name();
+    let unreadable = |source| Error::Io { doing: "copy", path: name.into(), source };
+    let broken = |fault: ParquetError| match fault {
+        ParquetError::External(cause) if cause.is::<io::Error>() => {
+            unreadable(cause.downcast().map_or_else(io::Error::other, |cause| *cause))
+        }
+        fault => Error::BadFile { name: name.into(), reason: format!("Parquet: {fault}") },
+    };
+    let file = File::open(from.path()).map_err(IoError::of("open", from.path()))?;
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let metadata = reader.metadata().file_metadata();
+    let schema = schema_with(metadata, mark_field).map_err(broken)?;
+    let properties = Arc::new(properties(&reader, mark_field.is_some()));
+    let mut writer = SerializedFileWriter::new(out, schema, properties).map_err(broken)?;
+    let mut row = 0;
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group).map_err(broken)?;
+        let count = group.metadata().num_rows();
+        watch.tick(u64::try_from(group.metadata().compressed_size()).unwrap_or(0))?;
+        let (mut kept, mut marks) = (Vec::new(), Vec::new());
+        for at in 0..usize::try_from(count).unwrap_or(0) {
+            row += 1;
+            match decide(row).map_err(unreadable)? {
+                RecordFate::Drop => continue,
+                RecordFate::Keep => {}
+                RecordFate::Mark(value) => marks.push(value.map(|id| id.to_string())),
+            }
+            add(&mut kept, at);
+        }
+        if !kept.is_empty() {
+            copy_group(&*group, &kept, mark_field.map(|_| &marks[..]), &mut writer)
+                .map_err(broken)?;
+        }
+    }
+    writer.close().map_err(broken)?;
+    Ok(())
+}
+
+/// Adds a row to runs of rows.
+fn add(runs: &mut Vec<Range<usize>>, row: usize) {
+    match runs.last_mut() {
+        Some(run) if run.end == row && run.len() < RUN_LEN => run.end += 1,
+        _ => runs.push(row..row + 1),
+    }
+}
+
+/// The schema, with a new column of texts at its end if that is wanted.
+fn schema_with(metadata: &FileMetaData, mark_field: Option<&str>) -> Result<TypePtr, ParquetError> {
+    let root = metadata.schema_descr().root_schema_ptr();
+    let Some(field) = mark_field else { return Ok(root) };
+    let column = Type::primitive_type_builder(field, PhysicalType::BYTE_ARRAY)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_converted_type(ConvertedType::UTF8)
+        .with_logical_type(Some(LogicalType::String))
+        .build()?;
+    let fields = root.get_fields().iter().cloned().chain([Arc::new(column)]).collect();
+    Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
+}
+
+/// The codecs, the version and the entries of the file.
+fn properties(reader: &SerializedFileReader<File>, is_marked: bool) -> WriterProperties {
+    let metadata = reader.metadata();
+    let entries = metadata.file_metadata().key_value_metadata().map(|entries| {
+        let stays = |entry: &&KeyValue| !(is_marked && entry.key == ARROW_SCHEMA);
+        entries.iter().filter(stays).cloned().collect()
+    });
+    let mut builder = WriterProperties::builder().set_key_value_metadata(entries);
+    if let Some(group) = metadata.row_groups().first() {
+        for column in group.columns() {
+            let (path, codec) = (column.column_path().clone(), column.compression());
+            builder = builder.set_column_compression(path, codec);
+        }
+        builder = builder.set_sorting_columns(group.sorting_columns().cloned());
+    }
+    builder.build()
+}
+
+fn copy_group<W: Write + Send>(
+    group: &dyn RowGroupReader,
+    kept: &[Range<usize>],
+    marks: Option<&[Option<String>]>,
+    writer: &mut SerializedFileWriter<W>,
+) -> Result<(), ParquetError> {
+    let mut to = writer.next_row_group()?;
+    for column in 0..group.num_columns() {
+        let from = group.get_column_reader(column)?;
+        let Some(to) = to.next_column()? else { break };
+        match from {
+            ColumnReader::BoolColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::Int32ColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::Int64ColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::Int96ColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::FloatColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::DoubleColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::ByteArrayColumnReader(from) => copy_column(from, to, kept)?,
+            ColumnReader::FixedLenByteArrayColumnReader(from) => copy_column(from, to, kept)?,
+        }
+    }
+    if let (Some(marks), Some(mut to)) = (marks, to.next_column()?) {
+        let values = marks.iter().flatten();
+        let values: Vec<ByteArray> = values.map(|text| text.as_str().into()).collect();
+        let levels: Vec<i16> = marks.iter().map(|mark| i16::from(mark.is_some())).collect();
+        to.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+        to.close()?;
+    }
+    to.close().map(drop)
+}
+
+/// Copies the rows `kept` of a column.
+fn copy_column<T: DataType>(
+    mut from: ColumnReaderImpl<T>,
+    mut to: SerializedColumnWriter<'_>,
+    kept: &[Range<usize>],
+) -> Result<(), ParquetError> {
+    let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+    let descriptor = to.typed::<T>().get_descriptor().clone();
+    let has_definitions = descriptor.max_def_level() > 0;
+    let has_repetitions = descriptor.max_rep_level() > 0;
+    let mut row = 0;
+    let short = || ParquetError::General("a column has fewer rows than its row group".into());
+    for run in kept {
+        let gap = run.start - row;
+        if gap > 0 && from.skip_records(gap)? != gap {
+            return Err(short());
+        }
+        row = run.end;
+        values.clear();
+        definitions.clear();
+        repetitions.clear();
+        let mut read = 0;
+        // One call may end with a page.
+        while read < run.len() {
+            let (records, _, levels) = from.read_records(
+                run.len() - read,
+                has_definitions.then_some(&mut definitions),
+                has_repetitions.then_some(&mut repetitions),
+                &mut values,
+            )?;
+            if records == 0 && levels == 0 {
+                return Err(short());
+            }
+            read += records;
+        }
+        to.typed::<T>().write_batch(
+            &values,
+            has_definitions.then_some(&definitions),
+            has_repetitions.then_some(&repetitions),
+        )?;
+    }
+    to.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use ::parquet::basic::Compression;
+    use ::parquet::data_type::{Int64Type, Int96, Int96Type};
+    use ::parquet::record::Row;
+    use ::parquet::schema::parser::parse_message_type;
+
+    use super::super::super::{DocumentFiles, DocumentOptions};
+    use super::*;
+    use fpstore_base::Id;
+    use fpstore_base::watch::Phase;
+
+    const GROUP_LEN: i64 = 3000;
+
+    /// A file of two row groups with a required, an optional, a repeated and an old column.
+    fn file() -> Vec<u8> {
+        let schema = "message docs { required int64 id; optional binary text (UTF8); \
+                      optional group tags (LIST) { repeated group list { optional int64 element; } } \
+                      optional int96 seen; }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let entry = |key: &str| KeyValue::new(key.to_string(), "value".to_string());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_data_page_row_count_limit(100)
+            .set_write_batch_size(50)
+            .set_key_value_metadata(Some(vec![entry("own"), entry(ARROW_SCHEMA)]));
+        let mut bytes = Vec::new();
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build())).unwrap();
+        for group in 0..2 {
+            let rows = group * GROUP_LEN..(group + 1) * GROUP_LEN;
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let ids: Vec<i64> = rows.clone().collect();
+            column.typed::<Int64Type>().write_batch(&ids, None, None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let texts: Vec<ByteArray> = rows
+                .clone()
+                .filter(|row| row % 3 > 0)
+                .map(|row| format!("text {row}").as_str().into())
+                .collect();
+            let levels: Vec<i16> = rows.clone().map(|row| i16::from(row % 3 > 0)).collect();
+            column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None).unwrap();
+            column.close().unwrap();
+            // No list, an empty one, one with a null, and one of three.
+            let mut column = group.next_column().unwrap().unwrap();
+            let (mut values, mut defs, mut reps) = (Vec::new(), Vec::new(), Vec::new());
+            for row in rows.clone() {
+                match row % 4 {
+                    0 | 1 => (defs.push((row % 4) as i16), reps.push(0)),
+                    2 => (defs.push(2), reps.push(0)),
+                    _ => {
+                        values.extend([row, row + 1, row + 2]);
+                        (defs.extend([3; 3]), reps.extend([0, 1, 1]))
+                    }
+                };
+            }
+            let column_writer = column.typed::<Int64Type>();
+            column_writer.write_batch(&values, Some(&defs), Some(&reps)).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let times = vec![Int96::from(vec![1, 2, 2_450_000]); rows.count()];
+            let levels = vec![1; times.len()];
+            column.typed::<Int96Type>().write_batch(&times, Some(&levels), None).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        writer.close().unwrap();
+        bytes
+    }
+
+    fn copied(
+        mark: Option<&str>,
+        decide: &mut DecideFate<'_>,
+    ) -> (SerializedFileReader<File>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        std::fs::write(&path, file()).unwrap();
+        let options = DocumentOptions::default();
+        let files = DocumentFiles::find(&[path], &options).unwrap();
+        let mut out = Vec::new();
+        let watch = Watch::new(None, Phase::Copy, None);
+        let from = files.get(0, &options).unwrap();
+        from.copy_records(&options, mark, &watch, &mut out, decide).unwrap();
+        let path = folder.path().join("copy.parquet");
+        std::fs::write(&path, out).unwrap();
+        (SerializedFileReader::new(File::open(path).unwrap()).unwrap(), folder)
+    }
+
+    fn rows(reader: &SerializedFileReader<File>) -> Vec<Row> {
+        reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn rows_that_stay_are_the_same_and_so_are_schema_codecs_and_entries() {
+        let (whole, _folder) = copied(None, &mut |_| Ok(RecordFate::Keep));
+        let all = rows(&whole);
+        assert_eq!(all.len() as i64, 2 * GROUP_LEN);
+        assert!(all[3].to_string().contains("tags: [3, 4, 5]"), "{}", all[3]);
+        let is_kept = |row: u64| row % 7 > 1 && !(4000..4500).contains(&row);
+        let (some, _folder) = copied(None, &mut |row| match is_kept(row) {
+            true => Ok(RecordFate::Keep),
+            false => Ok(RecordFate::Drop),
+        });
+        let expected: Vec<&Row> =
+            (1..).zip(&all).filter(|(at, _)| is_kept(*at)).map(|it| it.1).collect();
+        assert_eq!(rows(&some).iter().collect::<Vec<_>>(), expected);
+        let metadata = some.metadata();
+        assert_eq!(metadata.num_row_groups(), 2);
+        assert_eq!(metadata.row_group(0).column(1).compression(), Compression::SNAPPY);
+        let schema =
+            |of: &SerializedFileReader<File>| of.metadata().file_metadata().schema().clone();
+        assert_eq!(schema(&some), schema(&whole));
+        let entries = metadata.file_metadata().key_value_metadata().unwrap();
+        assert!(entries.iter().any(|entry| entry.key == "own"));
+        // A row group without rows goes.
+        let (few, _folder) = copied(None, &mut |row| match row {
+            5000 => Ok(RecordFate::Keep),
+            _ => Ok(RecordFate::Drop),
+        });
+        assert_eq!(few.metadata().num_row_groups(), 1);
+        assert_eq!(rows(&few), [all[4999].clone()]);
+        let (none, _folder) = copied(None, &mut |_| Ok(RecordFate::Drop));
+        assert_eq!(rows(&none), []);
+    }
+
+    #[test]
+    fn a_mark_is_the_last_column() {
+        let mut mark = |row: u64| {
+            Ok(RecordFate::Mark(
+                row.is_multiple_of(2).then(|| Id::Text(format!("of {row}").into())),
+            ))
+        };
+        let (marked, _folder) = copied(Some("of"), &mut mark);
+        let all = rows(&marked);
+        assert_eq!(all.len() as i64, 2 * GROUP_LEN);
+        assert!(all[3999].to_string().ends_with("of: \"of 4000\"}"), "{}", all[3999]);
+        assert!(all[4000].to_string().ends_with("of: null}"), "{}", all[4000]);
+        let entries = marked.metadata().file_metadata().key_value_metadata().unwrap();
+        assert!(entries.iter().all(|entry| entry.key != ARROW_SCHEMA));
+    }
+}

@@ -1,0 +1,152 @@
+//! Why documents cannot be read.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use fpstore_base::{InputPlace, Interrupted, IoError};
+
+/// The result of everything that can fail here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why documents cannot be read.
+///
+/// Messages are one line and show their own layer; the cause, where there is one, is in
+/// [`source`](std::error::Error::source).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused. `doing` completes the words "cannot ...".
+    Io {
+        /// The act that failed.
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The answer of the system.
+        source: io::Error,
+    },
+    /// A record of an input is bad.
+    BadInput {
+        /// The name of the input.
+        name: String,
+        /// The place in the input.
+        place: InputPlace,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// A file as a whole is bad: a table without the columns, a format that is broken.
+    BadFile {
+        /// The name of the input.
+        name: String,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// The inputs cannot be read together.
+    InvalidInputs {
+        /// What is wrong and what helps.
+        reason: String,
+    },
+    /// A pattern of file names breaks the rules of such patterns.
+    InvalidGlob {
+        /// The pattern.
+        glob: String,
+        /// The rule.
+        reason: String,
+    },
+    /// The observer ended the work.
+    Interrupted,
+    /// There is no encoding of this name.
+    UnknownEncoding {
+        /// The name.
+        name: String,
+    },
+    /// An input is in a format that this build cannot read.
+    UnknownFormat {
+        /// The name of the input.
+        name: String,
+        /// The format.
+        format: &'static str,
+        /// The cargo feature that reads it.
+        feature: &'static str,
+    },
+    /// An input holds features and the recipe is for texts, or the other way round.
+    WrongContent {
+        /// The name of the input.
+        name: String,
+        /// Whether the input holds features.
+        holds_features: bool,
+    },
+}
+
+impl Error {
+    /// Whether the error is of one file, so that others can be read or copied.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self, Error::Io { .. } | Error::BadFile { .. } | Error::BadInput { .. })
+    }
+}
+
+/// The most bytes of a reason that are shown: some quote what was found, which may be a whole book.
+const REASON_LEN_MAX: usize = 400;
+
+/// A reason, cut after some hundred bytes.
+pub(super) fn shown(reason: &str) -> std::borrow::Cow<'_, str> {
+    if reason.len() <= REASON_LEN_MAX {
+        return reason.into();
+    }
+    let end = reason.floor_char_boundary(REASON_LEN_MAX);
+    format!("{} ... ({} bytes)", &reason[..end], reason.len()).into()
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            Error::BadInput { name, place, reason } => {
+                write!(f, "{name}: {place}: {}", shown(reason))
+            }
+            Error::BadFile { name, reason } => write!(f, "{name}: {}", shown(reason)),
+            Error::InvalidInputs { reason } => f.write_str(reason),
+            Error::InvalidGlob { glob, reason } => {
+                write!(f, "'{glob}' is no pattern of file names: {reason}")
+            }
+            Error::Interrupted => f.write_str("interrupted"),
+            Error::UnknownEncoding { name } => {
+                write!(f, "there is no encoding '{name}'; try gbk, big5, detect")
+            }
+            Error::UnknownFormat { name, format, feature } => {
+                write!(f, "{name} is {format}, which needs the cargo feature '{feature}'")
+            }
+            Error::WrongContent { name, holds_features: true } => {
+                write!(f, "the recipe is for texts; {name} holds features made elsewhere")
+            }
+            Error::WrongContent { name, holds_features: false } => {
+                write!(f, "the recipe is for features made elsewhere; {name} holds texts")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<IoError> for Error {
+    fn from(error: IoError) -> Self {
+        let IoError { doing, path, source } = error;
+        if Interrupted::is_in(&source) {
+            return Error::Interrupted;
+        }
+        Error::Io { doing, path, source }
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(_: Interrupted) -> Self {
+        Error::Interrupted
+    }
+}

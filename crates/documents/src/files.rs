@@ -1,0 +1,141 @@
+//! The files of a command: found once, read as often as needed, all of them or a part.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::folders::PassedOver;
+use super::formats::DocumentFormat;
+use super::inputs::{Input, Inputs, inputs};
+use super::options::DocumentOptions;
+use crate::error::Result;
+use fpstore_base::InputPlace;
+
+/// Files that hold documents, in the order in which they are read.
+///
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct DocumentFiles {
+    pub(super) list: Arc<Vec<Input>>,
+    /// The files of this part.
+    pub(super) range: Range<usize>,
+    pub(super) passed_over: PassedOver,
+}
+
+/// One of [`DocumentFiles`].
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentFile<'a> {
+    input: &'a Input,
+    format: DocumentFormat,
+}
+
+impl DocumentFiles {
+    /// Finds the files that `paths` name or hold; `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::BadFile`](crate::Error::BadFile) if a folder holds files and all are passed over.
+    /// * [`Error::InvalidInputs`](crate::Error::InvalidInputs) if two files would get the same id,
+    ///   or if files of folders are chosen and there is no folder.
+    pub fn find(paths: &[PathBuf], options: &DocumentOptions) -> Result<Self> {
+        let inputs = inputs(paths, &options.files)?;
+        inputs.check_ids(|input| options.takes_name(input))?;
+        let Inputs { list, passed_over } = inputs;
+        Ok(DocumentFiles { range: 0..list.len(), list: Arc::new(list), passed_over })
+    }
+
+    /// The number of files.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// The file of this number among all files; [`DocumentPlace::file`] is such a number.
+    pub fn get<'a>(&'a self, number: usize, options: &DocumentOptions) -> Option<DocumentFile<'a>> {
+        let input = self.list.get(number)?;
+        Some(DocumentFile { input, format: options.format_of(input, false) })
+    }
+
+    /// Only the files with these numbers among all files. Documents keep the ids and places that
+    /// they have among all.
+    #[must_use]
+    pub fn part(&self, numbers: Range<usize>) -> Self {
+        let range = numbers.start.min(self.list.len())..numbers.end.min(self.list.len());
+        DocumentFiles { list: self.list.clone(), range, passed_over: self.passed_over }
+    }
+
+    /// The length of the files in bytes, compressed as they are; `None` if one of them is no
+    /// regular file.
+    pub fn total_len(&self) -> Option<u64> {
+        self.list[self.range.clone()].iter().map(|input| input.len).sum()
+    }
+}
+
+impl<'a> DocumentFile<'a> {
+    /// The path by which it is opened.
+    pub fn path(&self) -> &'a Path {
+        &self.input.path
+    }
+
+    /// The name in messages: the path below the folder that was given, else the path.
+    pub fn name(&self) -> &'a str {
+        &self.input.name
+    }
+
+    /// The format of its documents.
+    pub fn format(&self) -> DocumentFormat {
+        self.format
+    }
+
+    /// The length in bytes, if it is a regular file.
+    pub fn file_len(&self) -> Option<u64> {
+        self.input.len
+    }
+
+    /// The time of its last change when it was found, if the system tells it.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.input.modified
+    }
+
+    /// Whether its length or the time of its last change is not what it was when it was found.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it does not tell.
+    pub fn is_changed(&self) -> std::io::Result<bool> {
+        let Some(len) = self.input.len else { return Ok(false) };
+        let now = self.input.path.metadata()?;
+        Ok(now.len() != len || now.modified().ok() != self.input.modified)
+    }
+
+    /// Whether it was found in a folder, and not named by the user.
+    pub fn is_found(&self) -> bool {
+        self.input.is_found
+    }
+}
+
+/// The place that a document comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocumentPlace {
+    /// The number of the file among all files.
+    pub file: usize,
+    /// The line, row or record where it starts, or `None` if the file is one document.
+    pub at: Option<InputPlace>,
+}
+
+impl DocumentPlace {
+    /// The number of the line, row or record; 0 if the file is one document. No two documents of a file have
+    /// the same.
+    pub fn record(&self) -> u64 {
+        match self.at {
+            Some(InputPlace::Line(at) | InputPlace::Row(at) | InputPlace::Record(at)) => at,
+            _ => 0,
+        }
+    }
+}

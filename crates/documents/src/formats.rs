@@ -1,0 +1,154 @@
+//! What files, their fields and their pages hold: the formats that callers choose.
+
+use std::path::Path;
+
+/// The layout of documents in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DocumentFormat {
+    /// A JSON object a line, with an id and a text.
+    JsonLines,
+    /// A JSON object a line, with an id and an object `features` of names and weights.
+    Features,
+    /// Comma-separated values with a header.
+    Csv,
+    /// Tab-separated values with a header, without quotes.
+    Tsv,
+    /// Parquet with columns of ids and texts. Needs the cargo feature `parquet`.
+    Parquet,
+    /// Records of a web archive: pages and texts in responses, and texts made of them. The URI is the
+    /// id.
+    Warc,
+    /// A document a line; the number of the line is the id.
+    Lines,
+    /// The whole file is one document.
+    Plain,
+    /// The whole file is one document, in HTML.
+    Html,
+}
+
+fpstore_base::choices!(DocumentFormat {
+    JsonLines = "jsonl": "One JSON object on each line, with id and text",
+    Features = "features":
+        "One JSON object on each line, with id and an object 'features' of names and weights",
+    Csv = "csv": "Comma-separated values with a header",
+    Tsv = "tsv": "Tab-separated values with a header, no quotes",
+    Parquet = "parquet": "Columns of ids and texts",
+    Warc = "warc": "Web archives: pages and texts in responses, and texts made of them",
+    Lines = "lines": "One document on each line, with the number of the line as id",
+    Plain = "text": "Each file is one document",
+    Html = "html": "Each file is a page, of which the main text is taken",
+});
+
+impl DocumentFormat {
+    /// Whether a file of this format is one document.
+    pub fn is_one_document(self) -> bool {
+        matches!(self, DocumentFormat::Plain | DocumentFormat::Html)
+    }
+
+    /// Whether its documents have fields beside the text: of an object, a row or a record.
+    pub fn has_fields(self) -> bool {
+        self.has_columns() || self == DocumentFormat::Warc
+    }
+
+    /// Whether a field can be taken for the text, or for the fingerprint.
+    pub(super) fn has_columns(self) -> bool {
+        match self {
+            DocumentFormat::JsonLines
+            | DocumentFormat::Csv
+            | DocumentFormat::Tsv
+            | DocumentFormat::Parquet => true,
+            DocumentFormat::Features
+            | DocumentFormat::Warc
+            | DocumentFormat::Lines
+            | DocumentFormat::Plain
+            | DocumentFormat::Html => false,
+        }
+    }
+
+    /// The format of a file by the end of its name, before `.gz` or `.zst`. Standard input is JSON
+    /// Lines; a file without a known ending is plain text.
+    pub(super) fn of(path: &Path) -> Self {
+        if path == Path::new("-") {
+            return DocumentFormat::JsonLines;
+        }
+        let is_compressed = |end: &str| ["gz", "zst"].iter().any(|c| end.eq_ignore_ascii_case(c));
+        let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+        let mut end = extension(path);
+        if end.as_deref().is_some_and(is_compressed) {
+            end = path.file_stem().and_then(|stem| extension(Path::new(stem)));
+        }
+        match end.as_deref() {
+            Some("jsonl" | "ndjson" | "json") => DocumentFormat::JsonLines,
+            Some("csv") => DocumentFormat::Csv,
+            Some("tsv" | "tab") => DocumentFormat::Tsv,
+            Some("parquet") => DocumentFormat::Parquet,
+            Some("warc" | "wet") => DocumentFormat::Warc,
+            Some("html" | "htm" | "xhtml") => DocumentFormat::Html,
+            _ => DocumentFormat::Plain,
+        }
+    }
+}
+
+/// What the texts in fields, rows and lines are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextFormat {
+    /// The texts themselves.
+    #[default]
+    Plain,
+    /// Pages or parts of them in HTML, of which
+    /// [`DocumentOptions::html`](crate::DocumentOptions::html) chooses the text.
+    Html,
+    /// CommonMark with tables and footnotes, of which the text is taken without the marks.
+    Markdown,
+}
+
+fpstore_base::choices!(TextFormat {
+    Plain = "plain": "The text itself",
+    Html = "html": "HTML, of which a part is taken",
+    Markdown = "markdown": "Markdown, whose marks are no part of the text",
+});
+
+/// The part of a page in HTML that is its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HtmlPart {
+    /// The main part. Inside menus a short article is overlooked: if what seems the main part is
+    /// a menu itself, all text but menus, lists of links, comments and the foot of the page.
+    #[default]
+    Auto,
+    /// The main part, without menus, advertisements and comments; all text if there is none.
+    Main,
+    /// All text of title and body.
+    Full,
+}
+
+fpstore_base::choices!(HtmlPart {
+    Auto = "auto": "The main part, or all text if that is short or a small share of the page",
+    Main = "main": "The main part, without menus, advertisements and comments",
+    Full = "full": "All text of title and body",
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_name_says_the_format() {
+        for (name, format) in [
+            ("a.jsonl", DocumentFormat::JsonLines),
+            ("a.b.JSONL.Zst", DocumentFormat::JsonLines),
+            ("a.csv.gz", DocumentFormat::Csv),
+            ("a.tsv", DocumentFormat::Tsv),
+            ("dir.csv/page.HTM", DocumentFormat::Html),
+            ("crawl.warc.gz", DocumentFormat::Warc),
+            ("crawl.warc.wet.gz", DocumentFormat::Warc),
+            ("README", DocumentFormat::Plain),
+            ("x.gz", DocumentFormat::Plain),
+            ("-", DocumentFormat::JsonLines),
+        ] {
+            assert_eq!(DocumentFormat::of(Path::new(name)), format, "{name}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Documents that are in memory already, such as the body of a request.
+
+use super::capped::TooLong;
+use super::decode::decode_stream;
+use super::formats::DocumentFormat;
+use super::guard::guarded;
+use super::options::DocumentOptions;
+use super::whole_file::text_of_page;
+use crate::error::{Error, Result};
+
+/// The text of one document in memory: a page if the format is [`DocumentFormat::Html`], else a
+/// plain text. Encoding, part of a page and length are those of the options.
+///
+/// # Errors
+///
+/// [`Error::BadFile`] if the bytes are not of the encoding, are too long, or break the parser.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_documents::{DocumentFormat, DocumentOptions, text_of_bytes};
+///
+/// let options = DocumentOptions::default().format(DocumentFormat::Html);
+/// let text = text_of_bytes(b"<title>On fish</title><p>Fish bite.", &options)?;
+/// assert!(text.contains("Fish bite."));
+/// # Ok::<(), fpstore_documents::Error>(())
+/// ```
+pub fn text_of_bytes(bytes: &[u8], options: &DocumentOptions) -> Result<String> {
+    let bad = |reason| Error::BadFile { name: "the text".into(), reason };
+    if bytes.len() as u64 > options.len_max {
+        return Err(bad(format!("it is {}", TooLong { len_max: options.len_max })));
+    }
+    if options.format == Some(DocumentFormat::Html) {
+        let part = || text_of_page(bytes, options.encoding, options.html, options.len_max);
+        return guarded(part).and_then(|text| text).map_err(bad);
+    }
+    let mut text = String::new();
+    match decode_stream(bytes, options.encoding, &mut |part| text.push_str(part)) {
+        Ok(Ok(())) => Ok(text),
+        Ok(Err(fault)) => Err(bad(format!("byte {} is {fault}", fault.offset))),
+        Err(fault) => Err(bad(format!("it is {fault}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HtmlPart, TextEncoding};
+
+    #[test]
+    fn texts_are_decoded_and_pages_are_read() {
+        let options = DocumentOptions::default();
+        assert_eq!(text_of_bytes(b"a \xe4\xb8\xad", &options).unwrap(), "a \u{4e2d}");
+        let fault = text_of_bytes(b"ab\xff", &options).unwrap_err().to_string();
+        assert!(fault.contains("byte 2 is not UTF-8"), "{fault}");
+        let gbk = options.clone().encoding(TextEncoding::named("gbk").unwrap());
+        assert_eq!(text_of_bytes(b"\xd6\xd0", &gbk).unwrap(), "\u{4e2d}");
+        let short = options.clone().max_document(2);
+        assert!(text_of_bytes(b"abc", &short).is_err());
+        let page = options.format(DocumentFormat::Html).html(HtmlPart::Full);
+        let text = text_of_bytes(b"<p>one <b>two</b><script>no</script>", &page).unwrap();
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["one", "two"]);
+        assert!(text_of_bytes(b"<p>a", &page.max_document(2)).is_err());
+    }
+}

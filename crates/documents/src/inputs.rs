@@ -1,0 +1,143 @@
+//! The inputs: which files there are, what their documents are called, which format each has.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
+
+use super::folders::{self, FileChoice, PassedOver};
+use super::formats::DocumentFormat;
+use super::options::DocumentOptions;
+use crate::error::{Error, Result};
+use fpstore_base::{read_inputs, source};
+
+/// A file to read, or standard input.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) path: PathBuf,
+    /// The name in messages: the id below a folder, else the path.
+    pub(super) name: String,
+    /// What the id of a document without one of its own is made of: the path below the folder that
+    /// was given, with slashes; the path itself for a file. `None` if it is not UTF-8, so that two
+    /// names could give one id.
+    pub(super) id: Option<String>,
+    /// The length in bytes, if it is a regular file.
+    pub(super) len: Option<u64>,
+    /// The time of its last change, if the system tells it.
+    pub(super) modified: Option<SystemTime>,
+    /// Whether it was found in a folder, and not named by the user.
+    pub(super) is_found: bool,
+    /// Why it cannot be read, if that is known.
+    pub(super) fault: Option<std::io::Error>,
+}
+
+impl Input {
+    /// A file that the user named.
+    pub(super) fn named(path: PathBuf) -> Self {
+        let (name, id) = (source::name_of(&path), path.to_str().map(str::to_string));
+        Input { name, id, is_found: false, ..Input::at(path) }
+    }
+
+    fn at(path: PathBuf) -> Self {
+        let metadata = if path == Path::new("-") { None } else { path.metadata().ok() };
+        let metadata = metadata.filter(std::fs::Metadata::is_file);
+        if let Some(metadata) = &metadata {
+            read_inputs::note_file(&path, metadata);
+        }
+        let len = metadata.as_ref().map(std::fs::Metadata::len);
+        let modified = metadata.and_then(|metadata| metadata.modified().ok());
+        Input { path, name: String::new(), id: None, len, modified, is_found: true, fault: None }
+    }
+}
+
+/// The inputs of a command, and what was passed over to find them.
+pub(super) struct Inputs {
+    pub(super) list: Vec<Input>,
+    pub(super) passed_over: PassedOver,
+}
+
+/// All files that `paths` name or hold, those of a folder in the order of their names.
+///
+/// The ids of files in one folder are their paths below it. If there are several folders, the path
+/// of each is put in front.
+pub(super) fn inputs(paths: &[PathBuf], choice: &FileChoice) -> Result<Inputs> {
+    let is_folder = |path: &Path| path != Path::new("-") && path.is_dir();
+    let folder_count = paths.iter().filter(|path| is_folder(path)).count();
+    if folder_count == 0 && !choice.is_default() {
+        let reason = "the choice of files is for folders, and no folder is given".to_string();
+        return Err(Error::InvalidInputs { reason });
+    }
+    let mut inputs = Inputs { list: Vec::new(), passed_over: PassedOver::default() };
+    for path in paths {
+        if is_folder(path) {
+            let prefix = if folder_count > 1 { path.as_path() } else { Path::new("") };
+            inputs.add_folder(path, prefix, choice)?;
+        } else {
+            inputs.list.push(Input::named(path.clone()));
+        }
+    }
+    Ok(inputs)
+}
+
+impl Inputs {
+    fn add_folder(&mut self, folder: &Path, prefix: &Path, choice: &FileChoice) -> Result<()> {
+        read_inputs::note_folder(folder);
+        let found = folders::search(folder, choice);
+        let passed_over = found.passed_over;
+        if found.files.is_empty() && found.unreadable.is_empty() && passed_over.count() > 0 {
+            let PassedOver { hidden, unwanted, special } = passed_over;
+            let name = source::name_of(folder);
+            let reason = format!(
+                "no file to read: {hidden} hidden, {unwanted} left out by patterns, {special} \
+                 neither file nor folder"
+            );
+            return Err(Error::BadFile { name, reason });
+        }
+        self.passed_over.hidden += passed_over.hidden;
+        self.passed_over.unwanted += passed_over.unwanted;
+        self.passed_over.special += passed_over.special;
+        for (path, fault) in found.unreadable {
+            let name = source::name_of(&path);
+            self.list.push(Input { name, fault: Some(fault), ..Input::at(path) });
+        }
+        for (path, below) in found.files {
+            let parts = prefix.components().chain(below.components());
+            let whole: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
+            let separator = std::path::MAIN_SEPARATOR_STR;
+            let id = whole.to_str().map(|whole| whole.replace(separator, "/"));
+            let name = id.clone().unwrap_or_else(|| path.display().to_string());
+            self.list.push(Input { name, id, ..Input::at(path) });
+        }
+        Ok(())
+    }
+
+    /// Refuses two inputs whose documents would get the same ids.
+    pub(super) fn check_ids(&self, takes_id: impl Fn(&Input) -> bool) -> Result<()> {
+        let mut seen = HashSet::new();
+        let mut with_ids = self.list.iter().filter(|input| takes_id(input));
+        match with_ids.find(|input| input.id.as_ref().is_some_and(|id| !seen.insert(id))) {
+            None => Ok(()),
+            Some(input) => Err(Error::InvalidInputs {
+                reason: format!(
+                    "two files would get the id '{}'; give each file once, and folders by names \
+                     that tell them apart",
+                    input.name
+                ),
+            }),
+        }
+    }
+}
+
+impl DocumentOptions {
+    pub(super) fn format_of(&self, input: &Input, takes_features: bool) -> DocumentFormat {
+        self.format.unwrap_or_else(|| match DocumentFormat::of(&input.path) {
+            DocumentFormat::JsonLines if takes_features => DocumentFormat::Features,
+            format => format,
+        })
+    }
+
+    /// Whether the name of a file is the id of its document, or a part of the ids.
+    pub(super) fn takes_name(&self, input: &Input) -> bool {
+        let format = self.format_of(input, false);
+        self.line_ids || format.is_one_document() || format == DocumentFormat::Lines
+    }
+}

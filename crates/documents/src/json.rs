@@ -1,0 +1,496 @@
+//! A document as a JSON object, parsed without copies where it holds no escapes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::names::{LISTED_MAX, Names, listed};
+use super::ready;
+use fpstore_base::{Id, Radix};
+use fpstore_text::Weight;
+
+/// What Python and others write for half of a character.
+const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
+/// What `.json` files often hold.
+const JSON_ARRAY: &str =
+    "an array, expected one object a line; 'jq -c .[] FILE' writes the objects of an array so:";
+
+/// The fields of a document.
+#[derive(Debug, PartialEq)]
+pub(super) struct TextFields<'a> {
+    pub(super) id: Id,
+    pub(super) text: Cow<'a, str>,
+    /// That of [`DocumentOptions::rank_field`](super::DocumentOptions::rank_field).
+    pub(super) rank: Option<String>,
+}
+
+/// The text of an object, and its id. A text that is null is empty.
+pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields<'a>, String> {
+    match parse(line, names, false)? {
+        // One field may be two of them.
+        (id, Content::Text(text), _) if names.rank == Some(names.text) => {
+            Ok(TextFields { id, rank: Some(text.to_string()), text })
+        }
+        (id, Content::Text(text), _) if names.rank.is_some() && names.rank == names.id => {
+            Ok(TextFields { rank: Some(id.to_string()), id, text })
+        }
+        (id, Content::Text(text), rank) => Ok(TextFields { id, text, rank }),
+        (_, Content::Features(_), _) => Err(format!("field '{}' is not a text", names.text)),
+    }
+}
+
+/// The features of an object with their weights, and its id.
+pub(super) fn features_of<'a>(
+    line: &'a [u8],
+    id_field: Option<&str>,
+) -> Result<(Id, Features<'a>), String> {
+    let names = Names { id: id_field, text: "features", ready: None, rank: None, new: None };
+    match parse(line, names, true)? {
+        (id, Content::Features(features), _) => Ok((id, features)),
+        (_, Content::Text(_), _) => Err("field 'features' is not an object".into()),
+    }
+}
+
+fn parse<'a>(
+    line: &'a [u8],
+    names: Names<'_>,
+    features: bool,
+) -> Result<(Id, Content<'a>, Option<String>), String> {
+    let text = super::decode::utf8_line(line)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let Names { id, text: content, ready, rank, new } = names;
+    let fields = Fields { id, content: Some(content), rank, new, features, ready };
+    let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
+    deserializer.end().map_err(|fault| reason(&fault))?;
+    let missing = |field: &str| {
+        let others: Vec<&str> = found.others.iter().map(|name| name.as_ref()).collect();
+        match others.as_slice() {
+            [] => format!("no field '{field}'"),
+            others => format!("no field '{field}'; other fields: {}", listed(others)),
+        }
+    };
+    let own_id = match id {
+        // The caller knows it.
+        None => Id::U64(0),
+        Some(id) => found.id.ok_or_else(|| missing(id))?,
+    };
+    Ok((own_id, found.content.ok_or_else(|| missing(content))?, found.rank.flatten()))
+}
+
+/// The message of serde without its line number, which is always 1 here.
+fn reason(fault: &serde_json::Error) -> String {
+    let text = fault.to_string();
+    let text = match () {
+        // serde says what it saw, and not what that means.
+        () if text.contains("surrogate") || text.starts_with("unexpected end of hex escape") => {
+            text.replacen(text.split(" at line").next().unwrap_or_default(), LONE_SURROGATE, 1)
+        }
+        () if text.starts_with("invalid type: sequence, expected an object") => {
+            text.replacen(text.split(" at line").next().unwrap_or_default(), JSON_ARRAY, 1)
+        }
+        () => text,
+    };
+    match text.split_once(" at line 1 column ") {
+        Some((what, column)) => format!("{what} at column {column}"),
+        None => text,
+    }
+}
+
+/// Names and weights, in their order and with repeats.
+pub(super) type Features<'a> = Vec<(Cow<'a, str>, Weight)>;
+
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Features(Features<'a>),
+}
+
+/// Picks some fields of an object and skips the others. A name with dots is a path into objects,
+/// unless a field has the whole name.
+#[derive(Clone, Copy)]
+struct Fields<'f> {
+    /// The rest of the path, if the field is in this object.
+    id: Option<&'f str>,
+    content: Option<&'f str>,
+    rank: Option<&'f str>,
+    new: Option<&'f str>,
+    features: bool,
+    ready: Option<Radix>,
+}
+
+/// What was found in an object.
+#[derive(Default)]
+struct Found<'a> {
+    id: Option<Id>,
+    content: Option<Content<'a>>,
+    /// Null is `Some(None)`.
+    rank: Option<Option<String>>,
+    /// Some of the other fields.
+    others: Vec<Cow<'a, str>>,
+}
+
+/// The rest of a path below the object `key`.
+fn below<'f>(path: Option<&'f str>, key: &str) -> Option<&'f str> {
+    path?.strip_prefix(key)?.strip_prefix('.')
+}
+
+/// Why a field cannot be added.
+pub(super) fn is_there(name: &str) -> String {
+    format!("field '{name}' is there already; choose another name for the new one")
+}
+
+fn twice<E: serde::de::Error>(key: &str) -> E {
+    // Which of two the writer meant is unknown; other readers take the last one.
+    E::custom(format!("field '{key}' is there twice"))
+}
+
+impl<'de> DeserializeSeed<'de> for Fields<'_> {
+    type Value = Found<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = Found<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = Found::default();
+        while let Some(KeyText(key)) = map.next_key()? {
+            let key_text = key.as_ref();
+            let inner = Fields {
+                id: below(self.id, key_text),
+                content: below(self.content, key_text),
+                rank: below(self.rank, key_text),
+                new: None,
+                ..self
+            };
+            if self.new == Some(key_text) {
+                return Err(serde::de::Error::custom(is_there(key_text)));
+            }
+            if self.id == Some(key_text) {
+                if found.id.replace(map.next_value_seed(IdValue(key_text))?).is_some() {
+                    return Err(twice(key_text));
+                }
+            } else if self.content == Some(key_text) {
+                let content = if self.features {
+                    Content::Features(map.next_value_seed(FeaturesValue)?)
+                } else if let Some(radix) = self.ready {
+                    Content::Text(map.next_value_seed(ReadyValue(key_text, radix))?.into())
+                } else {
+                    Content::Text(map.next_value_seed(TextValue(key_text))?)
+                };
+                if found.content.replace(content).is_some() {
+                    return Err(twice(key_text));
+                }
+            } else if self.rank == Some(key_text) {
+                if found.rank.replace(map.next_value_seed(RankValue(key_text))?).is_some() {
+                    return Err(twice(key_text));
+                }
+            } else if inner.id.is_some() || inner.content.is_some() || inner.rank.is_some() {
+                let deeper = map.next_value_seed(inner)?;
+                let is_second = deeper.id.is_some() && found.id.is_some()
+                    || deeper.content.is_some() && found.content.is_some()
+                    || deeper.rank.is_some() && found.rank.is_some();
+                if is_second {
+                    return Err(twice(key_text));
+                }
+                found.id = found.id.or(deeper.id);
+                found.content = found.content.or(deeper.content);
+                found.rank = found.rank.or(deeper.rank);
+                found.others.push(key);
+            } else {
+                if found.others.len() <= LISTED_MAX {
+                    found.others.push(key);
+                }
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A text that is borrowed where it holds no escapes.
+struct KeyText<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for KeyText<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        TextValue("a key").deserialize(deserializer).map(KeyText)
+    }
+}
+
+struct TextValue<'f>(&'f str);
+
+impl<'de> DeserializeSeed<'de> for TextValue<'_> {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextValue<'_> {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a string in '{}'", self.0)
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_string()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+}
+
+/// A fingerprint, as a text or a whole number; null is none.
+struct ReadyValue<'f>(&'f str, Radix);
+
+impl<'de> DeserializeSeed<'de> for ReadyValue<'_> {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for ReadyValue<'_> {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a fingerprint in '{}', as a text or a whole number of 64 bits", self.0)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+        Ok(ready::digits_of_number(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+        Ok(ready::digits_of_number(number.cast_unsigned()))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
+        ready::digits_of_text(text, self.1).map_err(E::custom)
+    }
+
+    fn visit_unit<E>(self) -> Result<String, E> {
+        Ok(String::new())
+    }
+}
+
+struct IdValue<'f>(&'f str);
+
+impl<'de> DeserializeSeed<'de> for IdValue<'_> {
+    type Value = Id;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Id, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for IdValue<'_> {
+    type Value = Id;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a string or a whole number in '{}'", self.0)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Id, E> {
+        Ok(Id::U64(number))
+    }
+
+    /// A store has no negative numbers as ids, but any text.
+    fn visit_i64<E>(self, number: i64) -> Result<Id, E> {
+        Ok(Id::Text(number.to_string().into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Id, E> {
+        Ok(Id::Text(text.into()))
+    }
+}
+
+/// A text or a number, as it is written; null is none.
+struct RankValue<'f>(&'f str);
+
+impl<'de> DeserializeSeed<'de> for RankValue<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for RankValue<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a string or a number in '{}'", self.0)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(text.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+struct FeaturesValue;
+
+impl<'de> DeserializeSeed<'de> for FeaturesValue {
+    type Value = Features<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FeaturesValue {
+    type Value = Features<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of names and weights in 'features'")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut features = Vec::new();
+        while let Some((KeyText(name), number)) = map.next_entry::<KeyText<'_>, f64>()? {
+            let weight = Weight::try_from(number).map_err(|fault| {
+                serde::de::Error::custom(format!("weight {number} of '{name}' is {fault}"))
+            })?;
+            features.push((name, weight));
+        }
+        Ok(features)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: Names<'static> =
+        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+
+    fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
+        let found = text_of(line, Names { id: Some(id), text, ..NAMES })?;
+        Ok((found.id, found.text))
+    }
+
+    #[test]
+    fn fields_are_picked_and_others_skipped() {
+        let line = br#"{"x":[1,{"id":2}],"id":"a\tb","text":"one \u4e2d","more":null}"#;
+        let (id, text) = pick(line, "id", "text").unwrap();
+        assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
+        let names = Names { rank: Some("meta.q"), new: Some("of"), ..NAMES };
+        let rank = |line: &'static [u8]| text_of(line, names).map(|found| found.rank);
+        assert_eq!(rank(br#"{"id":1,"meta":{"q":1.5},"text":""}"#), Ok(Some("1.5".into())));
+        assert_eq!(rank(br#"{"id":1,"meta.q":"b","text":""}"#), Ok(Some("b".into())));
+        assert_eq!(rank(br#"{"id":1,"meta":{"q":null},"text":""}"#), Ok(None));
+        assert_eq!(rank(br#"{"id":1,"text":"","meta":{"of":1}}"#), Ok(None));
+        assert!(rank(br#"{"id":1,"meta":{"q":[]},"text":""}"#).is_err());
+        let found = text_of(br#"{"text":"x"}"#, Names { id: None, ..names });
+        assert_eq!(found.unwrap().text, "x");
+        for (name, value) in [("id", "1"), ("text", "x")] {
+            let found = text_of(br#"{"id":1,"text":"x"}"#, Names { rank: Some(name), ..names });
+            assert_eq!(found.unwrap().rank.unwrap(), value);
+        }
+        assert!(rank(br#"{"id":1,"of":1,"text":""}"#).unwrap_err().contains("there already"));
+        let (id, text) = pick(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
+        assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
+        let (id, text) = pick(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
+        assert_eq!((id, text.as_ref()), (Id::Text("-7".into()), ""));
+        // Below objects, or in a field that has a dot in its name.
+        let line = br#"{"doc":{"body":{"en":"deep"},"id":4},"x":{"body":1},"doc.title":"flat"}"#;
+        let (id, text) = pick(line, "doc.id", "doc.body.en").unwrap();
+        assert_eq!((id, text.as_ref()), (Id::U64(4), "deep"));
+        let (_, text) = pick(line, "doc.id", "doc.title").unwrap();
+        assert_eq!(text, "flat");
+        let line = br#"{"features":{"b":2.5,"a":1,"b":0},"id":7}"#;
+        let (id, features) = features_of(line, Some("id")).unwrap();
+        let expected = [("b", 2.5), ("a", 1.0), ("b", 0.0)]
+            .map(|(name, number)| (Cow::from(name), Weight::try_from(number).unwrap()));
+        assert_eq!((id, features), (Id::U64(7), expected.to_vec()));
+    }
+
+    #[test]
+    fn a_fingerprint_is_a_text_in_its_radix_or_a_number() {
+        let of = |line: &'static str, radix| {
+            let names = Names { text: "doc.fp", ready: Some(radix), ..NAMES };
+            text_of(line.as_bytes(), names).map(|found| found.text.into_owned())
+        };
+        let read = |line| of(line, Radix::Hex);
+        assert_eq!(read(r#"{"id":1,"doc":{"fp":"ff"}}"#), Ok("00000000000000ff".into()));
+        assert_eq!(read(r#"{"id":1,"doc":{"fp":255}}"#), Ok("00000000000000ff".into()));
+        assert_eq!(read(r#"{"id":1,"doc":{"fp":-1}}"#), Ok("ffffffffffffffff".into()));
+        let most = r#"{"id":1,"doc.fp":18446744073709551615}"#;
+        assert_eq!(read(most), Ok("ffffffffffffffff".into()));
+        assert_eq!(read(r#"{"id":1,"doc.fp":null}"#), Ok("".into()));
+        let signed = of(r#"{"id":1,"doc.fp":"-2"}"#, Radix::SignedDecimal);
+        assert_eq!(signed, Ok("fffffffffffffffe".into()));
+        for (line, part) in [
+            (r#"{"id":1,"doc.fp":"xyz"}"#, "'xyz' is not a fingerprint"),
+            (r#"{"id":1,"doc.fp":18446744073709551616}"#, "whole number of 64 bits"),
+            (r#"{"id":1,"doc.fp":1.5}"#, "a fingerprint in 'doc.fp'"),
+            (r#"{"id":1,"doc.fp":true}"#, "a fingerprint in 'doc.fp'"),
+        ] {
+            assert!(read(line).unwrap_err().contains(part), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_bad_object_is_refused_with_its_reason() {
+        for (line, part) in [
+            (&b"{\"id\":1}"[..], "no field 'text'"),
+            (b"{\"text\":\"x\"}", "no field 'id'"),
+            (b"{\"id\":1.5,\"text\":\"x\"}", "expected a string or a whole number in 'id'"),
+            (b"{\"id\":null,\"text\":\"x\"}", "expected a string or a whole number in 'id'"),
+            (b"{\"url\":1,\"body\":\"x\"}", "no field 'id'; other fields: url, body"),
+            (b"{\"id\":1,\"id\":2,\"text\":\"x\"}", "field 'id' is there twice"),
+            (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' is there twice"),
+            (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
+            (b"{\"id\":1,\"text\":\"x\"} y", "trailing characters at column 21"),
+            (b"[1]", "expected an object"),
+            (b"{\"id\":1,\"te", "EOF while parsing"),
+            (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 of the line is not UTF-8"),
+        ] {
+            let reason = pick(line, "id", "text").unwrap_err();
+            assert!(reason.contains(part), "{reason}");
+        }
+        for (line, part) in [
+            (&br#"{"id":1,"doc":{"title":"x"}}"#[..], "no field 'doc.body'; other fields: doc"),
+            (br#"{"id":1,"doc":"x"}"#, "expected an object"),
+            (br#"{"id":1,"doc":{"body":"x"},"doc":{"body":"y"}}"#, "field 'doc' is there twice"),
+            (br#"{"id":1,"doc":{"body":"x"},"doc.body":"y"}"#, "field 'doc.body' is there twice"),
+        ] {
+            let reason = pick(line, "id", "doc.body").unwrap_err();
+            assert!(reason.contains(part), "{reason}");
+        }
+        let reason = features_of(br#"{"id":1,"features":{"a":-1}}"#, Some("id")).unwrap_err();
+        assert!(reason.contains("weight -1 of 'a' is not a weight"), "{reason}");
+        assert!(features_of(br#"{"id":1,"features":[1]}"#, Some("id")).is_err());
+    }
+}

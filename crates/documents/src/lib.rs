@@ -1,0 +1,88 @@
+//! Documents in files of many formats: read one after the other, made to fingerprints on all cores.
+//!
+//! ```
+//! use fpstore_documents::{Admission, DocumentOptions, Error, hash_documents};
+//! use fpstore_text::{TextHasher, TextRecipe};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("pages.jsonl");
+//! # std::fs::write(&path, "{\"id\":7,\"text\":\"The quick brown fox\"}\n")?;
+//!
+//! let hasher = TextHasher::new(&TextRecipe::default())?;
+//! let mut found = Vec::new();
+//! hash_documents(&[path], &hasher, &DocumentOptions::default(), |document| {
+//!     found.push((document.id.to_string(), document.fingerprint));
+//!     Ok::<_, Error>(Admission::Taken)
+//! })?;
+//! assert_eq!(found, [("7".to_string(), hasher.clone().fingerprint("the quick brown fox"))]);
+//! # Ok(()) }
+//! ```
+//!
+//! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) walk the inputs, `reading`
+//! cuts them into raw documents (`raw`) on one thread, `task` decodes and hashes these on the others,
+//! and the caller takes the results in order. The formats are in `records` (many documents in a
+//! file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; `ready` is for
+//! fingerprints in place of texts. The reader does as little as it can: it finds where a document
+//! ends and leaves the rest to the workers. [`DocumentFile::copy_records`] copies a file without
+//! some of its documents.
+//!
+//! Inputs may be hostile. `capped` limits the length of a document, `page_tree` the tree of a page,
+//! and `guard` makes errors of the panics of the parsers of others. Nothing here depends on stores.
+//!
+//! # Features
+//!
+//! | feature | brings |
+//! |---|---|
+//! | none | JSON Lines, CSV, TSV, plain text, HTML, web archives, in any encoding, compressed or not |
+//! | `parquet` | documents in Parquet, which brings many crates |
+
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+mod bad_records;
+mod capped;
+mod copy;
+mod decode;
+mod delimited;
+mod disguise;
+mod error;
+mod files;
+mod folders;
+mod formats;
+mod guard;
+mod in_memory;
+mod inputs;
+mod json;
+mod markup;
+mod names;
+mod options;
+mod page_tree;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod pipeline;
+mod raw;
+mod reading;
+mod ready;
+mod records;
+mod summary;
+mod task;
+mod warc;
+mod whole_file;
+
+pub use bad_records::BadRecords;
+pub use copy::{DecideFate, RecordFate};
+pub use decode::TextEncoding;
+pub use error::{Error, Result};
+pub use files::{DocumentFile, DocumentFiles, DocumentPlace};
+pub use folders::{FileChoice, PassedOver};
+pub use formats::{DocumentFormat, HtmlPart, TextFormat};
+pub use fpstore_base::Choice;
+pub use fpstore_base::watch::{Observer, Phase, Progress};
+pub use in_memory::text_of_bytes;
+pub use options::DocumentOptions;
+pub use pipeline::{
+    Admission, Document, count_document_frequencies, hash_documents, read_features,
+    read_fingerprints, read_texts,
+};
+pub use reading::Wanted;
+pub use summary::DocumentSummary;

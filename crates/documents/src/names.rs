@@ -1,0 +1,38 @@
+//! The names of the fields or columns that are read.
+
+use super::options::DocumentOptions;
+use fpstore_base::Radix;
+
+/// The names of the fields of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    /// `None` if ids are numbers of lines.
+    pub(super) id: Option<&'a str>,
+    pub(super) text: &'a str,
+    /// Given if the text is a fingerprint that was made elsewhere, and then read as its 16 digits.
+    pub(super) ready: Option<Radix>,
+    pub(super) rank: Option<&'a str>,
+    /// One that must not be there.
+    pub(super) new: Option<&'a str>,
+}
+
+impl DocumentOptions {
+    pub(super) fn names(&self) -> Names<'_> {
+        Names {
+            id: (!self.line_ids).then_some(&self.id_field),
+            text: &self.text_field,
+            ready: self.ready,
+            rank: self.rank_field.as_deref(),
+            new: self.new_field.as_deref(),
+        }
+    }
+}
+
+/// The names that an error lists at most.
+pub(super) const LISTED_MAX: usize = 10;
+
+/// Names in a list for an error.
+pub(super) fn listed(names: &[&str]) -> String {
+    let shown = names.get(..LISTED_MAX).unwrap_or(names).join(", ");
+    if names.len() > LISTED_MAX { format!("{shown}, ...") } else { shown }
+}

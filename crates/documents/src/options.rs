@@ -1,0 +1,219 @@
+//! How documents are read: what callers choose, with defaults.
+//!
+//! The program fills in a [`DocumentOptions`] from its arguments; all readers of this crate borrow
+//! it. It decides nothing itself.
+
+use super::bad_records::BadRecords;
+use super::capped::DOCUMENT_LEN_MAX;
+use super::decode::TextEncoding;
+use super::folders::FileChoice;
+use super::formats::{DocumentFormat, HtmlPart, TextFormat};
+use fpstore_base::watch::Observer;
+use fpstore_base::{Radix, Resources};
+
+/// Bytes of documents that are in memory at a time, as long as no single one is larger.
+const IN_FLIGHT_LEN: u64 = 64 << 20;
+
+/// Options for reading documents.
+///
+/// By default the name of each file decides its format, the id is in the field `id`, the text in
+/// the field `text`, texts are UTF-8, the first bad record is an error, and all cores work.
+#[derive(Clone, Debug)]
+pub struct DocumentOptions {
+    pub(crate) format: Option<DocumentFormat>,
+    pub(crate) id_field: String,
+    pub(crate) line_ids: bool,
+    pub(crate) text_field: String,
+    pub(crate) ready: Option<Radix>,
+    pub(crate) text_format: TextFormat,
+    pub(crate) rank_field: Option<String>,
+    pub(crate) new_field: Option<String>,
+    pub(crate) encoding: TextEncoding,
+    pub(crate) html: HtmlPart,
+    pub(crate) skip_bad: bool,
+    pub(crate) whole_files: bool,
+    pub(crate) files: FileChoice,
+    pub(crate) len_max: u64,
+    pub(crate) in_flight_len: u64,
+    pub(crate) threads: usize,
+    pub(crate) observer: Option<Observer>,
+    pub(crate) bad_records: Option<BadRecords>,
+}
+
+impl Default for DocumentOptions {
+    fn default() -> Self {
+        DocumentOptions {
+            format: None,
+            id_field: "id".into(),
+            line_ids: false,
+            text_field: "text".into(),
+            ready: None,
+            text_format: TextFormat::Plain,
+            rank_field: None,
+            new_field: None,
+            encoding: TextEncoding::UTF_8,
+            html: HtmlPart::default(),
+            skip_bad: false,
+            whole_files: false,
+            files: FileChoice::default(),
+            len_max: DOCUMENT_LEN_MAX,
+            in_flight_len: IN_FLIGHT_LEN,
+            threads: 0,
+            observer: None,
+            bad_records: None,
+        }
+    }
+}
+
+impl DocumentOptions {
+    /// Sets the format of all files.
+    #[must_use]
+    pub fn format(mut self, format: DocumentFormat) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Sets the name of the field or column of the id.
+    #[must_use]
+    pub fn id_field(mut self, name: impl Into<String>) -> Self {
+        self.id_field = name.into();
+        self
+    }
+
+    /// Sets whether the number of the line, or of the row in Parquet, is the id of a document, instead
+    /// of a field; if there are several files, their names come before it, as in `a.jsonl:7`.
+    #[must_use]
+    pub fn line_ids(mut self, line_ids: bool) -> Self {
+        self.line_ids = line_ids;
+        self
+    }
+
+    /// Sets the name of the field or column of the text.
+    #[must_use]
+    pub fn text_field(mut self, name: impl Into<String>) -> Self {
+        self.text_field = name.into();
+        self
+    }
+
+    /// Sets what the texts in fields, rows and lines are; plain texts by default.
+    #[must_use]
+    pub fn text_format(mut self, format: TextFormat) -> Self {
+        self.text_format = format;
+        self
+    }
+
+    /// Sets the name of a field or column that says which of near documents is the better one; it is
+    /// given to the caller as [`Document::rank`](crate::Document::rank). Only JSON and tables have
+    /// such fields.
+    #[must_use]
+    pub fn rank_field(mut self, name: Option<String>) -> Self {
+        self.rank_field = name;
+        self
+    }
+
+    /// Sets the name of a field that
+    /// [`DocumentFile::copy_records`](crate::DocumentFile::copy_records) will add; a document that
+    /// has it already is bad.
+    #[must_use]
+    pub fn new_field(mut self, name: Option<String>) -> Self {
+        self.new_field = name;
+        self
+    }
+
+    /// Sets the part of a page in HTML that is its text. Fingerprints of two parts are not
+    /// comparable, and no recipe tells them apart.
+    #[must_use]
+    pub fn html(mut self, part: HtmlPart) -> Self {
+        self.html = part;
+        self
+    }
+
+    /// Sets the encoding of texts.
+    #[must_use]
+    pub fn encoding(mut self, encoding: TextEncoding) -> Self {
+        self.encoding = encoding;
+        self
+    }
+
+    /// Sets whether bad records are counted and skipped; otherwise the first one is an error. The
+    /// same holds for files that were found in a folder and cannot be read.
+    #[must_use]
+    pub fn skip_bad(mut self, skip_bad: bool) -> Self {
+        self.skip_bad = skip_bad;
+        self
+    }
+
+    /// Sets whether the caller leaves out the documents of files that cannot be read to their ends,
+    /// see [`DocumentSummary::unread`](crate::DocumentSummary::unread), as faults then say.
+    #[must_use]
+    pub fn whole_files(mut self, whole_files: bool) -> Self {
+        self.whole_files = whole_files;
+        self
+    }
+
+    /// Whether bad records are counted and skipped.
+    pub fn skips_bad(&self) -> bool {
+        self.skip_bad
+    }
+
+    /// Sets which files of folders are read.
+    #[must_use]
+    pub fn files(mut self, files: FileChoice) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Sets the length of the longest document, record or page, in bytes after decompression; 64
+    /// MiB by default. A longer one is bad, and is not held in memory.
+    #[must_use]
+    pub fn max_document(mut self, len: u64) -> Self {
+        self.len_max = len.max(1);
+        self
+    }
+
+    /// Limits the memory for documents to about `memory` bytes: it lowers the limit of
+    /// [`DocumentOptions::max_document`] to an eighth, unless that is set after this, and the
+    /// length of all documents under way as well.
+    #[must_use]
+    pub fn memory(mut self, memory: impl Into<Option<u64>>) -> Self {
+        if let Some(memory) = memory.into() {
+            // The features of a document take up to four times its length, a page in HTML eight
+            // times.
+            let share = (memory / 8).max(1 << 16);
+            self.len_max = self.len_max.min(share);
+            self.in_flight_len = self.in_flight_len.min(share);
+        }
+        self
+    }
+
+    /// Sets the number of threads that work at the same time; one for each core by default. The
+    /// result does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into().unwrap_or_default();
+        self
+    }
+
+    /// Sets memory, threads and the observer, all at once. Reading makes no temporary files.
+    #[must_use]
+    pub fn resources(self, resources: &Resources) -> Self {
+        let observer = resources.observer.clone();
+        self.memory(resources.memory).threads(resources.threads).observer(observer)
+    }
+
+    /// Sets what is told of each bad record as it is skipped, in its place among the others; a summary
+    /// names only the first ten.
+    #[must_use]
+    pub fn bad_records(mut self, bad_records: impl Into<Option<BadRecords>>) -> Self {
+        self.bad_records = bad_records.into();
+        self
+    }
+
+    /// Sets the observer, which receives the number of bytes read from the inputs
+    /// ([`Phase::Documents`](crate::Phase::Documents)) and may end the work.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
+        self
+    }
+}

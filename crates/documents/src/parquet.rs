@@ -1,0 +1,285 @@
+//! Documents that are rows of a Parquet file.
+
+use std::fs::File;
+use std::path::Path;
+
+use ::parquet::basic::Compression;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
+use ::parquet::schema::types::Type;
+
+use super::capped::TooLong;
+use super::inputs::Input;
+use super::names::Names;
+use super::raw::RowFields;
+use super::ready;
+use crate::error::{Error, Result};
+use fpstore_base::{IoError, Radix};
+
+/// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
+/// that are named are read. A text of more than `len_max` bytes makes its row bad.
+pub(super) fn read(
+    input: &Input,
+    names: Names<'_>,
+    len_max: u64,
+    take: &mut dyn FnMut(u64, Result<RowFields, String>) -> bool,
+) -> Result<()> {
+    let Input { path, name, .. } = input;
+    let bad = |reason: String| Error::BadFile { name: name.clone(), reason };
+    if path == Path::new("-") {
+        return Err(bad("Parquet is read from its end, so from a file, not from a pipe".into()));
+    }
+    let broken = |fault: ParquetError| bad(format!("Parquet: {fault}"));
+    let file = File::open(path).map_err(IoError::of("open", path))?;
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let schema = reader.metadata().file_metadata().schema();
+    let columns = schema.get_fields();
+    let all: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+    super::records::check_new(&all, names).map_err(bad)?;
+    let wanted_names: Vec<&str> =
+        [names.text].into_iter().chain(names.id).chain(names.rank).collect();
+    let is_ready = names.ready.is_some();
+    let find = |wanted: &&str| super::records::column(&all, wanted, is_ready).map_err(bad);
+    let mut places = wanted_names.iter().map(find).collect::<Result<Vec<usize>>>()?;
+    check_codecs(&reader, &wanted_names).map_err(bad)?;
+    places.sort_unstable();
+    places.dedup();
+    let wanted = places.into_iter().map(|place| columns[place].clone()).collect();
+    let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build();
+    let rows = reader.get_row_iter(Some(projection.map_err(broken)?)).map_err(broken)?;
+    for (number, row) in (1..).zip(rows) {
+        let row = row.map_err(broken)?;
+        let field = |wanted: &str| row.get_column_iter().find(|(name, _)| *name == wanted);
+        let field = |wanted: &str| field(wanted).map_or(&Field::Null, |(_, field)| field);
+        let id = names.id.map_or(Ok(String::new()), |name| id_of(field(name), name));
+        let fields = id.and_then(|id| {
+            let text = match names.ready {
+                None => text_of(field(names.text), names.text),
+                Some(radix) => fingerprint_of(field(names.text), names.text, radix),
+            }?;
+            if text.len() as u64 > len_max {
+                return Err(format!("the text is {}", TooLong { len_max }));
+            }
+            let rank = names.rank.map(|name| rank_of(field(name), name)).transpose()?.flatten();
+            Ok(RowFields { id, text, rank })
+        });
+        if !take(number, fields) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses compression that nobody here can undo, before the first page fails on it.
+fn check_codecs(reader: &SerializedFileReader<File>, wanted: &[&str]) -> Result<(), String> {
+    let groups = reader.metadata().row_groups().iter();
+    for column in groups.flat_map(|group| group.columns()) {
+        let top = column.column_path().parts().first().map_or("", String::as_str);
+        if wanted.contains(&top) && column.compression() == Compression::LZO {
+            return Err(format!(
+                "column '{top}' is compressed with codec lzo, which is not supported; write the \
+                 file with another one"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn id_of(field: &Field, name: &str) -> Result<String, String> {
+    if *field == Field::Null {
+        return Err(format!("column '{name}' is null, so the row has no id"));
+    }
+    text_of(field, name)
+}
+
+/// The text or number in a field, as text; null is none.
+fn rank_of(field: &Field, name: &str) -> Result<Option<String>, String> {
+    match field {
+        Field::Null => Ok(None),
+        Field::Float(number) => Ok(Some(number.to_string())),
+        Field::Double(number) => Ok(Some(number.to_string())),
+        // As RFC 3339, which the row of another format would hold.
+        Field::Date(_) | Field::TimestampMillis(_) | Field::TimestampMicros(_) => {
+            Ok(Some(field.to_string()))
+        }
+        other => text_of(other, name).map(Some),
+    }
+}
+
+/// The text in a field, which may be a whole number; null is an empty text.
+fn text_of(field: &Field, name: &str) -> Result<String, String> {
+    match field {
+        Field::Null => Ok(String::new()),
+        Field::Str(text) => Ok(text.clone()),
+        Field::Bytes(bytes) => {
+            super::decode::utf8_of(bytes.data(), &format!("'{name}'")).map(str::to_string)
+        }
+        Field::Byte(number) => Ok(number.to_string()),
+        Field::Short(number) => Ok(number.to_string()),
+        Field::Int(number) => Ok(number.to_string()),
+        Field::Long(number) => Ok(number.to_string()),
+        Field::UByte(number) => Ok(number.to_string()),
+        Field::UShort(number) => Ok(number.to_string()),
+        Field::UInt(number) => Ok(number.to_string()),
+        Field::ULong(number) => Ok(number.to_string()),
+        other => Err(format!("column '{name}' holds {other}, expected a text or a whole number")),
+    }
+}
+
+/// The digits of the fingerprint in a field, which is a number of 64 bits or a text.
+fn fingerprint_of(field: &Field, name: &str, radix: Radix) -> Result<String, String> {
+    match field {
+        Field::Long(number) => Ok(ready::digits_of_number(number.cast_unsigned())),
+        Field::ULong(number) => Ok(ready::digits_of_number(*number)),
+        Field::Null | Field::Str(_) | Field::Bytes(_) => {
+            ready::digits_of_text(&text_of(field, name)?, radix)
+        }
+        other => Err(format!(
+            "column '{name}' holds {other}, expected fingerprints as numbers of 64 bits or as texts"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::file::writer::SerializedFileWriter;
+    use ::parquet::schema::parser::parse_message_type;
+
+    use super::super::guard::guarded;
+    use super::*;
+
+    const NAMES: Names<'static> =
+        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+
+    fn row(id: &str, text: &str) -> RowFields {
+        RowFields { id: id.into(), text: text.into(), rank: None }
+    }
+
+    /// A file with two rows in columns `id`, `x` and `text`; the second text is null.
+    fn write_file(path: &Path, compression: Compression) {
+        let schema =
+            "message docs { required int64 id; required double x; optional binary text (UTF8); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let file = File::create(path).unwrap();
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[-7, 8], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<DoubleType>().write_batch(&[0.5, 1.5], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let texts = [ByteArray::from("one two")];
+        column.typed::<ByteArrayType>().write_batch(&texts, Some(&[1, 0]), None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+    }
+
+    /// The reader of Parquet panics at some hostile bytes. All bytes of a small file are changed in
+    /// turn, in several ways; each file is read, or refused with an error.
+    #[test]
+    fn a_file_with_any_byte_changed_is_read_or_refused_and_never_ends_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        write_file(&path, Compression::SNAPPY);
+        let intact = std::fs::read(&path).unwrap();
+        let input = Input::named(path.clone());
+        let mut panics = 0;
+        for at in 0..intact.len() {
+            for new in [intact[at] ^ 1, intact[at] ^ 0x80, intact[at].wrapping_add(3), 0xff] {
+                let mut bytes = intact.clone();
+                bytes[at] = new;
+                std::fs::write(&path, bytes).unwrap();
+                let read = guarded(|| read(&input, NAMES, 1000, &mut |_, _| true).is_ok());
+                panics += usize::from(read.is_err());
+            }
+        }
+        assert!(panics > 0, "the test no longer shows that panics are caught");
+    }
+
+    #[test]
+    fn every_codec_that_is_in_use_is_read() {
+        for codec in [
+            Compression::UNCOMPRESSED,
+            Compression::ZSTD(Default::default()),
+            Compression::SNAPPY,
+            Compression::GZIP(Default::default()),
+            Compression::BROTLI(Default::default()),
+            Compression::LZ4,
+            Compression::LZ4_RAW,
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("docs.parquet");
+            write_file(&path, codec);
+            let mut texts = Vec::new();
+            read(&Input::named(path), NAMES, 100, &mut |_, fields| {
+                texts.push(fields.unwrap().text);
+                true
+            })
+            .unwrap();
+            assert_eq!(texts, ["one two", ""], "{codec}");
+        }
+    }
+
+    #[test]
+    fn fingerprints_are_numbers_of_64_bits_or_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("prints.parquet");
+        write_file(&path, Compression::UNCOMPRESSED);
+        let input = Input::named(path);
+        let read_column = |text| {
+            let mut rows = Vec::new();
+            let names = Names { text, ready: Some(Radix::Hex), ..NAMES };
+            read(&input, names, 100, &mut |_, fields| {
+                rows.push(fields.map(|fields| fields.text));
+                true
+            })
+            .unwrap();
+            rows
+        };
+        let numbers = ["fffffffffffffff9", "0000000000000008"].map(|digits| Ok(digits.into()));
+        assert_eq!(read_column("id"), numbers);
+        let [refused, _] = read_column("x").try_into().unwrap();
+        assert!(refused.unwrap_err().contains("column 'x' holds 0.5, expected fingerprints"));
+        let [refused, null] = read_column("text").try_into().unwrap();
+        assert!(refused.unwrap_err().contains("'one two' is not a fingerprint"));
+        assert_eq!(null, Ok(String::new()));
+    }
+
+    #[test]
+    fn rows_come_with_their_ids_and_a_null_is_an_empty_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        write_file(&path, Compression::UNCOMPRESSED);
+        let mut rows = Vec::new();
+        let mut take = |number, fields| {
+            rows.push((number, fields));
+            true
+        };
+        let input = Input::named(path.clone());
+        read(&input, NAMES, 100, &mut take).unwrap();
+        assert_eq!(rows[0], (1, Ok(row("-7", "one two"))));
+        assert_eq!(rows[1], (2, Ok(row("8", ""))));
+        rows.clear();
+        let mut take = |number, fields: Result<_, String>| {
+            rows.push((number, fields));
+            true
+        };
+        read(&input, NAMES, 6, &mut take).unwrap();
+        assert!(rows[0].1.as_ref().unwrap_err().starts_with("the text is longer than the 6 bytes"));
+        let error = read(&input, Names { text: "body", ..NAMES }, 100, &mut |_, _| true)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("no column 'body' among id, x, text"), "{error}");
+        std::fs::write(&path, "PAR1 but no more").unwrap();
+        assert!(read(&input, NAMES, 100, &mut |_, _| true).is_err());
+    }
+}

@@ -1,0 +1,359 @@
+//! From inputs to results: one thread reads, several work, the caller takes results in order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::files::{DocumentFiles, DocumentPlace};
+use super::options::DocumentOptions;
+use super::reading::{Reader, Wanted};
+use super::summary::DocumentSummary;
+use super::task::{
+    self, BothTask, CountTask, Failure, Finished, HashTask, Processed, ReadyTask, Task, TextTask,
+};
+use crate::error::{Error, Result};
+use fpstore_base::parallel::Parallel;
+use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::{Fingerprint, IdRef, Radix};
+use fpstore_text::{DfBuilder, TextHasher, Tokenizer};
+
+/// The longest wait for a result before the observer is called again.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A document and its fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Document<'a> {
+    /// The place that it comes from.
+    pub place: DocumentPlace,
+    /// The id.
+    pub id: IdRef<'a>,
+    /// The fingerprint, or `None` if the document has no features.
+    pub fingerprint: Option<Fingerprint>,
+    /// The hashes of its distinct features, ascending, where they are asked for. The Jaccard
+    /// similarity of two documents is that of these sets.
+    pub features: &'a [u64],
+    /// Bytes of its text in UTF-8; 0 if its features were given.
+    pub text_len: u64,
+    /// The field that [`DocumentOptions::rank_field`] names, if the document has it.
+    pub rank: Option<&'a str>,
+}
+
+/// The answer of a caller to a document that it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// The document was taken.
+    Taken,
+    /// The caller cannot use the document, so the record is a bad one.
+    Refused {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Makes fingerprints of all documents in the files and folders `paths`, and gives them to `take`
+/// in order. `-` is standard input; files whose names end in `.gz` or `.zst` are decompressed.
+///
+/// Documents are read one after the other and hashed by several threads; about 64 MiB of them are
+/// in memory at a time. A document in a plain file of its own is not held whole.
+///
+/// A text id that is empty, too long, or holds NUL, CR or LF makes its record a bad one, and so
+/// does [`Admission::Refused`] from `take`.
+///
+/// # Errors
+///
+/// * [`Error::BadInput`] with name and place of the first bad record, unless they are skipped.
+/// * [`Error::BadFile`] if a whole file is bad, such as a table without the columns; with
+///   [`DocumentOptions::skip_bad`] only if it was named, and not found in a folder.
+/// * [`Error::InvalidInputs`] if two files would get the same id, or if files of folders are
+///   chosen and there is no folder.
+/// * [`Error::WrongContent`] if the recipe is for given features and a file holds texts, or the
+///   other way round.
+/// * [`Error::UnknownFormat`] if this build cannot read the format of a file.
+/// * [`Error::Io`] if an input cannot be read or decompressed.
+/// * [`Error::Interrupted`] if the observer ends the work.
+/// * Any error from `take`.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_documents::{Admission, DocumentOptions, Error, hash_documents};
+/// use fpstore_text::{TextHasher, TextRecipe};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("docs.jsonl");
+///
+/// std::fs::write(&path, "{\"id\":\"a\",\"text\":\"one two three\"}\n{\"id\":\"b\",\"text\":\"\"}\n")?;
+/// let hasher = TextHasher::new(&TextRecipe::default())?;
+/// let mut fingerprints = Vec::new();
+/// let options = DocumentOptions::default();
+/// let summary = hash_documents(&[path], &hasher, &options, |document| {
+///     fingerprints.extend(document.fingerprint);
+///     Ok::<_, Error>(Admission::Taken)
+/// })?;
+/// assert_eq!((summary.document_count, summary.empty_count), (1, 1));
+/// # Ok(()) }
+/// ```
+pub fn hash_documents<E: From<Error>>(
+    paths: &[PathBuf],
+    hasher: &TextHasher,
+    options: &DocumentOptions,
+    take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+) -> Result<DocumentSummary, E> {
+    DocumentFiles::find(paths, options)?.hash(hasher, options, take)
+}
+
+/// As [`hash_documents`], and also gives the features of each document to `take`.
+///
+/// # Errors
+///
+/// As [`hash_documents`].
+pub fn read_features<E: From<Error>>(
+    paths: &[PathBuf],
+    hasher: &TextHasher,
+    options: &DocumentOptions,
+    take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+) -> Result<DocumentSummary, E> {
+    DocumentFiles::find(paths, options)?.read_features(hasher, options, None, take)
+}
+
+/// Gives the fingerprints that are in files already, one in the field or column
+/// [`DocumentOptions::text_field`] of each record, to `take` as [`hash_documents`] does.
+///
+/// Texts are spelled in `radix`; numbers stand for themselves, negative ones for their bits. An empty
+/// or null field is a document without fingerprint. Of [`Document`] the length of the text is 0.
+///
+/// # Errors
+///
+/// As [`hash_documents`], and [`Error::BadFile`] if a file is of a format without fields.
+pub fn read_fingerprints<E: From<Error>>(
+    paths: &[PathBuf],
+    radix: Radix,
+    options: &DocumentOptions,
+    take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+) -> Result<DocumentSummary, E> {
+    DocumentFiles::find(paths, options)?.read_fingerprints(radix, options, take)
+}
+
+impl DocumentFiles {
+    /// As [`read_fingerprints`], for these files.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_fingerprints`].
+    pub fn read_fingerprints<E: From<Error>>(
+        &self,
+        radix: Radix,
+        options: &DocumentOptions,
+        mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let options = &DocumentOptions { ready: Some(radix), ..options.clone() };
+        let make_task = ReadyTask::default;
+        let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
+        work.run(|place, document, summary| {
+            let Processed { id, output: fingerprint, rank, .. } = document;
+            let (id, rank) = (id.as_ref(), rank.as_deref());
+            let document = Document { place, id, fingerprint, features: &[], text_len: 0, rank };
+            admit(document, summary, &mut take)
+        })
+    }
+
+    /// As [`hash_documents`], for these files.
+    ///
+    /// # Errors
+    ///
+    /// As [`hash_documents`].
+    pub fn hash<E: From<Error>>(
+        &self,
+        hasher: &TextHasher,
+        options: &DocumentOptions,
+        mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let task_hasher = hasher.clone();
+        let work = Work {
+            files: self,
+            options,
+            takes_features: takes_features(hasher),
+            wanted: None,
+            make_task: move || HashTask(task_hasher.clone()),
+        };
+        work.run(|place, document, summary| {
+            let Processed { id, output: fingerprint, text_len, rank } = document;
+            let (id, rank) = (id.as_ref(), rank.as_deref());
+            let document = Document { place, id, fingerprint, features: &[], text_len, rank };
+            admit(document, summary, &mut take)
+        })
+    }
+
+    /// As [`read_features`], for these files. If `wanted` is given, only documents at the places for
+    /// which it returns `true` are read.
+    ///
+    /// # Errors
+    ///
+    /// As [`hash_documents`].
+    pub fn read_features<E: From<Error>>(
+        &self,
+        hasher: &TextHasher,
+        options: &DocumentOptions,
+        wanted: Option<Arc<Wanted>>,
+        mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let task_hasher = hasher.counting();
+        let work = Work {
+            files: self,
+            options,
+            takes_features: takes_features(hasher),
+            wanted,
+            make_task: move || BothTask(task_hasher.clone()),
+        };
+        work.run(|place, document, summary| {
+            let Processed { id, output: (fingerprint, features), text_len, rank } = document;
+            let (id, rank, features) = (id.as_ref(), rank.as_deref(), features.as_slice());
+            let document = Document { place, id, fingerprint, features, text_len, rank };
+            admit(document, summary, &mut take)
+        })
+    }
+}
+
+/// Gives a document to the caller, unless its id can be stored nowhere, and counts it if it was
+/// taken.
+fn admit<E>(
+    document: Document<'_>,
+    summary: &mut DocumentSummary,
+    take: &mut impl FnMut(Document<'_>) -> Result<Admission, E>,
+) -> Result<Admission, E> {
+    if let IdRef::Text(text) = document.id
+        && let Some(reason) = IdRef::fault_of_text(text)
+    {
+        return Ok(Admission::Refused { reason: format!("bad id: {reason}") });
+    }
+    let admission = take(document)?;
+    if admission == Admission::Taken {
+        summary.count(document.id, document.fingerprint.is_some());
+    }
+    Ok(admission)
+}
+
+/// Counts in how many of all documents in the files and folders `paths` each feature occurs.
+///
+/// # Errors
+///
+/// As [`hash_documents`].
+pub fn count_document_frequencies(
+    paths: &[PathBuf],
+    hasher: &TextHasher,
+    options: &DocumentOptions,
+    builder: &mut DfBuilder,
+) -> Result<DocumentSummary> {
+    let (task_hasher, hash) = (hasher.counting(), hasher.recipe().hash);
+    let make_task = move || CountTask { hasher: task_hasher.clone(), hash };
+    let files = &DocumentFiles::find(paths, options)?;
+    let takes_features = takes_features(hasher);
+    let work = Work { files, options, takes_features, wanted: None, make_task };
+    work.run(|_, document, summary| {
+        builder.add_hashes(&document.output);
+        summary.count(document.id.as_ref(), !document.output.is_empty());
+        Ok(Admission::Taken)
+    })
+}
+
+/// Gives the texts of all documents in the files and folders `paths` to `take`, in order, as
+/// [`hash_documents`] would make fingerprints of them. Of a page in HTML it is the main text.
+///
+/// # Errors
+///
+/// As [`hash_documents`]; files of features are refused.
+pub fn read_texts<E: From<Error>>(
+    paths: &[PathBuf],
+    options: &DocumentOptions,
+    mut take: impl FnMut(IdRef<'_>, &str) -> Result<(), E>,
+) -> Result<DocumentSummary, E> {
+    let files = &DocumentFiles::find(paths, options)?;
+    let make_task = TextTask::default;
+    let work = Work { files, options, takes_features: false, wanted: None, make_task };
+    work.run(|_, document, summary| {
+        take(document.id.as_ref(), &document.output)?;
+        summary.document_count += 1;
+        Ok(Admission::Taken)
+    })
+}
+
+/// What is read, and what is made of it.
+struct Work<'a, M> {
+    files: &'a DocumentFiles,
+    options: &'a DocumentOptions,
+    /// Whether the recipe is for features that were made elsewhere.
+    takes_features: bool,
+    wanted: Option<Arc<Wanted>>,
+    make_task: M,
+}
+
+impl<M> Work<'_, M> {
+    fn run<T: Task, E: From<Error>>(
+        self,
+        mut take: impl FnMut(
+            DocumentPlace,
+            Processed<T::Output>,
+            &mut DocumentSummary,
+        ) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E>
+    where
+        M: Fn() -> T + Send + Sync + 'static,
+    {
+        let Work { files, options, takes_features, wanted, make_task } = self;
+        let options = Arc::new(options.clone());
+        let watch = Watch::new(options.observer.clone(), Phase::Documents, files.total_len());
+
+        let read = {
+            let (files, options, watch) = (files.clone(), options.clone(), watch.clone());
+            move |feed: &mut fpstore_base::parallel::Feed<_, _>| {
+                let mut push = |batch, len| feed.push(Ok(batch), len);
+                let reader = Reader::new(&options, wanted.as_deref(), watch, &mut push);
+                let read = reader.read_all(&files, takes_features);
+                if let Err(error) = read {
+                    let _ = feed.push(Err(error), 0);
+                }
+            }
+        };
+        let work = {
+            let options = options.clone();
+            move || {
+                let (options, mut task) = (options.clone(), make_task());
+                move |batch: Result<Vec<_>>| -> Result<Vec<Finished<T::Output>>> {
+                    let run = |document| task::run(document, &options, &mut task);
+                    Ok(batch?.into_iter().map(run).collect())
+                }
+            }
+        };
+        let in_flight_len = usize::try_from(options.in_flight_len).unwrap_or(usize::MAX);
+        // The reader may be waiting for standard input when the caller ends, so its thread is detached.
+        let mut results = Parallel::new(options.threads).bytes(in_flight_len).run(read, work);
+        let passed_over = files.passed_over;
+        let mut summary = DocumentSummary { passed_over, ..DocumentSummary::default() };
+        loop {
+            let batch = match results.next_within(PATIENCE) {
+                Ok(Some(batch)) => batch?,
+                Ok(None) => return Ok(summary),
+                Err(_) => {
+                    watch.report().map_err(Error::from)?;
+                    continue;
+                }
+            };
+            for Finished { place, outcome } in batch {
+                let failure = match outcome {
+                    Ok(document) => match take(place, document, &mut summary)? {
+                        Admission::Taken => continue,
+                        Admission::Refused { reason } => Failure::Bad(reason),
+                    },
+                    Err(failure) => failure,
+                };
+                summary.skip(files, &options, place, failure)?;
+            }
+        }
+    }
+}
+
+/// Whether the recipe is for features that were made elsewhere.
+fn takes_features(hasher: &TextHasher) -> bool {
+    hasher.recipe().tokenizer == Tokenizer::Given
+}

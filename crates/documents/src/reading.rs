@@ -1,0 +1,368 @@
+//! Reading the inputs one after the other, and cutting them into raw documents.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::capped::TooLong;
+use super::files::{DocumentFiles, DocumentPlace};
+use super::formats::DocumentFormat;
+use super::guard::guarded;
+use super::inputs::Input;
+use super::options::DocumentOptions;
+use super::raw::{Body, RawDocument, RowFields};
+use super::records::{Line, Row, TableFault, read_lines, read_rows};
+use super::{decode, warc};
+use crate::error::{Error, Result};
+use fpstore_base::source::{self, Source};
+use fpstore_base::watch::Watch;
+use fpstore_base::{InputPlace, IoError};
+
+/// A batch is full when it holds this many documents or bytes.
+const BATCH_COUNT: usize = 256;
+const BATCH_LEN: usize = 1 << 20;
+/// Counted for a file of which only the path is in a batch: few files go into one batch, because
+/// each may be long.
+const FILE_LEN: usize = BATCH_LEN / 16;
+
+/// Receives full batches and their lengths; returning `false` ends the reading.
+pub(super) type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
+
+/// Says of a place whether its document is wanted.
+pub type Wanted = dyn Fn(DocumentPlace) -> bool + Send + Sync;
+
+/// Collects documents into batches.
+pub(super) struct Reader<'p> {
+    options: &'p DocumentOptions,
+    /// The documents to read, if not all of them.
+    wanted: Option<&'p Wanted>,
+    push: &'p mut Push<'p>,
+    batch: Vec<RawDocument>,
+    batch_len: usize,
+    /// The number of the input that is being read, and of the documents in it so far.
+    input: usize,
+    count: u64,
+    /// What stands before the number of a line, if these numbers are the ids.
+    line_prefix: Option<String>,
+    /// Whether the input may pause, so that each document is handed on as it comes.
+    is_stream: bool,
+    /// Whether the caller dropped the results, or the observer ended the work.
+    stopped: bool,
+    interrupted: bool,
+    watch: Watch,
+    /// Bytes of the input that were read, and those of them that were reported to the observer.
+    taken: Arc<AtomicU64>,
+    told: u64,
+}
+
+impl<'p> Reader<'p> {
+    pub(super) fn new(
+        options: &'p DocumentOptions,
+        wanted: Option<&'p Wanted>,
+        watch: Watch,
+        push: &'p mut Push<'p>,
+    ) -> Self {
+        Reader {
+            options,
+            wanted,
+            push,
+            batch: Vec::new(),
+            batch_len: 0,
+            input: 0,
+            count: 0,
+            line_prefix: None,
+            is_stream: false,
+            stopped: false,
+            interrupted: false,
+            watch,
+            taken: Arc::default(),
+            told: 0,
+        }
+    }
+
+    /// Reads all inputs; `takes_features` says whether the recipe is for features.
+    pub(super) fn read_all(mut self, files: &DocumentFiles, takes_features: bool) -> Result<()> {
+        let done = self.read_each(files, takes_features);
+        self.send();
+        if self.interrupted { Err(Error::Interrupted) } else { done }
+    }
+
+    fn read_each(&mut self, files: &DocumentFiles, takes_features: bool) -> Result<()> {
+        let ids_have_names = files.list.len() > 1;
+        for number in files.range.clone() {
+            let input = &files.list[number];
+            self.input = number;
+            self.is_stream = input.len.is_none();
+            self.count = 0;
+            self.line_prefix = None;
+            let read = guarded(|| self.read_input(input, ids_have_names, takes_features));
+            let read = read
+                .unwrap_or_else(|reason| Err(Error::BadFile { name: input.name.clone(), reason }));
+            match read {
+                Err(error) if self.options.skip_bad && input.is_found && error.is_of_file() => {
+                    self.push(None, Body::BadFile(error, self.count));
+                }
+                read => read?,
+            }
+            if self.stopped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_input(
+        &mut self,
+        input: &Input,
+        ids_have_names: bool,
+        takes_features: bool,
+    ) -> Result<()> {
+        if let Some(fault) = &input.fault {
+            let source = io::Error::new(fault.kind(), fault.to_string());
+            return Err(Error::Io { doing: "read", path: input.path.clone(), source });
+        }
+        let format = self.options.format_of(input, takes_features);
+        let holds_features = format == DocumentFormat::Features;
+        if takes_features != holds_features {
+            return Err(Error::WrongContent { name: input.name.clone(), holds_features });
+        }
+        if let (Some(field), false) = (&self.options.rank_field, format.has_fields()) {
+            let reason = format!("no field '{field}': documents of this format have no fields");
+            return Err(Error::BadFile { name: input.name.clone(), reason });
+        }
+        if self.options.ready.is_some() && !format.has_columns() {
+            let field = &self.options.text_field;
+            let reason = format!(
+                "no field '{field}': a file of this format has no fields; --docs-format says which of \
+                 jsonl, csv, tsv and parquet it is"
+            );
+            return Err(Error::BadFile { name: input.name.clone(), reason });
+        }
+        if self.options.line_ids {
+            let prefix = if ids_have_names { format!("{}:", id_of(input)?) } else { String::new() };
+            self.line_prefix = Some(prefix);
+        }
+        match format {
+            DocumentFormat::JsonLines => self.read_lines(input, |_, line| Body::JsonText(line)),
+            DocumentFormat::Features => self.read_lines(input, |_, line| Body::JsonFeatures(line)),
+            DocumentFormat::Lines if ids_have_names => {
+                let name = id_of(input)?;
+                let id = |number| format!("{name}:{number}");
+                self.read_lines(input, |number, line| Body::Line(id(number), line))
+            }
+            DocumentFormat::Lines => {
+                self.read_lines(input, |number, line| Body::Line(number.to_string(), line))
+            }
+            DocumentFormat::Csv => self.read_rows(input, false),
+            DocumentFormat::Tsv => self.read_rows(input, true),
+            DocumentFormat::Parquet => self.read_parquet(input),
+            DocumentFormat::Warc => self.read_archive(input),
+            DocumentFormat::Plain => self.push_file(input, Body::PlainFile),
+            DocumentFormat::Html => self.push_file(input, Body::HtmlFile),
+        }
+    }
+
+    fn read_lines(&mut self, input: &Input, body: impl Fn(u64, Vec<u8>) -> Body) -> Result<()> {
+        let reader = self.open(input)?;
+        let len_max = self.options.len_max;
+        let read = read_lines(reader, len_max, &mut |number: u64, line: Line| {
+            let body = match line {
+                Ok(line) if line.iter().all(u8::is_ascii_whitespace) => return true,
+                Ok(line) => body(number, line),
+                Err(reason) => Body::Bad(reason),
+            };
+            self.push(Some(InputPlace::Line(number)), body)
+        });
+        self.report();
+        read.map_err(|fault| unreadable(input, fault))
+    }
+
+    fn read_rows(&mut self, input: &Input, is_tsv: bool) -> Result<()> {
+        let options = self.options;
+        let reader = self.open(input)?;
+        let columns = options.columns(is_tsv);
+        let read = read_rows(reader, columns, options.len_max, &mut |(line, row): Row| {
+            self.push(Some(InputPlace::Line(line)), row_body(row))
+        });
+        self.report();
+        read.map_err(|fault| match fault {
+            TableFault::Io(fault) => unreadable(input, fault),
+            TableFault::Header(reason) => Error::BadFile { name: input.name.clone(), reason },
+        })
+    }
+
+    fn read_archive(&mut self, input: &Input) -> Result<()> {
+        let source = Source::open(&input.path)?;
+        self.taken = source.taken;
+        self.told = 0;
+        let mut reader = BufReader::with_capacity(source::BUFFER_LEN, source.reader);
+        let unread = |fault| unreadable(input, fault);
+        let mut raw = Vec::new();
+        for number in 1.. {
+            let Some(header) = warc::next_header(&mut reader, &mut raw).map_err(unread)? else {
+                break;
+            };
+            let bad = |reason: String| Error::BadInput {
+                name: input.name.clone(),
+                place: InputPlace::Record(number),
+                reason,
+            };
+            let header = header.map_err(bad)?;
+            let at = Some(InputPlace::Record(number));
+            let is_wanted =
+                self.wanted.is_none_or(|wanted| wanted(DocumentPlace { file: self.input, at }));
+            let body = match header.content().filter(|_| is_wanted) {
+                None => None,
+                Some(_) if header.block_len > self.options.len_max => {
+                    let len_max = self.options.len_max;
+                    Some(Body::Bad(format!("the record is {}", TooLong { len_max })))
+                }
+                Some(content) => {
+                    let mut bytes = Vec::new();
+                    let mut block = reader.by_ref().take(header.block_len);
+                    block.read_to_end(&mut bytes).map_err(unread)?;
+                    if bytes.len() as u64 != header.block_len {
+                        return Err(bad("it is cut".into()));
+                    }
+                    let rank = self.options.rank_field.as_deref();
+                    let rank = rank.and_then(|field| header.get(field)).map(str::to_string);
+                    let content_type = header.get("Content-Type").unwrap_or_default().into();
+                    Some(match header.id() {
+                        Some(id) => {
+                            let block = warc::Block { content, content_type, bytes };
+                            Body::Archived(id.into(), rank, block)
+                        }
+                        None => Body::Bad("it has no WARC-Target-URI and no WARC-Record-ID".into()),
+                    })
+                }
+            };
+            if !matches!(body, Some(Body::Archived(..))) {
+                let block = &mut reader.by_ref().take(header.block_len);
+                if io::copy(block, &mut io::sink()).map_err(unread)? != header.block_len {
+                    return Err(bad("it is cut".into()));
+                }
+            }
+            if body.is_some_and(|body| !self.push(at, body)) {
+                break;
+            }
+        }
+        self.report();
+        Ok(())
+    }
+
+    #[cfg(feature = "parquet")]
+    fn read_parquet(&mut self, input: &Input) -> Result<()> {
+        let options = self.options;
+        super::parquet::read(input, options.names(), options.len_max, &mut |row, fields| {
+            self.push(Some(InputPlace::Row(row)), row_body(fields))
+        })?;
+        self.report_more(input.len.unwrap_or(0));
+        Ok(())
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn read_parquet(&mut self, input: &Input) -> Result<()> {
+        let name = input.name.clone();
+        Err(Error::UnknownFormat { name, format: "Parquet", feature: "parquet" })
+    }
+
+    fn push_file(&mut self, input: &Input, body: impl Fn(String, PathBuf) -> Body) -> Result<()> {
+        // A compressed file may be longer than it looks.
+        let grows = if source::doing(&input.path) == "decompress" { 16 } else { 1 };
+        let len = (input.len.unwrap_or(0) * grows).min(self.options.len_max);
+        self.batch_len += usize::try_from(len).unwrap_or(usize::MAX).max(FILE_LEN);
+        self.push(None, body(id_of(input)?, input.path.clone()));
+        self.report_more(input.len.unwrap_or(0));
+        Ok(())
+    }
+
+    /// Opens an input, recoded to UTF-8; its bytes are counted as they are read.
+    fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
+        let source = Source::open(&input.path)?;
+        self.taken = source.taken;
+        self.told = 0;
+        let reader = Box::new(BufReader::with_capacity(source::BUFFER_LEN, source.reader));
+        let may_pause = input.len.is_none();
+        decode::utf8_reader(reader, self.options.encoding, may_pause)
+            .map_err(|fault| unreadable(input, fault))
+    }
+
+    /// Reports the bytes that were read since the last report to the observer.
+    fn report(&mut self) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        let news = taken - self.told;
+        self.told = taken;
+        self.report_more(news);
+    }
+
+    fn report_more(&mut self, len: u64) {
+        if self.watch.tick(len).is_err() {
+            self.stopped = true;
+            self.interrupted = true;
+        }
+    }
+
+    /// Takes a document; returns whether to go on.
+    fn push(&mut self, at: Option<InputPlace>, body: Body) -> bool {
+        let place = DocumentPlace { file: self.input, at };
+        let line = Some(place.record()).filter(|&number| number > 0);
+        let id =
+            self.line_prefix.as_ref().zip(line).map(|(prefix, line)| format!("{prefix}{line}"));
+        if self.wanted.is_some_and(|wanted| !wanted(place)) {
+            return !self.stopped;
+        }
+        self.batch_len += match &body {
+            Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
+            Body::Row(row) => row.id.len() + row.text.len(),
+            Body::Archived(id, _, block) => id.len() + block.bytes.len(),
+            // Counted before.
+            Body::PlainFile(..) | Body::HtmlFile(..) => 0,
+            Body::Bad(_) | Body::BadFile(..) => 0,
+        };
+        self.count += 1;
+        self.batch.push(RawDocument { place, id, body });
+        let is_full = self.batch.len() >= BATCH_COUNT || self.batch_len >= BATCH_LEN;
+        if is_full || self.is_stream {
+            self.send();
+        }
+        !self.stopped
+    }
+
+    fn send(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        let len = std::mem::take(&mut self.batch_len);
+        self.report();
+        if !batch.is_empty() && !self.stopped {
+            self.stopped = !(self.push)(batch, len);
+        }
+    }
+}
+
+fn row_body(row: Result<RowFields, String>) -> Body {
+    match row {
+        Ok(row) => Body::Row(row),
+        Err(reason) => Body::Bad(reason),
+    }
+}
+
+/// What the ids of the documents in a file are made of.
+fn id_of(input: &Input) -> Result<String> {
+    input.id.clone().ok_or_else(|| Error::BadFile {
+        name: format!("{:?}", input.path),
+        reason: "the name is not UTF-8, so it cannot be an id; rename the file".into(),
+    })
+}
+
+fn unreadable(input: &Input, fault: io::Error) -> Error {
+    let undecodable = fault.get_ref().and_then(|inner| inner.downcast_ref());
+    match undecodable {
+        Some(decode::Undecodable { offset, .. }) => {
+            Error::BadFile { name: input.name.clone(), reason: format!("byte {offset} is {fault}") }
+        }
+        None => {
+            let (doing, path) = (source::doing(&input.path), input.name.clone().into());
+            IoError { doing, path, source: fault }.into()
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Files that hold many documents: one a line, or one a row of a table.
+
+use std::io::{self, BufRead, Read};
+
+use super::capped::TooLong;
+use super::delimited::{FieldReader, Fields};
+use super::json;
+use super::names::{Names, listed};
+use super::options::DocumentOptions;
+use super::raw::RowFields;
+use super::ready;
+
+/// A line without its end, or the reason why it is bad.
+pub(super) type Line = Result<Vec<u8>, String>;
+
+/// Gives the lines with their numbers, from 1, to `take`, until it returns `false`. A line of more
+/// than `len_max` bytes is bad, and is not held.
+pub(super) fn read_lines(
+    mut reader: impl BufRead,
+    len_max: u64,
+    take: &mut dyn FnMut(u64, Line) -> bool,
+) -> io::Result<()> {
+    for number in 1.. {
+        let mut line = Vec::new();
+        // CR and LF are no part of it.
+        let limit = len_max.saturating_add(2);
+        if reader.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let has_end = line.last() == Some(&b'\n');
+        while line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
+            line.pop();
+        }
+        let is_too_long = line.len() as u64 > len_max;
+        let line =
+            if is_too_long { Err(format!("a line is {}", TooLong { len_max })) } else { Ok(line) };
+        if !take(number, line) {
+            break;
+        }
+        if is_too_long && !has_end {
+            reader.skip_until(b'\n')?;
+        }
+    }
+    Ok(())
+}
+
+/// The line of a row, and its fields or the reason why it is bad.
+pub(super) type Row = (u64, Result<RowFields, String>);
+
+/// The reason why a whole table cannot be read.
+pub(super) enum TableFault {
+    Io(io::Error),
+    /// The header, in line 1, is bad.
+    Header(String),
+}
+
+/// The kind of a table and the columns to read.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a> {
+    pub(super) is_tsv: bool,
+    pub(super) names: Names<'a>,
+}
+
+impl DocumentOptions {
+    pub(super) fn columns(&self, is_tsv: bool) -> Columns<'_> {
+        Columns { is_tsv, names: self.names() }
+    }
+}
+
+/// Gives the rows of a table with a header to `take`, until it returns `false`. A row of more than
+/// `len_max` bytes is bad, and is not held.
+pub(super) fn read_rows(
+    reader: impl BufRead,
+    columns: Columns<'_>,
+    len_max: u64,
+    take: &mut dyn FnMut(Row) -> bool,
+) -> Result<(), TableFault> {
+    let mut rows = match columns.is_tsv {
+        true => FieldReader::tsv(reader, len_max),
+        false => FieldReader::csv(reader, len_max),
+    };
+    let mut fields = Fields::default();
+    let header = rows.next(&mut fields).map_err(TableFault::Io)?;
+    header.unwrap_or(Ok(())).map_err(TableFault::Header)?;
+    let all: Vec<_> = fields.iter().map(|field| String::from_utf8_lossy(field)).collect();
+    let all: Vec<&str> = all.iter().map(|name| name.as_ref()).collect();
+    let names = columns.names;
+    check_new(&all, names).map_err(TableFault::Header)?;
+    let is_ready = names.ready.is_some();
+    let find = |name| column(&all, name, is_ready).map_err(TableFault::Header);
+    let id = names.id.map(find).transpose()?;
+    let text = find(names.text)?;
+    let rank = names.rank.map(find).transpose()?;
+    let expected = all.len();
+    let mut row = Fields::default();
+    while let Some(read) = rows.next(&mut row).map_err(TableFault::Io)? {
+        let field = |place: usize, name: &str| {
+            let bytes = row.get(place).unwrap_or_default();
+            super::decode::utf8_of(bytes, &format!("'{name}'")).map(str::to_string)
+        };
+        let read = read.and_then(|()| match row.count() {
+            count if count == expected => Ok(RowFields {
+                id: match (id, names.id) {
+                    (Some(place), Some(name)) => field(place, name)?,
+                    _ => String::new(),
+                },
+                text: match names.ready {
+                    None => field(text, names.text)?,
+                    Some(radix) => ready::digits_of_text(&field(text, names.text)?, radix)?,
+                },
+                rank: match (rank, names.rank) {
+                    (Some(place), Some(name)) => Some(field(place, name)?),
+                    _ => None,
+                },
+            }),
+            1 => Err(format!("1 field, expected {expected} as in the header")),
+            count => Err(format!("{count} fields, expected {expected} as in the header")),
+        });
+        if !take((row.line, read)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a table that has the column that is to be added.
+pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
+    match names.new.filter(|new| all.contains(new)) {
+        Some(new) => Err(json::is_there(new)),
+        None => Ok(()),
+    }
+}
+
+/// The place of the column `name`, which must be there once.
+pub(super) fn column(names: &[&str], name: &str, is_ready: bool) -> Result<usize, String> {
+    let mut places = (0..names.len()).filter(|&place| names[place] == name);
+    match (places.next(), places.next()) {
+        (Some(place), None) => Ok(place),
+        (Some(_), Some(_)) => Err(format!("two columns have the name '{name}'")),
+        (None, _) if names.is_empty() => Err(format!("no column '{name}': there is no header")),
+        (None, _) => {
+            let shown = listed(names);
+            Err(format!(
+                "no column '{name}' among {shown}; --id-field and --{} name the columns, and \
+                 --line-ids takes numbers of rows as ids",
+                if is_ready { "fingerprint-field" } else { "text-field" }
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: Names<'static> =
+        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+    const CSV: Columns<'static> = Columns { is_tsv: false, names: NAMES };
+    const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
+
+    fn row(id: &str, text: &str) -> RowFields {
+        RowFields { id: id.into(), text: text.into(), rank: None }
+    }
+
+    fn rows_of(table: &[u8], columns: Columns<'_>) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let done = read_rows(table, columns, 1000, &mut |row| {
+            rows.push(row);
+            true
+        });
+        assert!(done.is_ok());
+        rows
+    }
+
+    #[test]
+    fn rows_come_with_their_lines_and_faults() {
+        let table = b"text,x,id\n\"a, \"\"b\"\"\nc\",,1\nshort\n\xff,,3\nd,,4\n1,2,3,4\ne,f\n";
+        let rows = rows_of(table, CSV);
+        assert_eq!(rows[0], (2, Ok(row("1", "a, \"b\"\nc"))));
+        assert_eq!(rows[1], (4, Err("1 field, expected 3 as in the header".into())));
+        assert_eq!(rows[2].0, 5);
+        assert!(rows[2].1.as_ref().unwrap_err().contains("byte 0 of 'text' is not UTF-8"));
+        assert_eq!(rows[3], (6, Ok(row("4", "d"))));
+        assert_eq!(rows[4], (7, Err("4 fields, expected 3 as in the header".into())));
+        assert_eq!(rows[5], (8, Err("2 fields, expected 3 as in the header".into())));
+        let rows = rows_of(b"id\ttext\n1\t\"quoted\n2\ta\tb\n", TSV);
+        assert_eq!(rows[0], (2, Ok(row("1", "\"quoted"))));
+        assert_eq!(rows[1], (3, Err("3 fields, expected 2 as in the header".into())));
+    }
+
+    #[test]
+    fn a_header_without_the_columns_is_refused_with_those_that_it_has() {
+        for (table, part) in [
+            (&b"a,b\n1,2\n"[..], "no column 'id' among a, b; --id-field and --text-field"),
+            (b"id,text,text\n1,2,3\n", "two columns have the name 'text'"),
+            (b"", "no column 'id': there is no header"),
+            (b"id,\"text\n1,2\n", "opens in line 1 has no end"),
+        ] {
+            match read_rows(table, CSV, 1000, &mut |_| true) {
+                Err(TableFault::Header(reason)) => assert!(reason.contains(part), "{reason}"),
+                _ => panic!("read: {part}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_bad_and_the_next_one_is_not() {
+        let input = [b"ab\r\n".as_slice(), &[b'x'; 11], b"\n", &[b'y'; 10], b"\r\nz"].concat();
+        let mut lines = Vec::new();
+        let take = &mut |number, line: Line| {
+            lines.push((number, line.map(|line| line.len()).map_err(|reason| reason.len() > 20)));
+            true
+        };
+        read_lines(&input[..], 10, take).unwrap();
+        assert_eq!(lines, [(1, Ok(2)), (2, Err(true)), (3, Ok(10)), (4, Ok(1))]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Counts of what was read and of what could not be read.
+
+use super::files::{DocumentFiles, DocumentPlace};
+use super::folders::PassedOver;
+use super::options::DocumentOptions;
+use super::task::Failure;
+use crate::error::{Error, Result, shown};
+use fpstore_base::{Id, IdRef};
+
+/// The number of bad records and of documents without features that a summary names.
+const SHOWN_MAX: usize = 10;
+
+/// Counts of documents and bad records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocumentSummary {
+    /// Documents with a fingerprint.
+    pub document_count: u64,
+    /// Documents without features, which have no fingerprint.
+    pub empty_count: u64,
+    /// The ids of the first ten of these.
+    pub empty: Vec<Id>,
+    /// Records of web archives with responses that are no documents: errors, images.
+    pub other_count: u64,
+    /// Bad records that were skipped.
+    pub skipped_count: u64,
+    /// The faults of the first ten, with the names of their inputs and their places.
+    pub skipped: Vec<String>,
+    /// Files in folders of which all or the rest could not be read, and were skipped.
+    pub bad_file_count: u64,
+    /// The faults of the first ten, with their names.
+    pub bad_files: Vec<String>,
+    /// The numbers of these files among all files: of the documents that were taken, those at such
+    /// [places](DocumentPlace::file) are not all of their file.
+    pub unread: Vec<usize>,
+    /// Files in folders that were not looked at.
+    pub passed_over: PassedOver,
+}
+
+impl DocumentSummary {
+    pub(super) fn count(&mut self, id: IdRef<'_>, has_features: bool) {
+        if has_features {
+            self.document_count += 1;
+            return;
+        }
+        self.empty_count += 1;
+        if self.empty.len() < SHOWN_MAX {
+            self.empty.push(id.to_id());
+        }
+    }
+
+    /// Counts a bad record, or returns it as an error if bad records are not skipped.
+    pub(super) fn skip(
+        &mut self,
+        files: &DocumentFiles,
+        options: &DocumentOptions,
+        place: DocumentPlace,
+        failure: Failure,
+    ) -> Result<()> {
+        let input = files.list.get(place.file);
+        let name = input.map_or("input", |input| input.name.as_str());
+        let reason = match failure {
+            // A wait for the file was ended: it is not a bad one.
+            Failure::File(Error::Interrupted, _) | Failure::Unreadable(Error::Interrupted) => {
+                return Err(Error::Interrupted);
+            }
+            Failure::NoDocument => {
+                self.other_count += 1;
+                return Ok(());
+            }
+            Failure::File(error, count) => {
+                self.skip_file(options, place, &error, count);
+                return Ok(());
+            }
+            // A page that cannot be read is a bad file of a folder; by name, it is an error.
+            Failure::Unreadable(error)
+                if options.skip_bad && input.is_some_and(|input| input.is_found) =>
+            {
+                self.skip_file(options, place, &error, 0);
+                return Ok(());
+            }
+            Failure::Unreadable(error) => return Err(error),
+            Failure::Bad(reason) => reason,
+        };
+        if !options.skip_bad {
+            return Err(match place.at {
+                Some(place) => Error::BadInput { name: name.into(), place, reason },
+                None => Error::BadFile { name: name.into(), reason },
+            });
+        }
+        if let (Some(told), Some(at)) = (&options.bad_records, place.at) {
+            told.0(at, &reason);
+        }
+        self.skipped_count += 1;
+        if self.skipped.len() < SHOWN_MAX {
+            self.skipped.push(match place.at {
+                Some(at) => format!("{name}: {at}: {}", shown(&reason)),
+                None => format!("{name}: {}", shown(&reason)),
+            });
+        }
+        Ok(())
+    }
+
+    /// Counts a file that cannot be read to its end; `count` of its documents were.
+    fn skip_file(
+        &mut self,
+        options: &DocumentOptions,
+        place: DocumentPlace,
+        error: &Error,
+        count: u64,
+    ) {
+        self.bad_file_count += 1;
+        self.unread.push(place.file);
+        let fate = if options.whole_files { "left out" } else { "taken" };
+        if self.bad_files.len() < SHOWN_MAX {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+            let read = match count {
+                0 => String::new(),
+                1 => format!("; the document before that was {fate}"),
+                count => format!("; the {count} documents before that were {fate}"),
+            };
+            self.bad_files.push(format!("{error}{}{read}", cause.unwrap_or_default()));
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The work on raw documents: decoding them, and hashing or counting their features.
+
+use std::path::Path;
+
+use super::files::DocumentPlace;
+use super::guard::guarded;
+use super::options::DocumentOptions;
+use super::raw::{Body, RawDocument, RowFields};
+use super::whole_file::NotText;
+use super::{decode, json, warc, whole_file};
+use crate::error::{Error, Result};
+use fpstore_base::{Fingerprint, Id, InputPlace};
+use fpstore_text::{FeatureHash, TextHasher, Weight};
+
+/// The part of a worker that depends on the result that is wanted.
+pub(super) trait Task {
+    type Output: Send + 'static;
+
+    fn feed(&mut self, part: &str);
+    /// Ends the text that was fed.
+    fn finish(&mut self) -> Self::Output;
+    /// Drops the text that was fed.
+    fn reset(&mut self);
+    /// The result of given features, or why there is none.
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String>;
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        self.feed(text);
+        self.finish()
+    }
+}
+
+/// Makes the fingerprint.
+pub(super) struct HashTask(pub(super) TextHasher);
+
+impl Task for HashTask {
+    type Output = Option<Fingerprint>;
+
+    fn feed(&mut self, part: &str) {
+        self.0.feed(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        self.0.finish()
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
+        fingerprint_of(&mut self.0, features)
+    }
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        self.0.fingerprint(text)
+    }
+}
+
+/// Makes the fingerprint and the hashes of the distinct features. The hasher is one that counts.
+pub(super) struct BothTask(pub(super) TextHasher);
+
+impl Task for BothTask {
+    type Output = (Option<Fingerprint>, Vec<u64>);
+
+    fn feed(&mut self, part: &str) {
+        self.0.feed(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        self.0.finish_both()
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
+        let fingerprint = fingerprint_of(&mut self.0, features)?;
+        Ok((fingerprint, distinct(features, &self.0.recipe().hash)))
+    }
+}
+
+/// The fingerprint of given features.
+fn fingerprint_of(
+    hasher: &mut TextHasher,
+    features: &json::Features<'_>,
+) -> Result<Option<Fingerprint>, String> {
+    let is_plain = |weight: &Weight| [Weight::ZERO, Weight::ONE].contains(weight);
+    if hasher.recipe().votes().is_none()
+        && let Some((name, _)) = features.iter().find(|(_, weight)| !is_plain(weight))
+    {
+        return Err(format!(
+            "feature '{name}' has a weight that is not 1; minhash knows no weights, simhash does"
+        ));
+    }
+    let features = features.iter().map(|(name, weight)| (name.as_ref(), *weight));
+    Ok(hasher.fingerprint_of_features(features))
+}
+
+/// The hashes of given features, each once.
+fn distinct(features: &json::Features<'_>, hash: &FeatureHash) -> Vec<u64> {
+    let mut hashes: Vec<u64> = features
+        .iter()
+        .filter(|(_, weight)| *weight > Weight::ZERO)
+        .map(|(name, _)| hash.of(name.as_bytes()))
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
+/// Makes the hashes of the distinct features.
+pub(super) struct CountTask {
+    pub(super) hasher: TextHasher,
+    pub(super) hash: FeatureHash,
+}
+
+impl Task for CountTask {
+    type Output = Vec<u64>;
+
+    fn feed(&mut self, part: &str) {
+        self.hasher.feed(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        self.hasher.finish_distinct()
+    }
+
+    fn reset(&mut self) {
+        self.hasher.reset();
+    }
+
+    fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
+        Ok(distinct(features, &self.hash))
+    }
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        self.hasher.distinct_features(text)
+    }
+}
+
+/// Keeps the text.
+#[derive(Default)]
+pub(super) struct TextTask(String);
+
+impl Task for TextTask {
+    type Output = String;
+
+    fn feed(&mut self, part: &str) {
+        self.0.push_str(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        std::mem::take(&mut self.0)
+    }
+
+    fn reset(&mut self) {
+        self.0.clear();
+    }
+
+    fn features(&mut self, _: &json::Features<'_>) -> Result<Self::Output, String> {
+        unreachable!("files of features are refused where texts are read")
+    }
+}
+
+/// Takes the digits of fingerprints.
+#[derive(Default)]
+pub(super) struct ReadyTask(String);
+
+impl Task for ReadyTask {
+    type Output = Option<Fingerprint>;
+
+    fn feed(&mut self, part: &str) {
+        self.0.push_str(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        std::mem::take(&mut self.0).parse().ok()
+    }
+
+    fn reset(&mut self) {
+        self.0.clear();
+    }
+
+    fn features(&mut self, _: &json::Features<'_>) -> Result<Self::Output, String> {
+        unreachable!("files of features are refused where fingerprints are read")
+    }
+
+    fn whole(&mut self, digits: &str) -> Self::Output {
+        digits.parse().ok()
+    }
+}
+
+/// The result for one document, or the reason why there is none.
+pub(super) struct Finished<T> {
+    pub(super) place: DocumentPlace,
+    pub(super) outcome: Result<Processed<T>, Failure>,
+}
+
+/// A document with its result.
+pub(super) struct Processed<T> {
+    pub(super) id: Id,
+    pub(super) output: T,
+    /// Bytes of its text in UTF-8; 0 if features were given.
+    pub(super) text_len: u64,
+    /// The field of [`DocumentOptions::rank_field`].
+    pub(super) rank: Option<String>,
+}
+
+impl<T> Processed<T> {
+    fn new(id: impl Into<Box<str>>, text_len: usize, output: T) -> Self {
+        let id = Id::Text(id.into());
+        Processed { id, output, text_len: text_len as u64, rank: None }
+    }
+}
+
+/// The reason why a document has no result.
+pub(super) enum Failure {
+    /// The record holds no document.
+    NoDocument,
+    /// The record is bad.
+    Bad(String),
+    /// The rest of a file in a folder cannot be read; the number of its documents that were.
+    File(Error, u64),
+    /// Its file cannot be read.
+    Unreadable(Error),
+}
+
+pub(super) fn run<T: Task>(
+    document: RawDocument,
+    options: &DocumentOptions,
+    task: &mut T,
+) -> Finished<T::Output> {
+    let RawDocument { mut place, id: line_id, body } = document;
+    let outcome = match body {
+        Body::JsonText(line) => json::text_of(&line, options.names())
+            .and_then(|json::TextFields { id, text, rank }| {
+                let text = options.text_in(text)?;
+                let text_len = text.len() as u64;
+                Ok(Processed { id, output: task.whole(&text), text_len, rank })
+            })
+            .map_err(Failure::Bad),
+        Body::JsonFeatures(line) => json::features_of(&line, options.names().id)
+            .and_then(|(id, features)| {
+                let output = task.features(&features)?;
+                Ok(Processed { id, output, text_len: 0, rank: None })
+            })
+            .map_err(Failure::Bad),
+        Body::Line(id, line) => decode::utf8_line(&line)
+            .and_then(|text| options.text_in(text.into()))
+            .map(|text| Processed::new(id, text.len(), task.whole(&text)))
+            .map_err(Failure::Bad),
+        Body::Row(RowFields { id, text, rank }) => options
+            .text_in(text.into())
+            .map(|text| Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+            .map_err(Failure::Bad),
+        Body::Archived(id, rank, block) => match guarded(|| warc::text_of(&block, options)) {
+            Ok(Ok(Some(text))) => {
+                Ok(Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+            }
+            Ok(Ok(None)) => Err(Failure::NoDocument),
+            Ok(Err(reason)) | Err(reason) => Err(Failure::Bad(reason)),
+        },
+        Body::PlainFile(id, path) => {
+            let read = plain_file(&path, options, task, &mut place);
+            read.map(|(text_len, output)| Processed::new(id, text_len, output))
+        }
+        Body::HtmlFile(id, path) => guarded(|| whole_file::page_text(&path, options))
+            .unwrap_or_else(|reason| Ok(Err(reason)))
+            .map_err(Failure::Unreadable)
+            .and_then(|text| text.map_err(Failure::Bad))
+            .map(|text| Processed::new(id, text.len(), task.whole(&text))),
+        Body::Bad(reason) => Err(Failure::Bad(reason)),
+        Body::BadFile(error, count) => Err(Failure::File(error, count)),
+    };
+    let outcome = outcome.map(|processed| match line_id {
+        Some(id) => Processed { id: Id::Text(id.into()), ..processed },
+        None => processed,
+    });
+    Finished { place, outcome }
+}
+
+fn plain_file<T: Task>(
+    path: &Path,
+    options: &DocumentOptions,
+    task: &mut T,
+    place: &mut DocumentPlace,
+) -> Result<(usize, T::Output), Failure> {
+    let mut text_len = 0;
+    let mut feed = |part: &str| {
+        text_len += part.len();
+        task.feed(part);
+    };
+    let read = guarded(|| whole_file::read_plain(path, options, &mut feed));
+    let failure = match read {
+        Ok(Ok(Ok(()))) => return Ok((text_len, task.finish())),
+        Ok(Ok(Err(NotText::Undecodable(fault)))) => {
+            place.at = Some(InputPlace::Byte(fault.offset));
+            Failure::Bad(fault.to_string())
+        }
+        Ok(Ok(Err(NotText::TooLong(fault)))) => Failure::Bad(format!("it is {fault}")),
+        Ok(Err(error)) => Failure::Unreadable(error),
+        Err(panic) => Failure::Bad(panic),
+    };
+    task.reset();
+    Err(failure)
+}

@@ -1,0 +1,138 @@
+//! Changes of single parts of a recipe, as users ask for them.
+//!
+//! The doors (the program, Python) read their options and fill in [`RecipeChanges`]. Only this file
+//! decides what a change means. A change that the recipe would ignore in silence is refused.
+
+use super::parts::{Case, Tokenizer};
+use super::text_recipe::TextRecipe;
+use crate::error::{Error, Result};
+use crate::features::hash::{FeatureHash, HashKey};
+use crate::votes::TieRule;
+use crate::votes::weight::CountWeight;
+
+/// Words in a row that make a feature, where nothing else is said.
+const USUAL_SHINGLE: u32 = 2;
+/// The same in letters, of which a word has some.
+pub(super) const USUAL_SHINGLE_OF_LETTERS: u32 = 7;
+
+/// The parts of a recipe that a user changes. The default changes nothing.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_text::{RecipeChanges, TextRecipe};
+///
+/// let mut recipe = TextRecipe::named("simhash")?;
+/// let changes = RecipeChanges { shingle: Some(3), ..RecipeChanges::default() };
+/// changes.apply(&mut recipe)?;
+/// assert!(recipe.to_recipe().text().contains("\nsegment=words\nshingle=3\n"));
+///
+/// // MinHash has no vote, so a tie has no meaning.
+/// let changes = RecipeChanges { top: Some(100), ..RecipeChanges::default() };
+/// assert!(changes.apply(&mut TextRecipe::default()).is_err());
+/// # Ok::<(), fpstore_text::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecipeChanges {
+    /// [`TextRecipe::tokenizer`].
+    pub segment: Option<Tokenizer>,
+    /// Whether `segment` brings the shingle that is usual for it. Set it where the user named no
+    /// recipe, whose shingle would stay.
+    pub usual_shingle: bool,
+    /// [`TextRecipe::shingle`]. It counts words unless `segment` says otherwise.
+    pub shingle: Option<u32>,
+    /// [`TextRecipe::ngram`].
+    pub ngram: Option<u32>,
+    /// [`VoteRules::count`](crate::VoteRules::count).
+    pub count: Option<CountWeight>,
+    /// [`VoteRules::top`](crate::VoteRules::top).
+    pub top: Option<u32>,
+    /// [`VoteRules::ties`](crate::VoteRules::ties).
+    pub tie: Option<TieRule>,
+    /// [`TextRecipe::hash`].
+    pub hash: Option<FeatureHash>,
+    /// The key of the hash.
+    pub hash_key: Option<HashKey>,
+    /// Keep capitals: [`Case::Kept`].
+    pub keep_case: bool,
+    /// Keep compatibility characters: no [`TextRecipe::nfkc`].
+    pub keep_form: bool,
+    /// Keep [`TextRecipe::vowel_marks`].
+    pub keep_marks: bool,
+}
+
+impl RecipeChanges {
+    /// Changes a recipe.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UselessChange`] if the recipe has no such part. The recipe may then be changed in
+    /// part.
+    pub fn apply(&self, recipe: &mut TextRecipe) -> Result<()> {
+        match self.segment {
+            Some(tokenizer) => recipe.tokenizer = tokenizer,
+            None if self.shingle.is_some() && recipe.tokenizer == Tokenizer::Letters => {
+                recipe.tokenizer = Tokenizer::Words;
+            }
+            None => {}
+        }
+        if let (Some(tokenizer), true) = (self.segment, self.usual_shingle) {
+            let of_letters = tokenizer == Tokenizer::Letters;
+            recipe.shingle = if of_letters { USUAL_SHINGLE_OF_LETTERS } else { USUAL_SHINGLE };
+        }
+        recipe.shingle = self.shingle.unwrap_or(recipe.shingle);
+        recipe.ngram = self.ngram.unwrap_or(recipe.ngram);
+        recipe.hash = self.hash.unwrap_or(recipe.hash);
+        if let Some(key) = self.hash_key {
+            let without_key = || useless("hash_key", "the hash of this recipe, which has no key");
+            recipe.hash = recipe.hash.with_key(key).ok_or_else(without_key)?;
+        }
+        self.change_votes(recipe)?;
+        if self.keep_case {
+            recipe.case = Case::Kept;
+        }
+        recipe.nfkc &= !self.keep_form;
+        recipe.vowel_marks |= self.keep_marks;
+        self.check_has_lines(recipe)
+    }
+
+    fn change_votes(&self, recipe: &mut TextRecipe) -> Result<()> {
+        let given = [
+            (self.count.is_some(), "count"),
+            (self.top.is_some(), "top"),
+            (self.tie.is_some(), "tie"),
+        ];
+        let Some((_, part)) = given.into_iter().find(|(given, _)| *given) else { return Ok(()) };
+        let method = recipe.method.name();
+        let Some(rules) = recipe.votes_mut() else {
+            return Err(useless(
+                part,
+                &format!("{method}, which weighs no features; simhash does"),
+            ));
+        };
+        rules.count = self.count.unwrap_or(rules.count);
+        rules.top = self.top.or(rules.top);
+        rules.ties = self.tie.unwrap_or(rules.ties);
+        Ok(())
+    }
+
+    /// A part without a line in the recipe would be ignored in silence.
+    fn check_has_lines(&self, recipe: &TextRecipe) -> Result<()> {
+        let recipe = recipe.to_recipe();
+        let has_line =
+            |part| recipe.text().lines().any(|line| line.starts_with(&format!("{part}=")));
+        let given = [
+            (self.shingle.is_some(), "shingle"),
+            (self.ngram.is_some(), "ngram"),
+            (self.count.is_some(), "count"),
+        ];
+        match given.into_iter().find(|&(given, part)| given && !has_line(part)) {
+            Some((_, part)) => Err(useless(part, "the segment of this recipe")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn useless(part: &'static str, with: &str) -> Error {
+    Error::UselessChange { part, with: with.into() }
+}

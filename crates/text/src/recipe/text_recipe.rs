@@ -1,0 +1,90 @@
+//! The recipe itself: a plain value that decides every step from a text to its fingerprint.
+
+use super::parts::{Case, Method, Tokenizer, VoteRules};
+use crate::features::hash::FeatureHash;
+use crate::resource_id::ResourceId;
+
+/// The rules that decide the fingerprint of a text. A plain value: every field can be set.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_text::{TextRecipe, Tokenizer};
+///
+/// let recipe = TextRecipe { tokenizer: Tokenizer::Characters, ngram: 4, ..TextRecipe::default() };
+/// let text = recipe.to_recipe();
+/// assert!(text.text().contains("\nsegment=characters\nngram=4\n"));
+/// assert_eq!(TextRecipe::from_recipe(&text).unwrap(), recipe);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TextRecipe {
+    /// Whether texts are brought into normal form KC of Unicode.
+    pub nfkc: bool,
+    /// Whether marks of Hebrew and Arabic that most texts leave out are kept: vowels and accents.
+    pub vowel_marks: bool,
+    /// The case into which texts are then brought.
+    pub case: Case,
+    /// The way in which texts are cut into tokens.
+    pub tokenizer: Tokenizer,
+    /// The number of tokens in a feature that starts at a word, or at a letter of a script with
+    /// spaces between words; at least 1.
+    pub shingle: u32,
+    /// The number of tokens in a feature that starts at a single character; at least 1.
+    pub ngram: u32,
+    /// The list of words that are left out before features are made, also where tokens are single
+    /// letters.
+    pub stop_words: Option<ResourceId>,
+    /// The hash of features.
+    pub hash: FeatureHash,
+    /// The way from the hashes to the fingerprint.
+    pub method: Method,
+    /// Whether a text without features has the empty feature. Otherwise it has no fingerprint.
+    pub empty_feature: bool,
+}
+
+impl Default for TextRecipe {
+    /// The recipe for texts in any language: MinHash of pairs of words, or of pairs of characters
+    /// where a script puts no spaces between words.
+    fn default() -> Self {
+        TextRecipe {
+            nfkc: true,
+            vowel_marks: false,
+            case: Case::Folded,
+            tokenizer: Tokenizer::Words,
+            shingle: 2,
+            ngram: 2,
+            stop_words: None,
+            hash: FeatureHash::default(),
+            method: Method::MinHash,
+            empty_feature: false,
+        }
+    }
+}
+
+impl TextRecipe {
+    /// The rules of the vote, or `None` for a method without weights.
+    pub fn votes(&self) -> Option<&VoteRules> {
+        match &self.method {
+            Method::SimHash(rules) => Some(rules),
+            Method::MinHash => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn votes_mut(&mut self) -> Option<&mut VoteRules> {
+        match &mut self.method {
+            Method::SimHash(rules) => Some(rules),
+            Method::MinHash => None,
+        }
+    }
+
+    /// The recipe of features and weights that were made elsewhere: SimHash, because they have
+    /// weights.
+    pub fn of_given_features() -> Self {
+        TextRecipe {
+            tokenizer: Tokenizer::Given,
+            method: Method::SimHash(VoteRules::default()),
+            ..TextRecipe::default()
+        }
+    }
+}

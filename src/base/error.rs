@@ -1,0 +1,316 @@
+//! The error of all operations on stores, and the faults of bytes in files.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::base::section::Section;
+pub use fpstore_base::InputPlace;
+use fpstore_base::ParseFingerprintError;
+use fpstore_base::Recipe;
+use fpstore_base::{Interrupted, IoError};
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// The result of an operation on stores.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a store could not be made, changed, opened or searched.
+///
+/// A message is one line and describes its own layer only; a cause, if there is one, is in
+/// [`source`](std::error::Error::source).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused an operation.
+    Io {
+        /// The operation: completes the words "cannot ...", such as `open`.
+        doing: &'static str,
+        /// The file or directory; of a server, also an address or a thread.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// There is no store at this path.
+    NoStore {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// There is a file or directory at this path that is not a store. It stays unchanged.
+    NotAStore {
+        /// The path that was given.
+        path: PathBuf,
+        /// The thing that is there instead, such as `a file, not a directory`.
+        found: &'static str,
+    },
+    /// There is a store at this path already.
+    StoreExists {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// Another process is writing to the store.
+    Locked {
+        /// The store.
+        path: PathBuf,
+        /// The number of that process, if it is known.
+        process: Option<u32>,
+    },
+    /// Another process is merging segments of the store.
+    Compacting {
+        /// The store.
+        path: PathBuf,
+        /// The number of that process, if it is known.
+        process: Option<u32>,
+    },
+    /// The format version is outside the range that this release reads.
+    UnsupportedVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u16,
+        /// The oldest version that this release reads.
+        oldest: u16,
+        /// The newest version that this release reads.
+        newest: u16,
+    },
+    /// The bytes at `offset` break a rule of format-spec.md.
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The part of the file.
+        section: Section,
+        /// Bytes from the start of the file.
+        offset: u64,
+        /// What is wrong there.
+        fault: Fault,
+    },
+    /// Two sets of fingerprints have different recipes, so they cannot be compared.
+    RecipeMismatch {
+        /// The recipe of the store.
+        store: Recipe,
+        /// The other recipe.
+        given: Recipe,
+    },
+    /// A distance above 64.
+    InvalidDistance {
+        /// The distance.
+        k: u32,
+    },
+    /// A scheme that cannot be used.
+    InvalidScheme {
+        /// Which name, mask or distance is wrong, and what is allowed.
+        reason: String,
+    },
+    /// A plan that cannot be made.
+    InvalidPlan {
+        /// Which part of the request is wrong, and what is allowed.
+        reason: String,
+    },
+    /// An id that cannot be stored.
+    InvalidId {
+        /// What is wrong with the id: its length, its characters or its kind.
+        reason: String,
+    },
+    /// Options that cannot be used.
+    InvalidOptions {
+        /// The whole message: which option is wrong, and what is allowed.
+        reason: String,
+    },
+    /// A disk has less free space than the work needs.
+    NoSpace {
+        /// A directory on that disk.
+        path: PathBuf,
+        /// Bytes needed there.
+        needed: u64,
+        /// Bytes free there.
+        free: u64,
+    },
+    /// A change of a store took effect before an error: readers see it, and doing it again does it
+    /// twice. Where the error is one of the disk, a loss of power may undo the change.
+    InEffect {
+        /// The number of manifests that the store has had with the change.
+        generation: u64,
+        /// What failed after the change.
+        source: Box<Error>,
+    },
+    /// Records are added and durable, but segments that were due to be merged were not.
+    Unmerged {
+        /// Why they were not merged.
+        source: Box<Error>,
+    },
+    /// The observer ended the work.
+    Interrupted,
+    /// A text that is not a fingerprint.
+    InvalidFingerprint(ParseFingerprintError),
+    /// A limit of the format would be exceeded.
+    TooLarge {
+        /// The whole message: what would be too large, and the limit.
+        reason: String,
+    },
+    /// There are more near pairs than were allowed.
+    TooManyPairs {
+        /// The largest number allowed.
+        most: u64,
+    },
+    /// A bad record in the input.
+    BadInput {
+        /// The name of the input.
+        name: String,
+        /// Where in the input.
+        place: InputPlace,
+        /// What is wrong with the record, and what was expected.
+        reason: String,
+    },
+}
+
+/// What is wrong with bytes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A stored CRC-32 is not that of the bytes it covers.
+    Checksum {
+        /// The CRC-32 of the bytes that are there.
+        found: u32,
+        /// The CRC-32 that was stored.
+        expected: u32,
+    },
+    /// The bytes end too early.
+    Truncated {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there.
+        found: u64,
+    },
+    /// A numbered rule of format-spec.md does not hold.
+    Rule {
+        /// The number.
+        rule: u8,
+        /// What was found, and what the rule allows.
+        detail: String,
+    },
+}
+
+impl Fault {
+    pub(crate) fn rule(rule: u8, detail: impl Into<String>) -> Self {
+        Fault::Rule { rule, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Checksum { found, expected } => {
+                write!(f, "checksum {found:08x}, expected {expected:08x}")
+            }
+            Fault::Truncated { needed, found } => {
+                write!(f, "{found} bytes left, {needed} needed")
+            }
+            Fault::Rule { rule, detail } => write!(f, "{detail} (R-{rule})"),
+        }
+    }
+}
+
+impl Error {
+    pub(crate) fn io(
+        doing: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io { doing, path: path.as_ref().to_path_buf(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            Error::NoStore { path } => write!(f, "there is no store at {}", path.display()),
+            Error::NotAStore { path, found } => {
+                write!(f, "{} is not a store: {found}", path.display())
+            }
+            Error::StoreExists { path } => {
+                write!(f, "there is a store at {} already", path.display())
+            }
+            Error::Locked { path, process: Some(process) } => {
+                write!(f, "process {process} is writing to {}", path.display())
+            }
+            Error::Locked { path, process: None } => {
+                write!(f, "another process is writing to {}", path.display())
+            }
+            Error::Compacting { path, process: Some(process) } => {
+                write!(f, "process {process} is compacting {}", path.display())
+            }
+            Error::Compacting { path, process: None } => {
+                write!(f, "another process is compacting {}", path.display())
+            }
+            Error::UnsupportedVersion { path, found, oldest, newest } => write!(
+                f,
+                "{} has format version {found}, this release reads {oldest} to {newest}",
+                path.display()
+            ),
+            Error::Corrupt { path, section, offset, fault } => {
+                write!(f, "{}: {section} is corrupt at byte {offset:#x}: {fault}", path.display())
+            }
+            Error::RecipeMismatch { store, given } => {
+                write!(f, "recipes differ: {}", store.difference(given))
+            }
+            Error::InvalidDistance { k } => write!(f, "distance {k} is not within 0 to 64"),
+            Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
+            Error::InvalidPlan { reason } => write!(f, "cannot plan: {reason}"),
+            Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
+            Error::InvalidOptions { reason } => f.write_str(reason),
+            Error::NoSpace { path, needed, free } => write!(
+                f,
+                "about {:.1} MiB are needed in {}, {:.1} MiB are free",
+                *needed as f64 / MIB,
+                path.display(),
+                *free as f64 / MIB
+            ),
+            Error::InEffect { generation, .. } => {
+                write!(
+                    f,
+                    "the change took effect (generation {generation}), and then there was an error"
+                )
+            }
+            Error::Unmerged { .. } => {
+                f.write_str("the records are added, but merging segments failed")
+            }
+            Error::Interrupted => f.write_str("interrupted"),
+            Error::InvalidFingerprint(fault) => fault.fmt(f),
+            Error::TooLarge { reason } => f.write_str(reason),
+            Error::TooManyPairs { most } => write!(f, "there are more than {most} near pairs"),
+            Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            Error::InEffect { source, .. } | Error::Unmerged { source } => Some(source.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<ParseFingerprintError> for Error {
+    fn from(fault: ParseFingerprintError) -> Self {
+        Error::InvalidFingerprint(fault)
+    }
+}
+
+impl From<IoError> for Error {
+    fn from(error: IoError) -> Self {
+        let IoError { doing, path, source } = error;
+        if Interrupted::is_in(&source) {
+            return Error::Interrupted;
+        }
+        Error::Io { doing, path, source }
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(_: Interrupted) -> Self {
+        Error::Interrupted
+    }
+}

@@ -1,0 +1,60 @@
+//! The kind of ids that a store keeps.
+
+use crate::base::error::{Error, Result};
+use fpstore_base::IdRef;
+
+/// The kind of ids that a store keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdPolicy {
+    /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if at least
+    /// one is not, none if there is none.
+    #[default]
+    Auto,
+    /// None: given ids are left out.
+    None,
+    /// Numbers; any other id is refused.
+    U64,
+    /// Texts; numbers are written in decimal.
+    Text,
+}
+
+fpstore_base::choices!(IdPolicy {
+    Auto = "auto": "Numbers if every id is one, else texts",
+    None = "none": "No ids",
+    U64 = "u64": "Numbers; any other id is refused",
+    Text = "text": "Texts; numbers are written in decimal",
+});
+
+impl IdPolicy {
+    /// The id in the form in which it is kept, or `None` if it is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidId`] if it cannot be kept.
+    pub(crate) fn admit(self, id: IdRef<'_>) -> Result<Option<IdRef<'_>>> {
+        let IdRef::Text(text) = id else {
+            return Ok((self != IdPolicy::None).then_some(id));
+        };
+        if self == IdPolicy::None {
+            return Ok(None);
+        }
+        if let Some(fault) = IdRef::fault_of_text(text) {
+            let reason = format!("{fault}, expected 1 to 65535 bytes without NUL, CR or LF");
+            return Err(Error::InvalidId { reason });
+        }
+        let number = match self {
+            IdPolicy::Text => None,
+            _ => IdRef::canonical_number(text),
+        };
+        match number {
+            None if self == IdPolicy::U64 => {
+                let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+                let reason = format!("'{shown}' is no canonical decimal number of 64 bits");
+                Err(Error::InvalidId { reason })
+            }
+            None => Ok(Some(id)),
+            Some(number) => Ok(Some(IdRef::U64(number))),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What everything else stands on: errors, names of sections and positions, thresholds, numbers that
+//! users choose.
+//!
+//! No file here knows of bytes, files or stores.
+
+pub(crate) mod error;
+#[cfg(feature = "write")]
+pub(crate) mod id_policy;
+pub(crate) mod limits;
+pub mod options;
+pub(crate) mod section;

@@ -1,0 +1,126 @@
+//! The options with a number that several doors have: name, default, range and meaning, once.
+//!
+//! The arguments of the program, the parameters of the server and the keywords of Python take
+//! names, defaults and ranges from here, and so say the same of a number that is out of range.
+//! Options that are one of a few values are enums with [`Choice`](crate::Choice).
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use crate::base::error::{Error, Result};
+
+/// An option with a whole number.
+///
+/// ```
+/// use fpstore::options::K;
+///
+/// assert_eq!(K.check(7)?, 7);
+/// assert_eq!(K.check(-1).unwrap_err().to_string(), "k is -1, expected 0 to 64 bits");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberOption {
+    /// The name, the same at every door but for hyphens.
+    pub name: &'static str,
+    /// The value if none is given; `None` where it depends on the machine or the store, or where
+    /// there is no limit.
+    pub default: Option<u64>,
+    /// The smallest value.
+    pub min: u64,
+    /// The largest value.
+    pub max: u64,
+    /// The unit, in the plural; empty for a count of what the name says.
+    pub unit: &'static str,
+    /// The meaning, in one sentence.
+    pub about: &'static str,
+}
+
+impl NumberOption {
+    /// The values that are allowed.
+    pub fn range(&self) -> RangeInclusive<u64> {
+        self.min..=self.max
+    }
+
+    /// The values that are allowed, in words: `0 to 64 bits`.
+    pub fn expected(&self) -> String {
+        let range = match self.max {
+            u64::MAX => format!("{} or more", self.min),
+            max => format!("{} to {max}", self.min),
+        };
+        format!("{range} {}", self.unit).trim_end().into()
+    }
+
+    /// The option of the program: `max-pairs` for `max_pairs`.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// The value, if it is allowed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] with the range if it is not.
+    pub fn check<T: Copy + Display + TryInto<u64>>(&self, value: T) -> Result<u64> {
+        match value.try_into() {
+            Ok(number) if self.range().contains(&number) => Ok(number),
+            _ => {
+                let reason = format!("{} is {value}, expected {}", self.name, self.expected());
+                Err(Error::InvalidOptions { reason })
+            }
+        }
+    }
+}
+
+/// The distance that a store is tuned for if nothing says more of its fingerprints.
+pub const DEFAULT_K: u32 = 3;
+
+/// The distance of a query or a join, and the one that a store is tuned for.
+pub const K: NumberOption = NumberOption {
+    default: Some(DEFAULT_K as u64),
+    max: 64,
+    unit: "bits",
+    ..count("k", "The distance in bits, inclusive")
+};
+/// See [`Resources::memory`](crate::Resources::memory).
+pub const MEMORY: NumberOption =
+    NumberOption { unit: "bytes", ..count("memory", "The memory that the work may take") };
+/// See [`Resources::threads`](crate::Resources::threads). More than the most are of no use, and the
+/// system may refuse them.
+pub const THREADS: NumberOption = NumberOption {
+    min: 1,
+    max: 1024,
+    ..count("threads", "The threads that work at the same time")
+};
+/// Matches of a query that are kept.
+pub const LIMIT: NumberOption =
+    NumberOption { min: 1, ..count("limit", "The nearest matches of each query that are kept") };
+/// Matches that a search for the nearest ones finds.
+pub const COUNT: NumberOption = NumberOption {
+    default: Some(1),
+    ..count("count", "The nearest matches that are searched for")
+};
+/// Ids that a match keeps.
+pub const IDS: NumberOption = count("ids", "The ids of each match");
+/// Pairs of a join.
+pub const MAX_PAIRS: NumberOption =
+    count("max_pairs", "The largest number of pairs; with one more a join ends with an error");
+/// Sample queries of a verification.
+pub const SAMPLES: NumberOption = NumberOption {
+    default: Some(100),
+    max: 1_000_000,
+    ..count("samples", "The sample queries whose answers are compared with a scan")
+};
+/// The rate of reading and writing.
+pub const MAX_RATE: NumberOption = NumberOption {
+    unit: "bytes a second",
+    ..count("max_rate", "The most bytes that are read and written in a second")
+};
+
+/// All of them.
+pub const NUMBER_OPTIONS: &[NumberOption] =
+    &[K, MEMORY, THREADS, LIMIT, COUNT, IDS, MAX_PAIRS, SAMPLES, MAX_RATE];
+
+/// Any number, without a default.
+pub(crate) const fn count(name: &'static str, about: &'static str) -> NumberOption {
+    NumberOption { name, default: None, min: 0, max: u64::MAX, unit: "", about }
+}

@@ -1,0 +1,101 @@
+//! Streams of bytes that know their digest.
+
+use std::io::{self, Read, Write};
+
+use super::checksum::{Digest, Digester};
+
+/// Writes to another writer, and knows the length and the digest of what it has written.
+#[derive(Debug)]
+pub(crate) struct DigestWriter<W> {
+    to: W,
+    digester: Digester,
+    len: u64,
+}
+
+impl<W: Write> DigestWriter<W> {
+    pub(crate) fn new(to: W) -> Self {
+        DigestWriter { to, digester: Digester::default(), len: 0 }
+    }
+
+    /// The length and the digest of all bytes so far.
+    pub(crate) fn written(&self) -> (u64, Digest) {
+        (self.len, self.digester.digest())
+    }
+
+    /// Ends the bytes with their digest.
+    pub(crate) fn seal(mut self) -> io::Result<W> {
+        let digest = self.digester.digest().bytes();
+        self.to.write_all(&digest)?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+impl<W: Write> Write for DigestWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.digester.update(bytes.get(..written).unwrap_or_default());
+        self.len += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Reads what [`DigestWriter::seal`] has ended.
+#[derive(Debug)]
+pub(crate) struct DigestReader<R> {
+    from: R,
+    digester: Digester,
+}
+
+impl<R: Read> DigestReader<R> {
+    pub(crate) fn new(from: R) -> Self {
+        DigestReader { from, digester: Digester::default() }
+    }
+
+    /// Whether what was read is what was written, and nothing follows.
+    pub(crate) fn ends_sealed(mut self) -> io::Result<bool> {
+        let mut seal = Vec::new();
+        (&mut self.from).take(17).read_to_end(&mut seal)?;
+        Ok(seal == self.digester.digest().bytes())
+    }
+}
+
+impl<R: Read> Read for DigestReader<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(bytes)?;
+        self.digester.update(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_any_bit_is_found() {
+        let mut writer = DigestWriter::new(Vec::new());
+        writer.write_all(b"one ").unwrap();
+        writer.write_all(b"two").unwrap();
+        assert_eq!(writer.written(), (7, Digest::of(b"one two")));
+        let whole = writer.seal().unwrap();
+        let is_sound = |bytes: &[u8]| {
+            let mut reader = DigestReader::new(bytes);
+            let mut read = [0; 7];
+            reader.read_exact(&mut read).is_ok() && reader.ends_sealed().unwrap()
+        };
+        assert!(is_sound(&whole));
+        for bit in 0..8 * whole.len() {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(!is_sound(&changed), "bit {bit}");
+        }
+        assert!(
+            !is_sound(&whole[..whole.len() - 1]) && !is_sound(&[whole.as_slice(), &[0]].concat())
+        );
+    }
+}

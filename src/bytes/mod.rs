@@ -1,0 +1,16 @@
+//! Bytes and words of bits: fields, varints, checksums, permutations by mask, bit-packed numbers,
+//! prefetches.
+//!
+//! Everything here is a pure function of words and slices (a prefetch has no result). Every room
+//! above may use it; it must not know of stores or files.
+
+pub(crate) mod checksum;
+#[cfg(feature = "documents")]
+pub(crate) mod digested;
+pub(crate) mod fields;
+pub(crate) mod mask;
+pub(crate) mod packing;
+pub(crate) mod permutation;
+pub(crate) mod prefetch;
+pub(crate) mod scramble;
+pub(crate) mod varint;

@@ -1,0 +1,117 @@
+//! Numbers of a fixed bit width, packed without gaps, readable at any position.
+
+use crate::bytes::fields;
+
+/// The widest packed number: it must fit one 8-byte load at any bit of a byte.
+pub(crate) const WIDTH_MAX: u32 = 56;
+
+/// Zero bytes after the last number, so that one 8-byte load reads any of them.
+pub(crate) const GUARD_LEN: u64 = 8;
+
+/// Packed numbers of one width, guard included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packed<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Bits of each number.
+    pub(crate) width: u32,
+}
+
+impl Packed<'_> {
+    /// The number at a position; 0 where the bytes end before it.
+    #[inline(always)]
+    pub(crate) fn get(self, position: u64) -> u64 {
+        let at = load_offset(position, self.width) as usize;
+        take(fields::u64_at(self.bytes, at).unwrap_or_default(), position, self.width)
+    }
+}
+
+/// The bytes that `count` numbers of `width` bits take, guard included; 0 for width 0.
+pub(crate) fn packed_len(count: u64, width: u32) -> Option<u64> {
+    if width == 0 {
+        return Some(0);
+    }
+    count.checked_mul(u64::from(width))?.div_ceil(8).checked_add(GUARD_LEN)
+}
+
+/// The offset of the 8 bytes that hold number `position`.
+#[inline]
+pub(crate) fn load_offset(position: u64, width: u32) -> u64 {
+    position.wrapping_mul(u64::from(width)) >> 3
+}
+
+/// Takes number `position` out of the 8 bytes that start at its [`load_offset`].
+#[inline]
+pub(crate) fn unpack(loaded: &[u8], position: u64, width: u32) -> Option<u64> {
+    Some(take(fields::u64_at(loaded, 0)?, position, width))
+}
+
+/// Takes number `position` out of the word that starts at its [`load_offset`].
+#[inline(always)]
+fn take(word: u64, position: u64, width: u32) -> u64 {
+    let shift = position.wrapping_mul(u64::from(width)) & 7;
+    word >> shift & ((1 << width) - 1)
+}
+
+/// Packs numbers one after the other, lowest bit first.
+#[derive(Debug)]
+pub(crate) struct Packer {
+    width: u32,
+    pending: u64,
+    pending_bits: u32,
+}
+
+impl Packer {
+    pub(crate) fn new(width: u32) -> Self {
+        debug_assert!(width <= WIDTH_MAX);
+        Packer { width, pending: 0, pending_bits: 0 }
+    }
+
+    /// Appends the low `width` bits of `value`.
+    #[inline]
+    pub(crate) fn push(&mut self, value: u64, out: &mut Vec<u8>) {
+        // At most 7 bits wait here, so 56 more fit.
+        self.pending |= (value & ((1 << self.width) - 1)) << self.pending_bits;
+        self.pending_bits += self.width;
+        let whole = self.pending_bits / 8;
+        out.extend_from_slice(&self.pending.to_le_bytes()[..whole as usize]);
+        self.pending = self.pending.checked_shr(whole * 8).unwrap_or(0);
+        self.pending_bits %= 8;
+    }
+
+    /// Appends the last bits and the guard.
+    pub(crate) fn finish(self, out: &mut Vec<u8>) {
+        if self.width == 0 {
+            return;
+        }
+        if self.pending_bits > 0 {
+            out.push(self.pending.to_le_bytes()[0]);
+        }
+        fields::put_u64(out, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn packed_numbers_come_back_at_every_width(
+            values in prop::collection::vec(any::<u64>(), 0..50),
+            width in 1..=WIDTH_MAX,
+        ) {
+            let mut packed = Vec::new();
+            let mut packer = Packer::new(width);
+            for &value in &values {
+                packer.push(value, &mut packed);
+            }
+            packer.finish(&mut packed);
+            prop_assert_eq!(Some(packed.len() as u64), packed_len(values.len() as u64, width));
+            for (position, &value) in (0..).zip(&values) {
+                let at = load_offset(position, width) as usize;
+                prop_assert_eq!(unpack(&packed[at..], position, width), Some(value & ((1 << width) - 1)));
+            }
+        }
+    }
+}

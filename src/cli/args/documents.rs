@@ -1,0 +1,322 @@
+//! What the commands for documents share: hashing them, and what is said of them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::{Fingerprint, Store};
+use fpstore_documents::{
+    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, hash_documents, read_texts,
+};
+use fpstore_text::TextHasher;
+
+use super::inputs::ReadArgs;
+use super::reading_args::ReadingArgs;
+use super::recipe_args::{DefaultRecipe, RecipeArgs};
+use super::resources::ReadingLimits;
+use crate::cli::output::text::counted;
+use crate::cli::session::document_reader::Documents;
+use crate::cli::session::monitor::Monitor;
+
+/// Documents for 'build'.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct DocumentArgs {
+    /// The files hold documents, not fingerprints; folders are searched
+    #[arg(long, help_heading = "Documents")]
+    docs: bool,
+    #[command(flatten)]
+    field: FieldArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
+/// Fingerprints in tables.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct FieldArgs {
+    /// The files are tables or JSON Lines with ready fingerprints in this field or column
+    ///
+    /// Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
+    /// for their bits. --id-field names the column of ids. A null or an empty text is a record
+    /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs.
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Documents",
+        hide_short_help = true,
+        conflicts_with = "docs"
+    )]
+    fingerprint_field: Option<String>,
+}
+
+impl FieldArgs {
+    /// Whether fingerprints are read from a field.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.fingerprint_field.is_some()
+    }
+
+    /// The documents with such a field, if there is one.
+    pub(in crate::cli) fn documents(
+        &self,
+        reading: &ReadingArgs,
+        hasher: Option<TextHasher>,
+        read: &ReadArgs,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<Option<Documents>> {
+        let Some(field) = &self.fingerprint_field else { return Ok(None) };
+        if read.has_layout() {
+            bail!("--input-format is for files without fields; leave out --fingerprint-field");
+        }
+        if let Some(option) = reading.first_for_texts() {
+            bail!("{option} is for texts; with --fingerprint-field none are read");
+        }
+        let options = reading.options(read.skips_bad(), limits)?.text_field(field);
+        Ok(Some(Documents::of_field(hasher, read.radix, options)))
+    }
+}
+
+impl DocumentArgs {
+    /// Whether the files hold documents.
+    pub(in crate::cli) fn are_given(&self) -> bool {
+        self.docs || self.field.is_given()
+    }
+
+    /// Prints which recipe was used, if the user named none.
+    pub(in crate::cli) fn report_default(&self) {
+        if self.docs {
+            self.recipe.report_default(DefaultRecipe::Best, self.reading.holds_features());
+        }
+    }
+
+    /// The hashers of all recipes that are given, or of all that have a name; none for ready
+    /// fingerprints.
+    pub(in crate::cli) fn hashers(
+        &self,
+        read: &ReadArgs,
+        all: bool,
+    ) -> anyhow::Result<Vec<(String, TextHasher)>> {
+        self.check_use(read)?;
+        if self.field.is_given() && all {
+            bail!("--all measures recipes, and --fingerprint-field reads ready fingerprints");
+        }
+        match (self.docs, self.recipe.is_given()) {
+            (true, _) => self.recipe.hashers(self.reading.holds_features(), all),
+            (false, true) => bail!("--recipe is for documents; add --docs to read them"),
+            (false, false) => Ok(Vec::new()),
+        }
+    }
+
+    /// How the documents are read.
+    pub(in crate::cli) fn options(
+        &self,
+        read: &ReadArgs,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<DocumentOptions> {
+        self.reading.options(read.skips_bad(), limits)
+    }
+
+    /// Whether the files hold features instead of texts.
+    pub(in crate::cli) fn hold_features(&self) -> bool {
+        self.reading.holds_features()
+    }
+
+    /// The hasher of the recipe of a store, if that is one for texts and its lists are given.
+    pub(in crate::cli) fn hasher_of(&self, store: &Store) -> Option<TextHasher> {
+        store.recipe().and_then(|recipe| self.recipe.hasher_of(&recipe).ok())
+    }
+
+    /// Refuses options for documents where fingerprints are read, and the other way round: the user
+    /// would wait for their effect.
+    fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
+        if self.docs {
+            return match read.first_given() {
+                Some(option) => bail!("{option} is for fingerprints; with --docs none are read"),
+                None => Ok(()),
+            };
+        }
+        let reading = self.reading.first_given().filter(|_| !self.field.is_given());
+        match reading.or_else(|| self.recipe.first_change()) {
+            Some(option) => bail!("{option} is for documents; add --docs to read them"),
+            None => Ok(()),
+        }
+    }
+
+    /// The documents with a field of fingerprints, if there is one; they were made by the recipe that
+    /// the user names.
+    pub(in crate::cli) fn of_field(
+        &self,
+        read: &ReadArgs,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<Option<Documents>> {
+        let hasher = self.recipe.is_given().then(|| self.recipe.hasher(false)).transpose()?;
+        self.field.documents(&self.reading, hasher, read, limits)
+    }
+
+    /// As [`DocumentArgs::prepare`], where the command reads the texts of documents besides
+    /// fingerprints if `reads_texts`, so that the options for reading have a meaning.
+    pub(in crate::cli) fn prepare_beside(
+        &self,
+        reads_texts: bool,
+        read: &ReadArgs,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<Option<Documents>> {
+        let names_recipe = self.recipe.is_given() || self.recipe.first_change().is_some();
+        match reads_texts && !self.are_given() && !names_recipe {
+            true => Ok(None),
+            false => self.prepare(read, limits),
+        }
+    }
+
+    /// The recipe and the reading options, if the user gave any.
+    pub(in crate::cli) fn prepare(
+        &self,
+        read: &ReadArgs,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<Option<Documents>> {
+        self.check_use(read)?;
+        if self.field.is_given() {
+            return self.of_field(read, limits);
+        }
+        if !self.docs && !self.recipe.is_given() {
+            return Ok(None);
+        }
+        let hasher = self.recipe.hasher(self.reading.holds_features())?;
+        Ok(Some(match self.docs {
+            true => Documents::of_texts(hasher, self.reading.options(read.skips_bad(), limits)?),
+            false => Documents::elsewhere(hasher),
+        }))
+    }
+}
+
+impl DocumentArgs {
+    /// As [`DocumentArgs::prepare`], for an existing store: its recipe is taken unless another is
+    /// given.
+    pub(in crate::cli) fn prepare_for(
+        &self,
+        store: &Store,
+        read: &ReadArgs,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<Option<Documents>> {
+        self.check_use(read)?;
+        match store.recipe() {
+            Some(recipe) if self.docs && !self.recipe.is_given() => {
+                let hasher = self.recipe.hasher_of(&recipe)?;
+                let options = self.reading.options(read.skips_bad(), limits)?;
+                Ok(Some(Documents::of_texts(hasher, options).sketched(store.sketch_len())))
+            }
+            _ => Ok(self
+                .prepare(read, limits)?
+                // Ready fingerprints bring no sketches, which a store that keeps some refuses.
+                .map(|documents| match self.docs {
+                    true => documents.sketched(store.sketch_len()),
+                    false => documents,
+                })),
+        }
+    }
+}
+
+/// Calls `take` with each document and its fingerprint, and shows the progress.
+pub(in crate::cli) fn hash_all(
+    files: &[PathBuf],
+    hasher: &TextHasher,
+    options: &DocumentOptions,
+    monitor: Option<&Monitor>,
+    mut take: impl FnMut(Document<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<DocumentSummary> {
+    let mut options = options.clone();
+    if let Some(monitor) = monitor {
+        options = options.observer(monitor.observer());
+    }
+    let summary = hash_documents(files, hasher, &options, |document| {
+        take(document).map(|()| Admission::Taken)
+    });
+    if let Some(monitor) = monitor {
+        monitor.finish();
+    }
+    summary
+}
+
+/// Prints the bad files and records, the documents without fingerprint, and what was passed over.
+pub(in crate::cli) fn report(summary: &DocumentSummary) {
+    let PassedOver { hidden, special, .. } = summary.passed_over;
+    if hidden > 0 {
+        let files = counted(hidden, "hidden file", "hidden files");
+        message!("{files} passed over; --hidden reads them");
+    }
+    if special > 0 {
+        let links = "link to a folder, pipe or device";
+        message!("{} passed over", counted(special, links, "links to folders, pipes and devices"));
+    }
+    if summary.other_count > 0 {
+        let others = counted(summary.other_count, "response that is", "responses that are");
+        message!("{others} no page or text passed over");
+    }
+    for bad in &summary.skipped {
+        message!("{bad}");
+    }
+    if summary.skipped_count > 0 {
+        message!("{} skipped", counted(summary.skipped_count, "bad record", "bad records"));
+    }
+    for bad in &summary.bad_files {
+        message!("{bad}");
+    }
+    if summary.bad_file_count > 0 {
+        let files = counted(summary.bad_file_count, "bad file", "bad files");
+        message!("{files} skipped, or the rest of them");
+    }
+    if summary.empty_count > 0 {
+        let ids: Vec<String> = summary.empty.iter().map(ToString::to_string).collect();
+        let more = if summary.empty_count > ids.len() as u64 { ", ..." } else { "" };
+        message!(
+            "{} without fingerprint (no features, or a null): {}{more}",
+            counted(summary.empty_count, "document", "documents"),
+            ids.join(", ")
+        );
+    }
+}
+
+/// The text of an argument: itself with `is_text`, else that of the one document in the file.
+pub(in crate::cli) fn text_of(
+    name: &str,
+    is_text: bool,
+    reading: &ReadingArgs,
+) -> anyhow::Result<String> {
+    if is_text {
+        reading.check_unused()?;
+        return Ok(name.into());
+    }
+    text_of_file(name, &reading.options(false, ReadingLimits::default())?)
+}
+
+/// The text of the one document in a file.
+fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String> {
+    let mut found = None;
+    let mut count = 0;
+    read_texts(&[PathBuf::from(name)], options, |_, text| -> anyhow::Result<()> {
+        count += 1;
+        found = Some(text.to_string()).filter(|_| count == 1);
+        Ok(())
+    })?;
+    found.with_context(|| format!("{name} holds {count} documents, expected one"))
+}
+
+/// The fingerprint of the one document in a file.
+pub(in crate::cli) fn fingerprint_of_file(
+    name: &str,
+    hasher: &TextHasher,
+    options: &DocumentOptions,
+) -> anyhow::Result<Fingerprint> {
+    let mut found = Vec::new();
+    let mut count = 0;
+    hash_all(&[PathBuf::from(name)], hasher, options, None, |document| {
+        count += 1;
+        found.extend(document.fingerprint);
+        Ok(())
+    })?;
+    match (found.as_slice(), count) {
+        ([fingerprint], 1) => Ok(*fingerprint),
+        ([], 1) => bail!("{name} has no features, so it has no fingerprint"),
+        _ => bail!("{name} holds {count} documents, expected one"),
+    }
+}

@@ -1,0 +1,137 @@
+//! Files of fingerprints and ids: which ones, how they are read, and what was wrong with them.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::Radix;
+use fpstore::input::{InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input};
+use fpstore_base::read_inputs;
+use fpstore_base::source::name_of;
+
+use crate::cli::output::text::counted;
+use crate::cli::session::choice::choice;
+
+/// How records are read from files.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct ReadArgs {
+    /// The spelling of fingerprints in the input; the output is always hex
+    #[arg(long, value_parser = choice::<Radix>(), default_value_t)]
+    pub(in crate::cli) radix: Radix,
+    /// How records are laid out in files
+    #[arg(long, value_parser = choice::<InputFormat>(), default_value_t, hide_short_help = true)]
+    input_format: InputFormat,
+    #[command(flatten)]
+    bad: SkipBadArgs,
+}
+
+/// Whether bad records are allowed.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct SkipBadArgs {
+    /// Count bad records, show the first ten, and go on
+    #[arg(long)]
+    pub(in crate::cli) skip_bad: bool,
+}
+
+impl ReadArgs {
+    /// Whether bad records are allowed.
+    pub(in crate::cli) fn skips_bad(&self) -> bool {
+        self.bad.skip_bad
+    }
+
+    /// The first option on the form of records that differs from its default.
+    pub(in crate::cli) fn first_given(&self) -> Option<&'static str> {
+        match (self.radix, self.input_format) {
+            (Radix::Hex, InputFormat::Lines) => None,
+            (_, InputFormat::Lines) => Some("--radix"),
+            _ => Some("--input-format"),
+        }
+    }
+
+    /// Whether files of fingerprints have another layout than lines.
+    pub(in crate::cli) fn has_layout(&self) -> bool {
+        self.input_format != InputFormat::Lines
+    }
+
+    pub(in crate::cli) fn options(&self) -> InputOptions {
+        let options = InputOptions::default().format(self.input_format);
+        options.radix(self.radix).skip_bad(self.skips_bad())
+    }
+}
+
+/// The files, or standard input if there are none; see [`check_stdin`].
+pub(in crate::cli) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
+    files.iter().try_for_each(|file| check_stdin(file))?;
+    for file in &files {
+        if let Ok(metadata) = file.metadata() {
+            read_inputs::note_file(file, &metadata);
+        }
+    }
+    Ok(files)
+}
+
+/// The name of files, or of the store if there are none, for a page that other people see: without
+/// folders.
+pub(in crate::cli) fn title_of(files: &[PathBuf], store: &Path) -> String {
+    let first = files.first().map_or(store, PathBuf::as_path);
+    let name = match first.file_name() {
+        Some(name) if first != Path::new("-") => name.to_string_lossy().into_owned(),
+        _ => name_of(first),
+    };
+    match files.len() {
+        0 | 1 => name,
+        count => format!("{name} and {} more", count - 1),
+    }
+}
+
+/// Refuses to read standard input from a terminal: the user most likely forgot the file.
+pub(in crate::cli) fn check_stdin(file: &Path) -> anyhow::Result<()> {
+    if file == Path::new("-") && io::stdin().is_terminal() {
+        bail!("no input: name a file, or pipe one in; see --help");
+    }
+    Ok(())
+}
+
+/// Refuses files that can be read only once, for an option that reads documents twice.
+pub(in crate::cli) fn refuse_pipes(files: &[PathBuf], option: &str) -> anyhow::Result<()> {
+    let is_pipe = |file: &&PathBuf| {
+        *file == Path::new("-") || file.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+    };
+    match files.iter().find(is_pipe) {
+        Some(pipe) => bail!(
+            "{option} reads the documents twice, and {} can be read only once; write it to a file \
+             first",
+            pipe.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// About how much all files hold, or `None` if one of them does not tell.
+pub(in crate::cli) fn estimate(
+    files: &[PathBuf],
+    options: &InputOptions,
+) -> anyhow::Result<Option<InputEstimate>> {
+    let mut all = InputEstimate::default();
+    for file in files {
+        match estimate_input(file, options)? {
+            Some(estimate) => all = all.plus(estimate),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Prints the bad records that were skipped in a file.
+pub(in crate::cli) fn report_skipped(file: &Path, summary: &InputSummary) {
+    let name = name_of(file);
+    for bad in &summary.skipped {
+        message!("{name}: {}: {}", bad.place, bad.reason);
+    }
+    if summary.skipped_count > 0 {
+        let count = counted(summary.skipped_count, "bad record", "bad records");
+        message!("{name}: {count} skipped");
+    }
+}

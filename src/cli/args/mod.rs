@@ -1,0 +1,12 @@
+//! Arguments that several commands have, each with one function that gives plain settings.
+
+pub(in crate::cli) mod documents;
+pub(in crate::cli) mod inputs;
+pub(in crate::cli) mod reading_args;
+pub(in crate::cli) mod recipe_args;
+pub(in crate::cli) mod recipe_files;
+pub(in crate::cli) mod report_args;
+pub(in crate::cli) mod resources;
+pub(in crate::cli) mod scheme_arg;
+pub(in crate::cli) mod segment_args;
+pub(in crate::cli) mod share;

@@ -1,0 +1,202 @@
+//! `fpstore add`: adds records to a store.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fpstore::writer::{Committed, SharedWriter};
+use fpstore::{IdPolicy, Store, Writer, WriterOptions};
+
+use crate::cli::args::documents::{self, DocumentArgs};
+use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use crate::cli::args::resources::WriteArgs;
+use crate::cli::args::scheme_arg::AutoArgs;
+use crate::cli::args::segment_args::{LabelArgs, RunArgs};
+use crate::cli::output::text::{bytes, counted};
+use crate::cli::run::follow::{self, FollowArgs};
+use crate::cli::run::merging::merged;
+use crate::cli::session::choice::bare_choice;
+use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::document_reader::Documents;
+use crate::cli::session::monitor::Monitor;
+
+const LONG_ABOUT: &str = "\
+Add records to a store, as one new segment that appears completely or not at all. Readers are \
+not blocked; they see the new records when they open or refresh the store.
+
+The inputs are those of 'build'. Their fingerprints must be made by the recipe of the store: \
+give --recipe as for 'build', unless the store holds ready-made fingerprints. --docs without \
+--recipe takes the recipe of the store.
+
+The new segment gets the tables of the largest segment or, if it has more than twice as many \
+fingerprints, the fastest tables for its data. Afterwards, small segments are merged, \
+unless --no-compact is given; see 'fpstore compact'.
+
+--replace is for what was crawled again: stored records with the ids of new ones are deleted in the \
+step that adds these. Of new records with one id the last one counts. The new records are held in \
+memory.
+
+--run NAME makes a job safe to repeat: the store remembers the last 1024 names, in the step that adds \
+the records, and a run whose name it knows changes nothing.
+
+--follow reads lines of fingerprints, or with --docs lines of documents, from standard input until \
+it ends. It commits --batch-count records at a \
+time, or what came within --batch-seconds, and prints for each commit the number of records that \
+are durable and the generation of the store. It writes to the store only while it commits, so that \
+other commands can delete, expire or add meanwhile; while they do, it waits. If nobody reads its \
+output any more it adds what has come, says so, and ends with status 2. A bad line is named on \
+standard error and ends nothing; without --skip-bad the status is then 2 in the end.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore add today.tsv.zst -s pages.fps --label 2026-11 --run 2026-11-22 --replace
+  crawler | fpstore add --follow --docs -s pages.fps --batch-count 1000 --batch-seconds 5
+
+Exit status: 0 done; 2 error.";
+
+/// Add records to a store
+#[derive(Args, Debug)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_arg("run", |arg| arg.conflicts_with("follow"))
+)]
+pub(in crate::cli) struct AddArgs {
+    /// Input files; standard input if none or -
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    store: StoreArg,
+    #[command(flatten)]
+    label: LabelArgs,
+    /// Replace stored records with the ids of the new ones, in the same step
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    run: RunArgs,
+    /// The tables of the new segment: auto, a name or a file of masks [default: see --help]
+    #[arg(long, value_name = "SCHEME")]
+    scheme: Option<String>,
+    #[command(flatten)]
+    auto: AutoArgs,
+    /// The kind of ids; auto takes u64 if every id is a canonical decimal
+    #[arg(long, value_parser = bare_choice::<IdPolicy>(), default_value_t, hide_short_help = true)]
+    ids: IdPolicy,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Do not merge segments
+    #[arg(long)]
+    no_compact: bool,
+    #[command(flatten)]
+    follow: FollowArgs,
+    #[command(flatten)]
+    work: WriteArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
+    let store = args.store.open()?;
+    let documents =
+        args.documents.prepare_for(&store, &args.read, args.work.resources.reading()?)?;
+    let scheme = args.auto.choice(args.scheme.as_deref(), &store)?;
+    if is_known_run(&store, args.run.run.as_deref(), args.work.is_quiet()) {
+        return Ok(ExitStatus::Done);
+    }
+    drop(store);
+    let files = if args.follow.is_on() { Vec::new() } else { inputs(&args.files)? };
+    let monitor = args.work.monitor()?;
+    let recipe = documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.source.recipe());
+    let mut options = WriterOptions::default()
+        .label(&args.label.label)
+        .ids(args.ids)
+        .recipe(recipe)
+        .run(args.run.run.clone())
+        .replace(args.replace)
+        .compact(!args.no_compact);
+    if let Some(scheme) = scheme {
+        options = options.scheme(scheme);
+    }
+    let options = args.work.limit(options, &monitor)?;
+    if args.follow.is_on() {
+        let writer = SharedWriter::new(&args.store.store, options);
+        let input = (&args.read, documents.filter(Documents::are_given));
+        return follow::add(
+            &args.follow,
+            &args.files,
+            writer,
+            input,
+            &monitor,
+            (!args.no_compact, args.work.is_quiet()),
+        );
+    }
+    let mut writer = Writer::with_options(&args.store.store, options)?;
+    // The same run may have ended while this one waited.
+    if is_known_run(writer.store(), args.run.run.as_deref(), args.work.is_quiet()) {
+        return Ok(ExitStatus::Done);
+    }
+    let read = match documents.filter(Documents::are_given) {
+        Some(documents) => documents
+            .ingest(&files, &monitor, &mut writer)
+            .map(|summary| monitor.suspend(|| documents::report(&summary))),
+        None => read_fingerprints(args, &files, &mut writer, &monitor),
+    };
+    read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
+    let committed = writer.commit_alone()?;
+    let Some(store) = merged(writer.finish(), &monitor)? else { return Ok(ExitStatus::Done) };
+    monitor.finish();
+    if !args.work.is_quiet() {
+        report(&store.info(), &committed);
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn read_fingerprints(
+    args: &AddArgs,
+    files: &[PathBuf],
+    writer: &mut Writer,
+    monitor: &Monitor,
+) -> anyhow::Result<()> {
+    let input = args.read.options();
+    if let Some(expected) = estimate(files, &input)? {
+        writer.expect(&expected, !args.work.resources.skip_space_check)?;
+    }
+    for file in files {
+        let summary = writer.read_and_inspect(file, &input, |_| {})?;
+        monitor.suspend(|| report_skipped(file, &summary));
+    }
+    Ok(())
+}
+
+/// Whether the store knows a run of this name, which is then said.
+pub(in crate::cli) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
+    let known = run.filter(|run| store.has_run(run));
+    if let (Some(run), false) = (known, quiet) {
+        let path = store.info().path;
+        message!("{}: run {run} has added its records before; nothing was changed", path.display());
+    }
+    known.is_some()
+}
+
+fn report(info: &fpstore::info::StoreInfo, committed: &Committed) {
+    let done = &committed.report;
+    if done.record_count == 0 {
+        message!("the input has no fingerprints; nothing was changed");
+        return;
+    }
+    let seconds: f64 = done.phases.iter().map(|(_, time)| time.as_secs_f64()).sum();
+    message!(
+        "{}: {} added, {}, in {seconds:.2} s",
+        info.path.display(),
+        counted(done.record_count, "record", "records"),
+        counted(done.fingerprint_count, "fingerprint", "fingerprints"),
+    );
+    if committed.replaced.ids > 0 {
+        message!("  {} replaced", counted(committed.replaced.ids, "record", "records"));
+    }
+    message!(
+        "  now {}, {}, {} in {}",
+        counted(info.fingerprint_count(), "fingerprint", "fingerprints"),
+        counted(info.id_count(), "id", "ids"),
+        bytes(info.file_len()),
+        counted(info.segments.len() as u64, "segment", "segments"),
+    );
+}

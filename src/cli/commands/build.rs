@@ -1,0 +1,275 @@
+//! `fpstore build`: makes a store from fingerprints or documents.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::corpus::DocumentSource;
+use fpstore::doctor::Collector;
+use fpstore::options::DEFAULT_K;
+use fpstore::plan::Budget;
+use fpstore::{BuildOptions, Builder, Fingerprint, IdPolicy};
+use fpstore_text::SKETCH_LENS;
+
+use crate::cli::args::documents::{self, DocumentArgs};
+use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use crate::cli::args::resources::WriteArgs;
+use crate::cli::args::scheme_arg::{scheme_choice, scheme_help};
+use crate::cli::args::segment_args::LabelArgs;
+use crate::cli::output::build_report::{print_report, report_segment, warn};
+use crate::cli::output::text::{counted, stdout};
+use crate::cli::session::choice::{bare_choice, distance};
+use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::document_reader::Documents;
+use crate::cli::session::monitor::Monitor;
+
+/// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
+const EXAMINED_MAX: usize = 1 << 14;
+
+const LONG_ABOUT: &str = "\
+Make a store from fingerprints and ids.
+
+Each line of a FILE holds a fingerprint and, after a tab, comma, colon or spaces, the id of its \
+document. Ids are optional, and several ids may share a fingerprint. Blank lines and lines that \
+start with # are ignored. Files that end in .gz or .zst are decompressed; - is standard input.
+
+The store gets its name only when it is complete. Records that do not fit into --memory are \
+sorted in temporary files, which need about three times the bytes of one table and twice the \
+bytes of the ids. The store does not depend on the memory or on the number of threads.
+
+An empty input makes an empty store, to which 'add' can add. It does not replace a store that \
+holds records, and an input in which every record is bad makes none, unless --allow-empty is \
+given.
+
+With --segment-file a task of a larger job writes one file, which needs no directory of its own and no \
+lock, and prints a line that says what is in it. 'commit' makes a store of such files.";
+
+const EXAMPLES: &str = "\
+Examples:
+  fpstore build pages.tsv.zst -s pages.fps
+  psql -Atc 'select simhash, id from page' -F , | fpstore build - --radix sdec -s pages.fps";
+
+const SCHEMES: &str = "\
+A store answers any k exactly; the scheme decides which k is fast. 'fpstore plan' compares schemes,
+and --scheme takes every name that it shows.
+
+Exit status: 0 done; 2 error.";
+
+/// Make a store from fingerprints and ids
+#[derive(Args, Debug)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{SCHEMES}")
+)]
+pub(in crate::cli) struct BuildArgs {
+    /// Input files; standard input if none or -
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    store: StoreArg,
+    /// Write one segment to FILE, in no store, and print its receipt; see 'commit'
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "label", "wait"],
+          hide_short_help = true)]
+    segment_file: Option<PathBuf>,
+    /// The usual distance of queries, in bits [default: that of the recipe, such as 7 for minhash;
+    /// 3 for fingerprints of unknown recipes]
+    #[arg(short, value_parser = distance())]
+    k: Option<u32>,
+    /// The tables: auto, a name or a file of masks; see --help
+    #[arg(long, value_name = "SCHEME", default_value = "auto", long_help = scheme_help())]
+    scheme: String,
+    /// With --scheme auto: space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each
+    /// fingerprint, and 1 MiB]
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<Budget>,
+    /// The kind of ids; auto takes u64 if every id is a canonical decimal
+    #[arg(long, value_parser = bare_choice::<IdPolicy>(), default_value_t)]
+    ids: IdPolicy,
+    /// With --docs: keep a sketch of each document, of 32, 64 or 128 bytes, by which --confirm of
+    /// other commands can estimate similarities [BYTES: 128]
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "128", value_parser = sketch_len)]
+    sketch: Option<u8>,
+    #[command(flatten)]
+    label: LabelArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Replace an existing store
+    #[arg(short, long)]
+    force: bool,
+    /// Make an empty store even if all records are bad, or in place of a store that is not empty
+    #[arg(long)]
+    allow_empty: bool,
+    #[command(flatten)]
+    work: WriteArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+fn sketch_len(text: &str) -> Result<u8, String> {
+    let len = text.parse().ok().filter(|len| SKETCH_LENS.contains(len));
+    len.ok_or_else(|| "expected 32, 64 or 128 bytes".into())
+}
+
+pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
+    let files = inputs(&args.files)?;
+    let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
+    let monitor = args.work.monitor()?;
+    let source = documents.as_ref().map(|documents| &documents.source);
+    let k = args.k.unwrap_or_else(|| source.map_or(DEFAULT_K, DocumentSource::usual_k));
+    let recipe_is_known = source.is_some_and(|source| source.hasher().is_some());
+    let mut options = options(args, k, &monitor)?;
+    if let Some(source) = source {
+        options = options.recipe(source.recipe());
+    }
+    let sketch_len = args.sketch.unwrap_or_default();
+    if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::have_texts) {
+        bail!("--sketch keeps sketches of documents; add --docs to read them");
+    }
+    let documents = documents.map(|documents| documents.sketched(sketch_len));
+    options = options.sketch_len(sketch_len);
+    let mut builder = match &args.segment_file {
+        Some(path) => {
+            if !args.force && path.exists() {
+                bail!(
+                    "{} exists; --force replaces it once the new one is complete",
+                    path.display()
+                );
+            }
+            Builder::segment_file(path, options)?
+        }
+        None => Builder::with_options(&args.store.store, options)?,
+    };
+    let mut doctor = (!args.work.is_quiet()).then(|| Collector::with_exact_max(EXAMINED_MAX));
+    let mut show = |fingerprint| {
+        if let Some(doctor) = &mut doctor {
+            doctor.push(fingerprint);
+        }
+    };
+    let read = match documents.filter(Documents::are_given) {
+        Some(documents) => documents
+            .push_all(&files, &monitor, |fingerprint, id, sketch| {
+                show(fingerprint);
+                builder.push_sketched(fingerprint, id, sketch)
+            })
+            .map(|summary| {
+                monitor.suspend(|| {
+                    if !args.work.is_quiet() {
+                        args.documents.report_default();
+                    }
+                    documents::report(&summary);
+                });
+                Read { len: None, useless: summary.skipped_count + summary.empty_count }
+            }),
+        None => read_fingerprints(args, &files, &mut builder, &monitor, show),
+    };
+    let read = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+    if builder.record_count() == 0 && !args.allow_empty {
+        refuse_empty(args, read.useless)?;
+    }
+    if args.segment_file.is_some() {
+        let receipt = builder.finish_segment()?;
+        monitor.finish();
+        let mut out = stdout();
+        writeln!(out, "{receipt}")?;
+        out.flush()?;
+        if !args.work.is_quiet() {
+            report_segment(&receipt);
+        }
+        return Ok(ExitStatus::Done);
+    }
+    let (store, report) = builder.finish_and_report()?;
+    monitor.finish();
+    for left in &report.left {
+        message!(
+            "{}: left there; it looks like that of a killed build, but holds other files or has \
+             another owner",
+            left.display()
+        );
+    }
+    if !args.work.is_quiet() {
+        print_report(&store, &report, read.len);
+        if args.k.is_none() && recipe_is_known {
+            message!(
+                "tuned for k = {k}, the distance that is usual for the recipe; -k takes another, and \
+                 'fpstore evaluate' finds the best for your documents"
+            );
+        }
+    }
+    if let Some(doctor) = doctor {
+        warn(&store, doctor)?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// What was read besides the records.
+#[derive(Default)]
+struct Read {
+    /// Bytes of fingerprint files.
+    len: Option<u64>,
+    /// Records that were bad, and documents without fingerprint.
+    useless: u64,
+}
+
+/// An empty store is right for an empty input, to add records to later. It is wrong if there were
+/// records, and it must not take the place of other people's work because a program further up
+/// the pipe failed.
+fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
+    let path = args.segment_file.as_ref().unwrap_or(&args.store.store).display();
+    if useless > 0 {
+        let count = counted(useless, "record", "records");
+        bail!(
+            "none of {count} has a usable fingerprint, so {path} is not written; --allow-empty \
+             makes an empty store"
+        );
+    }
+    if args.segment_file.is_some() {
+        // A part of a job may be empty, and a task that runs again replaces its own file.
+        return Ok(());
+    }
+    let holds_any = || match args.store.open() {
+        Ok(store) => store.info().fingerprint_count() > 0,
+        Err(error) => !matches!(error, fpstore::Error::NoStore { .. }),
+    };
+    if args.force && holds_any() {
+        bail!(
+            "the input is empty, so {path} stays as it is; --allow-empty replaces it by an empty \
+             store"
+        );
+    }
+    Ok(())
+}
+
+/// Reads files of fingerprints.
+fn read_fingerprints(
+    args: &BuildArgs,
+    files: &[PathBuf],
+    builder: &mut Builder,
+    monitor: &Monitor,
+    mut show: impl FnMut(Fingerprint),
+) -> anyhow::Result<Read> {
+    let input = args.read.options();
+    if let Some(expected) = estimate(files, &input)? {
+        builder.expect(&expected, !args.work.resources.skip_space_check)?;
+    }
+    let (mut len, mut useless) = (0, 0);
+    for file in files {
+        let summary = builder.read_and_inspect(file, &input, &mut show)?;
+        len += summary.byte_len;
+        useless += summary.skipped_count;
+        monitor.suspend(|| report_skipped(file, &summary));
+    }
+    Ok(Read { len: Some(len), useless })
+}
+
+fn options(args: &BuildArgs, k: u32, monitor: &Monitor) -> anyhow::Result<BuildOptions> {
+    let scheme = scheme_choice(&args.scheme, k, args.budget)?;
+    Ok(BuildOptions::default()
+        .scheme(scheme)
+        .ids(args.ids)
+        .replace(args.force)
+        .wait(args.work.wait.duration())
+        .label(&args.label.label)
+        .resources(args.work.resources.given(monitor)?))
+}

@@ -1,0 +1,241 @@
+//! `fpstore cluster`: finds groups of near-duplicates and which documents to keep.
+
+mod groups;
+mod previous;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::IdRef;
+use fpstore::join::{ClusterMethod, EarlierClusters, Fate, KeepRule, clusters};
+use fpstore::page::About;
+use fpstore::rows::{ClusterRow, RecordRow};
+
+use crate::cli::args::reading_args::in_long_help;
+use crate::cli::args::resources::{QuietArgs, ResourceArgs};
+use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::sink::{OutputArgs, Sink};
+use crate::cli::output::text::{TableFormat, counted};
+use crate::cli::run::confirm::{Confirmation, NearArgs};
+use crate::cli::run::group_page::{GroupPageArgs, OpenPage};
+use crate::cli::run::join_input::{Ids, JoinInputArgs};
+use crate::cli::session::choice::choice;
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::monitor::Monitor;
+use groups::{ConfirmedGroups, Groups, StoreGroups};
+
+const LONG_ABOUT: &str = "\
+Find the clusters of near-duplicates: groups of two or more documents.
+
+The input is a store, or files as 'build' reads them. TSV has one line for each document: \
+cluster, size, diameter, distance from the representative, fingerprint, id. The representative \
+comes first. The size counts documents. The diameter is the largest distance between two \
+members; a + after it means at least, which happens above 4096 fingerprints. JSON has one object \
+for each cluster.
+
+Methods: components joins documents that a chain of near documents connects; the representative \
+is near the most documents, and among those has the smallest id. star: every member is near its \
+representative, and the most connected documents become representatives first. leader: as if \
+each document near an earlier kept one was dropped; earlier means in the order of the files, or \
+by smallest id in a store.
+
+With --docs the input is documents, in files and folders. --confirm S then joins only documents \
+whose features have a Jaccard similarity of S or more; that with the representative stands after \
+the distance. Of documents that are near equally many, the first becomes the representative, and \
+--keep prints in the order of the files. The documents are read twice.
+
+--keep prints, instead of the clusters, the documents to keep, by ascending fingerprint, as \
+lines that 'build' reads; with --drop it prints the others. Rules: representative; smallest-id; \
+first, the first in the files; largest-cluster, which keeps the documents of the largest cluster \
+and no others.
+
+--html FILE writes a page for a browser, without network: the groups, largest first, with \
+distances, and where texts are known, with the differences from the representative marked by \
+words. With --docs the texts are those of the documents, which are then read twice; with a store \
+or fingerprints --texts names documents with the same ids, and without it the page shows ids. \
+--link and --image make addresses of ids.
+
+--stable FILE reads an earlier output of this command and keeps the numbers of its clusters: a \
+number goes to the cluster with most of its documents.
+
+Needs 24 bytes of memory for each fingerprint besides the join; pairs are not stored.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore cluster pages.tsv.zst --method star -o clusters.tsv
+  fpstore cluster pages.fps --keep representative -o kept.tsv
+  fpstore cluster --docs corpus.jsonl.zst --confirm 0.8 --keep first
+  fpstore cluster pages.fps --stable clusters.tsv --format json
+  fpstore cluster --docs corpus.jsonl.zst --html groups.html --link 'https://example.org/{id}'
+
+Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 error.";
+
+/// Find clusters of near-duplicates, and which documents to keep
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+pub(in crate::cli) struct ClusterArgs {
+    #[command(flatten)]
+    input: JoinInputArgs,
+    #[command(flatten)]
+    near: NearArgs,
+    /// The definition of a cluster
+    #[arg(long, value_parser = choice::<ClusterMethod>(), default_value_t)]
+    method: ClusterMethod,
+    /// Keep the cluster numbers of an earlier output
+    #[arg(long, value_name = "FILE")]
+    stable: Option<PathBuf>,
+    /// Print the documents to keep instead of the clusters
+    #[arg(long, value_parser = choice::<KeepRule>(), value_name = "RULE")]
+    keep: Option<KeepRule>,
+    /// With --keep: print the documents to drop
+    #[arg(long, requires = "keep")]
+    drop: bool,
+    /// The output format [default: tsv]
+    #[arg(long, value_enum)]
+    format: Option<TableFormat>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    page: GroupPageArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
+    if args.keep.is_some() && args.format.is_some_and(|format| format != TableFormat::Tsv) {
+        bail!("--keep prints lines that 'build' reads; leave out --format");
+    }
+    let page = args.page.open(args.output.force)?;
+    if page.is_some() {
+        args.input.check_twice("--html")?;
+    }
+    let reads_texts = !args.page.texts.is_empty();
+    let out = args.output.open()?;
+    let earlier = args.stable.as_deref().map(previous::read).transpose()?;
+    let monitor = args.resources.monitor(args.quiet.is_on())?;
+    let method = args.method;
+    if let Some(threshold) = args.near.confirm {
+        let (k, resources, monitor) = (args.near.k, &args.resources, &monitor);
+        let confirmation = Confirmation { threshold, k, max_pairs: None, resources, monitor };
+        let confirmed = confirmation.of(&args.input, reads_texts)?;
+        let found = ConfirmedGroups::new(&confirmed.0, method)?;
+        if !args.quiet.is_on() {
+            monitor.suspend(|| confirmation.report(&confirmed));
+        }
+        let limit = format!("of similarity {threshold}");
+        return print(args, found, earlier.as_ref(), (out, page), &limit, monitor);
+    }
+    let by_position = args.keep == Some(KeepRule::First)
+        || args.method == ClusterMethod::Leader && args.input.has_files();
+    let ids = if by_position { Ids::WithPositions } else { Ids::AsTheyAre };
+    let opened = args.input.open(&args.resources, &monitor, ids, reads_texts)?;
+    let k = args.near.k.unwrap_or(opened.default_k);
+    let options = args.resources.join_options(k, &monitor)?;
+    let found = StoreGroups { found: clusters(&opened.store, &options, method)?, ids };
+    let limit = format!("within {}", counted(k.into(), "bit", "bits"));
+    print(args, found, earlier.as_ref(), (out, page), &limit, &monitor)
+}
+
+/// Prints the clusters, or what to keep of them, and writes the page.
+fn print(
+    args: &ClusterArgs,
+    mut found: impl Groups,
+    earlier: Option<&EarlierClusters>,
+    (out, mut page): (Sink, Option<OpenPage>),
+    limit: &str,
+    monitor: &Monitor,
+) -> anyhow::Result<ExitStatus> {
+    if !args.quiet.is_on() {
+        monitor.suspend(|| args.input.report_default());
+    }
+    if let Some(earlier) = earlier {
+        found.keep_numbers(earlier)?;
+    }
+    if let Some(rule) = args.keep {
+        let mut rows = RowWriter::tsv::<RecordRow<'_>>(out)?;
+        let done = print_fates(&found, rule, args.drop, &mut rows)?;
+        if let Some(page) = &mut page {
+            found.for_each(&mut |group| {
+                page.take(&group);
+                Ok(())
+            })?;
+        }
+        monitor.finish();
+        rows.finish()?;
+        if !args.quiet.is_on() {
+            message!(
+                "{} kept, {} dropped",
+                counted(done.0, "document", "documents"),
+                counted(done.1, "document", "documents")
+            );
+        }
+        write_page(args, page, limit, monitor)?;
+        return Ok(ExitStatus::Done);
+    }
+    let (mut count, mut documents) = (0, 0);
+    let has_rows = page.is_none() || args.output.output.is_some() || args.format.is_some();
+    let format = args.format.unwrap_or(TableFormat::Tsv);
+    let without: &[&str] = if args.near.confirm.is_some() { &[] } else { &["similarity"] };
+    let mut output = RowWriter::new::<ClusterRow>(format, out, without)?;
+    found.for_each(&mut |group| {
+        count += 1;
+        documents += group.size;
+        monitor.check()?;
+        if let Some(page) = &mut page {
+            page.take(&group);
+        }
+        if has_rows { output.push(&group) } else { Ok(()) }
+    })?;
+    monitor.finish();
+    output.finish()?;
+    if !args.quiet.is_on() {
+        message!(
+            "{} of {} {limit}",
+            counted(count, "cluster", "clusters"),
+            counted(documents, "document", "documents"),
+        );
+    }
+    write_page(args, page, limit, monitor)?;
+    Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
+}
+
+fn write_page(
+    args: &ClusterArgs,
+    page: Option<OpenPage>,
+    limit: &str,
+    monitor: &Monitor,
+) -> anyhow::Result<()> {
+    let Some(page) = page else { return Ok(()) };
+    let source = args.input.text_source(&args.page.texts, &args.resources)?;
+    let method = match args.method {
+        ClusterMethod::Components => "chains of near documents",
+        ClusterMethod::Star => "stars around a representative",
+        _ => "led by the first document",
+    };
+    let about = About { title: &args.input.title(), limit, method, ..About::default() };
+    args.page.write(page, source, &about, &args.resources, monitor, args.quiet.is_on())
+}
+
+/// Prints the documents to keep, or those to drop. Returns how many are kept and how many dropped.
+fn print_fates(
+    found: &impl Groups,
+    rule: KeepRule,
+    dropped: bool,
+    rows: &mut RowWriter,
+) -> anyhow::Result<(u64, u64)> {
+    let mut counts = (0, 0);
+    found.for_each_document(rule, &mut |fate, fingerprint, id| {
+        match fate {
+            Fate::Keep => counts.0 += 1,
+            Fate::Drop => counts.1 += 1,
+        }
+        if (fate == Fate::Drop) != dropped {
+            return Ok(());
+        }
+        rows.push(&RecordRow { fingerprint, id: id.map(IdRef::Text) })
+    })?;
+    Ok(counts)
+}

@@ -1,0 +1,104 @@
+//! `fpstore dedup --docs`: documents in, documents out.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use fpstore::Store;
+use fpstore::corpus::{Account, Cleaner, Event};
+use fpstore::rows::{RecordRow, RemovedRow};
+use fpstore_base::chain;
+
+use crate::cli::args::documents::report;
+use crate::cli::commands::add::is_known_run;
+use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::sink::Sink;
+use crate::cli::output::text::counted;
+use crate::cli::run::merging::warn_unmerged;
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::monitor::Monitor;
+
+/// A cleaning, and the lists that the program writes beside it.
+pub(in crate::cli) struct Settings {
+    pub(in crate::cli) cleaner: Cleaner<'static>,
+    /// Where the kept documents are listed; they are copied if there is no list.
+    pub(in crate::cli) list: Option<Sink>,
+    pub(in crate::cli) removed: Option<PathBuf>,
+    pub(in crate::cli) force: bool,
+    pub(in crate::cli) annotates: bool,
+    pub(in crate::cli) adds: bool,
+    /// The store, and the run by which it knows the work.
+    pub(in crate::cli) stored: Option<Store>,
+    pub(in crate::cli) run: Option<String>,
+    pub(in crate::cli) quiet: bool,
+}
+
+pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
+    let Settings { cleaner, list, removed, force, stored, run, quiet, .. } = settings;
+    let tell = |event: Event<'_>| tell(event, monitor, quiet);
+    let Some(cleaning) = cleaner.observer(monitor.observer()).listener(&tell).begin()? else {
+        stored.as_ref().map(|stored| is_known_run(stored, run.as_deref(), quiet));
+        return Ok(ExitStatus::Done);
+    };
+    let replaces = force || cleaning.is_resumed();
+    let removed = removed.as_deref().map(|path| Sink::open(path, replaces)).transpose()?;
+    let (annotates, adds, is_list) = (settings.annotates, settings.adds, list.is_some());
+    let cleaned = cleaning.run()?;
+    if let Some(out) = list {
+        let mut rows = RowWriter::tsv::<RecordRow<'_>>(out)?;
+        cleaned
+            .for_each_kept(|fingerprint, id| rows.push(&RecordRow { fingerprint, id: Some(id) }))?;
+        rows.finish()?;
+    }
+    if let Some(out) = removed {
+        let mut rows = RowWriter::tsv::<RemovedRow<'_>>(out)?;
+        cleaned.for_each_removed(|removed| rows.push(&removed))?;
+        rows.finish()?;
+    }
+    let account = cleaned.finish()?;
+    monitor.finish();
+    if !quiet {
+        report_account(&account, annotates, adds, is_list);
+    }
+    if account.uncopied_count > 0 {
+        bail!(
+            "{} could not be read to the end, see above: of the {} in them none is in an output{}; \
+             the others are complete",
+            counted(account.uncopied_count, "file", "files"),
+            counted(account.left_out_count, "document", "documents"),
+            if adds { " or in the store" } else { "" }
+        );
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
+    match event {
+        Event::Resumed { done, count } if !quiet => {
+            message!("going on with unfinished work: {done} of {count} parts are read");
+        }
+        Event::Read(summary) => monitor.suspend(|| report(summary)),
+        Event::NotCopied(error) => {
+            monitor.suspend(|| message!("{}; its documents were left out", chain(error)));
+        }
+        Event::Unmerged(error) => monitor.suspend(|| warn_unmerged(error)),
+        _ => {}
+    }
+}
+
+fn report_account(account: &Account, annotates: bool, adds: bool, is_list: bool) {
+    message!(
+        "{}: {} {}, {} {}",
+        counted(account.document_count(), "document", "documents"),
+        counted(account.kept_count, "document", "documents"),
+        if adds { "kept and added" } else { "kept" },
+        counted(account.removed_count(), "document", "documents"),
+        if annotates { "marked" } else { "removed" },
+    );
+    if account.empty_count + account.bad_count > 0 && !is_list {
+        message!(
+            "{} without fingerprint and {} stay as they are, because they cannot be compared",
+            counted(account.empty_count, "document", "documents"),
+            counted(account.bad_count, "bad record", "bad records"),
+        );
+    }
+}

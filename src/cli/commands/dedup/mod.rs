@@ -1,0 +1,331 @@
+//! `fpstore dedup`: keeps one of near-duplicates, and removes the others.
+
+mod corpus;
+mod records;
+mod stream;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::{Arg, Args};
+use fpstore::corpus::{Cleaner, DocumentSource, KeepRule};
+use fpstore::options::DEFAULT_K;
+use fpstore::writer::CheckedWriter;
+use fpstore::{Error, Recipe, Store, WriterOptions};
+
+use crate::cli::args::documents::DocumentArgs;
+use crate::cli::args::inputs::{ReadArgs, inputs};
+use crate::cli::args::reading_args::in_long_help;
+use crate::cli::args::resources::WriteArgs;
+use crate::cli::args::segment_args::{LabelArgs, RunArgs};
+use crate::cli::output::sink::OutputArgs;
+use crate::cli::run::confirm::{self, NearArgs};
+use crate::cli::run::stream::BatchArgs;
+use crate::cli::session::command::{ExitStatus, open_map};
+use crate::cli::session::document_reader::Documents;
+use crate::cli::session::monitor::Monitor;
+
+const LONG_ABOUT: &str = "\
+Keep one of near-duplicates and remove the others: among the new records, or with -s those \
+that are near a stored one, or with -s and --within both. Stored records are never removed.
+
+Records come out as they went in. Lines of fingerprints and ids are printed in their order. With \
+--docs, documents are copied byte for byte, in their order, in files of the same format and \
+compression: with -o FOLDER each file under its path below the folder that all inputs share, with \
+-o FILE the one file. Where each file is a document, the paths of those that are kept are listed, in \
+FOLDER/kept-files.txt. JSON Lines, CSV, TSV, Parquet and lines can be copied. With --annotate NAME \
+nothing is removed: each document gets a field NAME, which holds the id of the document that it \
+duplicates, or null. Documents without text and records that are bad stay, too.
+
+--docs takes the recipe of the store with -s. With --confirm S, documents are near only if the \
+Jaccard similarity of their features is S or more; the candidates are read again, and compared \
+exactly. With -s it is estimated from the sketches that the store keeps (build --sketch).
+
+Work with -o that was stopped, by a signal or a crash, goes on with the same command: what is done \
+is kept in FOLDER/.fpstore-dedup until all is done.
+
+--removed FILE receives a line for each removed record: its fingerprint, that of the record that is \
+kept or stored, their distance, their similarity (with --confirm), the ids of both, and 'new' or \
+'stored' for the other one. Of several stored ones it is the nearest.
+
+--add adds the kept records to the store, all of them after the output is written, or none. With \
+--add and - as NEW, each record of standard input is answered at once, and later records are \
+also compared with earlier ones. The answer is 'new', fingerprint and id for a record that is \
+added; or 'near', fingerprint, id, stored fingerprint, distance and first stored id for one that \
+is not; or with --docs 'empty', nothing and id for a document without features; or 'bad', nothing and \
+what is wrong with a line, after which it goes on, and without --skip-bad the status is 2 in the \
+end. Records are committed --batch-count at a time or every --batch-seconds; after a crash up \
+to that many may be answered 'new' again. With --batch-count 1 each record is durable before it \
+is answered. Other commands can write to the store between two batches; while they do, the stream \
+waits, and then compares with their records, too. If nobody reads the answers any more, the records \
+that were answered are added, and the status is 2.
+
+Needs about 33 bytes of memory for each new record besides the join, with --confirm 110.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore dedup --docs corpus/*.jsonl.zst --confirm 0.8 -o clean/ --removed removed.tsv
+  fpstore dedup --docs today.parquet -s pages.fps --add -o new.parquet
+  fpstore dedup corpus.tsv | zstd > unique.tsv.zst
+  fpstore dedup -s pages.fps new.tsv.zst -o kept.tsv --removed removed.tsv
+  crawler | fpstore dedup -s pages.fps --add -
+
+Exit status: 0 done; 2 error.";
+
+/// Keep one of near-duplicates: clean a corpus, or leave out what a store has
+#[derive(Args, Debug)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_args = in_long_help,
+    mut_arg("label", with_add),
+    mut_arg("run", with_add)
+)]
+pub(in crate::cli) struct DedupArgs {
+    /// Files of new records, as 'build' reads them, or -; with --docs also folders
+    #[arg(value_name = "NEW", required = true)]
+    files: Vec<PathBuf>,
+    /// The store to compare with; without it, new records are compared with one another
+    #[arg(short, long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// With -s: also compare the new records with one another
+    #[arg(long)]
+    within: bool,
+    /// Add the kept records to the store; with - each record is answered at once
+    #[arg(long, requires = "store")]
+    add: bool,
+    #[command(flatten)]
+    label: LabelArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    near: NearArgs,
+    /// Of near records keep the first, last, longest, newest:FIELD or best:FIELD
+    ///
+    /// The field holds a date (newest) or a number (best); documents without it come last. Of equal
+    /// ones the first is kept. longest, newest and best are for documents.
+    #[arg(long, value_name = "RULE", default_value = "first")]
+    keep: KeepRule,
+    /// Write to FILE what was removed, what is there instead, and how near they are
+    #[arg(long, value_name = "FILE")]
+    removed: Option<PathBuf>,
+    /// Keep all documents, and add a field NAME with the id of the one that each duplicates
+    #[arg(long, value_name = "NAME")]
+    annotate: Option<String>,
+    /// With --docs: print fingerprint and id of each kept document instead of copying it
+    #[arg(long, conflicts_with = "annotate")]
+    list: bool,
+    #[command(flatten)]
+    batch: BatchArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    work: WriteArgs,
+}
+
+/// An option that has a meaning with --add alone.
+fn with_add(arg: Arg) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = format!("With --add: {}{}", help[..1].to_lowercase(), &help[1..]);
+    arg.requires("add").hide_short_help(true).help(help)
+}
+
+impl DedupArgs {
+    /// Whether new records are compared with one another.
+    fn is_within(&self) -> bool {
+        self.within || self.store.is_none()
+    }
+
+    /// Refuses options that would have no effect.
+    fn check(&self, is_stream: bool) -> anyhow::Result<()> {
+        if is_stream
+            && (self.files.len() > 1 || self.removed.is_some() || self.output.output.is_some())
+        {
+            bail!(
+                "--add with - reads only standard input and prints the answers; leave out files, \
+                 -o and --removed"
+            );
+        }
+        if is_stream && self.run.run.is_some() {
+            bail!("--add with - adds at once what comes, and has no --run to be repeated");
+        }
+        if is_stream && self.near.confirm.is_some() {
+            bail!("--add with - answers by distance; leave out --confirm");
+        }
+        if is_stream && self.keep != KeepRule::First {
+            bail!(
+                "--add with - answers each record at once, so it keeps the first; leave out --keep"
+            );
+        }
+        let of_documents = [(self.annotate.is_some(), "--annotate"), (self.list, "--list")];
+        if let (Some((_, option)), false) =
+            (of_documents.iter().find(|(given, _)| *given), self.documents.are_given())
+        {
+            bail!("{option} is for documents; add --docs or --fingerprint-field to read them");
+        }
+        if self.keep.needs_documents() && !self.documents.are_given() {
+            bail!("--keep {} is for documents; add --docs to read them", self.keep);
+        }
+        if self.keep != KeepRule::First && !self.is_within() {
+            bail!("--keep chooses among new records; add --within to compare them");
+        }
+        if self.removed.is_some() && self.removed == self.output.output {
+            bail!("--removed and --output name the same file");
+        }
+        Ok(())
+    }
+}
+
+impl DedupArgs {
+    /// What an interruption has left of the work.
+    pub(in crate::cli) fn after_interruption(&self) -> &'static str {
+        match self.documents.are_given() && !self.list {
+            true => "the same command goes on from here",
+            false => "nothing was changed",
+        }
+    }
+}
+
+pub(in crate::cli) fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
+    let monitor = args.work.monitor()?;
+    match Plan::of(args, &monitor)? {
+        Plan::Stream(settings) => {
+            let StreamSettings { writer, k, documents } = *settings;
+            let input = (&args.read, documents);
+            stream::run(writer, k, &args.batch, input, &monitor, args.work.is_quiet())
+        }
+        Plan::Corpus(settings) => corpus::run(*settings, &monitor),
+        Plan::Records(settings) => records::run(*settings, &monitor),
+    }
+}
+
+/// What is to be done, by the kind of the input.
+enum Plan<'a> {
+    /// Each record of standard input is answered as it comes.
+    Stream(Box<StreamSettings>),
+    /// Files of documents.
+    Corpus(Box<corpus::Settings>),
+    /// Files of fingerprints.
+    Records(Box<records::Settings<'a>>),
+}
+
+/// How the records of standard input are compared and added.
+struct StreamSettings {
+    writer: CheckedWriter,
+    k: u32,
+    documents: Option<Documents>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(args: &'a DedupArgs, monitor: &Monitor) -> anyhow::Result<Self> {
+        let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
+        args.check(is_stream)?;
+        let stored = args.store.as_deref().map(open_map).transpose()?;
+        let limits = args.work.resources.reading()?;
+        let documents = match &stored {
+            Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
+            None => args.documents.prepare(&args.read, limits)?,
+        };
+        if args.store.is_none() && documents.is_some() && !args.documents.are_given() {
+            bail!("--recipe is for documents, or for fingerprints that are compared with a store");
+        }
+        let source = documents.as_ref().map(|documents| &documents.source);
+        let usual_k = source.map_or(DEFAULT_K, DocumentSource::usual_k);
+        let k = args.near.k.unwrap_or_else(|| stored.as_ref().map_or(usual_k, Store::tuned_k));
+        let recipe = source.map_or(Recipe::external(), DocumentSource::recipe);
+        check_recipe(stored.as_ref(), &recipe)?;
+        let documents = documents.filter(Documents::are_given);
+        if let (Some(threshold), Some(documents)) = (args.near.confirm, &documents) {
+            documents.check_texts()?;
+            if let Some(stored) = &stored {
+                confirm::candidate_k(stored, threshold, args.near.k)?;
+            }
+        }
+        if args.near.confirm.is_some() && documents.is_none() {
+            bail!("--confirm compares documents; add --docs and name their files");
+        }
+        let options = WriterOptions::default().label(&args.label.label).recipe(recipe.clone());
+        let options = args.work.limit(options.run(args.run.run.clone()), monitor)?;
+        let store = args.store.as_deref().filter(|_| args.add);
+        if let (true, Some(path)) = (is_stream, store) {
+            let writer = CheckedWriter::new(path, options);
+            return Ok(Plan::Stream(StreamSettings { writer, k, documents }.into()));
+        }
+        if let Some(documents) = documents {
+            let add = store.map(|_| options);
+            return Ok(Plan::Corpus(args.corpus(documents, stored, add)?.into()));
+        }
+        Ok(Plan::Records(Box::new(records::Settings {
+            files: &args.files,
+            read: &args.read,
+            recipe,
+            stored,
+            within: args.is_within(),
+            keeps_last: args.keep == KeepRule::Last,
+            k,
+            output: &args.output,
+            removed: args.removed.as_deref(),
+            add: store.map(|path| (path, options)),
+            run: args.run.run.as_deref(),
+            resources: &args.work.resources,
+            quiet: args.work.is_quiet(),
+        })))
+    }
+}
+
+impl DedupArgs {
+    /// How documents are cleaned.
+    fn corpus(
+        &self,
+        documents: Documents,
+        stored: Option<Store>,
+        add: Option<WriterOptions>,
+    ) -> anyhow::Result<corpus::Settings> {
+        let OutputArgs { output, force } = &self.output;
+        let cleaner = Cleaner::new(documents.source, inputs(&self.files)?)
+            .replace(*force)
+            .against(stored.clone())
+            .within(self.within)
+            .add(add)
+            .k(self.near.k)
+            .confirm(self.near.confirm)
+            .keep(self.keep.clone())
+            .annotate(self.annotate.clone())
+            .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
+            .threads(self.work.resources.threads()?)
+            .temp_dir(self.work.resources.temp_dir.clone());
+        let cleaner = match output {
+            _ if self.list => cleaner,
+            Some(output) => cleaner.output(output),
+            None => bail!(
+                "say with -o where the documents that are kept go: a folder, or a file for one \
+                 file; --list prints their fingerprints and ids instead"
+            ),
+        };
+        Ok(corpus::Settings {
+            cleaner,
+            list: self.list.then(|| self.output.open()).transpose()?,
+            removed: self.removed.clone(),
+            force: *force,
+            annotates: self.annotate.is_some(),
+            adds: self.add,
+            stored,
+            run: self.run.run.clone(),
+            quiet: self.work.is_quiet(),
+        })
+    }
+}
+
+/// Refuses fingerprints of another recipe before any work is done.
+fn check_recipe(stored: Option<&Store>, given: &Recipe) -> Result<(), Error> {
+    match stored.and_then(Store::recipe) {
+        Some(store) if store != *given => {
+            Err(Error::RecipeMismatch { store, given: given.clone() })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,162 @@
+//! `fpstore dedup` for ready fingerprints: the records that are no near-duplicates, in their order.
+
+use std::path::{Path, PathBuf};
+
+use fpstore::join::{Dedup, Fate, dedup};
+use fpstore::rows::{RecordRow, RemovedRow, Side};
+use fpstore::{IdRef, Recipe, Store, Writer, WriterOptions};
+
+use crate::cli::args::inputs::ReadArgs;
+use crate::cli::args::resources::ResourceArgs;
+use crate::cli::commands::add::is_known_run;
+use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::sink::{OutputArgs, Sink};
+use crate::cli::output::text::counted;
+use crate::cli::run::join_input::Ids;
+use crate::cli::run::merging::merged;
+use crate::cli::run::new_records::NewRecords;
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::monitor::Monitor;
+
+/// Which records are compared, how, and where they go.
+pub(in crate::cli) struct Settings<'a> {
+    pub(in crate::cli) files: &'a [PathBuf],
+    pub(in crate::cli) read: &'a ReadArgs,
+    pub(in crate::cli) recipe: Recipe,
+    pub(in crate::cli) stored: Option<Store>,
+    pub(in crate::cli) within: bool,
+    pub(in crate::cli) keeps_last: bool,
+    pub(in crate::cli) k: u32,
+    pub(in crate::cli) output: &'a OutputArgs,
+    pub(in crate::cli) removed: Option<&'a Path>,
+    /// The store that the kept records are added to.
+    pub(in crate::cli) add: Option<(&'a Path, WriterOptions)>,
+    pub(in crate::cli) run: Option<&'a str>,
+    pub(in crate::cli) resources: &'a ResourceArgs,
+    pub(in crate::cli) quiet: bool,
+}
+
+pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
+    let Settings { files, read, recipe, mut stored, within, k, resources, run, quiet, .. } =
+        settings;
+    if stored.as_ref().is_some_and(|stored| is_known_run(stored, run, quiet)) {
+        return Ok(ExitStatus::Done);
+    }
+    let mut out = RowWriter::tsv::<RecordRow<'_>>(settings.output.open()?)?;
+    let removed = settings.removed.map(|path| Sink::open(path, settings.output.force));
+    let removed = removed.transpose()?;
+    // The lock is taken before the store is read, so that no other process adds the same records.
+    let mut writer = match settings.add {
+        Some((path, options)) => Some(Writer::with_options(path, options)?),
+        None => None,
+    };
+    if let Some(writer) = &writer {
+        stored = Some(writer.store().clone());
+    }
+    let is_added = writer.is_some();
+    let ids = if settings.keeps_last { Ids::WithFallingPositions } else { Ids::WithPositions };
+    let mut records = NewRecords::new(files, read, resources)?;
+    let opened = records.make_store(recipe, ids, monitor)?;
+    let options = resources.join_options(k, monitor)?;
+    let done = dedup(&opened.store, stored.as_ref(), within, &options)?;
+
+    let mut kept = Positions::default();
+    let (mut count, mut kept_count) = (0, 0);
+    done.for_each_document(|fate, _, id| -> anyhow::Result<()> {
+        monitor.check()?;
+        let id = id.map(|id| id.to_string()).unwrap_or_default();
+        count += 1;
+        if fate == Fate::Keep {
+            kept_count += 1;
+            kept.insert(ids.split(&id).0);
+        }
+        Ok(())
+    })?;
+    let removed = removed.map(|out| write_removed(&done, ids, out, monitor)).transpose()?;
+    write_kept(&mut records, &kept, &mut out, writer.as_mut(), monitor)?;
+    out.finish()?;
+    removed.map_or(Ok(()), RowWriter::finish)?;
+    drop((done, opened, stored));
+    if let Some(writer) = writer {
+        merged(writer.finish(), monitor)?;
+    }
+    monitor.finish();
+    if !quiet {
+        message!(
+            "{}: {} {}, {} removed",
+            counted(count, "new record", "new records"),
+            counted(kept_count, "record", "records"),
+            if is_added { "kept and added" } else { "kept" },
+            counted(count - kept_count, "record", "records"),
+        );
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Writes the kept records in their order, and gives them to the writer.
+fn write_kept(
+    records: &mut NewRecords<'_>,
+    kept: &Positions,
+    out: &mut RowWriter,
+    mut writer: Option<&mut Writer>,
+    monitor: &Monitor,
+) -> anyhow::Result<()> {
+    records.read_again(|position, fingerprint, id| {
+        monitor.check()?;
+        if !kept.contains(position) {
+            return Ok(());
+        }
+        if let Some(writer) = &mut writer {
+            match id {
+                Some(id) => writer.push(fingerprint, id)?,
+                None => writer.push_bare(fingerprint)?,
+            }
+        }
+        out.push(&RecordRow { fingerprint, id })
+    })
+}
+
+/// Writes a line for each removed record; see the help.
+fn write_removed(
+    done: &Dedup,
+    ids: Ids,
+    out: Sink,
+    monitor: &Monitor,
+) -> anyhow::Result<RowWriter> {
+    let mut rows = RowWriter::tsv::<RemovedRow<'_>>(out)?;
+    done.for_each_dropped(|row| -> anyhow::Result<()> {
+        monitor.check()?;
+        let text = |id: Option<IdRef<'_>>| id.map(|id| id.to_string()).unwrap_or_default();
+        let (id, other_id) = (text(row.id), text(row.other_id));
+        let own = |id| ids.split(id).1.map(IdRef::Text);
+        let (stored, side) = (row.other_id, if row.is_stored { Side::Stored } else { Side::New });
+        rows.push(&RemovedRow {
+            fingerprint: row.pair.first,
+            other: row.pair.second,
+            distance: row.pair.distance(),
+            similarity: None,
+            id: own(&id),
+            other_id: if row.is_stored { stored } else { own(&other_id) },
+            side,
+        })
+    })?;
+    Ok(rows)
+}
+
+/// A set of positions of records, one bit each.
+#[derive(Default)]
+struct Positions(Vec<u64>);
+
+impl Positions {
+    fn insert(&mut self, position: u64) {
+        let word = (position / 64) as usize;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (position % 64);
+    }
+
+    fn contains(&self, position: u64) -> bool {
+        self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
+    }
+}

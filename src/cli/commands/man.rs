@@ -1,0 +1,142 @@
+//! `fpstore man`: writes manual pages, made from the same source as the help.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, Command};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+use fpstore::corpus::NewFile;
+
+use crate::cli::args::resources::QuietArgs;
+use crate::cli::output::sink::Sink;
+use crate::cli::output::text::counted;
+use crate::cli::run::overview::{GROUPS, commands};
+use crate::cli::session::command::ExitStatus;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore man ~/.local/share/man/man1
+  fpstore man pages && man -l pages/fpstore-cluster.1
+
+Exit status: 0 done; 2 error.";
+
+/// Write manual pages: one for the program, one for each command
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(in crate::cli) struct ManArgs {
+    /// The folder for the pages; made if it is not there
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Replace pages that are there already
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+/// Does the work of the command for `program`, which is the whole program with all its commands.
+pub(in crate::cli) fn run(args: &ManArgs, mut program: Command) -> anyhow::Result<ExitStatus> {
+    let folder = &args.folder;
+    NewFile::make_folder(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    program.build();
+    let pages = pages(&program)?;
+    // All are opened before the first one appears.
+    let open = |(name, page)| Ok((Sink::open(&folder.join(name), args.force)?, page));
+    let open: Vec<(Sink, Vec<u8>)> = pages.into_iter().map(open).collect::<anyhow::Result<_>>()?;
+    let count = open.len() as u64;
+    for (mut out, page) in open {
+        out.write_all(&page)?;
+        out.finish()?;
+    }
+    if !args.quiet.is_on() {
+        message!("wrote {} to {}", counted(count, "page", "pages"), folder.display());
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// The names and the contents of all pages.
+fn pages(program: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let mut pages = vec![("fpstore.1".to_string(), page(program, None)?)];
+    for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
+        let name = format!("fpstore-{}.1", command.get_name());
+        pages.push((name, page(command, Some(program))?));
+    }
+    Ok(pages)
+}
+
+/// The page of a command of `program`, or of the program itself.
+fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>> {
+    // The generator leaves out the help of options that the short help leaves out.
+    let mut named = command.clone().mut_args(|arg| arg.hide_short_help(false));
+    if let Some(program) = program {
+        let name = format!("{}-{}", program.get_name(), command.get_name());
+        named = named.display_name(name);
+    }
+    let usage = named.render_usage().to_string();
+    let help = named.get_after_long_help().or(named.get_after_help());
+    let help = help.map(ToString::to_string).unwrap_or_default();
+    // Without a date, so that a release has the same pages whenever it is made.
+    let man = Man::new(named)
+        .date(" ")
+        .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
+        .manual("fpstore manual");
+    let mut out = Vec::new();
+    man.render_title(&mut out)?;
+    man.render_name_section(&mut out)?;
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    roff.text([bold(usage.trim_start_matches("Usage: "))]);
+    roff.to_writer(&mut out)?;
+    man.render_description_section(&mut out)?;
+    if program.is_none() {
+        list_of_commands(command).to_writer(&mut out)?;
+    }
+    man.render_options_section(&mut out)?;
+    after_options(&help, program).to_writer(&mut out)?;
+    Ok(out)
+}
+
+/// The commands of the program, in groups.
+fn list_of_commands(program: &Command) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["COMMANDS"]);
+    for (group, names) in GROUPS {
+        roff.control("SS", [group]);
+        for command in commands(program, names) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            roff.control("TP", []);
+            roff.text([bold(format!("fpstore-{}(1)", command.get_name()))]);
+            roff.text([roman(about)]);
+        }
+    }
+    roff
+}
+
+/// Examples and exit status, as they follow the options in the help, and other pages.
+fn after_options(help: &str, program: Option<&Command>) -> Roff {
+    let mut roff = Roff::new();
+    let (examples, status) = help.split_once("\n\nExit status: ").unwrap_or((help, ""));
+    roff.control("SH", ["EXAMPLES"]);
+    roff.control("nf", []);
+    for line in examples.lines().skip(1) {
+        roff.text([roman(line.trim_start())]);
+    }
+    roff.control("fi", []);
+    roff.control("SH", ["EXIT STATUS"]);
+    let status = status.replace('\n', " ");
+    for part in status.trim_end_matches('.').split("; ") {
+        roff.control("PP", []);
+        roff.text([roman(part)]);
+    }
+    if !status.contains("130 ") {
+        roff.control("PP", []);
+        roff.text([roman("130 ended by a signal: an interrupt, SIGTERM or SIGHUP")]);
+    }
+    if program.is_some() {
+        roff.control("SH", ["SEE ALSO"]);
+        roff.text([bold("fpstore"), roman("(1)")]);
+    }
+    roff
+}

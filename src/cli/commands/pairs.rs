@@ -1,0 +1,167 @@
+//! `fpstore pairs`: finds all pairs of near-duplicates.
+
+use std::io::Write;
+
+use clap::Args;
+use fpstore::join::{PlanReads, document_pairs};
+use fpstore::rows::PairRow;
+use fpstore::{Error, IdRef};
+
+use crate::cli::args::reading_args::in_long_help;
+use crate::cli::args::resources::{QuietArgs, ResourceArgs};
+use crate::cli::args::share::{ShareArgs, plan_of};
+use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::sink::{OutputArgs, Sink};
+use crate::cli::output::text::{TableFormat, counted};
+use crate::cli::run::confirm::{Confirmation, NearArgs};
+use crate::cli::run::join_input::{Ids, JoinInputArgs};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::monitor::Monitor;
+
+const LONG_ABOUT: &str = "\
+Find every pair of documents whose fingerprints lie within k bits, each pair once.
+
+The input is a store, or files as 'build' reads them. TSV has one line for each pair: first \
+fingerprint, second fingerprint, distance, first id, second id. The first fingerprint is the \
+smaller one; lines are sorted by the first fingerprint, then the second, then the order of the \
+ids. Documents that share a fingerprint are pairs at distance 0, which --distinct leaves out. A \
+fingerprint without ids counts as one document.
+
+The number of pairs is printed before the first pair is written. n equal documents make n(n-1)/2 \
+pairs: set --max-pairs, or use 'cluster', which does not list pairs.
+
+With --docs the input is documents, in files and folders. --confirm S then keeps the pairs whose \
+features have a Jaccard similarity of S or more; it stands after the distance. The documents are \
+read twice.
+
+With --share I/N a process does one of N parts of the work, in a file of its own, and the files have \
+each line once together. A store with --scheme blocks-4 (for k = 3; k + 1 blocks for any k) lets \
+a share read only its part; --explain says what it reads.
+
+Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes for each pair.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
+  fpstore pairs pages.fps --distinct | cut -f4,5
+  fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
+  seq 0 7 | xargs -P 4 -I{} fpstore pairs pages.fps --share {}/8 --threads 1 -o pairs-{}.tsv
+
+Exit status: 0 if there is any pair, or with --share; 1 if there is none; 2 error.";
+
+/// Find all pairs of near-duplicates
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+pub(in crate::cli) struct PairsArgs {
+    #[command(flatten)]
+    input: JoinInputArgs,
+    #[command(flatten)]
+    near: NearArgs,
+    /// Leave out pairs of documents that share a fingerprint
+    #[arg(long)]
+    distinct: bool,
+    /// Fail, and write nothing, if there are more than N pairs
+    #[arg(long, value_name = "N")]
+    max_pairs: Option<u64>,
+    /// The output format
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: TableFormat,
+    #[command(flatten)]
+    share: ShareArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
+    args.share.check(args.input.has_files(), args.near.confirm.is_some())?;
+    let mut out = args.output.open()?;
+    let monitor = args.resources.monitor(args.quiet.is_on())?;
+    if let Some(threshold) = args.near.confirm {
+        return confirmed_pairs(args, threshold, out, &monitor);
+    }
+    let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre, false)?;
+    let k = args.near.k.unwrap_or(opened.default_k);
+    let mut options = args.resources.join_options(k, &monitor)?.max_pairs(args.max_pairs);
+    args.share.check_generation(&opened.store)?;
+    if args.share.explain() {
+        let (plan, words) = plan_of(&opened.store, k)?;
+        monitor.finish();
+        writeln!(out, "{plan}")?;
+        if !args.quiet.is_on() {
+            message!("{words}");
+        }
+        out.finish()?;
+        return Ok(ExitStatus::Done);
+    }
+    if let Some(share) = args.share.share() {
+        let (plan, words) = plan_of(&opened.store, k)?;
+        if plan.reads() == PlanReads::Everything && share.count > 1 && !args.quiet.is_on() {
+            monitor.suspend(|| message!("{words}"));
+        }
+        options = options.share(share);
+    }
+    let pairs = document_pairs(&opened.store, &options, args.distinct)?;
+    monitor.finish();
+    if !args.quiet.is_on() {
+        args.input.report_default();
+        let distance = counted(k.into(), "bit", "bits");
+        message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
+    }
+    let mut rows = RowWriter::new::<PairRow<'_>>(args.format, out, &["similarity"])?;
+    pairs.for_each(|pair| -> anyhow::Result<()> {
+        monitor.check()?;
+        rows.push(&PairRow {
+            first: pair.pair.first,
+            second: pair.pair.second,
+            distance: pair.pair.distance(),
+            similarity: None,
+            first_id: pair.first_id,
+            second_id: pair.second_id,
+        })
+    })?;
+    rows.finish()?;
+    // A share without pairs is nothing special, and a scheduler takes any other status for a failure.
+    let is_negative = pairs.is_empty() && args.share.share().is_none();
+    Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
+}
+
+/// Finds and prints the pairs of documents whose features are alike enough.
+fn confirmed_pairs(
+    args: &PairsArgs,
+    threshold: f64,
+    out: Sink,
+    monitor: &Monitor,
+) -> anyhow::Result<ExitStatus> {
+    let (k, max_pairs, resources) = (args.near.k, args.max_pairs, &args.resources);
+    let confirmation = Confirmation { threshold, k, max_pairs, resources, monitor };
+    let done = confirmation.of(&args.input, false)?;
+    monitor.finish();
+    let confirmed = &done.0;
+    let count = confirmed.pair_count(args.distinct);
+    if !args.quiet.is_on() {
+        args.input.report_default();
+        confirmation.report(&done);
+        message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
+    }
+    let mut rows = RowWriter::new::<PairRow<'_>>(args.format, out, &[])?;
+    let id = |document| Ok::<_, Error>(confirmed.id(document)?.map(|id| id.to_string()));
+    confirmed.for_each_pair(args.distinct, |pair| -> anyhow::Result<()> {
+        monitor.check()?;
+        let [first, second] = pair.fingerprints;
+        let (one, other) = (id(pair.first)?, id(pair.second)?);
+        rows.push(&PairRow {
+            first,
+            second,
+            distance: first.distance(second),
+            similarity: Some(pair.similarity),
+            first_id: one.as_deref().map(IdRef::Text),
+            second_id: other.as_deref().map(IdRef::Text),
+        })
+    })?;
+    rows.finish()?;
+    Ok(if count == 0 { ExitStatus::Negative } else { ExitStatus::Done })
+}

@@ -1,0 +1,258 @@
+//! `fpstore query`: finds the fingerprints within k bits of the given ones, with their ids.
+
+mod documents;
+mod files;
+mod options;
+mod output;
+#[cfg(feature = "serve")]
+mod server;
+mod single;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::{Error, Fingerprint, Limits, Store};
+
+use crate::cli::args::reading_args::in_long_help;
+use crate::cli::args::resources::QuietArgs;
+use crate::cli::output::sink::OutputArgs;
+#[cfg(feature = "serve")]
+use crate::cli::output::text::RowFormat;
+use crate::cli::output::text::TableFormat;
+use crate::cli::run::confirm::{self, NearArgs};
+use crate::cli::session::command::{AccessArgs, ExitStatus, StoreArg};
+use documents::{Needle, QueryDocumentArgs, stored_needles};
+use files::QueryFileArgs;
+use options::QueryOptions;
+#[cfg(feature = "serve")]
+use server::{Questions, ServerArgs};
+use single::SingleQueries;
+
+const LONG_ABOUT: &str = "\
+Find every stored fingerprint within k bits of the given ones, with ids.
+
+The answer is exact for any k from 0 to 64. It is fast for the k the store was built for and \
+below; far above it, a query becomes a scan of the whole store, and --explain says so.
+
+TSV has one line for each match and id: query, match, distance, id; the nearest match comes \
+first. JSON has one object for each query, with fingerprints as 16 hex digits and ids as \
+strings. A match without ids has one line with an empty id.
+
+A store of documents knows its recipe, so a query may be a text or a file. The files that the \
+recipe needs (--df, --stop-words, --weights) must be given again.
+
+- answers each line of standard input at once. A program that asks through pipes should take \
+--format json, which has exactly one line for each query, also where there is no match, and for a \
+bad line its 'place' and the 'error'; TSV has none. A bad line is named on standard error and ends \
+nothing; without --skip-bad the status is then 2 in the end. Records that others add meanwhile are found with --refresh.
+
+--id ID searches for what is stored under an id, its own record included; it reads the ids of the \
+whole store first.
+
+--nearest N finds the N nearest, ties by ascending fingerprint, at any distance or within -k; \
+--nearest 1 -k 8 tells whether there is any, faster than a search within 8 bits.
+
+--confirm S compares the sketch of each text, file or document with those that the store keeps \
+(build --sketch), and prints the matches whose estimated Jaccard similarity is S or more; it stands \
+after the distance.
+
+--server URL asks 'fpstore serve' instead of a store, with the same output. Its limits hold: an \
+answer that one of them cut is reported.
+
+--from FILE answers all records of a file, in their order and much faster than one by one. The \
+id of a record comes first, as another column or another field.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore query c0f1789bed2eb9b8 -s pages.fps
+  fpstore query --file page.html -s pages.fps
+  fpstore query --from new.tsv.zst -s pages.fps > near.tsv
+  fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps
+
+Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
+
+/// Find fingerprints within k bits, with ids
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+pub(in crate::cli) struct QueryArgs {
+    /// Fingerprints; - reads them from standard input, one on each line
+    #[arg(
+        value_name = "HEX",
+        required_unless_present_any = ["text", "file", "from", "id"],
+        conflicts_with = "from",
+        allow_negative_numbers = true
+    )]
+    needles: Vec<String>,
+    #[command(flatten)]
+    store: StoreArg,
+    #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
+    near: NearArgs,
+    /// Find the N nearest fingerprints, at any distance or within that of -k
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
+          conflicts_with_all = ["limit", "confirm", "explain"])]
+    nearest: Option<u64>,
+    /// Keep the N nearest matches of each query, with all their ids, and report cut answers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// The output format
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: TableFormat,
+    /// With -: answer from the newest state of the store
+    ///
+    /// Otherwise all answers are those of the state at the beginning.
+    #[arg(long)]
+    refresh: bool,
+    /// Search for what is stored under an id; may be repeated
+    #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
+    id: Vec<String>,
+    /// Search only what was stored under this label; may be repeated
+    #[arg(long, value_name = "LABEL", hide_short_help = true)]
+    label: Vec<String>,
+    /// Print the label of each match, in a column before the id; in JSON one for each id
+    #[arg(long, hide_short_help = true)]
+    labels: bool,
+    /// Print on standard error how each answer was found and what it cost
+    #[arg(long)]
+    explain: bool,
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+    /// Search for a text, by the recipe of the store; may be repeated
+    #[arg(long, value_name = "TEXT", help_heading = "Documents")]
+    text: Vec<String>,
+    /// Search for the text of a file, by the recipe of the store; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Documents")]
+    file: Vec<String>,
+    #[command(flatten)]
+    documents: QueryDocumentArgs,
+    #[command(flatten)]
+    files: QueryFileArgs,
+}
+
+impl QueryArgs {
+    /// The part of a store that is searched.
+    fn chosen(&self, store: &Store) -> Result<Store, Error> {
+        if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
+    }
+}
+
+pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
+    files::check(&args.files, args.explain)?;
+    let radix = args.files.read.radix;
+    // All arguments are parsed before the first search, so that a typing error costs nothing.
+    let mut needles = args
+        .needles
+        .iter()
+        .map(|text| match text.as_str() {
+            "-" => Ok(None),
+            text => Fingerprint::parse(text, radix).map(Some),
+        })
+        .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
+    #[cfg(feature = "serve")]
+    if let Some(url) = &args.server.server {
+        return ask_server(args, url, &needles);
+    }
+    let whole = args.access.open(&args.store.store)?;
+    let store = args.chosen(&whole)?;
+    let k = match args.near.confirm {
+        Some(threshold) => confirm::candidate_k(&store, threshold, args.near.k)?,
+        None if args.nearest.is_some() => args.near.k.unwrap_or(64),
+        None => args.near.k.unwrap_or(store.tuned_k()),
+    };
+    let nearest = args.nearest.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    check_confirm(args)?;
+    // Without confirmation nobody asks for sketches.
+    let sketch_len = args.near.confirm.map_or(0, |_| store.sketch_len());
+    let limits = args.files.resources.reading()?;
+    let from_documents = args.documents.documents(
+        &store,
+        sketch_len,
+        &args.files.read,
+        limits,
+        !args.file.is_empty(),
+    )?;
+    let mut needles: Vec<Option<Needle>> = needles
+        .drain(..)
+        .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))
+        .collect();
+    needles.extend(stored_needles(&whole, &args.id)?.into_iter().map(Some));
+    needles.extend(
+        args.documents.needles(&store, sketch_len, &args.text, &args.file)?.into_iter().map(Some),
+    );
+    let limits = match args.limit {
+        Some(most) => Limits::default().limit(usize::try_from(most).unwrap_or(usize::MAX)),
+        None => Limits::default(),
+    };
+    let (format, quiet, labels) = (args.format, args.quiet.is_on(), args.labels);
+    let confirm = args.near.confirm;
+    let options = QueryOptions { k, limits, nearest, format, quiet, confirm, labels };
+    let out = args.output.open()?;
+    if !args.files.from.is_empty() {
+        return files::run(&args.files, &store, from_documents.as_ref(), out, &options);
+    }
+    let mut queries = SingleQueries::new(&store, options, out)?;
+    if args.explain {
+        queries.explain(&store)?;
+    }
+    let newer = || {
+        let is_newer = args.refresh && whole.refresh()?;
+        Ok(if is_newer { Some(args.chosen(&whole)?) } else { None })
+    };
+    for needle in needles {
+        match needle {
+            Some(needle) => queries.search(needle.fingerprint, &needle.sketch)?,
+            None => queries.search_standard_input(&args.files.read, newer)?,
+        }
+    }
+    Ok(if queries.finish()? { ExitStatus::Done } else { ExitStatus::Negative })
+}
+
+/// Asks a server instead of a store.
+#[cfg(feature = "serve")]
+fn ask_server(
+    args: &QueryArgs,
+    url: &str,
+    needles: &[Option<Fingerprint>],
+) -> anyhow::Result<ExitStatus> {
+    let format = match args.format {
+        TableFormat::Tsv => RowFormat::Tsv,
+        TableFormat::Json => RowFormat::Json,
+        #[cfg(feature = "parquet")]
+        TableFormat::Parquet => bail!("--server answers in TSV and JSON"),
+    };
+    let texts = [args.text.clone(), args.documents.texts_of(&args.file)?].concat();
+    let questions = Questions {
+        k: args.near.k,
+        nearest: args.nearest,
+        limit: args.limit,
+        needles,
+        texts: &texts,
+        from: &args.files.from,
+        read: &args.files.read,
+        format,
+        quiet: args.quiet.is_on(),
+    };
+    args.server.run(url, &questions, args.output.open()?)
+}
+
+/// Refuses what has no sketch to be confirmed by.
+fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
+    if args.near.confirm.is_none() {
+        return Ok(());
+    }
+    if !args.needles.is_empty() || !args.files.from.is_empty() && !args.documents.are_given() {
+        bail!(
+            "--confirm compares documents, and a fingerprint alone is none: use --text, --file, or \
+             --from with --docs"
+        );
+    }
+    if args.limit.is_some() {
+        bail!("--limit would cut the candidates before they are confirmed; leave one of both out");
+    }
+    Ok(())
+}

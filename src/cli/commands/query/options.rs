@@ -1,0 +1,19 @@
+//! What is searched for, and how the answers are printed.
+
+use fpstore::Limits;
+
+use crate::cli::output::text::TableFormat;
+
+/// What all queries of a command have in common.
+pub(in crate::cli) struct QueryOptions {
+    pub(in crate::cli) k: u32,
+    pub(in crate::cli) limits: Limits,
+    /// How many of the nearest are wanted, if not all within `k`.
+    pub(in crate::cli) nearest: Option<usize>,
+    pub(in crate::cli) format: TableFormat,
+    pub(in crate::cli) quiet: bool,
+    /// The similarity that a match must have.
+    pub(in crate::cli) confirm: Option<f64>,
+    /// Whether the labels of matches are printed.
+    pub(in crate::cli) labels: bool,
+}

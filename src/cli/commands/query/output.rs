@@ -1,0 +1,129 @@
+//! The answers to queries on their way to the output.
+
+use std::io::Write;
+
+use fpstore::join::confirm::sketch_similarity;
+use fpstore::rows::{AnswerRow, Explained, MatchRow};
+use fpstore::{Answer, Fingerprint, Hit};
+
+use crate::cli::output::row_writer::{RowForm, RowWriter};
+use crate::cli::output::sink::Sink;
+use crate::cli::output::text::TableFormat;
+
+/// A query: its fingerprint, and what else is known of it.
+#[derive(Clone, Default)]
+pub(in crate::cli) struct Query<'a> {
+    /// The id of its record, if it has one.
+    pub(in crate::cli) id: Option<&'a str>,
+    pub(in crate::cli) fingerprint: Fingerprint,
+    /// The sketch of its document, and the similarity that a match must have.
+    pub(in crate::cli) confirm: Option<(&'a [u8], f64)>,
+    /// Whether the labels of matches are printed.
+    pub(in crate::cli) labels: bool,
+    /// How it was answered, if that is printed.
+    pub(in crate::cli) explain: Option<Explained>,
+}
+
+impl Query<'_> {
+    /// The row of an answer.
+    fn row(self, answer: &Answer<'_>) -> anyhow::Result<AnswerRow> {
+        let mut matches = Vec::with_capacity(answer.len());
+        for hit in answer.hits() {
+            matches.extend(self.match_row(&hit)?);
+        }
+        Ok(AnswerRow {
+            id: self.id.map(Into::into),
+            query: self.fingerprint,
+            matches,
+            cut: answer.outcome().cut,
+            explain: self.explain,
+            ..AnswerRow::default()
+        })
+    }
+
+    /// A match without the documents that are not alike enough; `None` if no document is.
+    fn match_row(&self, hit: &Hit<'_>) -> anyhow::Result<Option<MatchRow>> {
+        let (mut known, mut labels, mut similarities) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ids = hit.ids();
+        while let Some(id) = ids.next() {
+            let id = id?;
+            if let Some((sketch, threshold)) = self.confirm {
+                let similarity = sketch_similarity(sketch, ids.sketch());
+                if similarity < threshold {
+                    continue;
+                }
+                similarities.push(similarity);
+            }
+            known.push(id.to_string());
+            if self.labels {
+                labels.push(ids.label().to_string());
+            }
+        }
+        if known.is_empty() {
+            if self.confirm.is_some() {
+                return Ok(None);
+            }
+            // Without ids, those of several segments are told apart by their labels alone.
+            labels.extend(hit.labels().filter(|_| self.labels).map(String::from));
+        }
+        Ok(Some(MatchRow {
+            fingerprint: hit.fingerprint(),
+            distance: hit.distance(),
+            similarities: self.confirm.map(|_| similarities),
+            labels: self.labels.then_some(labels),
+            ids: Some(known),
+            id_count: None,
+        }))
+    }
+}
+
+/// Answers in their form; threads prepare them.
+#[derive(Default)]
+pub(in crate::cli) struct Rendered {
+    lines: Vec<u8>,
+    /// The rows of a table, which has no bytes before it is written.
+    rows: Vec<AnswerRow>,
+    /// Whether any of the queries found anything.
+    pub(in crate::cli) found: bool,
+}
+
+impl Rendered {
+    /// Adds the answer to a query.
+    pub(in crate::cli) fn add(
+        &mut self,
+        form: &RowForm,
+        query: Query<'_>,
+        answer: &Answer<'_>,
+    ) -> anyhow::Result<()> {
+        let row = query.row(answer)?;
+        self.found |= !row.matches.is_empty();
+        match form.format {
+            TableFormat::Tsv | TableFormat::Json => form.render(&mut self.lines, &row)?,
+            #[cfg(feature = "parquet")]
+            TableFormat::Parquet => self.rows.push(row),
+        }
+        Ok(())
+    }
+
+    /// Writes the answers, and forgets them but for whether anything was found.
+    pub(in crate::cli) fn write(&mut self, out: &mut RowWriter) -> anyhow::Result<()> {
+        if let Some(lines) = out.lines() {
+            lines.write_all(&self.lines)?;
+        }
+        self.lines.clear();
+        self.rows.drain(..).try_for_each(|row| out.push(&row))
+    }
+}
+
+/// The output of answers, whose tables have the columns that the queries fill.
+pub(in crate::cli) fn open(
+    format: TableFormat,
+    out: Sink,
+    confirms: bool,
+    labels: bool,
+) -> anyhow::Result<RowWriter> {
+    let columns = [("similarity", confirms), ("label", labels)];
+    let without: Vec<&str> =
+        columns.iter().filter(|(_, is_there)| !is_there).map(|(name, _)| *name).collect();
+    RowWriter::new::<AnswerRow>(format, out, &without)
+}

@@ -1,0 +1,226 @@
+//! `fpstore query --server`: the same questions and the same output, answered by `fpstore serve`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use fpstore::Fingerprint;
+use fpstore::client::{Client, ClientError, QueryOptions};
+use fpstore::input::{read_all_records, read_records};
+use fpstore::rows::AnswerRow;
+use tokio::runtime::Runtime;
+
+use crate::cli::args::inputs::{ReadArgs, check_stdin, inputs, report_skipped};
+use crate::cli::output::bad_lines::{BadLines, write_bad};
+use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::sink::Sink;
+use crate::cli::output::text::RowFormat;
+use crate::cli::session::command::{ExitStatus, variable};
+
+/// Queries of files that are sent together, unless the server allows fewer.
+const BATCH_COUNT: usize = 10_000;
+
+/// The server that is asked.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct ServerArgs {
+    /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
+    #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "confirm", "explain",
+          "refresh", "id", "label", "labels", "docs", "fingerprint_field", "df", "stop_words", "weights"])]
+    pub(in crate::cli) server: Option<String>,
+    /// The token for the server, in the first line of a file [default: $FPSTORE_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "server", hide_short_help = true)]
+    token_file: Option<PathBuf>,
+}
+
+/// What is asked of a server.
+pub(in crate::cli) struct Questions<'a> {
+    pub(in crate::cli) k: Option<u32>,
+    pub(in crate::cli) nearest: Option<u64>,
+    pub(in crate::cli) limit: Option<u64>,
+    /// `None` stands for standard input.
+    pub(in crate::cli) needles: &'a [Option<Fingerprint>],
+    pub(in crate::cli) texts: &'a [String],
+    pub(in crate::cli) from: &'a [PathBuf],
+    pub(in crate::cli) read: &'a ReadArgs,
+    pub(in crate::cli) format: RowFormat,
+    pub(in crate::cli) quiet: bool,
+}
+
+impl ServerArgs {
+    /// The token that the user gives, if any.
+    fn token(&self) -> anyhow::Result<Option<String>> {
+        match &self.token_file {
+            Some(path) => first_token(path).map(Some),
+            None => variable("FPSTORE_TOKEN")
+                .map(|token| token.into_string().ok().context("FPSTORE_TOKEN is not UTF-8"))
+                .transpose(),
+        }
+    }
+
+    pub(in crate::cli) fn run(
+        &self,
+        url: &str,
+        questions: &Questions<'_>,
+        out: Sink,
+    ) -> anyhow::Result<ExitStatus> {
+        let mut client = Client::new(url).map_err(|error| anyhow!("--server {error}"))?;
+        if let Some(token) = self.token()? {
+            client = client.token(token);
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("cannot start the connection")?;
+        let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
+        // All fields are named, so that no option is forgotten here.
+        let Questions { k, nearest: count, limit, .. } = *questions;
+        let batch_max = usize::try_from(info.limits.max_batch).unwrap_or(BATCH_COUNT);
+        let mut session = Session {
+            runtime,
+            client,
+            url,
+            options: QueryOptions { k, count, limit, ids: None, explain: None },
+            questions,
+            out: RowWriter::new::<AnswerRow>(questions.format.into(), out, &[])?,
+            found: false,
+            batch_max: batch_max.clamp(1, BATCH_COUNT),
+        };
+        session.ask_all()?;
+        session.out.finish()?;
+        Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
+    }
+}
+
+struct Session<'a> {
+    runtime: Runtime,
+    client: Client,
+    url: &'a str,
+    options: QueryOptions,
+    questions: &'a Questions<'a>,
+    out: RowWriter,
+    found: bool,
+    batch_max: usize,
+}
+
+impl Session<'_> {
+    fn doing(&self) -> String {
+        format!("cannot ask {}", self.url)
+    }
+
+    fn ask_all(&mut self) -> anyhow::Result<()> {
+        for needle in self.questions.needles {
+            match needle {
+                Some(needle) => self.ask_one(*needle)?,
+                None => self.ask_standard_input()?,
+            }
+        }
+        for text in self.questions.texts {
+            self.ask_text(text)?;
+        }
+        let mut batch: Vec<(Fingerprint, Option<String>)> = Vec::new();
+        if self.questions.from.is_empty() {
+            return Ok(());
+        }
+        for file in inputs(self.questions.from)? {
+            let read = read_records(&file, &self.questions.read.options(), |record| {
+                batch.push((record.fingerprint, record.id.map(|id| id.to_string())));
+                if batch.len() >= self.batch_max {
+                    self.ask_batch(&batch)?;
+                    batch.clear();
+                }
+                anyhow::Ok(())
+            });
+            report_skipped(&file, &read?);
+        }
+        self.ask_batch(&batch)
+    }
+
+    fn ask_one(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
+        let asked = self.runtime.block_on(self.client.query(needle, &self.options));
+        let answer = asked.with_context(|| self.doing())?;
+        self.print(answer)
+    }
+
+    fn ask_standard_input(&mut self) -> anyhow::Result<()> {
+        let file = Path::new("-");
+        check_stdin(file)?;
+        let mut bad_lines = BadLines::new(self.questions.read.skips_bad());
+        read_all_records(file, &self.questions.read.options(), |found| -> anyhow::Result<()> {
+            match found {
+                Ok(record) => self.ask_one(record.fingerprint)?,
+                Err(bad) => {
+                    bad_lines.note(bad.place, &bad.reason);
+                    if let (RowFormat::Json, Some(out)) = (self.questions.format, self.out.lines())
+                    {
+                        write_bad(out, bad.place, &bad.reason)?;
+                    }
+                }
+            }
+            // A program that writes line by line waits for each answer.
+            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
+        })?;
+        bad_lines.finish()
+    }
+
+    fn ask_text(&mut self, text: &str) -> anyhow::Result<()> {
+        let asked = self.runtime.block_on(self.client.query_text(text, &self.options));
+        let answer = asked.with_context(|| self.doing())?;
+        self.print(answer)
+    }
+
+    fn ask_batch(&mut self, batch: &[(Fingerprint, Option<String>)]) -> anyhow::Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let fingerprints: Vec<Fingerprint> = batch.iter().map(|(needle, _)| *needle).collect();
+        let asked = self.runtime.block_on(self.client.query_many(&fingerprints, &self.options));
+        let answers = match asked {
+            Err(ClientError::Refused { code, .. })
+                if code == "answer-over-limit" && batch.len() > 1 =>
+            {
+                let (first, second) = batch.split_at(batch.len() / 2);
+                self.ask_batch(first)?;
+                return self.ask_batch(second);
+            }
+            asked => asked.with_context(|| self.doing())?,
+        };
+        for (mut answer, (_, id)) in answers.into_iter().zip(batch) {
+            answer.id.clone_from(id);
+            self.print(answer)?;
+        }
+        Ok(())
+    }
+
+    /// Prints what a store would be answered with.
+    fn print(&mut self, answer: AnswerRow) -> anyhow::Result<()> {
+        self.found |= !answer.matches.is_empty();
+        self.report_cut(&answer);
+        self.out.push(&AnswerRow { cut_by: None, generation: None, ..answer })
+    }
+
+    /// Says that an answer is not whole. Where the user did not ask for that, it is no mere remark.
+    fn report_cut(&self, answer: &AnswerRow) {
+        let Some(by) = answer.cut_by.as_deref().filter(|_| answer.cut) else { return };
+        let is_asked = by == "limit" && self.questions.limit.is_some();
+        if is_asked && (self.questions.quiet || self.questions.format == RowFormat::Json) {
+            return;
+        }
+        let count =
+            crate::cli::output::text::counted(answer.matches.len() as u64, "match", "matches");
+        let by = match by {
+            "limit" if is_asked => "--limit",
+            "limit" => "the --max-matches of the server",
+            "ids" => "the --max-ids of the server",
+            _ => "the --deadline of the server",
+        };
+        message!("{}: cut to {count} by {by}", answer.query);
+    }
+}
+
+/// The first token of a file.
+fn first_token(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    let mut lines = text.lines().map(str::trim);
+    let token = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(token.with_context(|| format!("{name} holds no token"))?.into())
+}

@@ -1,0 +1,166 @@
+//! Queries that are answered one after another: those of the command line, and the lines of standard
+//! input.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use fpstore::input::read_all_records;
+use fpstore::plan::PlanPath;
+use fpstore::rows::Explained;
+use fpstore::{Fingerprint, SearchStats, Searcher, Store};
+
+use super::options::QueryOptions;
+use super::output::{self, Query, Rendered};
+use crate::cli::args::inputs::{ReadArgs, check_stdin};
+use crate::cli::output::bad_lines::{BadLines, write_bad};
+use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::sink::Sink;
+use crate::cli::output::text::{TableFormat, counted, grouped};
+
+/// Searches one query after another and prints the answers.
+pub(in crate::cli) struct SingleQueries {
+    searcher: Searcher,
+    options: QueryOptions,
+    /// The plan, if answers are to be explained.
+    explained: Option<Explained>,
+    out: RowWriter,
+    /// An answer on its way to the output.
+    rendered: Rendered,
+}
+
+impl SingleQueries {
+    pub(in crate::cli) fn new(
+        store: &Store,
+        options: QueryOptions,
+        out: Sink,
+    ) -> anyhow::Result<Self> {
+        let out = output::open(options.format, out, options.confirm.is_some(), options.labels)?;
+        let (searcher, rendered) = (store.searcher(), Rendered::default());
+        Ok(SingleQueries { searcher, options, explained: None, out, rendered })
+    }
+
+    /// Lets answers be explained: JSON has the plan in the answers, else it is printed now.
+    pub(in crate::cli) fn explain(&mut self, store: &Store) -> anyhow::Result<()> {
+        let explained = Explained::of(store, self.options.k, SearchStats::default())?;
+        if self.options.format != TableFormat::Json {
+            print_plan(store, &explained);
+        }
+        self.explained = Some(explained);
+        Ok(())
+    }
+
+    /// Answers each line of standard input as it comes. `newer` gives the store whenever it has
+    /// changed.
+    pub(in crate::cli) fn search_standard_input(
+        &mut self,
+        read: &ReadArgs,
+        newer: impl Fn() -> anyhow::Result<Option<Store>>,
+    ) -> anyhow::Result<()> {
+        let file = Path::new("-");
+        check_stdin(file)?;
+        let mut bad_lines = BadLines::new(read.skips_bad());
+        read_all_records(file, &read.options(), |found| -> anyhow::Result<()> {
+            if let Some(store) = newer()? {
+                self.searcher.follow(&store);
+            }
+            match found {
+                Ok(record) => self.search(record.fingerprint, &[])?,
+                Err(bad) => {
+                    bad_lines.note(bad.place, &bad.reason);
+                    if let (TableFormat::Json, Some(out)) = (self.options.format, self.out.lines())
+                    {
+                        write_bad(out, bad.place, &bad.reason)?;
+                    }
+                }
+            }
+            // A program that writes line by line waits for each answer, so none may stay in the
+            // buffer.
+            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
+        })?;
+        bad_lines.finish()
+    }
+
+    /// Ends the output, and returns whether anything was found.
+    pub(in crate::cli) fn finish(self) -> anyhow::Result<bool> {
+        self.out.finish()?;
+        Ok(self.rendered.found)
+    }
+
+    pub(in crate::cli) fn search(
+        &mut self,
+        needle: Fingerprint,
+        sketch: &[u8],
+    ) -> anyhow::Result<()> {
+        let QueryOptions { k, nearest, format, confirm, labels, quiet, .. } = self.options;
+        let start = Instant::now();
+        let answer = match nearest {
+            Some(count) => self.searcher.nearest(needle, count, k)?,
+            None => self.searcher.search_with(needle, k, &self.options.limits)?,
+        };
+        let micros = start.elapsed().as_secs_f64() * 1e6;
+        let confirm = confirm.map(|threshold| (sketch, threshold));
+        let outcome = answer.outcome();
+        let is_json = format == TableFormat::Json;
+        let stats = outcome.stats;
+        let explain = self.explained.clone().filter(|_| is_json);
+        let explain = explain.map(|plan| Explained { stats, ..plan });
+        let query = Query { id: None, fingerprint: needle, confirm, labels, explain };
+        self.rendered.add(&self.out.form, query, &answer)?;
+        self.rendered.write(&mut self.out)?;
+        let is_told = is_json || quiet;
+        if outcome.cut && nearest.is_none() && !is_told {
+            let kept = counted(answer.len() as u64, "match", "matches");
+            message!("{needle}: cut to the nearest {kept} by --limit");
+        }
+        if let Some(explained) = self.explained.as_ref().filter(|_| !is_json) {
+            let (work, estimate) = (outcome.stats, explained.estimate());
+            message!(
+                "{needle}: {} in {micros:.1} us ({:.1} expected); \
+                 {} probes ({:.0}), {} candidates ({:.1}), {} scanned ({:.0}), {} pages touched first",
+                counted(answer.len() as u64, "match", "matches"),
+                explained.expected_us,
+                grouped(work.probes),
+                estimate.probes,
+                grouped(work.candidates),
+                estimate.candidates,
+                grouped(work.scanned),
+                estimate.scanned,
+                grouped(work.pages_checked),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Prints the plan of each segment.
+fn print_plan(store: &Store, explained: &Explained) {
+    let k = explained.k;
+    for (segment, plan) in store.info().segments.iter().zip(&explained.segments) {
+        let (number, micros) = (segment.number, plan.expected_nanos / 1000.0);
+        match &plan.path {
+            PlanPath::Scan { table } => message!(
+                "segment {number}, k={k}: scan of table {}, about {micros:.1} us expected; \
+                 probing would cost more",
+                table.0,
+            ),
+            PlanPath::Probe { tables } => {
+                message!(
+                    "segment {number}, k={k}: probes of {} of {} tables, about {micros:.1} us \
+                     expected",
+                    tables.len(),
+                    segment.tables.len(),
+                );
+                for part in tables {
+                    message!(
+                        "  table {}: mask {:016x}, radius {} ({:.0} prefixes)",
+                        part.table.0,
+                        part.mask,
+                        part.radius,
+                        part.prefixes
+                    );
+                }
+            }
+        }
+    }
+}

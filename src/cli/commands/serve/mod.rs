@@ -1,0 +1,133 @@
+//! `fpstore serve`: runs the server of the library, heeds signals, prints messages.
+
+mod args;
+mod limits;
+
+use std::time::Duration;
+
+use anyhow::Context;
+use fpstore::Error;
+use fpstore::serve::{Address, Listener, Server};
+
+pub(in crate::cli) use args::ServeArgs;
+
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::monitor::INTERRUPTED;
+
+/// Buffers of this length and more go back to the system when they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK_LEN: i32 = 1 << 22;
+
+/// Lets the allocator of the GNU C library give large buffers back, such as those of a merge. By
+/// itself it keeps up to twice the largest one that was ever freed, in each thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a function of the C library")]
+fn give_memory_back() {
+    // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
+    // leaves everything as it was.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_memory_back() {}
+
+pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
+    give_memory_back();
+    let (address, settings) = args.settings()?;
+    let threads = settings.threads;
+    allow_connections(settings.limits.max_connections);
+    let path = &args.store.store;
+    let server = Server::open(path, settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        // Searches, and some for what waits: refreshes, and the end of the writer.
+        .max_blocking_threads(threads + 8)
+        .thread_name("serve")
+        .enable_all()
+        .build()
+        .context("cannot start threads")?;
+    let ended = runtime.block_on(async {
+        let listener = match listen(&server, &address) {
+            Ok(listener) => listener,
+            Err(error) => {
+                server.close().await?;
+                return Err(error);
+            }
+        };
+        heed_signals(&server)?;
+        if !args.quiet.is_on() {
+            message!("serving {} at {}", path.display(), listener.address());
+        }
+        Ok(server.run(listener).await?)
+    });
+    // A search that is still under way answers nobody.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    ended?;
+    if !args.quiet.is_on() {
+        message!("ended");
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
+    server.bind(address).map_err(|error| match (error, address) {
+        (Error::Io { doing, path, source }, Address::Tcp(_)) => anyhow::Error::new(source)
+            .context(format!("cannot {doing} {}; --listen names another address", path.display())),
+        (error, _) => error.into(),
+    })
+}
+
+/// Raises the limit of open files, which is often 1 024, as far as the system allows.
+fn allow_connections(connections: u64) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        // Segments, their locks and temporary files take some too.
+        let wanted = connections.saturating_add(1024);
+        let mut limit = getrlimit(Resource::Nofile);
+        let most = limit.maximum.unwrap_or(u64::MAX).min(wanted);
+        if limit.current.is_some_and(|current| current < most) {
+            limit.current = Some(most);
+            let _ = setrlimit(Resource::Nofile, limit);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = connections;
+}
+
+/// SIGTERM and an interrupt end the server; SIGHUP makes it look for a newer state.
+#[cfg(unix)]
+fn heed_signals(server: &Server) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let doing = "cannot listen to signals";
+    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
+        let mut signals = signal(kind).context(doing)?;
+        let server = server.clone();
+        tokio::spawn(async move {
+            signals.recv().await;
+            server.shutdown();
+            // Whoever asks twice does not want to wait.
+            signals.recv().await;
+            std::process::exit(i32::from(INTERRUPTED));
+        });
+    }
+    let mut hang_up = signal(SignalKind::hangup()).context(doing)?;
+    let server = server.clone();
+    tokio::spawn(async move {
+        while hang_up.recv().await.is_some() {
+            let server = server.clone();
+            let _ = tokio::task::spawn_blocking(move || server.refresh()).await;
+        }
+    });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn heed_signals(server: &Server) -> anyhow::Result<()> {
+    let server = server.clone();
+    tokio::spawn(async move {
+        let _ = tokio::signal::ctrl_c().await;
+        server.shutdown();
+    });
+    Ok(())
+}

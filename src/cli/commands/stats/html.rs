@@ -1,0 +1,44 @@
+//! `fpstore stats --html`: the page, whole under its name or not at all.
+
+use std::io::Write;
+
+use fpstore::Scheme;
+use fpstore::doctor::{PageOptions, Statistics, page};
+use fpstore::plan::{Budget, SchemeEstimate, SchemePlan};
+
+use crate::cli::output::sink::Sink;
+use crate::cli::session::costs;
+
+pub(in crate::cli) fn write(
+    mut out: Sink,
+    statistics: &Statistics,
+    title: &str,
+    budget: Budget,
+) -> anyhow::Result<()> {
+    let (plan, now) = schemes(statistics, budget)?;
+    let options = PageOptions::new(title).plan(plan.as_ref()).now(now.as_ref());
+    out.write_all(page(statistics, &options).as_bytes())?;
+    out.finish()
+}
+
+/// The plan for these fingerprints, and the estimate of the tables as they are.
+fn schemes(
+    statistics: &Statistics,
+    budget: Budget,
+) -> anyhow::Result<(Option<SchemePlan>, Option<SchemeEstimate>)> {
+    if statistics.fingerprint_count == 0 {
+        return Ok((None, None));
+    }
+    let request = statistics.plan_request().budget(budget).costs(costs::of_this_machine());
+    let plan = request.plan()?;
+    // Segments may have different schemes; the first, and so the oldest, stands for them.
+    let first = statistics.tables.first().and_then(|table| table.segment);
+    let of_first = statistics.tables.iter().filter(|table| table.segment == first);
+    let masks: Vec<u64> = of_first.map(|table| table.mask).collect();
+    let is_chosen = plan.chosen().scheme.masks() == masks;
+    let now = match Scheme::from_masks(masks, statistics.tuned_k) {
+        Ok(scheme) if !is_chosen => Some(request.estimate("these tables", &scheme)?),
+        _ => None,
+    };
+    Ok((Some(plan), now))
+}

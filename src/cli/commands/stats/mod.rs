@@ -1,0 +1,166 @@
+//! `fpstore stats`: statistics of a store or an input, the problems that they show, and remedies.
+//!
+//! This file reads the store or the input with the doctor of the library and prints the text;
+//! JSON is that of the library, and `html` writes the page. Nothing is computed here.
+
+mod html;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::Store;
+use fpstore::doctor::{Collector, Finding, Statistics, profile};
+use fpstore::input::read_records;
+use fpstore::options::DEFAULT_K;
+use fpstore::plan::Budget;
+use fpstore_base::source::name_of;
+use serde::Serialize;
+
+use crate::cli::args::inputs::{ReadArgs, inputs, report_skipped, title_of};
+use crate::cli::args::report_args::ReportArgs;
+use crate::cli::args::scheme_arg::{scheme_choice, scheme_help};
+use crate::cli::output::page;
+use crate::cli::output::text::ReportFormat;
+use crate::cli::session::choice::distance;
+use crate::cli::session::command::{ExitStatus, StoreArg, open_map};
+
+const LONG_ABOUT: &str = "\
+Show statistics of the fingerprints of a store, the problems that they show, and remedies: bits \
+that never vary or vary together, fingerprints with very many ids, crowded prefixes in each \
+table, duplicates, and the matches that a query finds by chance.
+
+Of files it reads the records before a store is built of them. It takes the same options as \
+build; --scheme and -k say which tables the store would have.
+
+Reads the whole store, or the whole input. Everything is exact up to 8 388 608 distinct \
+fingerprints of an input; of more it keeps a sample and says so.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore stats -s pages.fps
+  fpstore stats -s pages.fps --html pages.html
+  fpstore stats pages.tsv.zst --format json | jq .findings
+
+Exit status: 0 done, whatever was found; 2 error.";
+
+/// Show statistics of the fingerprints, the problems that they show, and remedies
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(in crate::cli) struct StatsArgs {
+    /// A store, or files of records as 'build' reads them, or - [default: the store of -s]
+    #[arg(value_name = "STORE|FILE", conflicts_with = "store")]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    store: StoreArg,
+    /// The distance that queries will mostly ask for [default: 3]
+    #[arg(short, value_parser = distance())]
+    k: Option<u32>,
+    /// The tables to look at: auto, a name or a file of masks
+    #[arg(long, value_name = "SCHEME", long_help = scheme_help())]
+    scheme: Option<String>,
+    /// With auto: space for the tables, as 12GB or 16B/fp
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<Budget>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Also write a page with plots, for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl StatsArgs {
+    /// The store, unless files are given.
+    fn store_path(&self) -> Option<&Path> {
+        match self.inputs.as_slice() {
+            [] => Some(&self.store.store),
+            [one] if one.is_dir() => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Opens the store. Options for files would have no effect on it.
+    fn open_store(&self) -> anyhow::Result<Store> {
+        let given = [
+            (self.k.is_some(), "-k"),
+            (self.scheme.is_some(), "--scheme"),
+            (self.budget.is_some(), "--budget"),
+            (self.read.skips_bad(), "--skip-bad"),
+        ];
+        let given = given.iter().find(|(given, _)| *given).map(|(_, option)| *option);
+        if let Some(option) = given.or(self.read.first_given()) {
+            bail!("{option} is for files of records, and this is a store; leave it out");
+        }
+        Ok(open_map(self.store_path().unwrap_or(&self.store.store))?)
+    }
+}
+
+/// The statistics as JSON, with their source.
+#[derive(Serialize)]
+struct Report<'a> {
+    source: String,
+    findings: Vec<Finding>,
+    #[serde(flatten)]
+    statistics: &'a Statistics,
+}
+
+pub(in crate::cli) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
+    let mut to = args.report.open()?;
+    let page =
+        args.html.as_deref().map(|path| page::open(path, args.report.output.force, "the report"));
+    let page = page.transpose()?;
+    let statistics =
+        if args.store_path().is_some() { profile(&args.open_store()?)? } else { collect(args)? };
+    if let (Some(page), Some(path)) = (page, &args.html) {
+        let budget = args.budget.unwrap_or_default();
+        html::write(page, &statistics, &title_of(&args.inputs, &args.store.store), budget)?;
+        if !args.report.is_quiet() {
+            message!("wrote {}", path.display());
+        }
+    }
+    match to.format {
+        ReportFormat::Json => {
+            let (source, findings) = (source(args), statistics.findings());
+            to.write_json(&Report { source, findings, statistics: &statistics })?;
+        }
+        ReportFormat::Text => {
+            // Names of files are text of other people, too.
+            let source = source(args);
+            let shown = to.printer.show(&source).into_owned();
+            write!(to.out, "{:<15}{shown}\n{statistics}", "source")?;
+        }
+    }
+    to.finish()?;
+    Ok(ExitStatus::Done)
+}
+
+/// The name of the store or input.
+fn source(args: &StatsArgs) -> String {
+    match args.inputs.as_slice() {
+        [] => args.store.store.display().to_string(),
+        [only] => name_of(only),
+        [first, rest @ ..] => format!("{} and {} more", name_of(first), rest.len()),
+    }
+}
+
+fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
+    let k = args.k.unwrap_or(DEFAULT_K);
+    let choice = scheme_choice(args.scheme.as_deref().unwrap_or("auto"), k, args.budget)?;
+    if let Some(folder) = args.inputs.iter().find(|file| file.is_dir()) {
+        bail!("{} is a directory; name one store, or files", folder.display());
+    }
+    let options = args.read.options();
+    let mut collector = Collector::new();
+    for file in inputs(&args.inputs)? {
+        let summary = read_records(&file, &options, |record| {
+            collector.push(record.fingerprint);
+            Ok::<(), fpstore::Error>(())
+        })?;
+        report_skipped(&file, &summary);
+    }
+    let scheme = collector.scheme(&choice)?;
+    Ok(collector.finish(&scheme))
+}

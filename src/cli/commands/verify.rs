@@ -1,0 +1,153 @@
+//! `fpstore verify`: checks a store against its format, and its answers against a scan.
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::options::SAMPLES;
+use fpstore::writer::{Repair, repair};
+use fpstore::{DamagedSegment, VerifyOptions, VerifyReport};
+
+use crate::cli::args::resources::{ProgressArgs, QuietArgs, rate};
+use crate::cli::output::text::{counted, quoted};
+use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::wait::WaitArgs;
+
+const LONG_ABOUT: &str = "\
+Check every rule and every checksum of a store, that all tables of a segment hold the same set, \
+and that sample queries get the answers of a scan.
+
+Reads the whole store. Prints each fault with its file and place, and which segments are damaged. \
+Beside a service --max-rate keeps the disk free for queries.
+
+--repair writes a manifest that names only the sound segments, MANIFEST.repaired, beside that of a \
+damaged store, and says what would be missing and how to use it. The store itself is not changed.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore verify -s pages.fps
+  fpstore verify pages.fps --samples 0 --max-rate 50MB/s
+  fpstore verify pages.fps --repair
+
+Exit status: 0 sound; 1 damaged, repaired or not; 2 error.";
+
+/// Check a store against every rule of its format, and sample queries against a scan
+#[derive(Args, Debug)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_arg("quiet", |arg| arg.help("Print nothing if the store is sound"))
+)]
+pub(in crate::cli) struct VerifyArgs {
+    #[command(flatten)]
+    store: StorePlace,
+    /// The number of stored, flipped and random fingerprints to query and compare with a scan
+    #[arg(long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u64).range(SAMPLES.range()))]
+    samples: u64,
+    /// Read no faster than this, such as 50MB/s
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    max_rate: Option<u64>,
+    /// If the store is damaged, write a manifest of its sound segments beside it
+    #[arg(long)]
+    repair: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
+    if args.wait.is_given() && !args.repair {
+        bail!("--wait is for --repair; verifying alone waits for nobody");
+    }
+    let monitor = args.progress.monitor(args.quiet.is_on())?;
+    let options = VerifyOptions::default()
+        .samples(args.samples)
+        .max_rate(args.max_rate)
+        .observer(monitor.observer());
+    let report = fpstore::verify(args.store.path(), &options)?;
+    monitor.finish();
+    for fault in &report.faults {
+        message!("{}", with_source(fault));
+    }
+    let store = args.store.path().display();
+    if report.is_sound() {
+        if !args.quiet.is_on() {
+            message!(
+                "{store} is sound: {}, {}, {}, {} answered like a scan",
+                counted(report.segment_count, "segment", "segments"),
+                counted(report.page_count, "page", "pages"),
+                counted(report.value_count, "value", "values"),
+                counted(report.sample_count, "sample", "samples"),
+            );
+        }
+        return Ok(ExitStatus::Done);
+    }
+    let count = counted(report.faults.len() as u64, "fault", "faults");
+    if !args.repair {
+        let remedy = "restore a copy or build it again; --repair saves what is sound";
+        message!("{store} is damaged: {count}; {remedy}");
+        return Ok(ExitStatus::Negative);
+    }
+    message!("{store} is damaged: {count}");
+    print_repair(&report, &repair(&report, args.wait.duration())?);
+    Ok(ExitStatus::Negative)
+}
+
+/// A fault with its cause, in one line.
+fn with_source(fault: &fpstore::Error) -> String {
+    match std::error::Error::source(fault) {
+        Some(source) => format!("{fault}: {source}"),
+        None => fault.to_string(),
+    }
+}
+
+fn print_repair(report: &VerifyReport, repair: &Repair) {
+    let store = report.path.display();
+    report.damaged.iter().for_each(|damaged| message!("{}", missing(damaged)));
+    let segments = counted(repair.kept.len() as u64, "segment", "segments");
+    let fingerprints = counted(repair.fingerprint_count, "fingerprint", "fingerprints");
+    let Some(manifest) = &repair.manifest else {
+        if repair.kept.is_empty() {
+            message!("no segment is sound; restore a copy or build the store again");
+        } else if report.damaged.is_empty() && report.segment_count > 0 {
+            message!("every segment is sound by itself, so there is nothing to leave out");
+        } else {
+            message!(
+                "the manifest is lost, and with it deletions, labels and which segments are live"
+            );
+            message!("{segments} with {fingerprints} can be taken into a new store:");
+            let files = repair.kept.iter().map(|file| quoted(file)).collect::<Vec<_>>().join(" ");
+            message!("  fpstore build --allow-empty -s NEW /dev/null");
+            message!("  fpstore import -s NEW {files}");
+        }
+        return;
+    };
+    message!("kept: {segments} with {fingerprints}, in {}", manifest.display());
+    message!(
+        "To use it, end all writers, copy {store} if you want to keep the damaged files, and run"
+    );
+    message!("  mv {} {}", quoted(manifest), quoted(&manifest.with_extension("")));
+}
+
+/// What a repair leaves out.
+fn missing(damaged: &DamagedSegment) -> String {
+    let number = damaged.number;
+    let label = match damaged.label.as_str() {
+        "" => String::new(),
+        label => format!(" with the label '{label}'"),
+    };
+    match damaged.deletions_only {
+        Some((fingerprints, ids)) => format!(
+            "missing: the deletions of segment {number}{label}: {} and {} come back",
+            counted(fingerprints, "deleted fingerprint", "deleted fingerprints"),
+            counted(ids, "deleted id", "deleted ids")
+        ),
+        None => format!(
+            "missing: segment {number}{label}: {} with all ids, {}",
+            counted(damaged.fingerprint_count, "fingerprint", "fingerprints"),
+            damaged.path.display()
+        ),
+    }
+}

@@ -1,0 +1,62 @@
+//! Bad records of standard input: each has its answer, and none of them ends the stream.
+
+use std::io::Write;
+
+use anyhow::bail;
+use fpstore::InputPlace;
+use serde::Serialize;
+
+use super::text::counted;
+
+/// The number of bad records that are printed.
+const SHOWN_MAX: u64 = 10;
+
+/// Bad records of standard input, which are answered one by one and end nothing.
+pub(in crate::cli) struct BadLines {
+    are_allowed: bool,
+    count: u64,
+}
+
+/// A bad record as an answer in JSON.
+#[derive(Serialize)]
+struct BadAnswer<'a> {
+    place: String,
+    error: &'a str,
+}
+
+/// Writes a bad record as one JSON object on one line.
+pub(in crate::cli) fn write_bad(
+    out: &mut impl Write,
+    place: InputPlace,
+    error: &str,
+) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, &BadAnswer { place: place.to_string(), error })?;
+    Ok(writeln!(out)?)
+}
+
+impl BadLines {
+    pub(in crate::cli) fn new(are_allowed: bool) -> Self {
+        BadLines { are_allowed, count: 0 }
+    }
+
+    /// Counts a bad record; the first ones are printed.
+    pub(in crate::cli) fn note(&mut self, place: InputPlace, reason: &str) {
+        self.count += 1;
+        if self.count <= SHOWN_MAX {
+            message!("standard input: {place}: {reason}");
+        }
+    }
+
+    /// Prints how many there were, and fails unless that is allowed.
+    pub(in crate::cli) fn finish(&self) -> anyhow::Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let count = counted(self.count, "bad record", "bad records");
+        if !self.are_allowed {
+            bail!("standard input: {count} skipped; --skip-bad makes that no error");
+        }
+        message!("standard input: {count} skipped");
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! Errors of work on documents, in the words of the program.
+
+use anyhow::anyhow;
+use fpstore::corpus::Error;
+
+/// The error of stores or of texts that an error of a corpus stands for, or what the user can do
+/// about it.
+pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast() {
+        Ok(Error::Store(error)) => error.into(),
+        Ok(Error::Text(error)) => error.into(),
+        Ok(error @ Error::Exists { .. }) => {
+            anyhow!("{error}; --force replaces it once the new one is complete")
+        }
+        Ok(error @ Error::Unfinished { .. }) => {
+            anyhow!("{error}; finish it with the command that began it, or give it up with --force")
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
+}

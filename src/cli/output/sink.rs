@@ -1,0 +1,200 @@
+//! The destination of results: standard output, a device or pipe, or a file that appears only when
+//! it is complete. All files that the program writes for a user go through here.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::Store;
+use fpstore::corpus::NewFile;
+use fpstore_base::read_inputs;
+use fpstore_base::waiting::WaitingFile;
+
+use super::text::{Named, Stdout, stdout};
+
+/// The most links that lead to a file, as on Linux.
+const LINKS_MAX: usize = 40;
+
+/// The destination of the results.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct OutputArgs {
+    /// Write to FILE, which appears when it is complete [default: -, standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(in crate::cli) output: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(short, long)]
+    pub(in crate::cli) force: bool,
+}
+
+impl OutputArgs {
+    pub(in crate::cli) fn open(&self) -> anyhow::Result<Sink> {
+        match &self.output {
+            Some(path) => Sink::open(path, self.force),
+            None => Ok(Sink::stdout()),
+        }
+    }
+}
+
+/// The open destination; a file gets its name by [`Sink::finish`].
+pub(in crate::cli) struct Sink {
+    out: BufWriter<Named>,
+    /// The bytes written so far.
+    len: u64,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "asked by Parquet alone"))]
+    is_stdout: bool,
+    is_terminal: bool,
+    /// The file and its name, if there is to be one.
+    file: Option<(NewFile, String)>,
+}
+
+impl Sink {
+    /// Standard output.
+    pub(in crate::cli) fn stdout() -> Self {
+        Sink::of(stdout(), io::stdout().is_terminal(), true)
+    }
+
+    fn of(out: Stdout, is_terminal: bool, is_stdout: bool) -> Self {
+        Sink { out, len: 0, is_stdout, is_terminal, file: None }
+    }
+
+    /// The destination that `path` names: `-` is standard output; devices and pipes are written
+    /// to; a file is new, or with `replace` it takes the place of the old one, at the end of the
+    /// links that lead there.
+    pub(in crate::cli) fn open(path: &Path, replace: bool) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let cannot = || format!("cannot write {name}");
+        match name.as_str() {
+            "-" => return Ok(Sink::stdout()),
+            #[cfg(unix)]
+            "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => return Ok(Sink::stdout()),
+            #[cfg(unix)]
+            "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => {
+                use std::os::fd::AsFd;
+                let file = io::stderr().as_fd().try_clone_to_owned().map(File::from);
+                return Sink::device(file.and_then(WaitingFile::of).with_context(cannot)?, name);
+            }
+            _ => {}
+        }
+        let found = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(cannot),
+        };
+        match &found {
+            None => {}
+            Some(metadata) if metadata.is_dir() => bail!("cannot write {name}: it is a directory"),
+            // Already open, so nothing is replaced.
+            Some(_) if path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") => {
+                return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
+            }
+            Some(metadata) if metadata.is_file() && replace => {}
+            Some(metadata) if metadata.is_file() => {
+                bail!("{name} exists; --force replaces it once the new one is complete")
+            }
+            Some(metadata) if takes_bytes(metadata) => {
+                return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
+            }
+            Some(_) => bail!("cannot write {name}: it is a socket or a disk; name a file"),
+        }
+        let cannot_create = || format!("cannot create {name}");
+        let path = end_of_links(path).with_context(cannot_create)?;
+        check_place(&path, &name)?;
+        let file = NewFile::create(path, found).with_context(cannot_create)?;
+        let to = file.file().and_then(WaitingFile::of).with_context(cannot)?;
+        let mut sink = Sink::of(buffered(Named::new(name.clone(), Box::new(to))), false, false);
+        sink.file = Some((file, name));
+        Ok(sink)
+    }
+
+    fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
+        let is_terminal = device.file().is_terminal();
+        Ok(Sink::of(buffered(Named::new(name, Box::new(device))), is_terminal, false))
+    }
+
+    /// Whether this is the standard output.
+    #[cfg(feature = "parquet")]
+    pub(in crate::cli) fn is_stdout(&self) -> bool {
+        self.is_stdout
+    }
+
+    /// Whether results go to a terminal, so that control characters must be escaped.
+    pub(in crate::cli) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// The number of bytes written so far.
+    pub(in crate::cli) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Writes what is buffered, and gives a file its name.
+    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<()> {
+        self.out.flush()?;
+        match self.file {
+            Some((file, name)) => {
+                // It may have been found among the inputs since.
+                check_place(file.path(), &name)?;
+                file.publish().with_context(|| format!("cannot write {name}"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.out.write(bytes)?;
+        self.len += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Refuses an output that would take the place of an input, or of a file of a store.
+fn check_place(path: &Path, name: &str) -> anyhow::Result<()> {
+    if let Some(fault) = read_inputs::fault_of_output(path) {
+        bail!("{name} {fault}");
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if folder.join("MANIFEST").exists() && Store::open(folder).is_ok() {
+        bail!("{name} lies in a store, which nothing else may write to; name another output");
+    }
+    Ok(())
+}
+
+fn buffered(out: Named) -> BufWriter<Named> {
+    BufWriter::with_capacity(1 << 16, out)
+}
+
+/// Whether bytes can be written to something that is neither a file nor a directory: to terminals,
+/// the null device and named pipes, not to sockets and disks.
+fn takes_bytes(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_fifo()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
+/// The path to which the links at `path` lead; what it names need not exist.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}

@@ -1,0 +1,107 @@
+//! `--confirm`: near pairs of documents, confirmed by their features.
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::Store;
+use fpstore::join::confirm::{self, Confirmed, Confirmer};
+
+use super::join_input::{JoinInputArgs, ToConfirm};
+use crate::cli::args::documents::report;
+use crate::cli::args::inputs::refuse_pipes;
+use crate::cli::args::resources::ResourceArgs;
+use crate::cli::output::text::counted;
+use crate::cli::session::choice::distance;
+use crate::cli::session::monitor::Monitor;
+
+/// What is near: the distance of fingerprints, and whether documents are confirmed.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct NearArgs {
+    /// The distance in bits, inclusive [default: by the store or recipe, else 3]
+    #[arg(short, value_parser = distance())]
+    pub(in crate::cli) k: Option<u32>,
+    /// Keep only near documents whose features have a Jaccard similarity of S or more
+    ///
+    /// It is exact with --docs, and estimated from the sketches of a store. Without -k the distance
+    /// is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others.
+    #[arg(long, value_name = "S", value_parser = similarity)]
+    pub(in crate::cli) confirm: Option<f64>,
+}
+
+fn similarity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(similarity) if similarity > 0.0 && similarity <= 1.0 => Ok(similarity),
+        _ => Err("expected a similarity above 0 and at most 1, such as 0.8".into()),
+    }
+}
+
+/// What is confirmed, and how.
+pub(in crate::cli) struct Confirmation<'a> {
+    pub(in crate::cli) threshold: f64,
+    /// The distance of candidates, if the user names one.
+    pub(in crate::cli) k: Option<u32>,
+    pub(in crate::cli) max_pairs: Option<u64>,
+    pub(in crate::cli) resources: &'a ResourceArgs,
+    pub(in crate::cli) monitor: &'a Monitor,
+}
+
+impl Confirmation<'_> {
+    /// Confirms the near pairs of the input of a join. Returns them, and the distance of candidates.
+    ///
+    /// `reads_texts` as in [`JoinInputArgs::open`].
+    pub(in crate::cli) fn of(
+        &self,
+        input: &JoinInputArgs,
+        reads_texts: bool,
+    ) -> anyhow::Result<(Confirmed, u32)> {
+        match input.to_confirm(self.resources, reads_texts)? {
+            ToConfirm::Documents(documents, files) => {
+                refuse_pipes(files, "--confirm")?;
+                documents.check_texts()?;
+                let k = self.k.map_or_else(|| documents.candidate_k(self.threshold), Ok)?;
+                let reading = documents.source.options().clone().observer(self.monitor.observer());
+                let confirmed = self.confirmer(k)?.documents::<anyhow::Error>(
+                    files,
+                    documents.hasher()?,
+                    &reading,
+                    |summary| self.monitor.suspend(|| report(summary)),
+                )?;
+                Ok((confirmed, k))
+            }
+            ToConfirm::Store(store) => {
+                let k = candidate_k(&store, self.threshold, self.k)?;
+                Ok((self.confirmer(k)?.sketches(&store)?, k))
+            }
+        }
+    }
+
+    fn confirmer(&self, k: u32) -> anyhow::Result<Confirmer> {
+        let options = self.resources.join_options(k, self.monitor)?.max_pairs(self.max_pairs);
+        Ok(Confirmer::new(self.threshold, options)?)
+    }
+
+    /// Says how many pairs were candidates.
+    pub(in crate::cli) fn report(&self, (confirmed, k): &(Confirmed, u32)) {
+        message!(
+            "{} within {} have different features, and were compared; {} or more is confirmed",
+            counted(confirmed.candidate_count(), "pair", "pairs"),
+            counted((*k).into(), "bit", "bits"),
+            self.threshold,
+        );
+    }
+}
+
+/// As that of the library; says what helps where a store has no sketches.
+pub(in crate::cli) fn candidate_k(
+    store: &Store,
+    threshold: f64,
+    k: Option<u32>,
+) -> anyhow::Result<u32> {
+    if store.sketch_len() == 0 {
+        bail!(
+            "{} keeps no sketches of its documents; build it with --sketch, or name the documents \
+             with --docs",
+            store.info().path.display()
+        );
+    }
+    Ok(confirm::candidate_k(store, threshold, k)?)
+}

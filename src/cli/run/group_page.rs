@@ -1,0 +1,168 @@
+//! The page of `fpstore cluster --html`: its options, its texts, its file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+use clap::Args;
+use fpstore::page::{
+    About, GroupDocument, GroupFacts, GroupPage, GroupTexts, LargestGroups, MakeFingerprint,
+    Template,
+};
+use fpstore::rows::ClusterRow;
+use fpstore_documents::{DocumentOptions, read_texts};
+use fpstore_text::TextHasher;
+
+use crate::cli::args::documents::report;
+use crate::cli::args::resources::ResourceArgs;
+use crate::cli::output::page::{self, page_path};
+use crate::cli::output::sink::Sink;
+use crate::cli::output::text::{counted, grouped};
+use crate::cli::session::monitor::Monitor;
+
+/// The options of a page with groups.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct GroupPageArgs {
+    /// Write a page for a browser that shows the groups and their differences
+    ///
+    /// The largest group comes first. Rows are then printed only with -o, --format or --keep.
+    #[arg(long, value_name = "FILE", value_parser = page_path)]
+    pub(in crate::cli) html: Option<PathBuf>,
+    /// Documents that hold the texts of the page, by their ids; may be repeated
+    ///
+    /// With --docs the documents themselves hold them.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "html",
+        conflicts_with = "docs",
+        hide_short_help = true
+    )]
+    pub(in crate::cli) texts: Vec<PathBuf>,
+    /// Link each id of the page, as to https://example.org/{id}
+    ///
+    /// {fingerprint} stands for the fingerprint. What {id} stands for is escaped, but at the
+    /// beginning: there it is an address itself.
+    #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
+    link: Option<Template>,
+    /// Show a picture of each id on the page, as from thumbnails/{id}.jpg
+    ///
+    /// It is a template as --link; a path is relative to the page.
+    #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
+    image: Option<Template>,
+    /// The longest page; groups that do not fit are left out, the smallest first
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "html",
+        default_value = "32MiB",
+        hide_short_help = true
+    )]
+    html_max: ByteSize,
+}
+
+/// A page that is open, and its groups.
+pub(in crate::cli) struct OpenPage {
+    out: Sink,
+    groups: LargestGroups,
+}
+
+/// Documents in files, which have the texts of a page.
+pub(in crate::cli) struct TextSource<'a> {
+    pub(in crate::cli) files: &'a [PathBuf],
+    pub(in crate::cli) options: DocumentOptions,
+    /// Makes the fingerprints by which documents with one id are told apart, if it is known how
+    /// they were made.
+    pub(in crate::cli) hasher: Option<TextHasher>,
+}
+
+impl TextSource<'_> {
+    /// Reads the texts of a page.
+    fn read(
+        self,
+        page: &GroupPage,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+        quiet: bool,
+    ) -> anyhow::Result<GroupTexts> {
+        let mut texts = page.texts(&resources.temp_dir())?;
+        let mut make = self.hasher.map(|mut hasher| move |text: &str| hasher.fingerprint(text));
+        let options = self.options.observer(monitor.observer());
+        let summary = read_texts::<anyhow::Error>(self.files, &options, |id, text| {
+            let make = make.as_mut().map(|make| make as MakeFingerprint<'_>);
+            Ok(texts.take(&id.to_string(), text, make)?)
+        })?;
+        if !quiet {
+            monitor.suspend(|| report(&summary));
+        }
+        Ok(texts)
+    }
+}
+
+impl GroupPageArgs {
+    /// Opens the page and collects its groups, if there is to be one.
+    pub(in crate::cli) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
+        let Some(path) = &self.html else { return Ok(None) };
+        let out = page::open(path, force, "clusters")?;
+        Ok(Some(OpenPage { out, groups: LargestGroups::within(self.html_max.as_u64()) }))
+    }
+
+    /// Writes the page with the groups that were collected.
+    pub(in crate::cli) fn write(
+        &self,
+        page: OpenPage,
+        source: Option<TextSource<'_>>,
+        about: &About<'_>,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+        quiet: bool,
+    ) -> anyhow::Result<()> {
+        let OpenPage { mut out, groups } = page;
+        let page = GroupPage::of(groups);
+        let texts =
+            source.map(|source| source.read(&page, resources, monitor, quiet)).transpose()?;
+        let has_texts = texts.is_some();
+        let (link, image) = (self.link.as_ref(), self.image.as_ref());
+        let about = About { link, image, more: "--html-max", ..*about };
+        let written = page.write(&about, texts, || monitor.check())?;
+        out.write_all(written.html.as_bytes())?;
+        out.finish()?;
+        monitor.finish();
+        if !quiet && let Some(path) = &self.html {
+            let left_out = match written.left_out_count {
+                0 => String::new(),
+                left => format!("; {} left out, --html-max has room for more", grouped(left)),
+            };
+            let groups = counted(written.group_count, "cluster", "clusters");
+            message!("wrote {} with {groups}{left_out}", path.display());
+            if has_texts && written.missing_count > 0 {
+                let documents = counted(written.missing_count, "document", "documents");
+                message!("no text was found for {documents} of the page");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OpenPage {
+    /// Takes a group.
+    pub(in crate::cli) fn take(&mut self, group: &ClusterRow) {
+        let ClusterRow { cluster, size, diameter, diameter_is_exact, members, .. } = group;
+        let facts = GroupFacts {
+            number: *cluster,
+            size: *size,
+            diameter: *diameter,
+            diameter_is_exact: *diameter_is_exact,
+        };
+        let documents = members.iter().flat_map(|member| {
+            let none = member.ids.is_empty().then_some(&None);
+            member.ids.iter().chain(none).map(|id| GroupDocument {
+                id: id.clone(),
+                fingerprint: member.fingerprint,
+                distance: member.distance,
+                similarity: member.similarity,
+            })
+        });
+        self.groups.take(facts, documents);
+    }
+}

@@ -1,0 +1,309 @@
+//! The input of a join: a store, or files that become a temporary store.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::input::read_records;
+use fpstore::options::DEFAULT_K;
+use fpstore::{
+    BuildOptions, Error, Fingerprint, IdPolicy, IdRef, Recipe, Store, TemporaryBuilder,
+    TemporaryStore,
+};
+
+use super::group_page::TextSource;
+use crate::cli::args::documents::{DocumentArgs, report};
+use crate::cli::args::inputs::{
+    ReadArgs, estimate, inputs, refuse_pipes, report_skipped, title_of,
+};
+use crate::cli::args::resources::ResourceArgs;
+use crate::cli::session::command::{AccessArgs, default_store};
+use crate::cli::session::document_reader::Documents;
+use crate::cli::session::monitor::Monitor;
+
+/// A store, or files of fingerprints and ids, or of documents.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct JoinInputArgs {
+    /// A store, or files as 'build' reads them, or - [default: the store of -s]; with --docs also
+    /// folders
+    #[arg(value_name = "STORE|FILE")]
+    inputs: Vec<PathBuf>,
+    /// The directory of the store [default: $FPSTORE, else store.fps]
+    #[arg(short, long, value_name = "DIR", default_value_os_t = default_store(),
+        hide_default_value = true, conflicts_with = "inputs")]
+    store: PathBuf,
+    #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+/// Where the records of a temporary store come from.
+#[derive(Clone, Copy)]
+pub(in crate::cli) enum Source<'a> {
+    /// Files of fingerprints and ids.
+    Records(&'a ReadArgs),
+    /// Files of documents.
+    Documents(&'a Documents),
+}
+
+/// Documents whose near pairs are to be confirmed.
+pub(in crate::cli) enum ToConfirm<'a> {
+    /// Those in files.
+    Documents(Box<Documents>, &'a [PathBuf]),
+    /// Those of a store, by their sketches.
+    Store(Store),
+}
+
+/// An open store.
+pub(in crate::cli) struct Opened {
+    pub(in crate::cli) store: Store,
+    /// The distance, unless the user names one.
+    pub(in crate::cli) default_k: u32,
+    /// The temporary store, which is removed with this value.
+    _temporary: Option<TemporaryStore>,
+}
+
+impl Opened {
+    fn stored(path: &Path, access: AccessArgs) -> anyhow::Result<Self> {
+        let store = access.open(path)?;
+        Ok(Opened { default_k: store.tuned_k(), store, _temporary: None })
+    }
+}
+
+impl JoinInputArgs {
+    /// Whether the input consists of files, whose records have an order.
+    pub(in crate::cli) fn has_files(&self) -> bool {
+        let is_file = |one: &PathBuf| self.documents.are_given() || !one.is_dir();
+        self.inputs.first().is_some_and(is_file)
+    }
+
+    /// Prints which recipe was used, if the input holds documents and the user named none.
+    pub(in crate::cli) fn report_default(&self) {
+        if self.documents.are_given() {
+            self.documents.report_default();
+        }
+    }
+
+    /// The name of the input for a page that other people see: without its folders.
+    pub(in crate::cli) fn title(&self) -> String {
+        title_of(&self.inputs, &self.store)
+    }
+
+    /// The texts of the documents: those of the input, or for fingerprints those in `files`. There
+    /// are none where features are given.
+    pub(in crate::cli) fn text_source<'a>(
+        &'a self,
+        files: &'a [PathBuf],
+        resources: &ResourceArgs,
+    ) -> anyhow::Result<Option<TextSource<'a>>> {
+        let options = self.documents.options(&self.read, resources.reading()?)?;
+        let documents = self.documents.prepare_beside(true, &self.read, resources.reading()?)?;
+        if let Some(documents) = documents.filter(Documents::have_texts) {
+            if self.documents.hold_features() {
+                return Ok(None);
+            }
+            let hasher = Some(documents.hasher()?.clone());
+            return Ok(Some(TextSource { files: &self.inputs, options, hasher }));
+        }
+        if files.is_empty() {
+            return Ok(None);
+        }
+        // Ready fingerprints may have been made in any way.
+        let hasher = match self.has_files() {
+            true => None,
+            false => {
+                let path = self.inputs.first().unwrap_or(&self.store);
+                self.documents.hasher_of(&self.access.open(path)?)
+            }
+        };
+        Ok(Some(TextSource { files, options, hasher }))
+    }
+
+    /// Refuses documents that can be read only once, for an option that reads them twice.
+    pub(in crate::cli) fn check_twice(&self, option: &str) -> anyhow::Result<()> {
+        if self.documents.are_given() { refuse_pipes(&self.inputs, option) } else { Ok(()) }
+    }
+
+    /// What is confirmed: documents in files, or those of a store.
+    ///
+    /// `reads_texts` as in [`JoinInputArgs::open`].
+    pub(in crate::cli) fn to_confirm(
+        &self,
+        resources: &ResourceArgs,
+        reads_texts: bool,
+    ) -> anyhow::Result<ToConfirm<'_>> {
+        let (read, limits) = (&self.read, resources.reading()?);
+        let documents = self.documents.prepare_beside(reads_texts, read, limits)?;
+        match documents.filter(|_| self.documents.are_given()) {
+            Some(_) if self.inputs.is_empty() => {
+                bail!("--docs needs the files or folders of the documents")
+            }
+            Some(documents) => Ok(ToConfirm::Documents(Box::new(documents), &self.inputs)),
+            None if self.has_files() => {
+                bail!("--confirm compares documents; add --docs to read them")
+            }
+            None => {
+                let path = self.inputs.first().unwrap_or(&self.store);
+                let opened = self.access.open(path);
+                let is_other = opened.as_ref().err().is_some_and(|error| {
+                    matches!(error.downcast_ref(), Some(Error::NotAStore { .. }))
+                });
+                if is_other && path.is_dir() {
+                    bail!("{} is not a store; if it holds documents, add --docs", path.display());
+                }
+                Ok(ToConfirm::Store(opened?))
+            }
+        }
+    }
+
+    /// Opens the store, or makes a temporary one of the files. With `reads_texts` the command reads
+    /// documents besides the fingerprints, see [`JoinInputArgs::text_source`].
+    pub(in crate::cli) fn open(
+        &self,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+        ids: Ids,
+        reads_texts: bool,
+    ) -> anyhow::Result<Opened> {
+        if ids != Ids::AsTheyAre && !self.has_files() {
+            bail!("a store does not keep the order of its records; name files, or another rule");
+        }
+        if self.access.is_given() && self.has_files() {
+            bail!("--access says how to read a store, and these are files; leave it out");
+        }
+        let (read, limits) = (&self.read, resources.reading()?);
+        let documents = self.documents.prepare_beside(reads_texts, read, limits)?;
+        if self.documents.are_given() {
+            let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
+            let source = Source::Documents(documents);
+            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+            let recipe = documents.source.recipe();
+            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
+        }
+        if documents.is_some() {
+            bail!("--recipe is for documents; add --docs to read them");
+        }
+        match self.inputs.as_slice() {
+            [] => Opened::stored(&self.store, self.access),
+            [one] if one.is_dir() => Opened::stored(one, self.access),
+            files => {
+                if let Some(folder) = files.iter().find(|file| file.is_dir()) {
+                    bail!("{} is a directory; name one store, or files", folder.display());
+                }
+                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+                let source = Source::Records(&self.read);
+                let recipe = Recipe::external();
+                temporary_store(files, source, recipe, resources, monitor, ids, each)
+            }
+        }
+    }
+}
+
+/// The ids of a temporary store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Ids {
+    /// The ids of the files.
+    AsTheyAre,
+    /// The position of each record, followed by its id, so that the first record has the smallest
+    /// id.
+    WithPositions,
+    /// As before, with positions that fall, so that the last record has the smallest id.
+    WithFallingPositions,
+}
+
+impl Ids {
+    /// The position of a record in an id, and the own id of the record.
+    pub(in crate::cli) fn split(self, id: &str) -> (u64, Option<&str>) {
+        let (position, own) = split_position(id);
+        (if self == Ids::WithFallingPositions { !position } else { position }, own)
+    }
+
+    fn with_position(self, position: u64, id: Option<IdRef<'_>>) -> String {
+        let position = if self == Ids::WithFallingPositions { !position } else { position };
+        match id {
+            Some(id) => format!("{position:016x}\t{id}"),
+            None => format!("{position:016x}"),
+        }
+    }
+}
+
+/// The number of hex digits of a position.
+const POSITION_LEN: usize = 16;
+
+/// Splits an id into the position of the record and the id of the file.
+fn split_position(id: &str) -> (u64, Option<&str>) {
+    let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
+    (u64::from_str_radix(position, 16).unwrap_or_default(), own.strip_prefix('\t'))
+}
+
+/// Is called with each record: the number of its file, the fingerprint, and the id in the file.
+pub(in crate::cli) type EachRecord<'a> =
+    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
+
+/// Builds a store of one table with all records of the files. `each` is called if the records get
+/// positions.
+pub(in crate::cli) fn temporary_store(
+    files: &[PathBuf],
+    source: Source<'_>,
+    recipe: Recipe,
+    resources: &ResourceArgs,
+    monitor: &Monitor,
+    ids: Ids,
+    each: &mut EachRecord<'_>,
+) -> anyhow::Result<Opened> {
+    let files = inputs(files)?;
+    let policy = match ids {
+        Ids::AsTheyAre => IdPolicy::Auto,
+        Ids::WithPositions | Ids::WithFallingPositions => IdPolicy::Text,
+    };
+    let options = BuildOptions::default()
+        .ids(policy)
+        .recipe(recipe)
+        .memory(resources.memory.map(|memory| memory.as_u64()))
+        .threads(resources.threads()?)
+        .observer(monitor.observer());
+    let mut temporary = TemporaryBuilder::create(&resources.temp_dir(), options)?;
+    let builder = temporary.builder();
+    let mut position = 0;
+    let mut default_k = DEFAULT_K;
+    match source {
+        Source::Documents(documents) => {
+            default_k = documents.source.usual_k();
+            let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
+                each(0, fingerprint, Some(id))?;
+                if ids == Ids::AsTheyAre {
+                    return builder.push(fingerprint, id);
+                }
+                let id = ids.with_position(position, Some(id));
+                position += 1;
+                builder.push(fingerprint, &id)
+            });
+            let summary = summary.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+            monitor.suspend(|| report(&summary));
+        }
+        Source::Records(read) => {
+            let input = read.options();
+            if let Some(expected) = estimate(&files, &input)? {
+                builder.expect(&expected, !resources.skip_space_check)?;
+            }
+            for (number, file) in files.iter().enumerate() {
+                let read = match ids {
+                    Ids::AsTheyAre => builder.read(file, &input),
+                    ids => read_records(file, &input, |record| {
+                        let id = ids.with_position(position, record.id);
+                        position += 1;
+                        each(number, record.fingerprint, record.id)?;
+                        builder.push(record.fingerprint, &id)
+                    }),
+                };
+                let summary = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+                monitor.suspend(|| report_skipped(file, &summary));
+            }
+        }
+    }
+    let temporary = temporary.finish()?;
+    Ok(Opened { store: temporary.store().clone(), default_k, _temporary: Some(temporary) })
+}

@@ -1,0 +1,10 @@
+//! Work that several commands share: inputs of joins, streams, confirmed pairs, pages of groups.
+
+pub(in crate::cli) mod confirm;
+pub(in crate::cli) mod follow;
+pub(in crate::cli) mod group_page;
+pub(in crate::cli) mod join_input;
+pub(in crate::cli) mod merging;
+pub(in crate::cli) mod new_records;
+pub(in crate::cli) mod overview;
+pub(in crate::cli) mod stream;

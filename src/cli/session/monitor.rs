@@ -1,0 +1,226 @@
+//! The progress and the interruption of long commands.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use fpstore::{Observer, Phase, Progress};
+use fpstore_base::waiting::end_waits_on;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use signal_hook::flag;
+
+use super::wait::WaitNotice;
+use crate::cli::output::text::counted;
+
+/// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
+pub(in crate::cli) const INTERRUPTED: u8 = 130;
+
+/// The progress bar of a long command, and whether a signal has asked it to stop.
+pub(in crate::cli) struct Monitor {
+    interrupted: Arc<AtomicBool>,
+    /// Whether observers let the work go on after a signal.
+    is_deaf: Arc<AtomicBool>,
+    bar: Arc<Bar>,
+}
+
+impl Monitor {
+    /// For commands on documents, which have no `--progress`: shows progress on a terminal, unless
+    /// the command is quiet or prints its results to the terminal.
+    pub(in crate::cli) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
+        let prints_to_terminal = prints && io::stdout().is_terminal();
+        Monitor::start(io::stderr().is_terminal() && !quiet && !prints_to_terminal)
+    }
+
+    /// Starts to handle signals, and to show progress if it is to be shown.
+    pub(in crate::cli) fn start(shown: bool) -> anyhow::Result<Self> {
+        let interrupted = Arc::<AtomicBool>::default();
+        listen(&interrupted).context("cannot listen to signals")?;
+        end_waits_on(interrupted.clone());
+        Ok(Monitor { interrupted, is_deaf: Arc::default(), bar: Arc::new(Bar::new(shown)) })
+    }
+
+    /// Shows all progress; stops the work after a signal.
+    pub(in crate::cli) fn observer(&self) -> Observer {
+        let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
+        let is_deaf = self.is_deaf.clone();
+        let notice = WaitNotice::default();
+        Observer::new(move |progress| {
+            if notice.is_due(&progress) {
+                bar.bar.suspend(WaitNotice::print);
+            }
+            bar.show(progress);
+            if interrupted.load(Ordering::Relaxed) && !is_deaf.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    /// As [`Monitor::observer`], for one of several searches: adds the `queries` of the earlier
+    /// ones. How many will follow is unknown.
+    pub(in crate::cli) fn observer_after(&self, queries: u64) -> Observer {
+        self.observer().of_part(move |mut progress| {
+            if progress.phase == Phase::Search {
+                progress.done += queries;
+                progress.total = None;
+            }
+            progress
+        })
+    }
+
+    /// Fails after a signal; for work that reports no progress.
+    pub(in crate::cli) fn check(&self) -> Result<(), fpstore::Error> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(fpstore::Error::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Does a step that a signal must not stop half way. [`Monitor::check`] finds the signal after it.
+    pub(in crate::cli) fn deaf<T>(&self, step: impl FnOnce() -> T) -> T {
+        self.is_deaf.store(true, Ordering::Relaxed);
+        let done = step();
+        self.is_deaf.store(false, Ordering::Relaxed);
+        done
+    }
+
+    /// Forgets a signal, so that a short last step is done.
+    pub(in crate::cli) fn forget_signal(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
+    }
+
+    /// Hides the bar while `print` writes lines.
+    pub(in crate::cli) fn suspend(&self, print: impl FnOnce()) {
+        self.bar.bar.suspend(print);
+    }
+
+    /// Removes the bar, and prints how many records were read before a failure.
+    pub(in crate::cli) fn report_loss(&self, record_count: u64) {
+        self.finish();
+        if record_count > 0 {
+            message!(
+                "{} read before this; nothing was written",
+                counted(record_count, "record was", "records were"),
+            );
+        }
+    }
+
+    /// Removes the bar.
+    pub(in crate::cli) fn finish(&self) {
+        self.bar.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Sets the flag at the first signal that asks the program to end, so that the command ends in
+/// order; a second one ends the program at once.
+fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    use signal_hook::consts;
+    #[cfg(unix)]
+    let signals = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
+    #[cfg(not(unix))]
+    let signals = [consts::SIGINT, consts::SIGTERM];
+    for signal in signals {
+        let flag = interrupted.clone();
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag)?;
+        flag::register(signal, interrupted.clone())?;
+    }
+    Ok(())
+}
+
+/// Makes a write past the limit on the length of files an error, as on a full disk, where the
+/// system would end the process.
+pub(in crate::cli) fn survive_file_limits() {
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
+/// A progress bar that restarts with each phase.
+struct Bar {
+    bar: ProgressBar,
+    width: u16,
+    phase: Mutex<Option<Phase>>,
+}
+
+impl Bar {
+    fn new(shown: bool) -> Self {
+        let target = if shown {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let width = columns().unwrap_or(WIDTH_MIN);
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(
+            Phase::Read,
+            false,
+            width,
+        ));
+        Bar { bar, width, phase: Mutex::new(None) }
+    }
+
+    fn show(&self, progress: Progress) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        // Reading documents also counts records, but the total is known for bytes only.
+        if (*phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
+            return;
+        }
+        if *phase != Some(progress.phase) {
+            *phase = Some(progress.phase);
+            self.bar.reset();
+            self.bar.set_style(style(progress.phase, progress.total.is_some(), self.width));
+            self.bar.set_message(progress.phase.name());
+            match progress.total {
+                Some(total) => self.bar.set_length(total),
+                None => self.bar.unset_length(),
+            }
+        }
+        drop(phase);
+        self.bar.set_position(progress.done);
+    }
+}
+
+/// The columns of the terminal at standard error.
+fn columns() -> Option<u16> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+        Some(size.ws_col).filter(|&columns| columns > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The columns that the longest line of progress needs.
+const WIDTH_MIN: u16 = 80;
+
+fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
+    let template = match (phase, has_total) {
+        // A line that wraps is not removed completely.
+        (_, true) if width < WIDTH_MIN => "{msg:8} {percent:>3} %",
+        (_, false) if width < WIDTH_MIN => "{msg:8} {spinner}",
+        (Phase::Documents | Phase::Copy, true) => {
+            "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
+        }
+        (Phase::Documents | Phase::Copy, false) => {
+            "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
+        }
+        (Phase::Wait, _) => "{msg:8} {spinner}  {elapsed}",
+        (_, true) => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
+        (_, false) => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{:.2} million/s", state.per_sec() / 1e6);
+    };
+    style.with_key("rate", rate).progress_chars("=> ").tick_chars("-\\|/-")
+}

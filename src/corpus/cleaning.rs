@@ -1,0 +1,283 @@
+//! A cleaning, step by step.
+//!
+//! The work has four steps, and each leaves files in a [`Job`], so that the same settings go on where
+//! earlier work was stopped:
+//!
+//! 1. `hash` reads the documents, some files at a time, and keeps a spool of each such batch: places,
+//!    fingerprints and ids.
+//! 2. `decide` finds the near documents, and decides which are dropped and why.
+//! 3. `write` copies the files without the dropped documents; each appears when it is complete.
+//! 4. [`Cleaned`] lists the dropped documents and the others, and adds the others to a store.
+
+use super::account::Account;
+use super::dropped::{Dropped, DroppedList, Other};
+use super::error::{Error, Result};
+use super::event::Event;
+use super::job::Job;
+use super::other_ids::OtherIds;
+use super::settings::Cleaner;
+use super::spool::{Entry, Spools};
+use super::targets::Targets;
+use super::work::Work;
+use super::{decide, hash, write};
+use crate::rows::{RemovedRow, Side};
+use crate::writing::writer::Writer;
+use fpstore_base::watch::Phase;
+use fpstore_base::{Fingerprint, Id, IdRef};
+
+impl<'a> Cleaner<'a> {
+    /// Does all the work: [`Cleaner::begin`], [`Cleaning::run`] and [`Cleaned::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As these.
+    pub fn run(self) -> Result<Account> {
+        match self.begin()? {
+            Some(cleaning) => cleaning.run()?.finish(),
+            None => Ok(Account { was_added_before: true, ..Account::default() }),
+        }
+    }
+
+    /// Checks the settings, finds the files, locks the store if documents are added, and begins the
+    /// work or goes on with it. `None` if the store has added the documents of the same run before, so
+    /// that nothing is to be done.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Store`] with [`InvalidOptions`](crate::Error::InvalidOptions) if settings do not
+    ///   fit, an output would overwrite an input, or an input can be read only once; and if the store
+    ///   is locked or has another recipe.
+    /// * [`Error::Text`] if files cannot be found or copied.
+    /// * [`Error::Exists`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
+    pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
+        let mut work = Work::new(self)?;
+        let Cleaner { output, replace, add, temp_dir, .. } = &work.settings;
+        let targets = output.as_deref().map(|output| Targets::new(&work, output)).transpose()?;
+        let job = match &targets {
+            Some(targets) => Job::open(&targets.job_folder(), &work.describe(), *replace)?,
+            None => Job::scratch(&work.temp_dir)?,
+        };
+        let run = add.as_ref().and_then(|options| options.run.clone());
+        if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
+            let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
+            // A job that has not begun is none.
+            if run.as_deref().is_some_and(is_known) {
+                return job.finish().map(|()| None);
+            }
+            if !replace {
+                targets.check_free().inspect_err(|_| job.give_up())?;
+            }
+        }
+        let run = run.unwrap_or_else(|| job.run().into());
+        let temp_dir = temp_dir.clone().unwrap_or_else(|| job.folder().into());
+        // The lock is taken before the store is read, so that no other process adds the same records.
+        let writer = match (add, &work.stored) {
+            (Some(options), Some(stored)) => {
+                let recipe = work.settings.source.recipe();
+                let options = options.clone().run(run.clone()).recipe(recipe);
+                Some(Writer::with_options(stored.info().path, options)?)
+            }
+            _ => None,
+        };
+        if let Some(writer) = &writer {
+            work.stored = Some(writer.store().clone());
+        }
+        work.temp_dir = temp_dir;
+        Ok(Some(Cleaning { work, job, targets, writer, run }))
+    }
+}
+
+/// A cleaning that has begun.
+pub struct Cleaning<'a> {
+    work: Work<'a>,
+    job: Job,
+    targets: Option<Targets>,
+    writer: Option<Writer>,
+    /// The name under which the store remembers that it has added the documents.
+    run: String,
+}
+
+impl<'a> Cleaning<'a> {
+    /// Whether earlier work goes on. Its outputs may be there.
+    pub fn is_resumed(&self) -> bool {
+        self.job.is_resumed()
+    }
+
+    /// Reads the documents, decides which are removed, and writes the outputs.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Text`] if documents cannot be read or copied.
+    /// * [`Error::Store`] from joins, if an output cannot be written, or if the observer ends the
+    ///   work. The same settings then go on from there.
+    pub fn run(self) -> Result<Cleaned<'a>> {
+        let Cleaning { work, job, targets, run, .. } = &self;
+        let was_added = job.is_resumed() && work.stored.as_ref().is_some_and(|it| it.has_run(run));
+        loop {
+            let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
+            let decisions = decide::run(work, job, &spools, was_added)?;
+            let failed = match targets {
+                Some(targets) => write::run(work, job, &spools, &decisions, targets)?,
+                None => Vec::new(),
+            };
+            if failed.is_empty() {
+                let cleaned = Cleaned { spools, dropped: decisions.dropped, cleaning: self };
+                cleaned.check_sums()?;
+                return Ok(cleaned);
+            }
+            // A document may be kept instead of others only if it is copied. So without those of
+            // these files, everything is decided again.
+            let known = spools.left_out().into_iter().map(|number| number as u32);
+            job.leave_out(&known.chain(failed).collect::<Vec<_>>())?;
+        }
+    }
+}
+
+/// A cleaning whose outputs are written. [`Cleaned::finish`] ends it.
+#[must_use = "the work is not done before finish"]
+pub struct Cleaned<'a> {
+    cleaning: Cleaning<'a>,
+    spools: Spools,
+    dropped: DroppedList,
+}
+
+impl Cleaned<'_> {
+    /// What became of the documents.
+    pub fn account(&self) -> Account {
+        let counts = self.spools.counts();
+        let is_new = |other: &Other| matches!(other, Other::New(_));
+        let near_new_count = self.dropped.iter().filter(|it| is_new(&it.other)).count() as u64;
+        let removed_count = self.dropped.len();
+        let kept_count = counts.document_count - removed_count;
+        let targets = self.cleaning.targets.as_ref();
+        let uncopied_count = targets.map_or(0, |_| self.spools.left_out().len() as u64);
+        Account {
+            kept_count,
+            near_new_count,
+            near_stored_count: removed_count - near_new_count,
+            empty_count: counts.empty_count,
+            bad_count: counts.bad_count,
+            added_count: if self.cleaning.writer.is_some() { kept_count } else { 0 },
+            file_count: targets.map_or(0, |it| it.count_without(&self.spools)),
+            uncopied_count,
+            left_out_count: self.spools.left_out_count(),
+            was_added_before: false,
+        }
+    }
+
+    /// Calls `each` with each document that is removed or annotated, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the files of the work cannot be read or the observer ends it, and any error
+    /// from `each`.
+    pub fn for_each_removed<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(RemovedRow<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let others = OtherIds::read(&self.spools, &self.dropped)?;
+        self.for_each(|entry, dropped| match dropped {
+            None => Ok(()),
+            Some(dropped) => each(RemovedRow {
+                fingerprint: entry.fingerprint,
+                other: dropped.other_fingerprint,
+                distance: entry.fingerprint.distance(dropped.other_fingerprint),
+                similarity: dropped.similarity,
+                id: Some(entry.id.as_ref()),
+                other_id: others.get(dropped).map(Id::as_ref),
+                side: match dropped.other {
+                    Other::Stored(_) => Side::Stored,
+                    _ => Side::New,
+                },
+            }),
+        })
+    }
+
+    /// Calls `each` with the fingerprint and the id of each document that is kept, in order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cleaned::for_each_removed`].
+    pub fn for_each_kept<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each(|entry, dropped| match dropped {
+            None => each(entry.fingerprint, entry.id.as_ref()),
+            Some(_) => Ok(()),
+        })
+    }
+
+    /// Calls `each` with each document, and with the reason if it is dropped.
+    fn for_each<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(&Entry, Option<&Dropped>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let watch = self.cleaning.work.watch(Phase::Publish, None);
+        self.spools.try_each(|number, entry| {
+            watch.tick(1).map_err(Error::from)?;
+            each(&entry, self.dropped.get(number))
+        })
+    }
+
+    /// Checks that each document that was read is kept, dropped for one that is kept or stored, or
+    /// left out with its file.
+    fn check_sums(&self) -> Result<()> {
+        let mut count = 0;
+        self.spools.each(|number, _| {
+            count += 1;
+            let other = self.dropped.get(number).map(|dropped| &dropped.other);
+            match other {
+                Some(Other::New(other)) if self.dropped.get(*other).is_some() => {
+                    let number = number.0;
+                    Err(Error::refused(format!("document {number} was dropped for a dropped one")))
+                }
+                _ => Ok(()),
+            }
+        })?;
+        let account = self.account();
+        if count != account.document_count() {
+            let reason =
+                format!("{count} documents were read, {} decided", account.document_count());
+            return Err(Error::refused(reason));
+        }
+        Ok(())
+    }
+
+    /// Adds the documents that are kept to the store, if they are to be added, and ends the work.
+    /// Documents of files that could not be copied are not added.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] of the store, or of the files of the work. If the documents were added, the
+    /// same settings do not add them again.
+    pub fn finish(mut self) -> Result<Account> {
+        let account = self.account();
+        if let Some(writer) = self.cleaning.writer.take() {
+            self.add_to(writer)?;
+        }
+        self.cleaning.job.finish()?;
+        Ok(account)
+    }
+
+    fn add_to(&self, mut writer: Writer) -> Result<()> {
+        // Earlier work of this job may have added them, and was stopped then.
+        if writer.store().has_run(&self.cleaning.run) {
+            return Ok(());
+        }
+        self.spools.each(|number, entry| {
+            if self.dropped.get(number).is_none() {
+                writer.push_sketched(entry.fingerprint, entry.id.as_ref(), &entry.sketch)?;
+            }
+            Ok(())
+        })?;
+        match writer.finish() {
+            // The documents are in the store: trying again would add them again.
+            Err(unmerged @ crate::Error::Unmerged { .. }) => {
+                self.cleaning.work.tell(Event::Unmerged(&unmerged));
+                Ok(())
+            }
+            finished => Ok(finished.map(drop)?),
+        }
+    }
+}

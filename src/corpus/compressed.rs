@@ -1,0 +1,73 @@
+//! The bytes of a copy, compressed as its file was.
+
+use std::io::{self, Write};
+
+use fpstore_base::source::{Compression, Encoder};
+
+/// The file that is written. Remembers its error, which is not one of the file that is read.
+pub(super) struct Compressed<W: Write> {
+    compression: Option<Compression>,
+    /// Whether a flush ends a member of the compressed file.
+    has_members: bool,
+    /// One of both is there.
+    encoder: Option<Encoder<W>>,
+    between: Option<W>,
+    pub(super) failed: Option<io::Error>,
+}
+
+impl<W: Write> Compressed<W> {
+    pub(super) fn new(
+        compression: Option<Compression>,
+        has_members: bool,
+        to: W,
+    ) -> io::Result<Self> {
+        let (encoder, between) = match has_members {
+            true => (None, Some(to)),
+            false => (Some(Encoder::new(compression, to)?), None),
+        };
+        Ok(Compressed { compression, has_members, encoder, between, failed: None })
+    }
+
+    fn encoder(&mut self) -> io::Result<&mut Encoder<W>> {
+        if let Some(to) = self.between.take() {
+            self.encoder = Some(Encoder::new(self.compression, to)?);
+        }
+        self.encoder.as_mut().ok_or_else(|| io::Error::other("it has failed before"))
+    }
+
+    fn end_member(&mut self) -> io::Result<()> {
+        if let Some(encoder) = self.encoder.take() {
+            self.between = Some(encoder.finish()?);
+        }
+        Ok(())
+    }
+
+    /// Ends the compression, and returns what was written to.
+    pub(super) fn finish(mut self) -> io::Result<W> {
+        self.end_member()?;
+        self.between.ok_or_else(|| io::Error::other("it has failed before"))
+    }
+
+    fn note<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| {
+            let kind = error.kind();
+            self.failed = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Compressed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.encoder().and_then(|encoder| encoder.write(bytes));
+        self.note(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = match self.has_members {
+            true => self.end_member(),
+            false => self.encoder().and_then(Encoder::flush),
+        };
+        self.note(done)
+    }
+}

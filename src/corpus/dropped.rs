@@ -1,0 +1,152 @@
+//! The documents that are dropped, and why.
+
+use std::io::{self, Read};
+
+use super::error::Result;
+use super::id_field::{put_id, read_id};
+use super::number::Number;
+use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
+use crate::join::ClusterMethod;
+use crate::join::confirm::Confirmed;
+use fpstore_base::{Fingerprint, Id};
+
+/// A document that is dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Dropped {
+    pub(super) number: Number,
+    pub(super) other: Other,
+    pub(super) other_fingerprint: Fingerprint,
+    /// The similarity of the two, if it was looked at.
+    pub(super) similarity: Option<f64>,
+}
+
+/// The document that is there instead.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Other {
+    /// A new one that is kept.
+    New(Number),
+    /// A stored one; it may have no id.
+    Stored(Option<Id>),
+}
+
+impl Dropped {
+    /// The documents that go by an earlier one whose features are alike. `number_of` gives the number
+    /// of a document that was confirmed.
+    pub(super) fn of_confirmed(
+        confirmed: &Confirmed,
+        number_of: impl Fn(u32) -> Number,
+    ) -> Result<Vec<Dropped>> {
+        let mut list = Vec::new();
+        confirmed.clusters(ClusterMethod::Leader)?.for_each(|cluster| {
+            let leader = &cluster.members[0];
+            let kept = leader.documents[0];
+            for member in &cluster.members {
+                for &document in member.documents.iter().filter(|document| **document != kept) {
+                    list.push(Dropped {
+                        number: number_of(document),
+                        other: Other::New(number_of(kept)),
+                        other_fingerprint: leader.fingerprint,
+                        similarity: Some(member.similarity),
+                    });
+                }
+            }
+            Ok::<(), crate::Error>(())
+        })?;
+        Ok(list)
+    }
+}
+
+/// All documents that are dropped, by ascending number.
+#[derive(Debug, Default)]
+pub(super) struct DroppedList(Vec<Dropped>);
+
+impl DroppedList {
+    pub(super) fn new(mut list: Vec<Dropped>) -> Self {
+        list.sort_unstable_by_key(|dropped| dropped.number);
+        DroppedList(list)
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    pub(super) fn get(&self, number: Number) -> Option<&Dropped> {
+        let found = self.0.binary_search_by_key(&number, |dropped| dropped.number);
+        found.ok().map(|at| &self.0[at])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Dropped> {
+        self.0.iter()
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_u64(&mut out, self.len());
+        for Dropped { number, other, other_fingerprint, similarity } in &self.0 {
+            put_u32(&mut out, number.0);
+            put_u64(&mut out, other_fingerprint.value());
+            put_u64(&mut out, similarity.unwrap_or(-1.0).to_bits());
+            match other {
+                Other::New(number) => {
+                    out.push(0);
+                    put_u32(&mut out, number.0);
+                }
+                Other::Stored(None) => out.push(1),
+                Other::Stored(Some(id)) => {
+                    out.push(2);
+                    put_id(&mut out, id);
+                }
+            }
+        }
+        out
+    }
+
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+        let mut list = Vec::new();
+        for _ in 0..read_u64(from)? {
+            let number = Number(read_u32(from)?);
+            let other_fingerprint = Fingerprint::new(read_u64(from)?);
+            let similarity = f64::from_bits(read_u64(from)?);
+            let mut kind = [0];
+            from.read_exact(&mut kind)?;
+            let other = match kind[0] {
+                0 => Other::New(Number(read_u32(from)?)),
+                1 => Other::Stored(None),
+                _ => Other::Stored(Some(read_id(from)?)),
+            };
+            let similarity = Some(similarity).filter(|similarity| *similarity >= 0.0);
+            list.push(Dropped { number, other, other_fingerprint, similarity });
+        }
+        Ok(DroppedList(list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_comes_back_sorted() {
+        let dropped = |number: u32, other: Other, similarity| Dropped {
+            number: Number(number),
+            other,
+            other_fingerprint: Fingerprint::new(u64::from(number) << 33),
+            similarity,
+        };
+        let list = [
+            dropped(9, Other::New(Number(2)), Some(0.0)),
+            dropped(3, Other::Stored(None), None),
+            dropped(7, Other::Stored(Some(Id::U64(u64::MAX))), Some(1.0)),
+            dropped(5, Other::Stored(Some(Id::Text("".into()))), Some(0.25)),
+        ];
+        let bytes = DroppedList::new(list.to_vec()).to_bytes();
+        let read = DroppedList::read(&mut bytes.as_slice()).unwrap();
+        let numbers: Vec<u32> = read.iter().map(|dropped| dropped.number.0).collect();
+        assert_eq!(numbers, [3, 5, 7, 9]);
+        for one in &list {
+            assert_eq!(read.get(one.number), Some(one));
+        }
+        assert_eq!(read.get(Number(4)), None);
+        assert!(DroppedList::read(&mut &bytes[..bytes.len() - 1]).is_err());
+    }
+}

@@ -1,0 +1,95 @@
+//! The error of work on documents: one of stores, one of texts, or one of the outputs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use fpstore_base::Interrupted;
+
+/// The result of work on documents.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why documents could not be taken or cleaned.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error of a store, of a join, or of a file that was written; also
+    /// [`Interrupted`](crate::Error::Interrupted).
+    Store(crate::Error),
+    /// An error of the documents, or of the files that hold them.
+    Text(fpstore_documents::Error),
+    /// An output is there already, and may not be replaced.
+    Exists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// Another process works on the same output.
+    InUse {
+        /// The folder of the unfinished work.
+        folder: PathBuf,
+    },
+    /// There is unfinished work on the same output with other settings.
+    Unfinished {
+        /// The folder of the unfinished work.
+        folder: PathBuf,
+        /// The names of the settings that differ.
+        differences: String,
+    },
+}
+
+impl Error {
+    /// Settings or inputs that cannot be used.
+    pub(super) fn refused(reason: impl Into<String>) -> Self {
+        Error::Store(crate::Error::InvalidOptions { reason: reason.into() })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Store(error) => error.fmt(f),
+            Error::Text(error) => error.fmt(f),
+            Error::Exists { path } => write!(f, "{} exists", path.display()),
+            Error::InUse { folder } => write!(
+                f,
+                "{} is in use: another process works on the same output",
+                folder.display()
+            ),
+            Error::Unfinished { folder, differences } => write!(
+                f,
+                "{} holds unfinished work that differs in: {differences}",
+                folder.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Store(error) => error.source(),
+            Error::Text(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<crate::Error> for Error {
+    fn from(error: crate::Error) -> Self {
+        Error::Store(error)
+    }
+}
+
+impl From<fpstore_documents::Error> for Error {
+    fn from(error: fpstore_documents::Error) -> Self {
+        match error {
+            fpstore_documents::Error::Interrupted => Error::Store(crate::Error::Interrupted),
+            error => Error::Text(error),
+        }
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(interrupted: Interrupted) -> Self {
+        Error::Store(interrupted.into())
+    }
+}

@@ -1,0 +1,28 @@
+//! What a cleaning says while it works.
+
+use fpstore_documents::DocumentSummary;
+
+use super::error::Error;
+
+/// Something that a user of long work wants to know at once. Its place among the documents is that
+/// of the call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Unfinished work goes on.
+    Resumed {
+        /// The parts of the documents that were read before.
+        done: usize,
+        /// All parts.
+        count: usize,
+    },
+    /// A part of the documents was read: the counts of this part, and its bad records.
+    Read(&'a DocumentSummary),
+    /// A file that was found in a folder could not be copied; the others go on.
+    NotCopied(&'a Error),
+    /// The kept documents are added to the store, but segments that were due to be merged were not.
+    Unmerged(&'a crate::Error),
+}
+
+/// Is called with each event, from any thread of the work.
+pub type Listener<'a> = dyn Fn(Event<'_>) + Sync + 'a;

@@ -1,0 +1,181 @@
+//! Step 2 with a similarity and no store: documents are near if their features are alike.
+//!
+//! Candidates are read again, and their features are kept until all pairs are compared. If those of
+//! all would take much space, groups of documents that no pair connects are confirmed one after the
+//! other, and the files are read once for each such round.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use fpstore_documents::{Admission, DocumentPlace, Wanted};
+
+use super::dropped::Dropped;
+use super::error::{Error, Result};
+use super::number::Rank;
+use super::ranking::Ranking;
+use super::spool::{Entry, Spools};
+use super::work::Work;
+use crate::join::confirm::{Candidates, Confirmed, Documents, OUTLINE_LEN};
+use fpstore_base::Fingerprint;
+
+/// The features of a round take the bytes of the input divided by this,
+const SPACE_DIVISOR: u64 = 8;
+/// or this many bytes if that is more,
+const SPACE_MIN: u64 = 1 << 20;
+/// or those of all features divided by this, if that is more: there are no more rounds.
+const ROUNDS_MAX: u64 = 8;
+
+/// What is known of a document.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    fingerprint: u64,
+    digest: u64,
+    outline: Option<[u8; OUTLINE_LEN]>,
+}
+
+/// A document whose features are needed.
+struct Needed {
+    rank: Rank,
+    file: u32,
+    record: u64,
+    /// The number of its features.
+    len: u32,
+}
+
+/// The documents that are alike to one that is kept.
+///
+/// The documents of a join are numbered by the position of their ranks among those that it is given.
+pub(super) fn by_features(
+    work: &Work<'_>,
+    spools: &Spools,
+    threshold: f64,
+) -> Result<Vec<Dropped>> {
+    let ranking = Ranking::of(&work.settings.keep, spools)?;
+    let mut known = vec![Known::default(); spools.len()];
+    spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
+        let outline = sketch.try_into().ok();
+        let fingerprint = fingerprint.value();
+        known[ranking.rank_of(number).index()] = Known { fingerprint, digest, outline };
+        Ok(())
+    })?;
+    let options = work.join_options(work.candidate_k(threshold)?);
+    let candidates = |ranks: &[Rank]| {
+        let mut list = Documents::outlined(threshold);
+        for rank in ranks {
+            let Known { fingerprint, digest, outline } = known[rank.index()];
+            list.push_outlined(Fingerprint::new(fingerprint), digest, outline.as_ref());
+        }
+        list.candidates(&options)
+    };
+
+    let all: Vec<Rank> = (0..spools.len() as u32).map(Rank).collect();
+    let found = candidates(&all)?;
+    let mut needed = Vec::new();
+    spools.each(|number, entry| {
+        let rank = ranking.rank_of(number);
+        let Entry { file, record, feature_count: len, .. } = entry;
+        if found.needs(rank.0) {
+            needed.push(Needed { rank, file, record, len });
+        }
+        Ok(())
+    })?;
+    let rounds = Rounds::new(work, &found, &needed);
+    let dropped = |ranks: &[Rank], confirmed: &Confirmed| {
+        Dropped::of_confirmed(confirmed, |document| ranking.number_of(ranks[document as usize]))
+    };
+    if rounds.count == 1 {
+        let confirmed = confirm(work, found, &all, needed.iter(), threshold)?;
+        return dropped(&all, &confirmed);
+    }
+    let round_of: Vec<u16> = all.iter().map(|&rank| rounds.of(&found, rank)).collect();
+    drop(found);
+    let mut list = Vec::new();
+    for round in 0..rounds.count {
+        let is_in = |rank: &Rank| round_of[rank.index()] == round;
+        let ranks: Vec<Rank> = all.iter().copied().filter(is_in).collect();
+        let needed = needed.iter().filter(|needed| is_in(&needed.rank));
+        let confirmed = confirm(work, candidates(&ranks)?, &ranks, needed, threshold)?;
+        list.extend(dropped(&ranks, &confirmed)?);
+    }
+    Ok(list)
+}
+
+/// Which groups are confirmed together.
+struct Rounds {
+    of_groups: HashMap<u32, u16>,
+    count: u16,
+}
+
+impl Rounds {
+    fn new(work: &Work<'_>, found: &Candidates, needed: &[Needed]) -> Self {
+        let group_of = |needed: &Needed| found.group_of(needed.rank.0).unwrap_or_default();
+        let mut lens: HashMap<u32, u64> = HashMap::new();
+        for one in needed {
+            *lens.entry(group_of(one)).or_default() += 8 * u64::from(one.len);
+        }
+        let whole: u64 = lens.values().sum();
+        let input_len = work.files.total_len().unwrap_or(0);
+        let most = (input_len / SPACE_DIVISOR).max(SPACE_MIN).max(whole / ROUNDS_MAX);
+        let mut of_groups = HashMap::with_capacity(lens.len());
+        let (mut round, mut taken) = (0, 0);
+        for group in needed.iter().map(group_of) {
+            let Some(len) = lens.remove(&group) else { continue };
+            if taken > 0 && taken + len > most {
+                (round, taken) = (round + 1, 0);
+            }
+            taken += len;
+            of_groups.insert(group, round);
+        }
+        Rounds { of_groups, count: round + 1 }
+    }
+
+    /// The round of a document.
+    fn of(&self, found: &Candidates, rank: Rank) -> u16 {
+        let group = found.group_of(rank.0);
+        group.and_then(|group| self.of_groups.get(&group)).copied().unwrap_or(0)
+    }
+}
+
+/// Reads the documents that are needed, and confirms their pairs. `ranks` are those of all documents
+/// of the candidates.
+fn confirm<'a>(
+    work: &Work<'_>,
+    mut candidates: Candidates,
+    ranks: &[Rank],
+    needed: impl Iterator<Item = &'a Needed> + Clone,
+    threshold: f64,
+) -> Result<Confirmed> {
+    let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
+    for Needed { file, record, .. } in needed.clone() {
+        places.entry(*file as usize).or_default().push(*record);
+    }
+    if places.is_empty() {
+        return Ok(candidates.confirm(threshold)?);
+    }
+    let is_wanted = move |place: DocumentPlace| {
+        let records = places.get(&place.file);
+        records.is_some_and(|records| records.binary_search(&place.record()).is_ok())
+    };
+    let wanted: Arc<Wanted> = Arc::new(is_wanted);
+    let hasher = work.settings.source.text_hasher()?;
+    let mut next = needed;
+    work.files.read_features(hasher, &work.options, Some(wanted), |document| -> Result<_> {
+        let place = (document.place.file, document.place.record());
+        let taken = match next.next() {
+            Some(Needed { rank, file, record, .. }) if (*file as usize, *record) == place => {
+                let number = ranks.partition_point(|other| other < rank) as u32;
+                candidates.take(number, document.features).is_ok()
+            }
+            _ => false,
+        };
+        if !taken {
+            let reason = format!("{} was changed while the documents were read", document.id);
+            return Err(Error::refused(reason));
+        }
+        Ok(Admission::Taken)
+    })?;
+    if next.next().is_some() {
+        return Err(Error::refused("the files were changed while they were read"));
+    }
+    Ok(candidates.confirm(threshold)?)
+}

@@ -1,0 +1,129 @@
+//! Step 1: the documents of each batch of files to a spool.
+
+use fpstore_documents::{Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary};
+use fpstore_text::sketch;
+
+use super::error::Result;
+use super::event::Event;
+use super::job::{Job, PART};
+use super::spool::{Counts, Entry, Spools, is_sound, write_end, write_entry, write_start};
+use super::work::Work;
+use crate::join::confirm::{feature_digest, outline};
+use fpstore_base::watch::Observer;
+
+pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
+    let count = work.batches.len();
+    let names: Vec<_> = (0..count).map(|at| format!("{PART}{at}")).collect();
+    let paths: Vec<_> = names.iter().map(|name| job.path(name)).collect();
+    if job.is_resumed() {
+        let mut done = 0;
+        for (name, path) in names.iter().zip(&paths).filter(|(_, path)| path.exists()) {
+            match is_sound(path) {
+                true => done += 1,
+                // It is read again.
+                false => job.discard(name)?,
+            }
+        }
+        work.tell(Event::Resumed { done, count });
+    }
+    let total = work.files.total_len();
+    let mut before = 0;
+    for (at, (batch, path)) in work.batches.iter().zip(&paths).enumerate() {
+        let files = work.files.part(batch.clone());
+        if !path.exists() {
+            let summary = job.save(&names[at], |out| {
+                let options = work.options.clone().observer(observer(work, before, total));
+                let cannot = || crate::Error::io("write", path);
+                write_start(out).map_err(cannot())?;
+                let summary = read(work, &files, &options, |document, digest, sketch| {
+                    let entry = match entry_of(work, document, digest, sketch)? {
+                        Ok(Some(entry)) => entry,
+                        Ok(None) => return Ok(Admission::Taken),
+                        Err(reason) => return Ok(Admission::Refused { reason }),
+                    };
+                    write_entry(out, &entry).map_err(cannot())?;
+                    Ok(Admission::Taken)
+                })?;
+                let (document_count, empty_count) = (summary.document_count, summary.empty_count);
+                let skipped_count = summary.skipped_count;
+                let counts = Counts { document_count, empty_count, bad_count: skipped_count };
+                write_end(out, counts, &summary.unread).map_err(cannot())?;
+                Ok(summary)
+            })?;
+            work.tell(Event::Read(&of_part(summary, at)));
+        }
+        before += files.total_len().unwrap_or(0);
+    }
+    Spools::open(paths, job.left_out()?.into_iter().map(u64::from), work.copies_files())
+}
+
+/// Reads documents, with the digests of their features and their sketches if these are needed.
+fn read(
+    work: &Work<'_>,
+    files: &DocumentFiles,
+    options: &DocumentOptions,
+    mut take: impl FnMut(Document<'_>, u64, Vec<u8>) -> Result<Admission>,
+) -> Result<DocumentSummary> {
+    let source = &work.settings.source;
+    let sketch_len = source.sketch_len();
+    if work.settings.confirm.is_none() && sketch_len == 0 {
+        return source.read_plain(files, options, |document| take(document, 0, Vec::new()));
+    }
+    files.read_features(source.text_hasher()?, options, None, |document| {
+        let features = document.features;
+        // Outlines compare new documents alone, sketches also stored ones.
+        let sketch = match sketch_len {
+            0 => outline(features).map(Vec::from).unwrap_or_default(),
+            len => sketch(features, len),
+        };
+        take(document, feature_digest(features), sketch)
+    })
+}
+
+/// The entry of a document, if it has features; or why its record is a bad one.
+fn entry_of(
+    work: &Work<'_>,
+    document: Document<'_>,
+    digest: u64,
+    sketch: Vec<u8>,
+) -> Result<Result<Option<Entry>, String>> {
+    let merit = match work.settings.keep.merit(&document) {
+        Ok(merit) => merit,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let Some(fingerprint) = document.fingerprint else { return Ok(Ok(None)) };
+    let too_many = |what: &str| {
+        let reason = format!("more than 2^32 {what}");
+        crate::Error::TooLarge { reason }
+    };
+    Ok(Ok(Some(Entry {
+        file: u32::try_from(document.place.file).map_err(|_| too_many("files"))?,
+        record: document.place.record(),
+        fingerprint,
+        digest,
+        merit,
+        feature_count: u32::try_from(document.features.len())
+            .map_err(|_| too_many("features of a document"))?,
+        id: document.id.to_id(),
+        sketch,
+    })))
+}
+
+/// The observer of the work, for a part of the documents with bytes `before` it.
+fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer> {
+    let observer = work.settings.observer.as_ref()?;
+    Some(observer.of_part(move |mut progress| {
+        progress.done += before;
+        progress.total = total;
+        progress
+    }))
+}
+
+/// The summary of a part. The files that were left out are the same for all parts, so only the first
+/// part tells them.
+fn of_part(mut summary: DocumentSummary, part: usize) -> DocumentSummary {
+    if part > 0 {
+        summary.passed_over = Default::default();
+    }
+    summary
+}

@@ -1,0 +1,425 @@
+//! The folder in which a job keeps what it has done, so that the same settings can go on with it.
+//!
+//! A file of the folder appears when it is complete, and ends with its digest; one that is damaged
+//! counts as missing. The folder is removed when the job is finished.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::error::{Error, Result};
+use crate::bytes::checksum::Digest;
+use crate::bytes::digested::DigestWriter;
+use crate::disk::{self, NewFile, OwnFolder, ScratchDirectory};
+
+const DESCRIPTION: &str = "job.json";
+const LOCK: &str = "lock";
+/// The names of the parts begin so.
+pub(super) const PART: &str = "spool-";
+/// Which documents are dropped, and why.
+pub(super) const DECISIONS: &str = "decisions";
+/// The numbers of the files that could not be copied.
+const LEFT_OUT: &str = "left-out";
+/// The outputs that are written, one a line.
+const WRITTEN: &str = "written";
+
+/// A job that is under way.
+#[derive(Debug)]
+pub(super) struct Job {
+    place: Place,
+    is_resumed: bool,
+    /// The name of the job where a store remembers that it has added its records.
+    run: String,
+    written: Mutex<Written>,
+}
+
+/// Where a job keeps its files.
+#[derive(Debug)]
+enum Place {
+    /// In a temporary folder: nobody can go on with it.
+    Scratch(ScratchDirectory),
+    /// In the folder of its name, under a lock that others see.
+    Named { folder: OwnFolder, _lock: File },
+}
+
+/// A file that a job has written: its bytes, and the decisions that it follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Output {
+    pub(super) len: u64,
+    pub(super) digest: Digest,
+    pub(super) decisions: Digest,
+}
+
+#[derive(Debug, Default)]
+struct Written {
+    outputs: HashMap<usize, Output>,
+    to: Option<File>,
+}
+
+impl Job {
+    /// A job in a temporary folder, which cannot be resumed.
+    pub(super) fn scratch(parent: &Path) -> Result<Self> {
+        let place = Place::Scratch(ScratchDirectory::create(parent)?);
+        Ok(Job { place, is_resumed: false, run: new_run(), written: Mutex::default() })
+    }
+
+    /// The job in this folder, which is the one with these settings, or a new one. With `force`
+    /// another job there is given up.
+    pub(super) fn open(path: &Path, settings: &Value, force: bool) -> Result<Self> {
+        let cannot = || crate::Error::io("use", path);
+        let (folder, lock) = loop {
+            let folder = OwnFolder::open(path).map_err(cannot())?;
+            let lock = folder.append(LOCK).map_err(cannot())?;
+            if lock.try_lock().is_err() {
+                return Err(Error::InUse { folder: path.into() });
+            }
+            // Its job may have ended, and removed it, before it was locked.
+            if folder.holds(LOCK, &lock) {
+                break (folder, lock);
+            }
+        };
+        let names = folder.names().map_err(cannot())?;
+        if let Some(name) = names.iter().find(|name| !is_of_a_job(name)) {
+            let reason = format!(
+                "{} holds '{name}', which no cleaning has made; move it away, or name another \
+                 output",
+                path.display()
+            );
+            return Err(Error::refused(reason));
+        }
+        let place = Place::Named { folder, _lock: lock };
+        let mut job = Job { place, is_resumed: false, run: new_run(), written: Mutex::default() };
+        // A description that is damaged is that of another job.
+        let earlier = job
+            .read(DESCRIPTION)?
+            .map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap_or_default());
+        match earlier {
+            Some(earlier) if earlier["settings"] == *settings && earlier["run"].is_string() => {
+                job.is_resumed = true;
+                job.run = earlier["run"].as_str().unwrap_or_default().into();
+            }
+            // What is left without a description is of a job that ended, or never began.
+            earlier => {
+                let has_parts = names.iter().any(|name| name.starts_with(PART));
+                if let Some(earlier) = earlier.filter(|_| !force && has_parts) {
+                    let differences = differences(&earlier["settings"], settings);
+                    return Err(Error::Unfinished { folder: path.into(), differences });
+                }
+                job.clear().map_err(cannot())?;
+                let description = json!({"settings": settings, "run": job.run});
+                job.save_bytes(DESCRIPTION, description.to_string().as_bytes())?;
+            }
+        }
+        job.open_written().map_err(cannot())?;
+        Ok(job)
+    }
+
+    fn open_written(&mut self) -> io::Result<()> {
+        let Place::Named { folder, .. } = &self.place else { return Ok(()) };
+        let text = folder.read(WRITTEN)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        // The last line may be cut short; then its file is written again.
+        let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let outputs = lines.filter_map(read_line).collect();
+        let to = folder.append(WRITTEN)?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            // So that it never counts as a whole one.
+            (&to).write_all(b"-\n")?;
+        }
+        *self.written.get_mut().unwrap_or_else(PoisonError::into_inner) =
+            Written { outputs, to: Some(to) };
+        Ok(())
+    }
+
+    /// Whether earlier work began this job.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        match &self.place {
+            Place::Scratch(scratch) => scratch.path(),
+            Place::Named { folder, .. } => folder.path(),
+        }
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+
+    /// Writes a file of the job, which appears when it is complete, sealed with its digest.
+    pub(super) fn save<T>(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut DigestWriter<BufWriter<File>>) -> Result<T>,
+    ) -> Result<T> {
+        let path = self.path(name);
+        let cannot = || crate::Error::io("write", &path);
+        let replaced = path.symlink_metadata().ok();
+        let file = NewFile::create(path.clone(), replaced).map_err(cannot())?;
+        let buffer = BufWriter::with_capacity(1 << 18, file.file().map_err(cannot())?);
+        let mut out = DigestWriter::new(buffer);
+        let done = write(&mut out)?;
+        out.seal().map_err(cannot())?;
+        file.publish().map_err(cannot())?;
+        Ok(done)
+    }
+
+    /// Writes a file of these bytes.
+    pub(super) fn save_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let cannot = crate::Error::io("write", self.path(name));
+        self.save(name, |out| Ok(out.write_all(bytes).map_err(cannot)?))
+    }
+
+    /// The bytes of a file of the job; `None` if it is missing or damaged.
+    pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let read = match &self.place {
+            // Only what is resumed is read back.
+            Place::Scratch(_) => Ok(None),
+            Place::Named { folder, .. } => folder.read(name),
+        };
+        let Some(mut bytes) = read.map_err(crate::Error::io("read", self.path(name)))? else {
+            return Ok(None);
+        };
+        let len = bytes.len().saturating_sub(16);
+        let is_sound = Digest::read(&bytes, len) == Some(Digest::of(&bytes[..len]));
+        bytes.truncate(len);
+        Ok(is_sound.then_some(bytes))
+    }
+
+    /// Removes a file of the job that is damaged.
+    pub(super) fn discard(&self, name: &str) -> Result<()> {
+        let removed = match &self.place {
+            Place::Scratch(_) => disk::remove_file(&self.path(name)),
+            Place::Named { folder, .. } => folder.remove_file(name),
+        };
+        Ok(removed.map_err(crate::Error::io("remove", self.path(name)))?)
+    }
+
+    /// What was written under this number, if anything was.
+    pub(super) fn output(&self, number: usize) -> Option<Output> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.outputs.get(&number).copied()
+    }
+
+    /// Remembers an output, before it appears under its name.
+    pub(super) fn note_output(&self, number: usize, output: Output) -> Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.outputs.insert(number, output);
+        if let Some(to) = &mut written.to {
+            let Output { len, digest, decisions } = output;
+            let line = format!("{number} {len} {digest} {decisions}\n");
+            to.write_all(line.as_bytes()).map_err(crate::Error::io("write", self.path(WRITTEN)))?;
+        }
+        Ok(())
+    }
+
+    /// The numbers of the files that could not be copied, though they could be read before.
+    pub(super) fn left_out(&self) -> Result<Vec<u32>> {
+        let bytes = self.read(LEFT_OUT)?.unwrap_or_default();
+        Ok(bytes
+            .chunks_exact(4)
+            .filter_map(|four| Some(u32::from_le_bytes(four.try_into().ok()?)))
+            .collect())
+    }
+
+    /// Remembers these numbers, and no others.
+    pub(super) fn leave_out(&self, numbers: &[u32]) -> Result<()> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.save_bytes(LEFT_OUT, &bytes)
+    }
+
+    /// Removes the folder if nothing is done yet that would be lost.
+    pub(super) fn give_up(&self) {
+        if let Place::Named { folder, .. } = &self.place {
+            let names = folder.names().unwrap_or_default();
+            if !names.iter().any(|name| name.starts_with(PART)) {
+                let _ = self.remove();
+            }
+        }
+    }
+
+    /// Removes the folder: nothing is left to do.
+    pub(super) fn finish(self) -> Result<()> {
+        match self.place {
+            Place::Scratch(scratch) => Ok(scratch.remove()?),
+            Place::Named { ref folder, .. } => {
+                folder.remove_file(DESCRIPTION).map_err(crate::Error::io("use", folder.path()))?;
+                // Without it the rest is no job: the next one removes what cannot be removed now.
+                let _ = self.remove();
+                Ok(())
+            }
+        }
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        let Place::Named { folder, .. } = &self.place else { return Ok(()) };
+        self.clear()?;
+        folder.remove_file(LOCK)?;
+        disk::remove_empty_directory(folder.path())
+    }
+
+    /// Removes all files but the lock; the description first, for what is left without it is no job.
+    fn clear(&self) -> io::Result<()> {
+        let Place::Named { folder, .. } = &self.place else { return Ok(()) };
+        let mut names = folder.names()?;
+        names.sort_by_key(|name| name != DESCRIPTION);
+        for name in names.iter().filter(|name| name.as_str() != LOCK) {
+            match ScratchDirectory::is_name(name) {
+                true => disk::remove_directory_tree(&folder.path().join(name))?,
+                false => folder.remove_file(name)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name that no other job has.
+fn new_run() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    format!("dedup-{nanos:x}-{}", std::process::id())
+}
+
+/// Whether a job gives this name to a file or folder.
+fn is_of_a_job(name: &str) -> bool {
+    let is_part = |name: &str| {
+        name.strip_prefix(PART).is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    // Earlier releases kept the run by itself.
+    [LOCK, DESCRIPTION, DECISIONS, LEFT_OUT, WRITTEN, "run"].contains(&name)
+        || is_part(name)
+        || ScratchDirectory::is_name(name)
+        || NewFile::is_temporary_name(name)
+}
+
+fn read_line(line: &str) -> Option<(usize, Output)> {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let [number, len, digest, decisions] = fields[..] else { return None };
+    let (digest, decisions) = (digest.parse().ok()?, decisions.parse().ok()?);
+    Some((number.parse().ok()?, Output { len: len.parse().ok()?, digest, decisions }))
+}
+
+/// The keys whose values differ.
+fn differences(one: &Value, other: &Value) -> String {
+    let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let differ: Vec<&str> = keys.filter(|key| one.get(key) != other.get(key)).collect();
+    differ.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn output(number: u64) -> Output {
+        let digest = Digest::of(&number.to_le_bytes());
+        Output { len: number, digest, decisions: Digest::of(b"decisions") }
+    }
+
+    #[test]
+    fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("work");
+        let settings = json!({"k": 3, "files": ["a"]});
+        let job = Job::open(&folder, &settings, false).unwrap();
+        assert!(!job.is_resumed() && job.output(1).is_none());
+        assert!(Job::open(&folder, &settings, false).is_err());
+        job.save_bytes("spool-0", b"done").unwrap();
+        job.note_output(1, output(7)).unwrap();
+        job.note_output(30, output(8)).unwrap();
+        let run = job.run().to_string();
+        drop(job);
+        // A line that a crash has cut short.
+        let cut = |text: &str| {
+            let mut written = fs::File::options().append(true).open(folder.join(WRITTEN)).unwrap();
+            written.write_all(text.as_bytes()).unwrap();
+        };
+        cut("4");
+        let job = Job::open(&folder, &settings, false).unwrap();
+        assert!(job.is_resumed() && job.run() == run);
+        assert_eq!((job.output(1), job.output(30)), (Some(output(7)), Some(output(8))));
+        assert_eq!((job.output(3), job.output(4)), (None, None));
+        // What follows it is no part of it.
+        job.note_output(5, output(9)).unwrap();
+        drop(job);
+        let job = Job::open(&folder, &settings, false).unwrap();
+        assert_eq!((job.output(45), job.output(5)), (None, Some(output(9))));
+        assert_eq!(job.read("spool-0").unwrap().unwrap(), b"done");
+        drop(job);
+        let other = json!({"k": 4, "files": ["a"]});
+        let refused = Job::open(&folder, &other, false).err().unwrap().to_string();
+        assert!(refused.ends_with("differs in: k"), "{refused}");
+        let job = Job::open(&folder, &other, true).unwrap();
+        assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
+        // Of which nothing is done.
+        drop(job);
+        let job = Job::open(&folder, &settings, false).unwrap();
+        assert!(!job.is_resumed());
+        job.give_up();
+        assert!(!folder.exists());
+        drop(job);
+        let job = Job::open(&folder, &settings, false).unwrap();
+        job.finish().unwrap();
+        assert!(!folder.exists());
+    }
+
+    /// A bit of any file of a job is changed, or the file is cut or gone: it counts as missing.
+    #[test]
+    fn a_damaged_file_of_a_job_counts_as_missing() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("work");
+        let settings = json!({"k": 3});
+        let job = Job::open(&folder, &settings, false).unwrap();
+        job.save_bytes(DECISIONS, b"some decisions").unwrap();
+        let path = job.path(DECISIONS);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            fs::write(&path, &changed).unwrap();
+            assert!(job.read(DECISIONS).unwrap().is_none(), "byte {at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            assert!(job.read(DECISIONS).unwrap().is_none(), "{at} bytes");
+        }
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"some decisions");
+        // Saving again mends it.
+        fs::write(&path, b"torn").unwrap();
+        job.save_bytes(DECISIONS, b"new").unwrap();
+        assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"new");
+        drop(job);
+        fs::remove_file(folder.join(DESCRIPTION)).unwrap();
+        assert!(!Job::open(&folder, &settings, false).unwrap().is_resumed());
+    }
+
+    /// A folder that holds what no job makes is not emptied, whoever put it there.
+    #[test]
+    fn a_folder_with_files_of_others_is_left_as_it_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("work");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("thesis.txt"), "precious").unwrap();
+        for force in [false, true] {
+            let refused = Job::open(&folder, &json!({"k": 3}), force).err().unwrap().to_string();
+            assert!(refused.contains("holds 'thesis.txt'"), "{refused}");
+        }
+        assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
+        #[cfg(unix)]
+        {
+            let link = parent.path().join("link");
+            std::os::unix::fs::symlink(&folder, &link).unwrap();
+            assert!(Job::open(&link, &json!({"k": 3}), true).is_err());
+            assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
+        }
+    }
+}

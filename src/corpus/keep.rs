@@ -1,0 +1,198 @@
+//! Which of near documents is kept: the rules, how they are written, and what they look at.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+
+use fpstore_documents::Document;
+use jiff::civil::DateTime;
+use jiff::fmt::rfc2822;
+use jiff::{Timestamp, tz::TimeZone};
+
+use crate::base::error::{Error, Result};
+
+/// Which of near documents is kept.
+///
+/// Of equal ones the first is kept. Documents without the field of a rule come last.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::corpus::KeepRule;
+///
+/// let rule: KeepRule = "newest:meta.date".parse()?;
+/// assert_eq!(rule, KeepRule::Newest("meta.date".into()));
+/// assert_eq!(rule.to_string(), "newest:meta.date");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeepRule {
+    /// The first one.
+    #[default]
+    First,
+    /// The last one.
+    Last,
+    /// The one with the longest text.
+    Longest,
+    /// The one with the latest date in a field.
+    Newest(String),
+    /// The one with the largest number in a field.
+    Best(String),
+}
+
+impl FromStr for KeepRule {
+    type Err = Error;
+
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if the text is none of [`KeepRule::NAMES`].
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once(':') {
+            None if text == "first" => Ok(KeepRule::First),
+            None if text == "last" => Ok(KeepRule::Last),
+            None if text == "longest" => Ok(KeepRule::Longest),
+            Some(("newest", field)) if !field.is_empty() => Ok(KeepRule::Newest(field.into())),
+            Some(("best", field)) if !field.is_empty() => Ok(KeepRule::Best(field.into())),
+            _ => {
+                let [names @ .., last] = KeepRule::NAMES.map(|(name, _)| name);
+                let reason = format!("expected {} or {last}", names.join(", "));
+                Err(Error::InvalidOptions { reason })
+            }
+        }
+    }
+}
+
+impl fmt::Display for KeepRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeepRule::First => f.write_str("first"),
+            KeepRule::Last => f.write_str("last"),
+            KeepRule::Longest => f.write_str("longest"),
+            KeepRule::Newest(field) => write!(f, "newest:{field}"),
+            KeepRule::Best(field) => write!(f, "best:{field}"),
+        }
+    }
+}
+
+impl KeepRule {
+    /// How the rules are written, and which of near documents each keeps.
+    pub const NAMES: [(&str, &str); 5] = [
+        ("first", "the first one"),
+        ("last", "the last one"),
+        ("longest", "the one with the longest text"),
+        ("newest:FIELD", "the one with the latest date, time or seconds since 1970 in the field"),
+        ("best:FIELD", "the one with the largest number in the field"),
+    ];
+
+    /// The field that ranks the documents.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            KeepRule::Newest(field) | KeepRule::Best(field) => Some(field),
+            KeepRule::First | KeepRule::Last | KeepRule::Longest => None,
+        }
+    }
+
+    /// Whether the rule needs documents; otherwise records will do.
+    pub fn needs_documents(&self) -> bool {
+        !matches!(self, KeepRule::First | KeepRule::Last)
+    }
+
+    /// The merit of a document: of near ones the one with the largest is kept, ties by the smallest
+    /// number. A document without the field has the least. Or why the field is bad.
+    pub(super) fn merit(&self, document: &Document<'_>) -> Result<u64, String> {
+        let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
+            let Some(text) = document.rank.filter(|text| !text.trim().is_empty()) else {
+                return Ok(0);
+            };
+            let number = read(text.trim()).filter(|number| !number.is_nan());
+            number.map(ordered).ok_or_else(|| format!("{text:?} in '{field}', expected {expected}"))
+        };
+        match self {
+            KeepRule::First | KeepRule::Last => Ok(0),
+            KeepRule::Longest => Ok(document.text_len),
+            KeepRule::Newest(field) => merit(
+                seconds,
+                field,
+                "a date such as 2026-11-22, a time such as 2026-11-22T08:00:00Z, or seconds since \
+                 1970",
+            ),
+            KeepRule::Best(field) => merit(|text| text.parse().ok(), field, "a number"),
+        }
+    }
+
+    /// The positions of documents with these merits, the best one first.
+    pub(super) fn order(&self, merits: &[u64]) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..merits.len() as u32).collect();
+        match self {
+            KeepRule::First => {}
+            KeepRule::Last => order.reverse(),
+            _ => order.sort_by_key(|&number| Reverse(merits[number as usize])),
+        }
+        order
+    }
+}
+
+/// A number above 0 whose order is that of the given ones.
+fn ordered(number: f64) -> u64 {
+    // Two zeros are equal.
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// Seconds since 1970. A time without a zone is taken as UTC.
+fn seconds(text: &str) -> Option<f64> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let of = |at: Timestamp| at.as_second() as f64 + f64::from(at.subsec_nanosecond()) / 1e9;
+    let whole = || text.parse::<Timestamp>().ok();
+    let local = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+    let mail = || rfc2822::parse(text).ok();
+    whole()
+        .or_else(|| local().map(|at| at.timestamp()))
+        .or_else(|| mail().map(|at| at.timestamp()))
+        .map(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_spelled_as_they_are_read() {
+        for text in ["first", "last", "longest", "newest:meta.date", "best:score"] {
+            assert_eq!(text.parse::<KeepRule>().unwrap().to_string(), text);
+        }
+        for text in ["", "newest", "newest:", "oldest:date", "first:x"] {
+            assert!(text.parse::<KeepRule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_numbers_is_kept() {
+        let numbers = [f64::NEG_INFINITY, -2.5, -1e-300, 0.0, 1e-300, 1.0, 1e10, f64::INFINITY];
+        let keys: Vec<u64> = numbers.iter().map(|&number| ordered(number)).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b) && keys[0] > 0);
+        assert_eq!(ordered(-0.0), ordered(0.0));
+    }
+
+    #[test]
+    fn dates_of_all_usual_forms_are_read() {
+        let expected = Some(1_795_305_600.0);
+        for text in [
+            "1795305600",
+            "2026-11-22",
+            "2026-11-22T00:00:00",
+            "2026-11-22 00:00:00",
+            "2026-11-22T00:00:00Z",
+            "2026-11-22T01:00:00+01:00",
+            "2026-11-22T00:00:00.000Z",
+            "Sun, 22 Nov 2026 00:00:00 GMT",
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+        for text in ["yesterday", "2026-13-01", "22.11.2026"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Documents in, documents out: corpora without near-duplicates, and documents into stores.
+//!
+//! | to get | use |
+//! |---|---|
+//! | documents in a [`Builder`](crate::Builder) or a [`Writer`](crate::Writer) | [`DocumentSource::ingest`] |
+//! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
+//! | the same step by step, with a list of what is removed | [`Cleaner::begin`] |
+//!
+//! A [`DocumentSource`] says how documents become fingerprints. A [`Cleaner`] has the settings of a
+//! cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
+//! program, the Python package and other callers use these; nothing here prints, and an input is
+//! never changed.
+//!
+//! # Examples
+//!
+//! A list of the removed documents beside the clean corpus:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use fpstore::corpus::{Cleaner, DocumentSource, KeepRule};
+//! use fpstore_documents::DocumentOptions;
+//! use fpstore_text::{TextHasher, TextRecipe};
+//! # let folder = tempfile::tempdir()?;
+//! # let (file, clean) = (folder.path().join("all.jsonl"), folder.path().join("clean/"));
+//! # let lines = ["{\"id\":\"a\",\"text\":\"one two three\"}\n", "{\"id\":\"b\",\"text\":\"one two three\"}\n"];
+//! # std::fs::write(&file, lines.concat())?;
+//!
+//! let hasher = TextHasher::new(&TextRecipe::default())?;
+//! let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
+//! let cleaner = Cleaner::new(source, [file]).keep(KeepRule::Last).output(&clean);
+//! let cleaned = cleaner.begin()?.expect("there is no store").run()?;
+//! cleaned.for_each_removed(|removed| {
+//!     assert_eq!(removed.id, Some("a".into()));
+//!     assert_eq!(removed.other_id, Some("b".into()));
+//!     Ok::<(), fpstore::corpus::Error>(())
+//! })?;
+//! assert_eq!(cleaned.finish()?.kept_count, 1);
+//! # assert_eq!(std::fs::read_to_string(clean.join("all.jsonl"))?, lines[1]);
+//! # Ok(()) }
+//! ```
+
+mod account;
+mod cleaning;
+mod compressed;
+mod decide;
+mod distance;
+mod dropped;
+mod error;
+mod event;
+mod features;
+mod hash;
+mod id_field;
+mod job;
+mod keep;
+mod number;
+mod other_ids;
+mod ranking;
+mod settings;
+mod sketches;
+mod source;
+mod spool;
+mod take;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod work;
+mod write;
+
+pub use crate::disk::NewFile;
+pub use account::Account;
+pub use cleaning::{Cleaned, Cleaning};
+pub use error::{Error, Result};
+pub use event::{Event, Listener};
+pub use keep::KeepRule;
+pub use settings::Cleaner;
+pub use source::DocumentSource;
+pub use take::Take;

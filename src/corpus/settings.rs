@@ -1,0 +1,205 @@
+//! The settings of a cleaning.
+
+use std::path::PathBuf;
+
+use super::event::Listener;
+use super::keep::KeepRule;
+use super::source::DocumentSource;
+use crate::store::Store;
+use crate::writing::writer::WriterOptions;
+use fpstore_base::watch::Observer;
+
+/// Removes near-duplicates from files of documents.
+///
+/// The documents that are kept come out byte for byte, in their order, in files of the same format
+/// and compression; a file whose documents are whole files is not copied, but named in a list. An
+/// input is never changed. Documents without text stay, and so do bad records if they are skipped.
+///
+/// By default documents are near if their fingerprints are, the first one is kept, and nothing is
+/// written; see [`Cleaner::output`].
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use fpstore::corpus::{Cleaner, DocumentSource};
+/// use fpstore_documents::DocumentOptions;
+/// use fpstore_text::{TextHasher, TextRecipe};
+/// # let folder = tempfile::tempdir()?;
+/// # let (file, clean) = (folder.path().join("all.csv"), folder.path().join("clean.csv"));
+///
+/// std::fs::write(&file, "id,text\na,one two three four\nb,\"One two, three four!\"\n")?;
+/// let hasher = TextHasher::new(&TextRecipe::default())?;
+/// let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
+/// let account = Cleaner::new(source, [&file]).confirm(0.8).output(&clean).run()?;
+/// assert_eq!((account.kept_count, account.near_new_count), (1, 1));
+/// assert_eq!(std::fs::read_to_string(&clean)?, "id,text\na,one two three four\n");
+/// # Ok(()) }
+/// ```
+pub struct Cleaner<'a> {
+    pub(super) source: DocumentSource,
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) output: Option<PathBuf>,
+    pub(super) replace: bool,
+    pub(super) stored: Option<Store>,
+    pub(super) within: bool,
+    pub(super) add: Option<WriterOptions>,
+    pub(super) k: Option<u32>,
+    pub(super) confirm: Option<f64>,
+    pub(super) keep: KeepRule,
+    pub(super) annotate: Option<String>,
+    pub(super) memory: Option<u64>,
+    pub(super) threads: Option<usize>,
+    pub(super) temp_dir: Option<PathBuf>,
+    pub(super) observer: Option<Observer>,
+    pub(super) listener: Option<&'a Listener<'a>>,
+}
+
+impl<'a> Cleaner<'a> {
+    /// A cleaning of the documents in the files and folders `paths`. They are read more than once,
+    /// so none may be a pipe.
+    pub fn new<P: Into<PathBuf>>(
+        source: DocumentSource,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Self {
+        Cleaner {
+            source,
+            paths: paths.into_iter().map(Into::into).collect(),
+            output: None,
+            replace: false,
+            stored: None,
+            within: false,
+            add: None,
+            k: None,
+            confirm: None,
+            keep: KeepRule::First,
+            annotate: None,
+            memory: None,
+            threads: None,
+            temp_dir: None,
+            observer: None,
+            listener: None,
+        }
+    }
+
+    /// Sets where the documents that are kept go: a folder, in which each file gets its path below
+    /// the folder that all inputs share; or, for one input file, a file. A path that ends in a slash
+    /// is a folder.
+    ///
+    /// Work that is stopped goes on with the same settings: what is done is kept in a folder
+    /// `.fpstore-dedup` there until all is done. Without an output the work cannot go on.
+    #[must_use]
+    pub fn output(mut self, path: impl Into<PathBuf>) -> Self {
+        self.output = Some(path.into());
+        self
+    }
+
+    /// Sets whether outputs that are there are replaced, each once its new file is complete, and
+    /// whether unfinished work with other settings is given up.
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
+        self
+    }
+
+    /// Sets a store: documents that are near a stored one are removed. New documents are then
+    /// compared with one another only with [`Cleaner::within`].
+    #[must_use]
+    pub fn against(mut self, store: impl Into<Option<Store>>) -> Self {
+        self.stored = store.into();
+        self
+    }
+
+    /// Sets whether new documents are compared with one another, too. Without a store they are.
+    #[must_use]
+    pub fn within(mut self, within: bool) -> Self {
+        self.within = within;
+        self
+    }
+
+    /// Adds the documents that are kept to the store of [`Cleaner::against`], all of them after the
+    /// output is written, or none. The recipe is that of the documents. A run that `options` name
+    /// makes the work safe to repeat; see [`WriterOptions::run`].
+    #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "named as the option of every door")]
+    pub fn add(mut self, options: impl Into<Option<WriterOptions>>) -> Self {
+        self.add = options.into();
+        self
+    }
+
+    /// Sets the distance within which fingerprints are near. The default is the distance that the
+    /// store is tuned for, else the usual one of the recipe; with [`Cleaner::confirm`] the one at
+    /// which one in a hundred pairs of that similarity is missed.
+    #[must_use]
+    pub fn k(mut self, k: impl Into<Option<u32>>) -> Self {
+        self.k = k.into();
+        self
+    }
+
+    /// Sets the Jaccard similarity that the features of near documents must have, above 0 and at most
+    /// 1. It is exact among new documents, and estimated where there is a store, from its sketches.
+    #[must_use]
+    pub fn confirm(mut self, similarity: impl Into<Option<f64>>) -> Self {
+        self.confirm = similarity.into();
+        self
+    }
+
+    /// Sets which of near new documents is kept; the first one by default.
+    #[must_use]
+    pub fn keep(mut self, rule: KeepRule) -> Self {
+        self.keep = rule;
+        self
+    }
+
+    /// Keeps all documents, and adds a field of this name to each, which holds the id of the document
+    /// that it duplicates, or null.
+    #[must_use]
+    pub fn annotate(mut self, field: impl Into<Option<String>>) -> Self {
+        self.annotate = field.into();
+        self
+    }
+
+    /// Sets the bytes of memory that joins may take, as
+    /// [`JoinOptions::memory`](crate::join::JoinOptions::memory). A document takes 33 bytes beside
+    /// that, with [`Cleaner::confirm`] 110.
+    #[must_use]
+    pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.memory = bytes.into();
+        self
+    }
+
+    /// Sets the number of threads that work at the same time. The default is one for each core.
+    #[must_use]
+    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Sets the directory of temporary files, which vanish with the process. The default is the
+    /// folder of the unfinished work, or the directory of the system if there is no output.
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<Option<PathBuf>>) -> Self {
+        self.temp_dir = directory.into();
+        self
+    }
+
+    /// Sets the observer, which gets the progress and may end the work.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
+        self
+    }
+
+    /// Sets a function that is called with each [`Event`](super::Event), such as bad records that
+    /// were skipped.
+    #[must_use]
+    pub fn listener(mut self, listener: &'a Listener<'a>) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+
+    /// Whether new documents are compared with one another.
+    pub(super) fn is_within(&self) -> bool {
+        self.within || self.stored.is_none()
+    }
+}

@@ -1,0 +1,124 @@
+//! Step 2 with a similarity and a store: documents are near if their sketches are alike.
+
+use super::dropped::{Dropped, Other};
+use super::error::Result;
+use super::number::Number;
+use super::ranking::Ranking;
+use super::spool::Spools;
+use super::work::Work;
+use crate::disk::{ScratchFile, ScratchFolder};
+use crate::join::BatchMode;
+use crate::join::confirm::{Documents, sketch_similarity};
+use crate::join::search_many;
+use crate::search::{Answer, Limits};
+use crate::store::Store;
+use fpstore_base::{Fingerprint, Id};
+
+/// The sketches of all documents, in a temporary file.
+struct SketchFile {
+    file: ScratchFile,
+    /// All have the length of those of the store.
+    len: usize,
+}
+
+impl SketchFile {
+    fn of(spools: &Spools, folder: &ScratchFolder, len: usize) -> Result<Self> {
+        const BUFFER_LEN: usize = 1 << 16;
+        let mut file = ScratchFile::create(folder)?;
+        let mut buffer = Vec::with_capacity(BUFFER_LEN);
+        spools.each(|_, entry| {
+            buffer.extend_from_slice(&entry.sketch);
+            if buffer.len() >= BUFFER_LEN {
+                file.append(&buffer)?;
+                buffer.clear();
+            }
+            Ok(())
+        })?;
+        file.append(&buffer)?;
+        Ok(SketchFile { file, len })
+    }
+
+    fn get(&self, number: Number) -> Result<Vec<u8>, crate::Error> {
+        let mut sketch = vec![0; self.len];
+        self.file.read_at(&mut sketch, number.index() as u64 * self.len as u64)?;
+        Ok(sketch)
+    }
+}
+
+/// The documents that are alike to a stored one, or to one that is kept.
+pub(super) fn by_sketches(
+    work: &Work<'_>,
+    spools: &Spools,
+    stored: &Store,
+    threshold: f64,
+) -> Result<Vec<Dropped>> {
+    let folder = ScratchFolder::new(work.temp_dir.clone());
+    let sketches = SketchFile::of(spools, &folder, stored.sketch_len().into())?;
+    let mut fingerprints = Vec::with_capacity(spools.len());
+    spools.each(|_, entry| {
+        fingerprints.push(entry.fingerprint);
+        Ok(())
+    })?;
+    let options = work.join_options(work.candidate_k(threshold)?);
+    let (limits, mode) = (Limits::default(), BatchMode::Auto);
+    let mut list = Vec::new();
+    let mut is_dropped = vec![false; fingerprints.len()];
+    search_many(stored, &fingerprints, &options, &limits, mode, |at, answer| {
+        if answer.is_empty() {
+            return Ok(());
+        }
+        let number = Number(at as u32);
+        let best = most_similar(number, &sketches.get(number)?, &answer, threshold)?;
+        is_dropped[at] = best.is_some();
+        list.extend(best);
+        Ok::<(), crate::Error>(())
+    })?;
+    if !work.settings.is_within() {
+        return Ok(list);
+    }
+
+    let ranking = Ranking::of(&work.settings.keep, spools)?;
+    let rest: Vec<Number> =
+        ranking.numbers().filter(|number| !is_dropped[number.index()]).collect();
+    let mut documents = Documents::of_sketches();
+    for &number in &rest {
+        documents.push_sketch(fingerprints[number.index()], &sketches.get(number)?);
+    }
+    let mut candidates = documents.candidates(&options)?;
+    for (document, &number) in (0..).zip(&rest) {
+        if candidates.needs(document) {
+            candidates.take_sketch(document, &sketches.get(number)?)?;
+        }
+    }
+    let confirmed = candidates.confirm(threshold)?;
+    list.extend(Dropped::of_confirmed(&confirmed, |document| rest[document as usize])?);
+    Ok(list)
+}
+
+/// The document dropped for the stored one that is most similar, of equal ones the nearest; `None` if
+/// all are less similar than `threshold`.
+fn most_similar(
+    number: Number,
+    sketch: &[u8],
+    answer: &Answer<'_>,
+    threshold: f64,
+) -> crate::Result<Option<Dropped>> {
+    let mut best: Option<(f64, Fingerprint, Id)> = None;
+    for hit in answer.hits() {
+        let mut others = hit.ids();
+        while let Some(other) = others.next() {
+            let other = other?;
+            let similarity = sketch_similarity(sketch, others.sketch());
+            let least = best.as_ref().map_or(-1.0, |(similarity, ..)| *similarity);
+            if similarity >= threshold && similarity > least {
+                best = Some((similarity, hit.fingerprint(), other.to_id()));
+            }
+        }
+    }
+    Ok(best.map(|(similarity, other_fingerprint, id)| Dropped {
+        number,
+        other: Other::Stored(Some(id)),
+        other_fingerprint,
+        similarity: Some(similarity),
+    }))
+}

@@ -1,0 +1,332 @@
+//! What is known of the documents of a batch of files, in a file.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::{Error, Result};
+use super::id_field::{put_id, read_id};
+use super::number::Number;
+use crate::bytes::digested::DigestReader;
+use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
+use crate::disk;
+use fpstore_base::{Fingerprint, Id};
+
+const MAGIC: &[u8; 8] = b"fpspool3";
+/// Stands where the number of a file would, at the end of a spool.
+const END: u32 = u32::MAX;
+
+/// A document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The number of its file.
+    pub(super) file: u32,
+    /// The number of its record in the file.
+    pub(super) record: u64,
+    pub(super) fingerprint: Fingerprint,
+    /// The digest of its features, 0 if it is not needed.
+    pub(super) digest: u64,
+    pub(super) merit: u64,
+    pub(super) id: Id,
+    /// The number of its features, 0 if it is not needed.
+    pub(super) feature_count: u32,
+    /// Its sketch or outline; empty if it is not needed.
+    pub(super) sketch: Vec<u8>,
+}
+
+/// How many documents there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) document_count: u64,
+    pub(super) empty_count: u64,
+    pub(super) bad_count: u64,
+}
+
+pub(super) fn write_start(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(MAGIC)
+}
+
+/// Writes an entry.
+pub(super) fn write_entry(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(128 + entry.sketch.len());
+    put_u32(&mut bytes, entry.file);
+    for number in [entry.record, entry.fingerprint.value(), entry.digest, entry.merit] {
+        put_u64(&mut bytes, number);
+    }
+    put_id(&mut bytes, &entry.id);
+    put_u32(&mut bytes, entry.feature_count);
+    bytes.push(entry.sketch.len() as u8);
+    bytes.extend_from_slice(&entry.sketch);
+    out.write_all(&bytes)
+}
+
+/// Ends a spool; `unread` are the numbers of the files that could not be read to their ends.
+pub(super) fn write_end(out: &mut impl Write, counts: Counts, unread: &[usize]) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    put_u32(&mut bytes, END);
+    for count in [counts.document_count, counts.empty_count, counts.bad_count] {
+        put_u64(&mut bytes, count);
+    }
+    put_u64(&mut bytes, unread.len() as u64);
+    unread.iter().for_each(|&number| put_u64(&mut bytes, number as u64));
+    out.write_all(&bytes)
+}
+
+/// The next entry of a spool.
+enum Next {
+    Entry(Entry),
+    End(End),
+}
+
+/// What stands at the end of a spool.
+#[derive(Debug)]
+struct End {
+    counts: Counts,
+    /// The files that could not be read to their ends.
+    unread: Vec<u64>,
+}
+
+fn read_start(from: &mut impl Read) -> io::Result<()> {
+    let mut magic = [0; MAGIC.len()];
+    from.read_exact(&mut magic)?;
+    match magic == *MAGIC {
+        true => Ok(()),
+        false => Err(io::Error::other("it is no list of documents")),
+    }
+}
+
+fn read_next(from: &mut impl Read) -> io::Result<Next> {
+    let file = read_u32(from)?;
+    if file == END {
+        let counts = Counts {
+            document_count: read_u64(from)?,
+            empty_count: read_u64(from)?,
+            bad_count: read_u64(from)?,
+        };
+        let unread = (0..read_u64(from)?).map(|_| read_u64(from)).collect::<io::Result<_>>()?;
+        return Ok(Next::End(End { counts, unread }));
+    }
+    let record = read_u64(from)?;
+    let fingerprint = Fingerprint::new(read_u64(from)?);
+    let (digest, merit) = (read_u64(from)?, read_u64(from)?);
+    let id = read_id(from)?;
+    let feature_count = read_u32(from)?;
+    let mut len = [0];
+    from.read_exact(&mut len)?;
+    let mut sketch = vec![0; len[0].into()];
+    from.read_exact(&mut sketch)?;
+    let entry = Entry { file, record, fingerprint, digest, merit, id, feature_count, sketch };
+    Ok(Next::Entry(entry))
+}
+
+/// Calls `each` with each entry of a spool, and checks its digest.
+fn read<E: From<Error>>(
+    path: &Path,
+    mut each: impl FnMut(Entry) -> Result<(), E>,
+) -> Result<End, E> {
+    let cannot = |source| Error::from(crate::Error::io("read", path)(source));
+    let file = disk::open(path).map_err(cannot)?;
+    let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
+    read_start(&mut from).map_err(cannot)?;
+    loop {
+        match read_next(&mut from).map_err(cannot)? {
+            Next::Entry(entry) => each(entry)?,
+            Next::End(end) if from.ends_sealed().map_err(cannot)? => return Ok(end),
+            Next::End(_) => {
+                let damaged = io::Error::new(io::ErrorKind::InvalidData, "it was damaged");
+                return Err(cannot(damaged).into());
+            }
+        }
+    }
+}
+
+/// Whether the spool of earlier work is there and sound.
+pub(super) fn is_sound(path: &Path) -> bool {
+    read(path, |_| Ok::<(), Error>(())).is_ok()
+}
+
+/// The spools of all batches, in order.
+#[derive(Debug)]
+pub(super) struct Spools {
+    paths: Vec<PathBuf>,
+    /// The number of the first document of each spool.
+    starts: Vec<u32>,
+    counts: Counts,
+    /// The numbers of the files whose documents are passed over.
+    left_out: HashSet<u64>,
+    /// The documents of these files.
+    left_out_count: u64,
+}
+
+impl Spools {
+    /// The spools in these files, which are complete. Documents of the files with the numbers
+    /// `left_out` are passed over, and with `whole_files` those of files that could not be read to
+    /// their ends.
+    pub(super) fn open(
+        paths: Vec<PathBuf>,
+        left_out: impl IntoIterator<Item = u64>,
+        whole_files: bool,
+    ) -> Result<Self> {
+        let too_many = || {
+            let reason = "more than 2^32 - 2 documents; give the files in parts, against a store";
+            crate::Error::TooLarge { reason: reason.into() }
+        };
+        let mut spools = Spools {
+            paths,
+            starts: Vec::new(),
+            counts: Counts::default(),
+            left_out: left_out.into_iter().collect(),
+            left_out_count: 0,
+        };
+        let mut count = 0_u64;
+        for batch in 0..spools.paths.len() {
+            spools.starts.push(u32::try_from(count).map_err(|_| too_many())?);
+            let mut of_files: HashMap<u64, u64> = HashMap::new();
+            let end = read(&spools.paths[batch], |entry| {
+                *of_files.entry(entry.file.into()).or_default() += 1;
+                Ok::<(), Error>(())
+            })?;
+            if whole_files {
+                spools.left_out.extend(end.unread);
+            }
+            let taken = |file: &u64| !spools.left_out.contains(file);
+            let taken: u64 = of_files.iter().filter(|(file, _)| taken(file)).map(|of| of.1).sum();
+            spools.left_out_count += end.counts.document_count - taken;
+            count += taken;
+            spools.counts.empty_count += end.counts.empty_count;
+            spools.counts.bad_count += end.counts.bad_count;
+        }
+        spools.counts.document_count = count;
+        if count >= u64::from(u32::MAX) {
+            return Err(too_many().into());
+        }
+        Ok(spools)
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.counts.document_count as usize
+    }
+
+    /// The number of spools.
+    pub(super) fn batch_count(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Whether the documents of a file are passed over.
+    pub(super) fn leaves_out(&self, file: usize) -> bool {
+        self.left_out.contains(&(file as u64))
+    }
+
+    /// The numbers of the files whose documents are passed over, ascending.
+    pub(super) fn left_out(&self) -> Vec<u64> {
+        let mut numbers: Vec<u64> = self.left_out.iter().copied().collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The documents that are passed over.
+    pub(super) fn left_out_count(&self) -> u64 {
+        self.left_out_count
+    }
+
+    /// Calls `each` with each document of a batch and its number.
+    pub(super) fn each_of<E: From<Error>>(
+        &self,
+        batch: usize,
+        mut each: impl FnMut(Number, Entry) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut number = Number(self.starts[batch]);
+        read(&self.paths[batch], |entry| {
+            if !self.leaves_out(entry.file as usize) {
+                each(number, entry)?;
+                number.0 += 1;
+            }
+            Ok(())
+        })
+        .map(drop)
+    }
+
+    /// Calls `each` with each document and its number.
+    pub(super) fn each(&self, each: impl FnMut(Number, Entry) -> Result<()>) -> Result<()> {
+        self.try_each(each)
+    }
+
+    /// As [`Spools::each`], with other errors.
+    pub(super) fn try_each<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(Number, Entry) -> Result<(), E>,
+    ) -> Result<(), E> {
+        (0..self.paths.len()).try_for_each(|batch| self.each_of(batch, &mut each))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::digested::DigestWriter;
+
+    #[test]
+    fn entries_come_back_with_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = |number: u64| Entry {
+            file: number as u32 / 2,
+            record: number,
+            fingerprint: Fingerprint::new(!number),
+            digest: number << 40,
+            merit: u64::MAX,
+            id: if number.is_multiple_of(2) { Id::U64(number) } else { Id::Text("a\u{e9}".into()) },
+            feature_count: 3 << 20,
+            sketch: vec![7; number as usize],
+        };
+        let mut paths = Vec::new();
+        for batch in [0..3, 3..3, 3..5] {
+            let mut bytes = DigestWriter::new(Vec::new());
+            write_start(&mut bytes).unwrap();
+            batch.clone().for_each(|number| write_entry(&mut bytes, &entry(number)).unwrap());
+            let document_count = batch.end - batch.start;
+            let counts = Counts { document_count, empty_count: 1, bad_count: 2 };
+            write_end(&mut bytes, counts, &[1]).unwrap();
+            paths.push(folder.path().join(paths.len().to_string()));
+            std::fs::write(paths.last().unwrap(), bytes.seal().unwrap()).unwrap();
+        }
+        let spools = Spools::open(paths.clone(), [], false).unwrap();
+        let counts = Counts { document_count: 5, empty_count: 3, bad_count: 6 };
+        assert_eq!(spools.counts(), counts);
+        let mut found = Vec::new();
+        let mut note = |number: Number, entry| found.push((u64::from(number.0), entry));
+        spools
+            .each(|number, entry| {
+                note(number, entry);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(found, (0..5).map(|number| (number, entry(number))).collect::<Vec<_>>());
+        // The documents 2 and 3 are of file 1, which could not be read to its end, and 4 is of 2.
+        let whole = Spools::open(paths.clone(), [], true).unwrap();
+        assert_eq!((whole.len(), whole.left_out_count(), whole.left_out()), (3, 2, vec![1]));
+        let mut found = Vec::new();
+        let mut note = |number: Number, entry: Entry| found.push((number.0, entry.record));
+        whole
+            .each(|number, entry| {
+                note(number, entry);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(found, [(0, 0), (1, 1), (2, 4)]);
+        let chosen = Spools::open(paths.clone(), [0, 2], false).unwrap();
+        assert_eq!((chosen.len(), chosen.leaves_out(0), chosen.leaves_out(1)), (2, true, false));
+        // Cut short, or changed.
+        let bytes = std::fs::read(&paths[0]).unwrap();
+        std::fs::write(&paths[0], &bytes[..bytes.len() - 1]).unwrap();
+        assert!(!is_sound(&paths[0]) && is_sound(&paths[1]));
+        let mut changed = bytes;
+        changed[20] ^= 1;
+        std::fs::write(&paths[0], &changed).unwrap();
+        assert!(Spools::open(paths, [], false).is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! Where the documents that are kept go.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use fpstore_documents::DocumentFile;
+
+use super::error::{Error, Result};
+use super::spool::Spools;
+use super::work::Work;
+use crate::disk::parent_of;
+
+/// The name of the list of the files that are kept, where files are documents.
+const KEPT_FILES: &str = "kept-files.txt";
+
+/// The output of each file.
+#[derive(Debug)]
+pub(super) struct Targets {
+    /// The folder of the output, or the file.
+    output: PathBuf,
+    is_folder: bool,
+    /// For each file the copy that is made of it; `None` if it is one document.
+    copies: Vec<Option<PathBuf>>,
+    /// The list of the files that are kept, if there are files that are one document.
+    pub(super) kept_files: Option<PathBuf>,
+}
+
+impl Targets {
+    pub(super) fn new(work: &Work<'_>, output: &Path) -> Result<Self> {
+        let files: Vec<DocumentFile<'_>> = work.each_file().collect();
+        let (paths, annotate) = (&work.settings.paths, work.settings.annotate.as_deref());
+        let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document();
+        for file in &files {
+            if annotate.is_some() || !is_whole(file) {
+                let checked = file.check_copy(&work.options, annotate);
+                match checked {
+                    // It is reported when it is read.
+                    Err(error)
+                        if error.is_of_file() && file.is_found() && work.options.skips_bad() => {}
+                    checked => checked?,
+                }
+            }
+        }
+        let copied = files.iter().filter(|file| !is_whole(file)).count();
+        let has_whole = copied < files.len();
+        let ends_in_slash = output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let one_file = paths.len() == 1 && !paths[0].is_dir() || copied == 0 && !files.is_empty();
+        let is_folder = ends_in_slash || output.is_dir() || !one_file;
+        let root = match is_folder {
+            true => common_folder(paths)?,
+            false => PathBuf::new(),
+        };
+        let mut copies = Vec::new();
+        for file in &files {
+            copies.push(match is_whole(file) {
+                true => None,
+                false if !is_folder => Some(output.to_path_buf()),
+                false => {
+                    let path = absolute(file.path())?;
+                    let below = path.strip_prefix(&root).unwrap_or(&path);
+                    Some(output.join(below))
+                }
+            });
+        }
+        let kept_files = has_whole.then(|| match is_folder {
+            true => output.join(KEPT_FILES),
+            false => output.to_path_buf(),
+        });
+        let targets = Targets { output: output.into(), is_folder, copies, kept_files };
+        targets.check_places(work, &files)?;
+        Ok(targets)
+    }
+
+    /// The copy that is made of a file.
+    pub(super) fn copy_of(&self, number: usize) -> Option<&Path> {
+        self.copies.get(number)?.as_deref()
+    }
+
+    /// The folder of the job: in the folder of the output, or beside the file.
+    pub(super) fn job_folder(&self) -> PathBuf {
+        const NAME: &str = ".fpstore-dedup";
+        match (self.is_folder, self.output.file_name()) {
+            (false, Some(name)) => {
+                let name = format!("{NAME}-{}", name.to_string_lossy());
+                self.output.with_file_name(name)
+            }
+            _ => self.output.join(NAME),
+        }
+    }
+
+    /// The number of outputs, without the copies of files that are left out.
+    pub(super) fn count_without(&self, spools: &Spools) -> u64 {
+        let copies = (0..)
+            .zip(&self.copies)
+            .filter(|(file, copy)| copy.is_some() && !spools.leaves_out(*file));
+        copies.count() as u64 + u64::from(self.kept_files.is_some())
+    }
+
+    /// The folders that hold outputs, with those between them and the folder of the output.
+    pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
+        let mut folders = BTreeSet::new();
+        for output in self.all() {
+            let above = output.ancestors().skip(1);
+            for folder in above.take_while(|folder| folder.starts_with(&self.output)) {
+                folders.insert(folder.to_path_buf());
+            }
+        }
+        folders.insert(parent_of(&self.output).to_path_buf());
+        folders
+    }
+
+    /// All outputs.
+    pub(super) fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.copies.iter().flatten().chain(&self.kept_files)
+    }
+
+    /// Refuses an output that would overwrite an input, or be read as one the next time, and two
+    /// copies of one name.
+    fn check_places(&self, work: &Work<'_>, files: &[DocumentFile<'_>]) -> Result<()> {
+        let mut seen = HashMap::new();
+        for (copy, file) in self.copies.iter().zip(files) {
+            let Some(copy) = copy else { continue };
+            if let Some(other) = seen.insert(copy, file.name()) {
+                let reason = format!("{} and {other} are the same file; name it once", file.name());
+                return Err(Error::refused(reason));
+            }
+        }
+        // An output that is not there overwrites nothing.
+        let places =
+            || files.iter().filter_map(|file| Some((file.path().canonicalize().ok()?, file)));
+        let inputs: HashMap<PathBuf, &DocumentFile<'_>> = places().collect();
+        for target in self.all() {
+            let overwritten = target.canonicalize().ok().and_then(|place| inputs.get(&place));
+            if let Some(file) = overwritten {
+                return Err(Error::refused(format!(
+                    "{} would be overwritten by the documents that are kept of it; name another \
+                     output",
+                    file.name()
+                )));
+            }
+        }
+        let output = absolute(&self.output)?;
+        for folder in work.settings.paths.iter().filter(|path| path.is_dir()) {
+            let whole = folder.canonicalize().map_err(crate::Error::io("inspect", folder))?;
+            if output.starts_with(whole) {
+                return Err(Error::refused(format!(
+                    "{} lies in {}, whose files are read; name an output outside of it",
+                    self.output.display(),
+                    folder.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to replace files.
+    pub(super) fn check_free(&self) -> Result<()> {
+        match self.all().find(|path| fs::symlink_metadata(path).is_ok()) {
+            Some(path) => Err(Error::Exists { path: path.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The deepest folder that holds all files and folders that were given.
+fn common_folder(paths: &[PathBuf]) -> Result<PathBuf> {
+    let mut common: Option<PathBuf> = None;
+    for path in paths {
+        let path = absolute(path)?;
+        let folder = match path.is_dir() {
+            true => path,
+            false => path.parent().unwrap_or(Path::new("/")).to_path_buf(),
+        };
+        common = Some(match common {
+            None => folder,
+            Some(common) => {
+                let parts = common.components().zip(folder.components());
+                let same = parts.take_while(|(one, other)| one == other);
+                same.map(|(part, _)| part).collect()
+            }
+        });
+    }
+    Ok(common.unwrap_or_default())
+}
+
+/// The path from the root, without links in its folders; the last name may be that of a link, or of
+/// nothing.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    let whole = || -> io::Result<PathBuf> {
+        let path = std::path::absolute(path)?;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.canonicalize();
+        };
+        if path.components().next_back() == Some(Component::ParentDir) || path.is_dir() {
+            return path.canonicalize();
+        }
+        match parent.canonicalize() {
+            Ok(parent) => Ok(parent.join(name)),
+            Err(_) => Ok(path),
+        }
+    };
+    Ok(whole().map_err(crate::Error::io("inspect", path))?)
+}

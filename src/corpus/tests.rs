@@ -1,0 +1,267 @@
+//! A cleaning that is stopped anywhere, and whose files, outputs, inputs or store are changed before it
+//! goes on, beside one that is not disturbed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fpstore_documents::DocumentOptions;
+use fpstore_text::{TextHasher, TextRecipe};
+
+use super::*;
+use crate::disk::fail_points::{self, Fault};
+use crate::{Builder, Store, Writer, WriterOptions};
+
+fn source(options: DocumentOptions) -> DocumentSource {
+    DocumentSource::of_texts(TextHasher::new(&TextRecipe::default()).unwrap(), options)
+}
+
+/// A line for each number: the documents of numbers that are equal modulo `kinds` are near.
+fn lines(name: &str, numbers: std::ops::Range<u64>, kinds: u64) -> String {
+    let line = |number: u64| {
+        let kind = number % kinds;
+        let words: Vec<String> =
+            (0..40).map(|at| format!("w{}", (kind + 7) * (at + 3) % 997)).collect();
+        format!("{{\"id\":\"{name}{number}\",\"text\":\"{} {number}\"}}\n", words.join(" "))
+    };
+    numbers.map(line).collect()
+}
+
+/// A folder with documents in `in`, and a store that knows some of them.
+fn site() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("in/b")).unwrap();
+    fs::write(at("in/a.jsonl"), lines("a", 0..30, 12)).unwrap();
+    fs::write(at("in/b/c.jsonl"), lines("c", 6..20, 17)).unwrap();
+    fs::write(at("in/d.jsonl"), lines("d", 0..5, 99)).unwrap();
+    fs::write(at("old.jsonl"), lines("old", 0..3, 12)).unwrap();
+    let options =
+        crate::BuildOptions::default().recipe(source(DocumentOptions::default()).recipe());
+    let mut builder = Builder::with_options(at("store.fps"), options).unwrap();
+    let old = source(DocumentOptions::default());
+    old.ingest(&[at("old.jsonl")], &mut builder).unwrap();
+    builder.finish().unwrap();
+    folder
+}
+
+fn cleaner(folder: &Path) -> Cleaner<'static> {
+    let options = DocumentOptions::default().skip_bad(true).threads(1);
+    Cleaner::new(source(options), [folder.join("in")])
+        .output(folder.join("out/"))
+        .against(Store::open(folder.join("store.fps")).unwrap())
+        .within(true)
+        .threads(1)
+        .add(WriterOptions::default().threads(1))
+}
+
+/// The outputs, and the ids of each fingerprint of the store.
+type Result = (BTreeMap<PathBuf, Vec<u8>>, Vec<(u64, Vec<String>)>);
+
+fn result(folder: &Path) -> Result {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.join("out")];
+    while let Some(one) = folders.pop() {
+        for entry in fs::read_dir(one).unwrap() {
+            let path = entry.unwrap().path();
+            // What cannot be removed at the end of the work is removed by the next.
+            if path.ends_with(".fpstore-dedup") {
+                continue;
+            } else if path.is_dir() {
+                folders.push(path);
+            } else {
+                let below = path.strip_prefix(folder).unwrap().to_path_buf();
+                files.insert(below, fs::read(path).unwrap());
+            }
+        }
+    }
+    let mut records = Vec::new();
+    Store::open(folder.join("store.fps"))
+        .unwrap()
+        .for_each(|hit| {
+            let ids = hit.ids().map(|id| Ok(id?.to_string())).collect::<crate::Result<_>>()?;
+            records.push((hit.fingerprint().value(), ids));
+            Ok::<(), crate::Error>(())
+        })
+        .unwrap();
+    (files, records)
+}
+
+/// The result of a cleaning that nothing disturbs.
+fn undisturbed() -> Result {
+    let folder = site();
+    let account = cleaner(folder.path()).run().unwrap();
+    assert_eq!((account.document_count(), account.added_count), (49, account.kept_count));
+    assert!(account.near_new_count > 10 && account.near_stored_count > 3, "{account:?}");
+    result(folder.path())
+}
+
+/// A cleaning whose outputs are written, and which has not ended.
+fn unfinished(folder: &Path) {
+    drop(cleaner(folder).begin().unwrap().unwrap().run().unwrap());
+    assert!(folder.join("out/.fpstore-dedup/decisions").exists());
+}
+
+#[test]
+fn a_cleaning_goes_on_whichever_operation_failed() {
+    let expected = undisturbed();
+    let mut stopped = 0;
+    for fault in [Fault::Full, Fault::Broken] {
+        for fails_at in 1.. {
+            let folder = site();
+            fail_points::plan(folder.path(), fails_at, fault);
+            let done = cleaner(folder.path()).run();
+            let passed = fail_points::forget(folder.path()).len() as u64;
+            let case = format!("{fault:?} at operation {fails_at}: {done:?}");
+            if done.is_err() {
+                stopped += 1;
+                cleaner(folder.path()).run().unwrap_or_else(|error| panic!("{case}: {error}"));
+            }
+            assert!(result(folder.path()) == expected, "{case}");
+            if passed < fails_at {
+                assert!(done.is_ok() && fails_at > 20, "{case}");
+                break;
+            }
+        }
+    }
+    assert!(stopped > 40, "{stopped} cleanings were stopped");
+}
+
+/// A bit of each file of the work is changed, or it is cut or gone.
+#[test]
+fn damaged_files_of_the_work_are_made_again() {
+    let expected = undisturbed();
+    for name in ["spool-0", "decisions", "written", "job.json"] {
+        for damage in 0..3 {
+            let folder = site();
+            unfinished(folder.path());
+            let path = folder.path().join("out/.fpstore-dedup").join(name);
+            let mut bytes = fs::read(&path).unwrap();
+            match damage {
+                0 => fs::remove_file(&path).unwrap(),
+                1 => fs::write(&path, &bytes[..bytes.len() / 2]).unwrap(),
+                _ => {
+                    let middle = bytes.len() / 2;
+                    bytes[middle] ^= 1;
+                    fs::write(&path, &bytes).unwrap();
+                }
+            }
+            let case = format!("{name}, damage {damage}");
+            // Without its description it is the work of nobody, whose outputs are not replaced.
+            let cleaner = cleaner(folder.path()).replace(name == "job.json");
+            cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
+            assert!(result(folder.path()) == expected, "{case}");
+        }
+    }
+}
+
+#[test]
+fn an_output_that_is_gone_is_written_again_and_one_that_was_changed_is_not_lost() {
+    let expected = undisturbed();
+    let folder = site();
+    let output = folder.path().join("out/a.jsonl");
+    unfinished(folder.path());
+    fs::remove_file(&output).unwrap();
+    cleaner(folder.path()).run().unwrap();
+    assert!(result(folder.path()) == expected);
+
+    let folder = site();
+    let output = folder.path().join("out/a.jsonl");
+    unfinished(folder.path());
+    fs::OpenOptions::new().append(true).open(&output).unwrap().write_all(b"mine\n").unwrap();
+    let refused = cleaner(folder.path()).run().unwrap_err();
+    assert!(matches!(refused, Error::Exists { .. }), "{refused}");
+    assert!(fs::read(&output).unwrap().ends_with(b"mine\n"));
+    cleaner(folder.path()).replace(true).run().unwrap();
+    assert!(result(folder.path()) == expected);
+}
+
+/// Decisions on another state of the store are made again, and what follows from them, too.
+#[test]
+fn a_store_that_has_changed_is_compared_with_again() {
+    let add = |folder: &Path| {
+        let mut writer = Writer::open(folder.join("store.fps")).unwrap();
+        let options = DocumentOptions::default();
+        source(options).ingest(&[folder.join("in/a.jsonl")], &mut writer).unwrap();
+        writer.finish().unwrap();
+    };
+    let folder = site();
+    add(folder.path());
+    let account = cleaner(folder.path()).run().unwrap();
+    let expected = (account, result(folder.path()));
+
+    let folder = site();
+    unfinished(folder.path());
+    add(folder.path());
+    let account = cleaner(folder.path()).run().unwrap();
+    assert!((account, result(folder.path())) == expected, "{account:?}");
+
+    // Another run is other work.
+    let folder = site();
+    unfinished(folder.path());
+    let options = WriterOptions::default().run(Some("tonight".into()));
+    let refused = cleaner(folder.path()).add(options).run().unwrap_err().to_string();
+    assert!(refused.ends_with("differs in: run"), "{refused}");
+}
+
+/// Compresses as gzip, without the last bytes.
+fn damaged_gzip(text: &str, cut: usize) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let mut bytes = encoder.finish().unwrap();
+    bytes.truncate(bytes.len() - cut);
+    bytes
+}
+
+/// The documents of a file that cannot be read to its end are in no output, so they are kept instead of
+/// none, and a store does not take them for known.
+#[test]
+fn documents_of_a_damaged_file_displace_no_others() {
+    let folder = site();
+    let text = lines("c", 0..2000, 2000);
+    fs::write(folder.path().join("in/a.jsonl.gz"), damaged_gzip(&text, 500)).unwrap();
+    fs::write(folder.path().join("in/z.jsonl"), lines("z", 100..140, 2000)).unwrap();
+    let events = std::sync::Mutex::new(Vec::new());
+    let listener = |event: Event<'_>| {
+        if let Event::Read(summary) = event {
+            events.lock().unwrap().extend(summary.bad_files.clone());
+        }
+    };
+    let account = cleaner(folder.path()).listener(&listener).run().unwrap();
+    assert_eq!(account.uncopied_count, 1);
+    assert!(account.left_out_count > 500, "{account:?}");
+    assert_eq!(account.kept_count + account.removed_count(), 49 + 40);
+    let events = events.into_inner().unwrap();
+    assert!(events[0].ends_with("before that were left out"), "{events:?}");
+    let (files, records) = result(folder.path());
+    let healthy = String::from_utf8(files[Path::new("out/z.jsonl")].clone()).unwrap();
+    assert!(healthy.lines().count() >= 35, "{}", healthy.lines().count());
+    assert!(!files.contains_key(Path::new("out/a.jsonl.gz")));
+    assert!(!folder.path().join("out/.fpstore-dedup").exists());
+    // Each record of the store is in an output, or was there before.
+    let all: Vec<u8> = files.into_values().flatten().collect();
+    let all = String::from_utf8(all).unwrap();
+    for id in records.iter().flat_map(|(_, ids)| ids).filter(|id| !id.starts_with("old")) {
+        assert!(all.contains(&format!("\"id\":\"{id}\"")), "{id}");
+    }
+}
+
+/// A link in the place of the folder of the work, as others can put it there.
+#[cfg(unix)]
+#[test]
+fn nothing_behind_a_link_is_removed() {
+    let folder = site();
+    let victim = folder.path().join("victim");
+    fs::create_dir_all(victim.join("sub")).unwrap();
+    fs::write(victim.join("thesis.txt"), "precious").unwrap();
+    fs::create_dir(folder.path().join("out")).unwrap();
+    std::os::unix::fs::symlink(&victim, folder.path().join("out/.fpstore-dedup")).unwrap();
+    for replace in [false, true] {
+        let refused = cleaner(folder.path()).replace(replace).run().unwrap_err();
+        let why = fpstore_base::chain(&refused);
+        assert!(why.contains("a symbolic link"), "{why}");
+    }
+    assert_eq!(fs::read(victim.join("thesis.txt")).unwrap(), b"precious");
+    assert!(victim.join("sub").is_dir());
+}

@@ -1,0 +1,199 @@
+//! A cleaning under way: its settings, its files, and the store that it compares with.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions};
+
+use super::error::{Error, Result};
+use super::event::Event;
+use super::settings::Cleaner;
+use crate::join::JoinOptions;
+use crate::store::Store;
+use fpstore_base::watch::{Phase, Watch};
+
+/// A batch of files is full when it has this many bytes or files. After a crash, the files of one
+/// batch are read again.
+const BATCH_LEN: u64 = 64 << 20;
+const BATCH_COUNT: usize = 4096;
+
+/// All that the steps share.
+pub(super) struct Work<'a> {
+    pub(super) settings: Cleaner<'a>,
+    /// How the documents are read.
+    pub(super) options: DocumentOptions,
+    pub(super) files: DocumentFiles,
+    /// The files in batches: what is read again after a crash, and what a thread copies at a time.
+    pub(super) batches: Vec<Range<usize>>,
+    /// The store as it is while it is compared with.
+    pub(super) stored: Option<Store>,
+    /// The distance without a similarity.
+    pub(super) k: u32,
+    /// The directory for temporary files.
+    pub(super) temp_dir: PathBuf,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(mut settings: Cleaner<'a>) -> Result<Self> {
+        settings.check()?;
+        let sketch_len = settings.useful_sketch_len();
+        settings.source = settings.source.sketched(sketch_len);
+        let Cleaner { source, stored, keep, annotate, .. } = &settings;
+        let options = source
+            .options()
+            .clone()
+            .rank_field(keep.field().map(Into::into))
+            .new_field(annotate.clone())
+            .whole_files(settings.output.is_some())
+            .observer(settings.observer.clone());
+        let files = DocumentFiles::find(&settings.paths, &options)?;
+        let usual_k = || stored.as_ref().map_or(source.usual_k(), Store::tuned_k);
+        Ok(Work {
+            batches: batches(&files, &options),
+            stored: stored.clone(),
+            k: settings.k.unwrap_or_else(usual_k),
+            temp_dir: settings.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
+            options,
+            files,
+            settings,
+        })
+    }
+
+    /// The distance of candidates whose similarity is this.
+    pub(super) fn candidate_k(&self, threshold: f64) -> Result<u32> {
+        let hasher = self.settings.source.text_hasher()?;
+        Ok(self.settings.k.unwrap_or_else(|| hasher.recipe().candidate_k(threshold)))
+    }
+
+    pub(super) fn join_options(&self, k: u32) -> JoinOptions {
+        JoinOptions::new(k)
+            .memory(self.settings.memory)
+            .threads(self.settings.threads)
+            .temp_dir(self.temp_dir.clone())
+            .observer(self.settings.observer.clone())
+    }
+
+    pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {
+        Watch::new(self.settings.observer.clone(), phase, total)
+    }
+
+    /// Whether files are copied, so that the documents of one that cannot be are left out.
+    pub(super) fn copies_files(&self) -> bool {
+        self.settings.output.is_some()
+    }
+
+    pub(super) fn tell(&self, event: Event<'_>) {
+        if let Some(listener) = self.settings.listener {
+            listener(event);
+        }
+    }
+
+    /// The files, in order.
+    pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'_>> {
+        (0..self.files.len()).filter_map(|number| self.files.get(number, &self.options))
+    }
+
+    /// The id of the store that is compared with; empty without one.
+    pub(super) fn store_id(&self) -> String {
+        let id = |stored: &Store| format!("{:032x}", u128::from_be_bytes(stored.info().store_id));
+        self.stored.as_ref().map(id).unwrap_or_default()
+    }
+
+    /// All that decides the result: work goes on only if nothing of it has changed.
+    pub(super) fn describe(&self) -> serde_json::Value {
+        let Cleaner { source, confirm, keep, annotate, add, .. } = &self.settings;
+        let files: Vec<_> = self
+            .each_file()
+            .map(|file| {
+                let since = file.modified().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                let nanos = since.map(|since| since.as_nanos().to_string());
+                (file.name().to_string(), file.file_len(), nanos)
+            })
+            .collect();
+        let reading = source.options().clone().threads(0).observer(None);
+        serde_json::json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "recipe": source.recipe().to_string(),
+            "reading": format!("{reading:?}"),
+            "k": self.k,
+            "confirm": confirm,
+            "keep": keep.to_string(),
+            "annotate": annotate,
+            "within": self.settings.is_within(),
+            "against": self.store_id(),
+            "add": add.is_some(),
+            "run": add.as_ref().and_then(|options| options.run.clone()),
+            "label": add.as_ref().map_or("", |options| &options.label),
+            "files": files,
+        })
+    }
+}
+
+impl Cleaner<'_> {
+    /// Refuses settings that cannot be used together, before any work is done.
+    fn check(&self) -> Result<()> {
+        if let Some(similarity) = self.confirm {
+            if !(similarity > 0.0 && similarity <= 1.0) {
+                return Err(Error::refused(format!(
+                    "similarity {similarity}, expected one above 0 and at most 1"
+                )));
+            }
+            self.source.text_hasher()?;
+        }
+        if self.add.is_some() && self.stored.is_none() {
+            return Err(Error::refused("documents are added to a store, and none is given"));
+        }
+        if let Some(stored) = &self.stored {
+            let given = self.source.recipe();
+            if let Some(store) = stored.recipe().filter(|store| *store != given) {
+                return Err(crate::Error::RecipeMismatch { store, given }.into());
+            }
+            if self.confirm.is_some() && stored.sketch_len() == 0 {
+                return Err(Error::refused(format!(
+                    "{} keeps no sketches of its documents, so similarities are unknown",
+                    stored.info().path.display()
+                )));
+            }
+        }
+        let reads_again = self.output.is_some() || self.confirm.is_some() && self.stored.is_none();
+        match self.paths.iter().find(|path| reads_again && is_pipe(path)) {
+            Some(pipe) => Err(Error::refused(format!(
+                "the documents are read twice, and {} can be read only once; write it to a file \
+                 first",
+                pipe.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Sketches take time, and are of use only to be compared with stored ones, or kept.
+    fn useful_sketch_len(&self) -> u8 {
+        let has_use = self.add.is_some() || self.confirm.is_some();
+        let stored = self.stored.as_ref().filter(|_| has_use && self.source.has_texts());
+        stored.map_or(0, Store::sketch_len)
+    }
+}
+
+/// Whether it can be read only once.
+fn is_pipe(path: &Path) -> bool {
+    path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+}
+
+/// The files, in batches.
+fn batches(files: &DocumentFiles, options: &DocumentOptions) -> Vec<Range<usize>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    let mut len = 0;
+    for number in 0..files.len() {
+        match batches.last_mut() {
+            Some(batch) if len < BATCH_LEN && batch.len() < BATCH_COUNT => batch.end += 1,
+            _ => {
+                batches.push(number..number + 1);
+                len = 0;
+            }
+        }
+        let file = files.get(number, options);
+        len += file.and_then(|file| file.file_len()).unwrap_or(0);
+    }
+    batches
+}

@@ -1,0 +1,257 @@
+//! Step 3: copying the files without the dropped documents.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError, RecordFate};
+
+use super::compressed::Compressed;
+use super::decide::Decisions;
+use super::dropped::DroppedList;
+use super::error::{Error, Result};
+use super::event::Event;
+use super::job::{Job, Output};
+use super::number::Number;
+use super::other_ids::OtherIds;
+use super::spool::Spools;
+use super::targets::Targets;
+use super::work::Work;
+use crate::bytes::checksum::Digest;
+use crate::bytes::digested::DigestWriter;
+use crate::disk::{self, NewFile};
+use fpstore_base::Id;
+use fpstore_base::source::Compression;
+use fpstore_base::watch::{Phase, Watch};
+
+/// The number under which the list of the kept files counts as written.
+const KEPT_FILES: usize = usize::MAX;
+
+/// Writes all outputs that are not written yet, and makes them durable. Returns the numbers of the
+/// files that could not be copied, of which each is an event; then nothing is ended.
+pub(super) fn run(
+    work: &Work<'_>,
+    job: &Job,
+    spools: &Spools,
+    decisions: &Decisions,
+    targets: &Targets,
+) -> Result<Vec<u32>> {
+    let dropped = &decisions.dropped;
+    let others = match &work.settings.annotate {
+        Some(_) => OtherIds::read(spools, dropped)?,
+        None => OtherIds::default(),
+    };
+    let copier = Copier {
+        work,
+        job,
+        spools,
+        dropped,
+        decisions: decisions.digest,
+        targets,
+        others,
+        watch: work.watch(Phase::Copy, work.files.total_len()),
+        next: AtomicUsize::new(0),
+        failed: Mutex::default(),
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = work.settings.threads.unwrap_or_else(cores).min(spools.batch_count()).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| copier.work())).collect();
+        // The first error is the cause of the others.
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect::<Vec<_>>()
+    })
+    .into_iter()
+    .collect::<Result<()>>()?;
+    let mut failed =
+        std::mem::take(&mut *copier.failed.lock().unwrap_or_else(PoisonError::into_inner));
+    if failed.is_empty() {
+        copier.write_kept_files()?;
+        // A store may remember the documents only once their outputs have names that stay.
+        targets.folders().iter().try_for_each(|folder| disk::sync_directory(folder))?;
+    }
+    failed.sort_unstable();
+    Ok(failed)
+}
+
+/// Copies files; shared by all threads.
+struct Copier<'a> {
+    work: &'a Work<'a>,
+    job: &'a Job,
+    spools: &'a Spools,
+    dropped: &'a DroppedList,
+    /// The digest of the decisions.
+    decisions: Digest,
+    targets: &'a Targets,
+    others: OtherIds,
+    watch: Watch,
+    /// The next batch.
+    next: AtomicUsize,
+    /// Files that could not be copied.
+    failed: Mutex<Vec<u32>>,
+}
+
+impl Copier<'_> {
+    /// Copies the files of one batch after the other.
+    fn work(&self) -> Result<()> {
+        loop {
+            let batch = self.next.fetch_add(1, Ordering::Relaxed);
+            if batch >= self.spools.batch_count() {
+                return Ok(());
+            }
+            self.copy_batch(batch).inspect_err(|_| {
+                // Nobody needs to begin another one.
+                self.next.store(usize::MAX / 2, Ordering::Relaxed);
+            })?;
+        }
+    }
+
+    fn copy_batch(&self, batch: usize) -> Result<()> {
+        let mut fates: HashMap<usize, HashMap<u64, Number>> = HashMap::new();
+        self.spools.each_of(batch, |number, entry| {
+            if self.dropped.get(number).is_some() {
+                fates.entry(entry.file as usize).or_default().insert(entry.record, number);
+            }
+            Ok::<(), Error>(())
+        })?;
+        let none = HashMap::new();
+        for number in self.work.batches[batch].clone() {
+            let Some(copy) = self.targets.copy_of(number) else { continue };
+            let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
+            if self.spools.leaves_out(number) || self.is_written(number, copy)? {
+                self.watch.tick(file.file_len().unwrap_or(0))?;
+                continue;
+            }
+            let fates = fates.get(&number).unwrap_or(&none);
+            match self.copy(number, &file, copy, fates) {
+                Ok(()) => {}
+                Err(Error::Text(error))
+                    if self.work.options.skips_bad() && file.is_found() && error.is_of_file() =>
+                {
+                    let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    failed.push(number as u32);
+                    drop(failed);
+                    self.work.tell(Event::NotCopied(&error.into()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether earlier work has written this output, by the same decisions, and it is still there.
+    fn is_written(&self, number: usize, path: &Path) -> Result<bool> {
+        let Some(output) = self.job.output(number) else { return Ok(false) };
+        let found = disk::digest_of(path).map_err(crate::Error::io("read", path))?;
+        Ok(output.decisions == self.decisions && found == Some((output.len, output.digest)))
+    }
+
+    /// Gives an output its name. A file of that name is replaced if it is an earlier output of this
+    /// job, or if the user wants it.
+    fn publish(&self, number: usize, new: NewOutput, to: &Path) -> Result<()> {
+        let cannot = || crate::Error::io("write", to);
+        let (file, out) = new;
+        let (len, digest) = out.written();
+        let found = disk::digest_of(to).map_err(crate::Error::io("read", to))?;
+        let earlier = self.job.output(number).map(|output| (output.len, output.digest));
+        if found.is_some_and(|found| found != (len, digest) && earlier != Some(found))
+            && !self.work.settings.replace
+        {
+            return Err(Error::Exists { path: to.into() });
+        }
+        self.job.note_output(number, Output { len, digest, decisions: self.decisions })?;
+        Ok(file.publish_for_now().map_err(cannot())?)
+    }
+
+    /// Copies a file without its dropped records, which are named by their numbers in the file.
+    fn copy(
+        &self,
+        number: usize,
+        file: &DocumentFile<'_>,
+        to: &Path,
+        dropped: &HashMap<u64, Number>,
+    ) -> Result<()> {
+        let cannot = || crate::Error::io("write", to);
+        let (new, buffer) = create(to)?;
+        let compression = match file.format() {
+            DocumentFormat::Parquet => None,
+            _ => Compression::of_file(file.path()).map_err(TextError::from)?,
+        };
+        let has_members = file.format() == DocumentFormat::Warc;
+        let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
+        let mark_field = self.work.settings.annotate.as_deref();
+        let mut decide = |record: u64| {
+            let number = dropped.get(&record);
+            Ok(match (mark_field, number) {
+                (None, None) => RecordFate::Keep,
+                (None, Some(_)) => RecordFate::Drop,
+                (Some(_), number) => RecordFate::Mark(number.map(|&number| self.other_id(number))),
+            })
+        };
+        let options = &self.work.options;
+        let copied = file.copy_records(options, mark_field, &self.watch, &mut out, &mut decide);
+        if let Some(failed) = out.failed.take() {
+            return Err(cannot()(failed).into());
+        }
+        copied?;
+        let mut out = out.finish().map_err(cannot())?;
+        out.flush().map_err(cannot())?;
+        let is_changed = file.is_changed().map_err(crate::Error::io("inspect", file.path()))?;
+        if is_changed {
+            let reason = "it was changed while it was cleaned; give the same command again".into();
+            return Err(TextError::BadFile { name: file.name().into(), reason }.into());
+        }
+        self.publish(number, (new, out), to)
+    }
+
+    /// The id of the document that is there instead of a dropped one.
+    fn other_id(&self, number: Number) -> Id {
+        let other = self.dropped.get(number).and_then(|dropped| self.others.get(dropped));
+        // A stored document without an id.
+        other.cloned().unwrap_or(Id::Text("".into()))
+    }
+
+    /// Writes the list of the files that are documents and are kept.
+    fn write_kept_files(&self) -> Result<()> {
+        let Some(path) = &self.targets.kept_files else { return Ok(()) };
+        if self.is_written(KEPT_FILES, path)? {
+            return Ok(());
+        }
+        let files = (0..self.work.files.len()).filter(|&at| self.targets.copy_of(at).is_none());
+        let mut is_dropped = vec![false; self.work.files.len()];
+        self.spools.each(|number, entry| {
+            is_dropped[entry.file as usize] |= self.dropped.get(number).is_some();
+            Ok(())
+        })?;
+        let cannot = || crate::Error::io("write", path);
+        let (new, mut out) = create(path)?;
+        for number in files.filter(|&number| !is_dropped[number]) {
+            let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
+            let name = file.path().as_os_str().as_encoded_bytes();
+            if name.contains(&b'\n') {
+                let name = file.path();
+                let reason = format!("the name {name:?} has a line end, so it cannot be in a list");
+                return Err(Error::refused(reason));
+            }
+            out.write_all(name).and_then(|()| out.write_all(b"\n")).map_err(cannot())?;
+        }
+        out.flush().map_err(cannot())?;
+        self.publish(KEPT_FILES, (new, out), path)
+    }
+}
+
+/// An output that has no name yet.
+type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
+
+/// A new file for `path`, which may replace one that is there.
+fn create(path: &Path) -> Result<NewOutput> {
+    let cannot = || crate::Error::io("write", path);
+    if let Some(parent) = path.parent() {
+        disk::create_directories(parent).map_err(cannot())?;
+    }
+    let new = NewFile::create(path.into(), fs::metadata(path).ok()).map_err(cannot())?;
+    let buffer = BufWriter::with_capacity(1 << 18, new.file().map_err(cannot())?);
+    Ok((new, DigestWriter::new(buffer)))
+}

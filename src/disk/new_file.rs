@@ -1,0 +1,227 @@
+//! A file that appears under its name when it is complete, in one step.
+//!
+//! Until then it has no name, so that the system removes it however the process ends. Where that
+//! is impossible it has a temporary name, and a later process removes it if this one is killed.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::change::{Change, note};
+use super::fail_point::{FailPoint, fail_point};
+use super::files::{bare, create_directories, parent_of, renaming, sync_directory};
+use super::stale::remove_stale_files;
+use super::temporary::with_usual_mode;
+
+const PREFIX: &str = ".fpstore-";
+const SUFFIX: &str = ".tmp";
+
+/// A file that is being written, and appears under its name when it is complete.
+///
+/// Dropping it leaves nothing behind, and neither does the end of the process. The outputs of
+/// [`Cleaner`](crate::corpus::Cleaner) are such files; a caller writes lists of its own in the same
+/// way.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// use fpstore::corpus::NewFile;
+/// use std::io::Write;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("removed.tsv");
+///
+/// let file = NewFile::create(path.clone(), None)?;
+/// file.file()?.write_all(b"a\tb\n")?;
+/// assert!(!path.exists());
+/// file.publish()?;
+/// assert_eq!(std::fs::read(&path)?, b"a\tb\n");
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct NewFile {
+    /// The name that it will get.
+    path: PathBuf,
+    /// The file of this name that it will replace.
+    replaced: Option<Metadata>,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    #[cfg(target_os = "linux")]
+    Unnamed(File),
+    Named(NamedTempFile),
+}
+
+impl NewFile {
+    /// A file that will be `path`. It replaces the file of which `replaced` is the metadata, and
+    /// takes over its mode and owner; if there is none, `path` must be free when the file is
+    /// complete.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn create(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
+        let folder = parent_of(&path);
+        fail_point(folder, FailPoint::Create)?;
+        #[cfg(target_os = "linux")]
+        if let Some(file) = unnamed(folder) {
+            return Ok(NewFile { path, replaced, held: Held::Unnamed(file) });
+        }
+        remove_stale_files(folder, NewFile::is_temporary_name);
+        let mut builder = tempfile::Builder::new();
+        let builder = with_usual_mode(builder.prefix(PREFIX).suffix(SUFFIX), 0o666);
+        let named = builder.tempfile_in(folder).map_err(bare)?;
+        // The lock says that the file is in use.
+        let _ = named.as_file().try_lock();
+        Ok(NewFile { path, replaced, held: Held::Named(named) })
+    }
+
+    /// Whether a file that is being written has a name like this, where it has one.
+    pub(crate) fn is_temporary_name(name: &str) -> bool {
+        name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+    }
+
+    /// A file that never gets a name, for bytes that are of use to this process alone.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn scratch(folder: &Path) -> io::Result<File> {
+        fail_point(folder, FailPoint::Create)?;
+        tempfile::tempfile_in(folder)
+    }
+
+    /// Makes a folder for such files, and those above it, where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn make_folder(path: &Path) -> io::Result<()> {
+        create_directories(path)
+    }
+
+    /// The name that the file will get.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, to write to.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn file(&self) -> io::Result<File> {
+        match &self.held {
+            #[cfg(target_os = "linux")]
+            Held::Unnamed(file) => file.try_clone(),
+            Held::Named(file) => file.as_file().try_clone(),
+        }
+    }
+
+    /// Makes the file durable, gives it its name, and makes the name durable.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses; [`io::ErrorKind::AlreadyExists`] if the name is taken and
+    /// nothing is replaced.
+    pub fn publish(self) -> io::Result<()> {
+        let path = self.path.clone();
+        self.publish_for_now()?;
+        sync_directory(parent_of(&path)).map_err(|error| match error {
+            crate::Error::Io { source, .. } => source,
+            error => io::Error::other(error),
+        })
+    }
+
+    /// As [`NewFile::publish`]; the name is durable once its folder is synced.
+    pub(crate) fn publish_for_now(self) -> io::Result<()> {
+        let file = self.file()?;
+        if let Some(replaced) = &self.replaced {
+            take_over(&file, replaced)?;
+        }
+        fail_point(&self.path, FailPoint::Sync)?;
+        file.sync_all()?;
+        let path = self.path.clone();
+        let from = || path.with_file_name(".fpstore-new.tmp");
+        note(&path, || Change::CreateFile(from()));
+        note(&path, || {
+            let bytes = bytes_of(&file);
+            Change::Write { path: from(), end: bytes.len() as u64, bytes }
+        });
+        note(&path, || Change::Sync(from()));
+        renaming(&from(), &path, || self.give_name())
+    }
+
+    fn give_name(self) -> io::Result<()> {
+        match self.held {
+            #[cfg(target_os = "linux")]
+            Held::Unnamed(file) if self.replaced.is_none() => link(&file, &self.path),
+            #[cfg(target_os = "linux")]
+            Held::Unnamed(file) => {
+                // A link never replaces a file, so there is a second name for a moment.
+                let builder = &mut tempfile::Builder::new();
+                let name = builder.prefix(PREFIX).suffix(SUFFIX);
+                let linked = name.make_in(parent_of(&self.path), |name| link(&file, name));
+                let linked = linked.map_err(bare)?.into_temp_path();
+                linked.persist(&self.path).map_err(|failed| failed.error)
+            }
+            Held::Named(file) if self.replaced.is_none() => {
+                file.persist_noclobber(&self.path).map(drop).map_err(|failed| failed.error)
+            }
+            Held::Named(file) => file.persist(&self.path).map(drop).map_err(|failed| failed.error),
+        }
+    }
+}
+
+/// The bytes of an open file, for tests that replay changes.
+fn bytes_of(file: &File) -> Vec<u8> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileExt;
+        let mut bytes = vec![0; file.metadata().map_or(0, |of| of.len() as usize)];
+        // A file without a name may be open for writing alone; tests have those that are not.
+        let _ = file.read_exact_at(&mut bytes, 0);
+        bytes
+    }
+    #[cfg(not(unix))]
+    Vec::new()
+}
+
+/// A file without a name, or `None` where the file system has no such files.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::TMPFILE.bits().cast_signed();
+    // The name is given through /proc.
+    let can_be_named = Path::new("/proc/self/fd").is_dir();
+    let file =
+        || File::options().read(true).write(true).mode(0o666).custom_flags(flags).open(folder);
+    can_be_named.then(file)?.ok()
+}
+
+#[cfg(target_os = "linux")]
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
+fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
+            let _ = fchown(file, Some(replaced.uid()), Some(replaced.gid()));
+        }
+        file.set_permissions(fs::Permissions::from_mode(replaced.mode() & 0o777))
+    }
+    #[cfg(not(unix))]
+    file.set_permissions(replaced.permissions())
+}

@@ -1,0 +1,186 @@
+//! A folder that the program makes for itself under a name that others can guess.
+//!
+//! Whoever may write beside it can put anything in its place: a link to a folder of somebody, or a
+//! folder of their own. So it is opened without following links, it must belong to the user of this
+//! process, and so must the plain files in it. What is opened and removed in it goes through its
+//! handle, so that nothing that gets its name later is touched.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use super::change::{Change, note};
+use super::fail_point::{FailPoint, fail_point};
+use super::plain_file::{Refused, is_same, refuse_others};
+
+/// An open folder of this user.
+#[derive(Debug)]
+pub(crate) struct OwnFolder {
+    path: PathBuf,
+    #[cfg(unix)]
+    handle: File,
+}
+
+impl OwnFolder {
+    /// Opens the folder at `path`, or makes it, and the folders above it. Nobody else may read a new
+    /// one.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        fail_point(path, FailPoint::Create)?;
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent)?;
+        }
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(path) {
+            Ok(()) => note(path, || Change::CreateDirectory(path.into())),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        let found = fs::symlink_metadata(path)?;
+        if !found.is_dir() {
+            let what = if found.is_symlink() { "a symbolic link" } else { "no folder" };
+            return Err(refused(format!("it is {what}; remove it, or name another output")));
+        }
+        OwnFolder::hold(path)
+    }
+
+    #[cfg(unix)]
+    fn hold(path: &Path) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags, open};
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = File::from(open(path, flags, Mode::empty())?);
+        if !is_own(&handle.metadata()?) {
+            return Err(refused("it belongs to another user; name another output"));
+        }
+        Ok(OwnFolder { path: path.into(), handle })
+    }
+
+    #[cfg(not(unix))]
+    fn hold(path: &Path) -> io::Result<Self> {
+        Ok(OwnFolder { path: path.into() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the folder still has its name, and `file` is the one of this name in it: another
+    /// process may have removed them.
+    pub(crate) fn holds(&self, name: &str, file: &File) -> bool {
+        let (own, there) = (file.metadata(), fs::symlink_metadata(self.path.join(name)));
+        matches!((own, there), (Ok(own), Ok(there)) if is_same(&own, &there))
+    }
+
+    /// The names in the folder.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(&self.path)?;
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    /// Opens a file of the folder for reading; `None` if there is none.
+    pub(crate) fn open_file(&self, name: &str) -> io::Result<Option<File>> {
+        match self.open_at(name, false) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    /// The bytes of a file of the folder; `None` if there is none.
+    pub(crate) fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let Some(mut file) = self.open_file(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Opens a file of the folder to append to it, and makes it where it is missing.
+    pub(crate) fn append(&self, name: &str) -> io::Result<File> {
+        fail_point(&self.path.join(name), FailPoint::Create)?;
+        self.open_at(name, true)
+    }
+
+    fn open_at(&self, name: &str, appends: bool) -> io::Result<File> {
+        #[cfg(unix)]
+        let file = {
+            use rustix::fs::{Mode, OFlags, openat};
+            let how = match appends {
+                true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+                false => OFlags::RDONLY,
+            };
+            let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            File::from(openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR)?)
+        };
+        #[cfg(not(unix))]
+        let file = {
+            let mut options = File::options();
+            options.read(true).append(appends).create(appends).open(self.path.join(name))?
+        };
+        let found = file.metadata()?;
+        if let Err(Refused::Kind(kind)) = refuse_others(found.file_type()) {
+            return Err(refused(format!("{name} in it is {kind}; remove it")));
+        }
+        #[cfg(unix)]
+        if !is_own(&found) {
+            return Err(refused(format!("{name} in it belongs to another user")));
+        }
+        Ok(file)
+    }
+
+    /// Removes a file of the folder, or a link; no folder.
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        let path = self.path.join(name);
+        fail_point(&path, FailPoint::Remove)?;
+        #[cfg(unix)]
+        rustix::fs::unlinkat(&self.handle, name, rustix::fs::AtFlags::empty())?;
+        #[cfg(not(unix))]
+        fs::remove_file(&path)?;
+        note(&path, || Change::Remove(path.clone()));
+        Ok(())
+    }
+}
+
+fn refused(reason: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, reason.into())
+}
+
+#[cfg(unix)]
+fn is_own(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_not_followed_and_what_they_lead_to_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        fs::create_dir(at("victim")).unwrap();
+        fs::write(at("victim/precious"), "1").unwrap();
+        symlink(at("victim"), at("link")).unwrap();
+        let why = OwnFolder::open(&at("link")).unwrap_err().to_string();
+        assert!(why.contains("a symbolic link"), "{why}");
+        fs::write(at("file"), "").unwrap();
+        assert!(OwnFolder::open(&at("file")).unwrap_err().to_string().contains("no folder"));
+
+        let folder = OwnFolder::open(&at("own")).unwrap();
+        symlink(at("victim/precious"), at("own/lock")).unwrap();
+        assert!(folder.append("lock").is_err() && folder.read("lock").is_err());
+        folder.remove_file("lock").unwrap();
+        let lock = folder.append("lock").unwrap();
+        assert!(folder.holds("lock", &lock) && !folder.holds("other", &lock));
+        assert_eq!(fs::read(at("victim/precious")).unwrap(), b"1");
+        // Something else gets the name of the folder.
+        fs::rename(at("own"), at("moved")).unwrap();
+        symlink(at("victim"), at("own")).unwrap();
+        assert!(
+            folder.read("precious").unwrap().is_none() && folder.remove_file("precious").is_err()
+        );
+        assert!(at("victim/precious").exists() && !folder.holds("lock", &lock));
+    }
+}

@@ -1,0 +1,74 @@
+//! A private directory for temporary files: removed with its value, or by a later process.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use super::files::{is_temporary_name, remove_directory_tree, remove_empty_directory};
+use super::stale::{each_stale, unheld};
+use super::temporary::TemporaryDirectory;
+use crate::base::error::{Error, Result};
+
+/// The start of the names, which go on as those of all temporary directories.
+const PREFIX: &str = ".fpstore-work-";
+/// A file in each directory, which is locked while the directory is in use.
+const MARK: &str = ".fpstore-in-use";
+
+/// A directory that nobody else reads.
+#[derive(Debug)]
+pub(crate) struct ScratchDirectory {
+    directory: TemporaryDirectory,
+    _lock: File,
+}
+
+impl ScratchDirectory {
+    /// A directory in `parent`. Removes the ones that killed processes left there.
+    pub(crate) fn create(parent: &Path) -> Result<Self> {
+        each_stale(parent, |name| is_temporary_name(name, PREFIX), remove);
+        loop {
+            let directory = TemporaryDirectory::private(parent, OsStr::new(PREFIX))?;
+            let mark = directory.path().join(MARK);
+            // Another process may have taken it for one that was left, before it was locked.
+            match File::create_new(&mark) {
+                Ok(lock) => {
+                    let _ = lock.lock();
+                    if mark.exists() {
+                        return Ok(ScratchDirectory { directory, _lock: lock });
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("create a file in", directory.path())(error)),
+            }
+        }
+    }
+
+    /// Whether such directories have names like this.
+    #[cfg(feature = "documents")]
+    pub(crate) fn is_name(name: &str) -> bool {
+        is_temporary_name(name, PREFIX)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Removes the directory now.
+    pub(crate) fn remove(self) -> Result<()> {
+        self.directory.remove()
+    }
+}
+
+/// Removes a directory with a mark that nobody holds. One without a mark was made a moment ago, or
+/// by somebody else, so it is removed only if it is empty.
+fn remove(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_dir() {
+        return Ok(());
+    }
+    match unheld(&path.join(MARK)) {
+        Ok(Some(_held)) => remove_directory_tree(path),
+        Ok(None) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => remove_empty_directory(path),
+        Err(error) => Err(error),
+    }
+}

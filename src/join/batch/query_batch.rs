@@ -1,0 +1,327 @@
+//! The answers to a chunk of queries: probes in the order of each table, or a join with the store.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::batch_mode::BatchMode;
+use super::ranks::Wanted;
+use crate::base::error::{Error, Result};
+use crate::base::section::{Rank, TableIndex};
+use crate::join::engine::blocking::Blocking;
+use crate::join::engine::side_by_side::side_by_side;
+use crate::join::options::JoinOptions;
+use crate::join::pairs::near_pairs::near_pairs_across;
+use crate::plan::{AccessPath, PathPlan};
+use crate::search::{Answer, BatchSearcher, BatchTable, Limits, Outcome, SearchStats};
+use crate::snapshot::SegmentHit;
+use crate::snapshot::Snapshot;
+use crate::store::Store;
+use fpstore_base::Fingerprint;
+use fpstore_base::watch::Watch;
+
+/// The most queries that are answered together: each chunk of a pass reads everything.
+const CHUNK_COUNT: usize = 1 << 20;
+/// Queries that are answered together by probes at least, if the memory suffices. In a small store
+/// more take memory and no less time; in a large one they share more pages.
+const PROBE_CHUNK_COUNT: usize = 1 << 18;
+/// Stored fingerprints for each query of a larger chunk of probes.
+const STORED_PER_PROBE: u64 = 64;
+/// Bytes of memory for each query of a chunk.
+const QUERY_LEN: u64 = 64;
+/// Bytes of memory for each match of a chunk, with the lists from which it is made.
+const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 48;
+/// Nanoseconds to read a value of a table in a pass. One thread reads.
+const NANOS_PER_READ: f64 = 4.0;
+/// Nanoseconds to sort a query of a pass, and to look its matches up. One thread does.
+const NANOS_PER_QUERY: f64 = 100.0;
+/// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
+const SORTED_PROBE_COST: f64 = 0.5;
+/// Queries between two checks of the observer and of the memory of the matches.
+const STEP: usize = 1 << 8;
+
+/// The state that all chunks of queries share.
+pub(in crate::join) struct QueryBatch<'a> {
+    /// Shows the state of the snapshot, always.
+    pub(in crate::join) store: Store,
+    snapshot: Arc<Snapshot>,
+    options: &'a JoinOptions,
+    limits: Limits,
+    threads: usize,
+    /// The most queries of a chunk.
+    pub(in crate::join) chunk_max: usize,
+    /// The most matches of a chunk.
+    match_max: usize,
+    mode: BatchMode,
+    pub(in crate::join) watch: Watch,
+    /// The number of times that a query of the chunk was answered from a table so far.
+    steps: AtomicU64,
+}
+
+/// A match, and the position of its query in the chunk.
+type QueryMatch = (u32, SegmentHit);
+
+impl<'a> QueryBatch<'a> {
+    /// A batch of `count` queries.
+    pub(in crate::join) fn new(
+        store: &Store,
+        count: usize,
+        options: &'a JoinOptions,
+        limits: Limits,
+        mode: BatchMode,
+        watch: Watch,
+    ) -> Result<Self> {
+        let resources = options.sort_resources()?;
+        let of_memory = |divisor: u64, len: u64| {
+            usize::try_from(resources.memory / divisor / len).unwrap_or(usize::MAX)
+        };
+        let store = store.pinned();
+        let mut batch = QueryBatch {
+            snapshot: store.snapshot(),
+            store,
+            options,
+            limits,
+            threads: resources.threads,
+            chunk_max: of_memory(4, QUERY_LEN).clamp(1, CHUNK_COUNT),
+            match_max: of_memory(2, MATCH_LEN).max(1),
+            mode,
+            watch,
+            steps: AtomicU64::new(0),
+        };
+        if count > PROBE_CHUNK_COUNT && !batch.is_in_passes(count.min(batch.chunk_max)) {
+            let stored = batch.filled().map(|(at, _)| batch.stored(at)).sum::<u64>();
+            let shared = usize::try_from(stored / STORED_PER_PROBE).unwrap_or(usize::MAX);
+            batch.chunk_max = batch.chunk_max.min(shared.max(PROBE_CHUNK_COUNT));
+        }
+        Ok(batch)
+    }
+
+    /// Whether a chunk of so many queries is joined with everything that is stored. A smaller one
+    /// is not if this one is not.
+    fn is_in_passes(&self, queries: usize) -> bool {
+        let wanted = match self.mode {
+            BatchMode::Auto => self.pass_is_cheaper(queries),
+            BatchMode::Probe => false,
+            BatchMode::Pass => true,
+        };
+        wanted || self.filled().all(|(_, plan)| is_scan(plan))
+    }
+
+    /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
+    pub(in crate::join) fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+        self.steps.store(0, Ordering::Relaxed);
+        let scanned: Vec<usize> =
+            self.filled().filter(|(_, plan)| is_scan(plan)).map(|of| of.0).collect();
+        if self.is_in_passes(chunk.len()) {
+            return self.find_in_passes(chunk, &self.filled().map(|of| of.0).collect::<Vec<_>>());
+        }
+        let Some(mut found) = self.find_by_probes(chunk)? else { return Ok(None) };
+        // Small segments are scanned where others are probed.
+        if !scanned.is_empty() {
+            let Some(more) = self.find_in_passes(chunk, &scanned)? else { return Ok(None) };
+            found.extend(more);
+            found.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+            if found.len() > self.match_max {
+                return Ok(None);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The positions and the plans of the segments that have fingerprints. The plan of an empty
+    /// one is a scan, which says nothing about the others.
+    fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
+        let filled =
+            self.snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
+        filled.map(|(at, open)| (at, open.plan(self.options.k)))
+    }
+
+    /// The fingerprints of the segment at a position.
+    fn stored(&self, at: usize) -> u64 {
+        self.snapshot.segments()[at].segment.header().fingerprint_count
+    }
+
+    fn pass_is_cheaper(&self, queries: usize) -> bool {
+        let (mut probing, mut stored) = (0.0, 0);
+        for (at, plan) in self.filled() {
+            let count = self.stored(at);
+            stored += count;
+            probing += match plan.path {
+                AccessPath::Probe { .. } => {
+                    let each = plan.expected_nanos * SORTED_PROBE_COST / self.threads as f64;
+                    queries as f64 * each
+                }
+                AccessPath::Scan { .. } => self.pass_nanos(queries, count),
+            };
+        }
+        self.pass_nanos(queries, stored) < probing
+    }
+
+    /// The expected nanoseconds of a join of the queries with `stored` fingerprints.
+    fn pass_nanos(&self, queries: usize, stored: u64) -> f64 {
+        let k = self.options.k;
+        let pairs = queries as f64 * stored as f64;
+        let of_queries = queries as f64 * NANOS_PER_QUERY;
+        match Blocking::choose(u64::MAX, stored + queries as u64, pairs, k) {
+            Some(blocking) => {
+                let reading = stored as f64 * NANOS_PER_READ * f64::from(k + 2);
+                blocking.expected_nanos() as f64 / self.threads as f64 + reading + of_queries
+            }
+            None => pairs / self.threads as f64 + stored as f64 * NANOS_PER_READ + of_queries,
+        }
+    }
+
+    /// Each thread probes each table with a part of the queries, in the order of the table.
+    fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+        let len = chunk.len().div_ceil(self.threads).max(1);
+        let pieces: Vec<(u32, &[Fingerprint])> =
+            (0..).step_by(len).zip(chunk.chunks(len)).collect();
+        let most = self.match_max / self.threads;
+        let found = side_by_side(&pieces, |&(first, piece)| self.probe(first, piece, most))?;
+        let mut all: Vec<QueryMatch> = Vec::new();
+        for found in found {
+            let Some(found) = found else { return Ok(None) };
+            all.extend(found);
+        }
+        Ok(Some(all))
+    }
+
+    /// The matches of some queries, the first of which is at `first` in its chunk; `None` if there
+    /// are more than `most`.
+    fn probe(
+        &self,
+        first: u32,
+        queries: &[Fingerprint],
+        most: usize,
+    ) -> Result<Option<Vec<QueryMatch>>> {
+        let k = self.options.k;
+        let mut searcher = BatchSearcher::default();
+        let mut found: Vec<QueryMatch> = Vec::new();
+        let mut order: Vec<(u64, u32)> = Vec::with_capacity(queries.len());
+        let tables = self.filled().map(|(_, plan)| plan.table_count()).sum::<u64>().max(1);
+        for (number, open) in self.snapshot.segments().iter().enumerate() {
+            let AccessPath::Probe { radii } = &open.plan(k).path else { continue };
+            for (position, (table, radius)) in open.segment.tables().zip(radii).enumerate() {
+                if radius.is_none() {
+                    continue;
+                }
+                order.clear();
+                let permuted = queries.iter().map(|&needle| table.permutation.apply(needle).0);
+                order.extend(permuted.zip(0..));
+                order.sort_unstable();
+                for steps in order.chunks(STEP) {
+                    let done = self.steps.fetch_add(steps.len() as u64, Ordering::Relaxed);
+                    self.watch.report_with(done / tables)?;
+                    let queries =
+                        steps.iter().map(|&(_, query)| (first + query, queries[query as usize]));
+                    let segment = &*open.segment;
+                    let table =
+                        BatchTable { segment, number, radii, table: position, k, found_max: most };
+                    let before = found.len();
+                    searcher.search(&table, queries, &mut found)?;
+                    if found.len() > most {
+                        return Ok(None);
+                    }
+                    open.retain_live_pairs(&mut found, before)?;
+                }
+            }
+        }
+        found.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+        Ok(Some(found))
+    }
+
+    /// Joins the queries with all fingerprints of the segments at some positions, then finds the
+    /// rank of each match.
+    fn find_in_passes(
+        &self,
+        chunk: &[Fingerprint],
+        segments: &[usize],
+    ) -> Result<Option<Vec<QueryMatch>>> {
+        // Half of the memory is for the matches.
+        let options = self.options.reserve(self.match_max as u64 * MATCH_LEN);
+        let options = options.max_pairs(self.match_max as u64);
+        let mut sorted: Vec<(Fingerprint, u32)> = chunk.iter().copied().zip(0..).collect();
+        sorted.sort_unstable();
+        let distinct: Vec<Fingerprint> =
+            sorted.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).collect();
+        let mut pairs = Vec::new();
+        let store = self.store.part(segments);
+        let joined = near_pairs_across(distinct.as_slice(), &store, &options, |found| {
+            pairs.extend_from_slice(found);
+            Ok(())
+        });
+        match joined {
+            Err(Error::TooManyPairs { .. }) => return Ok(None),
+            joined => joined?,
+        }
+        let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
+        found.sort_unstable();
+        found.dedup();
+        // Where each found fingerprint lies, by its position.
+        let mut wanted = Wanted::new(&found);
+        let mut places: Vec<(usize, usize, Rank)> = Vec::new();
+        for &number in segments {
+            let open = &self.snapshot.segments()[number];
+            wanted.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
+        }
+        places.sort_unstable();
+        let mut all: Vec<QueryMatch> = Vec::new();
+        for pair in pairs {
+            let at = found.partition_point(|&fingerprint| fingerprint < pair.second);
+            let first = places.partition_point(|place| place.0 < at);
+            let queries = sorted.partition_point(|(query, _)| *query < pair.first);
+            for &(_, segment, rank) in places[first..].iter().take_while(|place| place.0 == at) {
+                let found = SegmentHit {
+                    distance: pair.distance(),
+                    fingerprint: pair.second,
+                    segment,
+                    table: TableIndex(0),
+                    rank,
+                };
+                let same = sorted[queries..].iter().take_while(|(query, _)| *query == pair.first);
+                all.extend(same.map(|&(_, query)| (query, found)));
+            }
+            if all.len() > self.match_max {
+                return Ok(None);
+            }
+        }
+        all.sort_unstable_by_key(|(query, found)| (*query, found.key()));
+        Ok(Some(all))
+    }
+
+    /// Calls `each` with the answers of a chunk: the queries at `range`.
+    pub(in crate::join) fn answer<E: From<Error>>(
+        &self,
+        range: Range<usize>,
+        found: &[QueryMatch],
+        each: &mut impl FnMut(usize, Answer<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let most = self.limits.limit.unwrap_or(usize::MAX);
+        let mut rest = found;
+        let mut own: Vec<SegmentHit> = Vec::new();
+        for (query, at) in (0..).zip(range) {
+            let count = rest.iter().take_while(|(of, _)| *of == query).count();
+            let (matches, after) = rest.split_at(count);
+            rest = after;
+            own.clear();
+            let mut hit_count = 0;
+            let mut cut = false;
+            for places in matches.chunk_by(|a, b| a.1.fingerprint == b.1.fingerprint) {
+                if hit_count == most {
+                    cut = true;
+                    break;
+                }
+                hit_count += 1;
+                own.extend(places.iter().map(|(_, found)| *found));
+            }
+            let outcome = Outcome { cut, stats: SearchStats::default() };
+            let snapshot = &*self.snapshot;
+            each(at, Answer { snapshot, found: &own, hit_count, outcome })?;
+        }
+        Ok(())
+    }
+}
+
+fn is_scan(plan: &PathPlan) -> bool {
+    matches!(plan.path, AccessPath::Scan { .. })
+}

@@ -1,0 +1,175 @@
+//! The whole of a confirmation, over documents that can be read twice.
+//!
+//! [`Confirmer`] holds the order of the work: list the documents, find candidates, take the features
+//! of these at the second reading, compare. A source gives documents: the caller, the sketches of a
+//! store, or files. The program and the Python package call it. It keeps no features in memory.
+
+use super::candidates::{Candidates, Documents, check_threshold};
+use super::confirmed::Confirmed;
+use super::ids::DocumentIds;
+use crate::base::error::{Error, Result};
+use crate::join::options::JoinOptions;
+use crate::store::Store;
+use fpstore_base::{Fingerprint, IdRef};
+
+/// Takes a document: its fingerprint, its id if it has one, and what is compared of it.
+type TakeDocument<'a, T> = dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Result<()> + 'a;
+
+/// Takes a document: its fingerprint, its id if it has one, and its features, ascending and without
+/// repeats.
+pub type TakeFeatures<'a> = TakeDocument<'a, [u64]>;
+
+/// Confirms near pairs of documents, which it reads twice.
+///
+/// Documents have numbers: 0, 1, 2 and so on, in the order of the readings. Takes 68 bytes of memory
+/// for each document besides the join, and 33 more with features.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::Fingerprint;
+/// use fpstore::join::JoinOptions;
+/// use fpstore::join::confirm::Confirmer;
+///
+/// let documents: [(u64, &[u64]); 3] = [(0b1, &[1, 2, 3]), (0b11, &[1, 2, 4]), (0b111, &[8, 9])];
+/// let confirmer = Confirmer::new(0.5, JoinOptions::new(3))?;
+/// let confirmed = confirmer.features(|take| {
+///     documents.iter().try_for_each(|(value, features)| take((*value).into(), None, features))
+/// })?;
+/// assert_eq!((confirmed.candidate_count(), confirmed.pair_count(false)), (3, 1));
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Confirmer {
+    threshold: f64,
+    options: JoinOptions,
+}
+
+impl Confirmer {
+    /// Pairs within the distance of `options` are candidates; those whose Jaccard similarity is at
+    /// least `threshold` are confirmed.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1.
+    /// * [`Error::InvalidDistance`] if the distance is above 64.
+    pub fn new(threshold: f64, options: JoinOptions) -> Result<Self> {
+        check_threshold(threshold)?;
+        options.check()?;
+        Ok(Confirmer { threshold, options })
+    }
+
+    /// Confirms the pairs of documents that `read` gives, by their features. `read` is called twice,
+    /// and gives the same documents in the same order; without candidates once.
+    ///
+    /// # Errors
+    ///
+    /// * As [`Documents::candidates`] and [`Candidates::confirm`].
+    /// * [`Error::InvalidOptions`] if the second reading gives other documents.
+    /// * Any error that `read` returns.
+    pub fn features<E: From<Error>>(
+        &self,
+        read: impl FnMut(&mut TakeFeatures<'_>) -> Result<(), E>,
+    ) -> Result<Confirmed, E> {
+        self.confirm(Documents::outlined(self.threshold), Documents::push, Candidates::take, read)
+    }
+
+    /// Confirms the pairs of the documents of a store, by their sketches. Similarities are estimates.
+    ///
+    /// # Errors
+    ///
+    /// As [`Confirmer::features`], and [`Error::InvalidOptions`] if the store keeps no sketches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("news.fps");
+    /// use fpstore::join::{ClusterMethod, JoinOptions, confirm::Confirmer};
+    /// use fpstore::{BuildOptions, Builder};
+    ///
+    /// let mut builder = Builder::with_options(&path, BuildOptions::default().sketch_len(32))?;
+    /// builder.push_sketched(7.into(), "a.html", &[1; 32])?;
+    /// builder.push_sketched(15.into(), "b.html", &[1; 32])?;
+    /// let store = builder.finish()?;
+    ///
+    /// let confirmed = Confirmer::new(0.8, JoinOptions::new(12))?.sketches(&store)?;
+    /// confirmed.clusters(ClusterMethod::Components)?.for_each(|cluster| {
+    ///     assert_eq!(cluster.size, 2);
+    ///     Ok::<(), fpstore::Error>(())
+    /// })?;
+    /// # Ok(()) }
+    /// ```
+    pub fn sketches(&self, store: &Store) -> Result<Confirmed> {
+        check_sketches(store)?;
+        let store = &store.pinned();
+        let (push, take) = (Documents::push_sketch, Candidates::take_sketch);
+        self.confirm(Documents::of_sketches(), push, take, |take| {
+            store.for_each(|hit| {
+                let mut ids = hit.ids();
+                while let Some(id) = ids.next() {
+                    take(hit.fingerprint(), Some(id?), ids.sketch())?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn confirm<T: ?Sized, E: From<Error>>(
+        &self,
+        mut list: Documents,
+        push: impl Fn(&mut Documents, Fingerprint, &T),
+        take: impl Fn(&mut Candidates, u32, &T) -> Result<()>,
+        mut read: impl FnMut(&mut TakeDocument<'_, T>) -> Result<(), E>,
+    ) -> Result<Confirmed, E> {
+        let mut ids = DocumentIds::default();
+        let folder = self.options.sort_resources()?.folder;
+        read(&mut |fingerprint, id, content| {
+            if list.is_empty() && id.is_some() {
+                ids = DocumentIds::create(&folder)?;
+            }
+            push(&mut list, fingerprint, content);
+            id.map_or(Ok(()), |id| ids.push(id))
+        })?;
+        let count = list.len();
+        let mut candidates = list.candidates(&self.options)?;
+        if candidates.pair_count() > 0 {
+            let mut seen = 0;
+            read(&mut |_, id, content| {
+                // There are fewer than 2^32 documents.
+                let number = u32::try_from(seen).unwrap_or(u32::MAX);
+                seen += 1;
+                if !candidates.needs(number) {
+                    return Ok(());
+                }
+                take(&mut candidates, number, content).map_err(|error| match (error, id) {
+                    (Error::InvalidOptions { .. }, Some(id)) => was_changed(id.to_string()),
+                    (error, _) => error,
+                })
+            })?;
+            if seen != count {
+                let reason = "the files were changed while they were read; nothing was written";
+                return Err(Error::InvalidOptions { reason: reason.into() }.into());
+            }
+        }
+        let mut confirmed = candidates.confirm(self.threshold)?;
+        confirmed.ids = ids;
+        Ok(confirmed)
+    }
+}
+
+fn was_changed(id: String) -> Error {
+    let reason = format!("{id} was changed while the documents were read; nothing was written");
+    Error::InvalidOptions { reason }
+}
+
+/// Refuses a store whose documents cannot be compared.
+pub(super) fn check_sketches(store: &Store) -> Result<()> {
+    if store.sketch_len() > 0 {
+        return Ok(());
+    }
+    let path = store.info().path;
+    let reason = format!("{} keeps no sketches of its documents", path.display());
+    Err(Error::InvalidOptions { reason })
+}

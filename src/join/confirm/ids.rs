@@ -1,0 +1,35 @@
+//! The ids of documents, by their numbers.
+
+use crate::base::error::Result;
+use crate::disk::{ByteTable, ScratchFolder};
+use fpstore_base::{Id, IdRef};
+
+/// The first character of an id that is a number, and of one that is a text.
+const NUMBER: char = '#';
+const TEXT: char = '=';
+
+/// Ids by number, in a temporary file; none, unless they are given.
+#[derive(Debug, Default)]
+pub(super) struct DocumentIds(Option<ByteTable>);
+
+impl DocumentIds {
+    pub(super) fn create(folder: &ScratchFolder) -> Result<Self> {
+        Ok(DocumentIds(Some(ByteTable::create(folder)?)))
+    }
+
+    /// Takes the id of the next document.
+    pub(super) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
+        let kind = if let IdRef::U64(_) = id { NUMBER } else { TEXT };
+        self.0.as_mut().map_or(Ok(()), |table| table.push(format!("{kind}{id}").as_bytes()))
+    }
+
+    pub(super) fn get(&self, document: u32) -> Result<Option<Id>> {
+        let Some(table) = &self.0 else { return Ok(None) };
+        let Some(bytes) = table.get(document as usize)? else { return Ok(None) };
+        let text = std::str::from_utf8(&bytes).map_err(|_| table.damaged())?;
+        match text.strip_prefix(NUMBER) {
+            Some(number) => Ok(Some(Id::U64(number.parse().map_err(|_| table.damaged())?))),
+            None => Ok(Some(IdRef::Text(text.strip_prefix(TEXT).unwrap_or(text)).to_id())),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Blocking: which bits two near values must agree on, so that only such values are compared.
+//!
+//! The bits are cut into `agreeing + k` blocks. At most `k` flips leave at least `agreeing` blocks
+//! unchanged, so every near pair agrees on some *combination* of `agreeing` blocks. A join
+//! compares, for each combination, only the values that agree on it.
+//!
+//! A pair may agree on several combinations. It belongs to the first one alone: the blocks before
+//! the last block of the combination that are not in it must differ. So each pair is found once
+//! and no set of found pairs is kept.
+//!
+//! Example with k = 1 and 2 agreeing of 3 blocks A, B, C: the combinations are AB, AC where B
+//! differs, and BC where A differs.
+
+/// A blocking with more combinations than this is never the cheapest.
+const COMBINATIONS_MAX: f64 = 1000.0;
+/// The largest number of agreeing blocks that is considered.
+const AGREEING_MAX: u32 = 4;
+/// Nanoseconds to insert a value into the hash table of one combination.
+const NANOS_PER_INSERT: f64 = 3.0;
+/// Nanoseconds to move a value to its partition.
+const NANOS_PER_MOVE: f64 = 5.0;
+/// Nanoseconds to compare two values of one bucket.
+const NANOS_PER_CANDIDATE: f64 = 2.0;
+/// Nanoseconds to compare two values that lie in arrays.
+const NANOS_PER_COMPARISON: f64 = 0.8;
+/// Up to this many values are compared each with each.
+const COMPARE_ALL_MAX: u64 = 24;
+
+/// A cut of the bits into `agreeing + k` blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::join) struct Blocking {
+    blocks: Vec<u64>,
+    agreeing: usize,
+    nanos: u64,
+}
+
+/// Blocks on which a pair agrees, and blocks in which it must differ to belong here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::join) struct Combination {
+    /// The position of the first agreeing block.
+    pub(in crate::join) first: usize,
+    /// The bits of all agreeing blocks.
+    pub(in crate::join) agree: u64,
+    /// Each of these blocks must differ.
+    pub(in crate::join) differ: Vec<u64>,
+}
+
+impl Blocking {
+    /// The cheapest blocking of the `varying` bits for `count` values. `pairs` is how many pairs
+    /// would be compared without blocking; `None` if comparing them all is cheaper.
+    pub(in crate::join) fn choose(
+        varying: u64,
+        count: u64,
+        pairs: f64,
+        k: u32,
+    ) -> Option<Blocking> {
+        if count <= COMPARE_ALL_MAX {
+            return None;
+        }
+        let bits = varying.count_ones();
+        let mut least = pairs * NANOS_PER_COMPARISON;
+        let mut best = None;
+        for agreeing in 1..=AGREEING_MAX {
+            let blocks = k + agreeing;
+            let combinations = combination_count(blocks, agreeing);
+            if blocks > bits || combinations > COMBINATIONS_MAX {
+                break;
+            }
+            let nanos = nanos(bits, blocks, agreeing, count, pairs);
+            if nanos < least {
+                least = nanos;
+                best = Some((blocks, agreeing));
+            }
+        }
+        let (blocks, agreeing) = best?;
+        Some(Blocking {
+            blocks: even_blocks(varying, blocks),
+            agreeing: agreeing as usize,
+            nanos: least as u64,
+        })
+    }
+
+    /// The blocking by given blocks, of which `agreeing` agree.
+    pub(in crate::join) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
+        Blocking { blocks, agreeing, nanos: 0 }
+    }
+
+    /// The expected nanoseconds of a join of `count` evenly distributed values with themselves.
+    pub(in crate::join) fn nanos_for(&self, count: u64) -> f64 {
+        let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
+        let (blocks, agreeing) = (self.blocks.len() as u32, self.agreeing as u32);
+        let pairs = count as f64 * count as f64 / 2.0;
+        nanos(bits, blocks, agreeing, count, pairs)
+    }
+
+    /// The expected nanoseconds of the join on one thread, for evenly distributed values.
+    pub(in crate::join) fn expected_nanos(&self) -> u64 {
+        self.nanos
+    }
+
+    /// The blocks that can be the first agreeing block of a pair, in order.
+    pub(in crate::join) fn firsts(&self) -> &[u64] {
+        &self.blocks[..=self.blocks.len() - self.agreeing]
+    }
+
+    /// The combinations whose first agreeing block is the one at `first`.
+    pub(in crate::join) fn combinations(&self, first: usize) -> Vec<Combination> {
+        let start =
+            Combination { first, agree: self.blocks[first], differ: self.blocks[..first].to_vec() };
+        let mut combinations = Vec::new();
+        self.extend(start, first + 1, self.agreeing - 1, &mut combinations);
+        combinations
+    }
+
+    /// Appends the combinations that extend `begun` by `more` blocks at or after position `from`.
+    fn extend(
+        &self,
+        begun: Combination,
+        from: usize,
+        more: usize,
+        combinations: &mut Vec<Combination>,
+    ) {
+        if more == 0 {
+            combinations.push(begun);
+            return;
+        }
+        let mut skipped = begun.differ;
+        for next in from..=self.blocks.len() - more {
+            let agree = begun.agree | self.blocks[next];
+            let longer = Combination { first: begun.first, agree, differ: skipped.clone() };
+            self.extend(longer, next + 1, more - 1, combinations);
+            skipped.push(self.blocks[next]);
+        }
+    }
+}
+
+/// The expected nanoseconds of a join of `count` values that make `pairs` pairs, near or not, with
+/// `bits` bits cut into `blocks` blocks.
+fn nanos(bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
+    let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
+    let candidates = pairs / 2_f64.powf(shared);
+    let firsts = f64::from(blocks - agreeing + 1);
+    count as f64 * firsts * NANOS_PER_MOVE
+        + combination_count(blocks, agreeing)
+            * (count as f64 * NANOS_PER_INSERT + candidates * NANOS_PER_CANDIDATE)
+}
+
+/// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by
+/// one bit at most.
+pub(in crate::join) fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
+    let bits = varying.count_ones();
+    let mut left = varying;
+    (0..blocks)
+        .map(|block| {
+            let end = (u64::from(block) + 1) * u64::from(bits) / u64::from(blocks);
+            let start = u64::from(block) * u64::from(bits) / u64::from(blocks);
+            (start..end).fold(0, |mask, _| {
+                let highest = 1 << (63 - left.leading_zeros());
+                left ^= highest;
+                mask | highest
+            })
+        })
+        .collect()
+}
+
+/// C(n, r).
+fn combination_count(n: u32, r: u32) -> f64 {
+    (1..=r).fold(1.0, |product, i| product * f64::from(n - r + i) / f64::from(i))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blockings(varying: u64, k: u32) -> Vec<Blocking> {
+        let bits = varying.count_ones();
+        let blocks = |agreeing: u32| (agreeing + k).min(bits);
+        (1..=AGREEING_MAX)
+            .filter(|agreeing| agreeing + k <= bits)
+            .map(|agreeing| Blocking {
+                blocks: even_blocks(varying, blocks(agreeing)),
+                agreeing: agreeing as usize,
+                nanos: 0,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_near_pair_belongs_to_exactly_one_combination() {
+        for varying in [0xfff_u64, 0x8421_1248_00ff_0000, 0x7] {
+            for k in 0..=4 {
+                for blocking in blockings(varying, k) {
+                    let firsts = 0..blocking.firsts().len();
+                    let combinations: Vec<Combination> =
+                        firsts.flat_map(|first| blocking.combinations(first)).collect();
+                    let mut diff = 0_u64;
+                    loop {
+                        if diff.count_ones() <= k {
+                            let owners = combinations.iter().filter(|of| {
+                                diff & of.agree == 0
+                                    && of.differ.iter().all(|block| diff & block != 0)
+                            });
+                            assert_eq!(owners.count(), 1, "{blocking:x?}, k={k}, {diff:x}");
+                        }
+                        // The next subset of the varying bits.
+                        diff = diff.wrapping_sub(varying) & varying;
+                        if diff == 0 {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_share_all_bits_evenly() {
+        assert_eq!(even_blocks(u64::MAX, 4), [0xffff << 48, 0xffff << 32, 0xffff << 16, 0xffff]);
+        let fifths = even_blocks(u64::MAX, 5);
+        assert_eq!(fifths.iter().fold(0, |all, block| all ^ block), u64::MAX);
+        assert!(fifths.iter().all(|block| [12, 13].contains(&block.count_ones())));
+        assert_eq!(even_blocks(0b1011, 3), [8, 2, 1]);
+    }
+
+    #[test]
+    fn two_of_five_blocks_are_chosen_for_ten_million_values_at_three() {
+        let pairs = |n: f64| n * n / 2.0;
+        let blocking = Blocking::choose(u64::MAX, 10_000_000, pairs(1e7), 3).unwrap();
+        assert_eq!((blocking.blocks.len(), blocking.agreeing), (5, 2));
+        let firsts = 0..blocking.firsts().len();
+        assert_eq!(firsts.map(|first| blocking.combinations(first).len()).sum::<usize>(), 10);
+        assert_eq!(Blocking::choose(u64::MAX, 20, pairs(20.0), 3), None);
+        assert_eq!(Blocking::choose(0b11, 4, 6.0, 3), None);
+    }
+}

@@ -1,0 +1,304 @@
+//! The near pairs among values in memory.
+//!
+//! A [`PairFinder`] belongs to one thread. It divides values that are too many for the cache into
+//! partitions, and compares the values that agree on a combination of blocks ([`Blocking`]) with a
+//! hash table. Where too many values agree, it sorts them by those bits and treats each group as a
+//! set of its own, blocked by the bits in which it still varies. So the cost of skewed values is
+//! about proportional to their number of near pairs.
+
+use crate::base::error::Result;
+use crate::bytes::mask::at_most_bits;
+use crate::join::engine::blocking::{Blocking, Combination};
+use crate::join::engine::hash_table::{HashTable, partition_of};
+use crate::join::engine::sides::{Sides, SidesMut};
+
+/// Values that are compared through one hash table, so that all stay in a core's cache.
+pub(in crate::join) const VALUES_PER_PARTITION: usize = 1 << 13;
+/// Partitions into which values are divided at a time, as a power of two.
+pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
+/// Pairs that are emitted together.
+const BATCH_COUNT: usize = 1 << 12;
+
+/// Two values that are near.
+pub(in crate::join) type ValuePair = (u64, u64);
+
+/// Takes pairs, some at a time, and empties the vector.
+pub(in crate::join) type Emit<'a> = &'a mut dyn FnMut(&mut Vec<ValuePair>) -> Result<()>;
+
+/// Finds near pairs. Its memory is used again for the next values.
+#[derive(Debug)]
+pub(in crate::join) struct PairFinder {
+    k: u32,
+    table: HashTable,
+    found: Vec<ValuePair>,
+    /// Blocks of which each must differ in a pair; other pairs belong to another combination.
+    differ: Vec<u64>,
+    /// Bits on which a pair must agree, for the same reason.
+    agree: u64,
+}
+
+impl PairFinder {
+    pub(in crate::join) fn new(k: u32) -> Self {
+        PairFinder {
+            k,
+            table: HashTable::default(),
+            found: Vec::new(),
+            differ: Vec::new(),
+            agree: 0,
+        }
+    }
+
+    /// A finder only of pairs that agree on the bits `agree` and differ in each block of `differ`.
+    pub(in crate::join) fn within(mut self, agree: u64, differ: &[u64]) -> Self {
+        self.agree = agree;
+        self.differ.extend_from_slice(differ);
+        self
+    }
+
+    /// Finds and emits all pairs of some values.
+    pub(in crate::join) fn find(&mut self, mut sides: SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+        self.find_blocked(&mut sides, emit)?;
+        self.flush(emit)
+    }
+
+    /// Finds the pairs of the combinations whose first block is `block`. The values are one of
+    /// `2^skipped` partitions by that block. The caller must call [`PairFinder::flush`] at the end.
+    pub(in crate::join) fn find_in_partition(
+        &mut self,
+        sides: &mut SidesMut<'_>,
+        block: u64,
+        skipped: u32,
+        combinations: &[Combination],
+        emit: Emit<'_>,
+    ) -> Result<()> {
+        if sides.value_count() <= 2 * VALUES_PER_PARTITION {
+            self.find_in_combinations(sides, combinations, emit)
+        } else {
+            self.find_divided(sides, block, skipped, combinations, emit)
+        }
+    }
+
+    /// Compares each value in `range` with all values before it.
+    pub(in crate::join) fn find_in_range(
+        &mut self,
+        values: &[u64],
+        range: std::ops::Range<usize>,
+        emit: Emit<'_>,
+    ) -> Result<()> {
+        range.into_iter().try_for_each(|at| self.compare_one(values[at], &values[..at], emit))
+    }
+
+    /// Compares each value of the probe side with all values of the build side.
+    pub(in crate::join) fn find_across(
+        &mut self,
+        probe: &[u64],
+        build: &[u64],
+        emit: Emit<'_>,
+    ) -> Result<()> {
+        probe.iter().try_for_each(|&value| self.compare_one(value, build, emit))
+    }
+
+    /// Emits the pairs that were found and not yet emitted.
+    pub(in crate::join) fn flush(&mut self, emit: Emit<'_>) -> Result<()> {
+        if self.found.is_empty() { Ok(()) } else { emit(&mut self.found) }
+    }
+
+    fn find_blocked(&mut self, sides: &mut SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+        if sides.pair_count() < 1.0 {
+            return Ok(());
+        }
+        let varying = sides.varying();
+        if self.differ.iter().any(|block| block & varying == 0) {
+            return Ok(());
+        }
+        let count = sides.value_count() as u64;
+        let Some(blocking) = Blocking::choose(varying, count, sides.pair_count(), self.k) else {
+            return self.compare_all(sides, emit);
+        };
+        for (first, &block) in blocking.firsts().iter().enumerate() {
+            let combinations = blocking.combinations(first);
+            self.find_in_partition(sides, block, 0, &combinations, emit)?;
+        }
+        Ok(())
+    }
+
+    /// Divides values that are too many for the cache by the first block of the combinations.
+    fn find_divided(
+        &mut self,
+        sides: &mut SidesMut<'_>,
+        block: u64,
+        skipped: u32,
+        combinations: &[Combination],
+        emit: Emit<'_>,
+    ) -> Result<()> {
+        let bits = partition_bits(sides.value_count());
+        match sides {
+            SidesMut::Within(values) => {
+                let (mut divided, ends) = divide(values, block, skipped, bits);
+                for values in Partitions::new(&mut divided, &ends) {
+                    let mut sides = SidesMut::Within(values);
+                    self.find_in_combinations(&mut sides, combinations, emit)?;
+                }
+            }
+            SidesMut::Across { probe, build } => {
+                let (mut probe, probe_ends) = divide(probe, block, skipped, bits);
+                let (mut build, build_ends) = divide(build, block, skipped, bits);
+                let build = Partitions::new(&mut build, &build_ends);
+                for (probe, build) in Partitions::new(&mut probe, &probe_ends).zip(build) {
+                    let mut sides = SidesMut::Across { probe, build };
+                    self.find_in_combinations(&mut sides, combinations, emit)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find_in_combinations(
+        &mut self,
+        sides: &mut SidesMut<'_>,
+        combinations: &[Combination],
+        emit: Emit<'_>,
+    ) -> Result<()> {
+        if sides.pair_count() < 1.0 {
+            return Ok(());
+        }
+        for combination in combinations {
+            let found_before = self.found.len();
+            let differ_before = self.differ.len();
+            self.differ.extend_from_slice(&combination.differ);
+            let complete = self.find_hashed(sides.shared(), combination.agree);
+            if !complete {
+                // The pairs found so far are found again.
+                self.found.truncate(found_before);
+                self.find_in_groups(sides, combination.agree, emit)?;
+            }
+            self.differ.truncate(differ_before);
+            if self.found.len() >= BATCH_COUNT {
+                self.flush(emit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the values that agree on a mask; `false` if too many agree.
+    fn find_hashed(&mut self, sides: Sides<'_>, mask: u64) -> bool {
+        let PairFinder { k, table, found, differ, agree } = self;
+        let found = |one: u64, other: u64| {
+            let diff = one ^ other;
+            if diff & *agree == 0 && differ.iter().all(|block| diff & block != 0) {
+                found.push((one, other));
+            }
+        };
+        // A `k` known at compile time unrolls the comparison.
+        match *k {
+            0 => table.pairs(sides, mask, |diff| at_most_bits(diff, 0), found),
+            1 => table.pairs(sides, mask, |diff| at_most_bits(diff, 1), found),
+            2 => table.pairs(sides, mask, |diff| at_most_bits(diff, 2), found),
+            3 => table.pairs(sides, mask, |diff| at_most_bits(diff, 3), found),
+            4 => table.pairs(sides, mask, |diff| at_most_bits(diff, 4), found),
+            k => table.pairs(sides, mask, |diff| diff.count_ones() <= k, found),
+        }
+    }
+
+    /// Sorts skewed values by the bits of a mask and finds the pairs of each group that agrees on
+    /// them.
+    fn find_in_groups(
+        &mut self,
+        sides: &mut SidesMut<'_>,
+        mask: u64,
+        emit: Emit<'_>,
+    ) -> Result<()> {
+        let by = |value: &u64| value & mask;
+        match sides {
+            SidesMut::Within(values) => {
+                values.sort_unstable_by_key(by);
+                for group in values.chunk_by_mut(|one, other| by(one) == by(other)) {
+                    self.find_blocked(&mut SidesMut::Within(group), emit)?;
+                }
+            }
+            SidesMut::Across { probe, build } => {
+                probe.sort_unstable_by_key(by);
+                build.sort_unstable_by_key(by);
+                let mut rest = &mut **build;
+                for probe in probe.chunk_by_mut(|one, other| by(one) == by(other)) {
+                    let key = by(&probe[0]);
+                    let before = rest.partition_point(|value| by(value) < key);
+                    rest = rest.split_at_mut(before).1;
+                    let equal = rest.partition_point(|value| by(value) == key);
+                    let (build, after) = rest.split_at_mut(equal);
+                    self.find_blocked(&mut SidesMut::Across { probe, build }, emit)?;
+                    rest = after;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_all(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+        match sides {
+            SidesMut::Within(values) => self.find_in_range(values, 0..values.len(), emit),
+            SidesMut::Across { probe, build } => self.find_across(probe, build, emit),
+        }
+    }
+
+    fn compare_one(&mut self, value: u64, others: &[u64], emit: Emit<'_>) -> Result<()> {
+        for &other in others {
+            let diff = value ^ other;
+            let near = diff.count_ones() <= self.k && diff & self.agree == 0;
+            if near && self.differ.iter().all(|block| diff & block != 0) {
+                self.found.push((value, other));
+            }
+        }
+        if self.found.len() >= BATCH_COUNT { self.flush(emit) } else { Ok(()) }
+    }
+}
+
+/// The bits by which `count` values are divided into partitions that fit the cache.
+pub(in crate::join) fn partition_bits(count: usize) -> u32 {
+    let partitions = (count / VALUES_PER_PARTITION).max(1).next_power_of_two();
+    partitions.ilog2().clamp(1, PARTITION_BITS_MAX)
+}
+
+/// The values in the order of their partitions, and where each partition ends.
+fn divide(values: &[u64], block: u64, skipped: u32, bits: u32) -> (Vec<u64>, Vec<usize>) {
+    let mut ends = vec![0; 1 << bits];
+    for &value in values {
+        ends[partition_of(value, block, skipped, bits)] += 1;
+    }
+    let mut next = 0;
+    for end in &mut ends {
+        next += std::mem::replace(end, next);
+    }
+    let mut divided = vec![0; values.len()];
+    for &value in values {
+        let end = &mut ends[partition_of(value, block, skipped, bits)];
+        divided[*end] = value;
+        *end += 1;
+    }
+    (divided, ends)
+}
+
+/// Iterates over the partitions of divided values.
+struct Partitions<'a> {
+    rest: &'a mut [u64],
+    ends: std::slice::Iter<'a, usize>,
+    start: usize,
+}
+
+impl<'a> Partitions<'a> {
+    fn new(values: &'a mut [u64], ends: &'a [usize]) -> Self {
+        Partitions { rest: values, ends: ends.iter(), start: 0 }
+    }
+}
+
+impl<'a> Iterator for Partitions<'a> {
+    type Item = &'a mut [u64];
+
+    fn next(&mut self) -> Option<&'a mut [u64]> {
+        let end = *self.ends.next()?;
+        let (partition, rest) = std::mem::take(&mut self.rest).split_at_mut(end - self.start);
+        self.rest = rest;
+        self.start = end;
+        Some(partition)
+    }
+}

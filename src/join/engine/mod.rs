@@ -1,0 +1,16 @@
+//! Joining values: blocking, partitions, hash tables, comparison.
+//!
+//! The joins of `pairs`, `shares` and `batch` run on it; it knows values, not documents.
+
+pub(in crate::join) mod blocking;
+pub(in crate::join) mod callback;
+pub(in crate::join) mod distinct;
+pub(in crate::join) mod finder;
+pub(in crate::join) mod hash_table;
+pub(in crate::join) mod one_join;
+pub(in crate::join) mod partition_pass;
+pub(in crate::join) mod run;
+pub(in crate::join) mod side_by_side;
+pub(in crate::join) mod sides;
+pub(in crate::join) mod skew;
+pub(in crate::join) mod values;

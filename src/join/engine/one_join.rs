@@ -1,0 +1,133 @@
+//! A join of one set with itself, or of two sets: its sides, and how its values are read.
+//!
+//! `run` decides how the pairs are found, `partition_pass` finds those of some partitions.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::finder::{Emit, PairFinder, ValuePair};
+use super::side_by_side::side_by_side;
+use super::skew::SkewedPartition;
+use super::values::{JoinValues, Piece, distinct};
+use crate::base::error::Result;
+use crate::join::options::{JoinOptions, Share};
+use crate::writing::sort::SortResources;
+use fpstore_base::watch::{Phase, Watch};
+
+/// One set with itself, or one with another.
+#[derive(Debug)]
+pub(in crate::join) struct Join<'a> {
+    /// One side, or the probe side and the build side.
+    pub(in crate::join) sides: Vec<JoinValues<'a>>,
+    pub(in crate::join) k: u32,
+    pub(in crate::join) share: Share,
+    pub(in crate::join) resources: SortResources,
+    pub(in crate::join) watch: Watch,
+    pub(in crate::join) partition: SkewedPartition,
+}
+
+/// Takes pairs from one thread at a time and empties the vector.
+pub(in crate::join) type SharedEmit<'a> =
+    Mutex<&'a mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send)>;
+
+impl<'a> Join<'a> {
+    pub(in crate::join) fn new(
+        sides: Vec<JoinValues<'a>>,
+        options: &JoinOptions,
+        resources: SortResources,
+    ) -> Self {
+        let watch = options.watch(Phase::Join, None);
+        let (k, share) = (options.k, options.share);
+        Join { sides, k, share, resources, watch, partition: SkewedPartition::default() }
+    }
+
+    /// The same join under another watch.
+    pub(in crate::join) fn watched_by(self, watch: &Watch) -> Self {
+        Join { watch: watch.clone(), ..self }
+    }
+
+    /// Reports `count` more values as joined. Those of a skewed partition are reported by the join
+    /// around it, once it is done.
+    pub(in crate::join) fn tick(&self, count: u64) -> Result<()> {
+        if self.partition.is_all() {
+            Ok(self.watch.tick(count)?)
+        } else {
+            Ok(self.watch.report()?)
+        }
+    }
+
+    /// Calls `each` with the values of a piece that belong to this join.
+    pub(in crate::join) fn read(
+        &self,
+        piece: Piece,
+        mut each: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let side = &self.sides[piece.side];
+        if self.partition.is_all() {
+            return side.read(piece, each);
+        }
+        let mut own = Vec::new();
+        side.read(piece, |run| {
+            own.clear();
+            own.extend(run.iter().copied().filter(|&value| self.partition.contains(value)));
+            each(&own)
+        })
+    }
+
+    /// The bits in which not all values are equal.
+    pub(in crate::join) fn varying(&self) -> Result<u64> {
+        let (mut any, mut all) = (0, u64::MAX);
+        for side in 0..self.sides.len() {
+            self.read(Piece::whole(side), |run| {
+                for value in run {
+                    any |= value;
+                    all &= value;
+                }
+                Ok(self.watch.report()?)
+            })?;
+        }
+        Ok(any & !all)
+    }
+
+    /// The number of values that fit into the memory budget beside those already in memory.
+    pub(in crate::join) fn values_max(&self) -> usize {
+        let held: u64 = self.sides.iter().map(JoinValues::memory_len).sum();
+        (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
+    }
+
+    /// All values of a side that belong to this join.
+    pub(in crate::join) fn in_memory(&self, side: usize) -> Result<Arc<Vec<u64>>> {
+        if self.partition.is_all() {
+            return self.sides[side].in_memory();
+        }
+        let mut values = Vec::new();
+        self.read(Piece::whole(side), |run| {
+            values.extend_from_slice(run);
+            Ok(())
+        })?;
+        if self.sides[side].may_repeat() {
+            distinct(&mut values);
+        }
+        Ok(Arc::new(values))
+    }
+
+    /// Runs `work` on each thread with a finder of its own.
+    pub(in crate::join) fn on_all_threads(
+        &self,
+        emit: &SharedEmit<'_>,
+        work: impl Fn(&mut PairFinder, Emit<'_>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let on_thread = |_: &usize| {
+            let SkewedPartition { agree, differ, .. } = &self.partition;
+            let mut finder = PairFinder::new(self.k).within(*agree, differ);
+            let mut emit = |found: &mut Vec<ValuePair>| {
+                // Checked here too, because a skewed partition may take very long.
+                self.watch.report()?;
+                (emit.lock().unwrap_or_else(PoisonError::into_inner))(found)
+            };
+            work(&mut finder, &mut emit)?;
+            finder.flush(&mut emit)
+        };
+        let threads: Vec<usize> = (0..self.resources.threads.max(1)).collect();
+        side_by_side(&threads, on_thread).map(drop)
+    }
+}

@@ -1,0 +1,205 @@
+//! Partition passes: which partitions go into which pass, and one pass, in which the values of
+//! some partitions are read into one buffer and joined there.
+//!
+//! A join that does not fit into its memory budget makes several passes for each first block, each
+//! over other partitions.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::blocking::Combination;
+use super::distinct::Distinct;
+use super::finder::VALUES_PER_PARTITION;
+use super::hash_table::partition_of;
+use super::one_join::{Join, SharedEmit};
+use super::side_by_side::side_by_side;
+use super::sides::SidesMut;
+use super::values::{JoinValues, Piece};
+use crate::base::error::Result;
+
+/// The number of values of each piece in each partition.
+#[derive(Debug)]
+pub(in crate::join) struct PartitionCounts {
+    pub(in crate::join) pieces: Vec<(Piece, Vec<usize>)>,
+}
+
+impl PartitionCounts {
+    pub(in crate::join) fn of_partition(&self, partition: usize) -> usize {
+        self.pieces.iter().map(|(_, counts)| counts[partition]).sum()
+    }
+
+    pub(in crate::join) fn of_side(&self, side: usize, partition: usize) -> usize {
+        let of_side = self.pieces.iter().filter(|(piece, _)| piece.side == side);
+        of_side.map(|(_, counts)| counts[partition]).sum()
+    }
+
+    pub(in crate::join) fn total(&self) -> usize {
+        self.pieces.iter().flat_map(|(_, counts)| counts).sum()
+    }
+}
+
+impl Join<'_> {
+    /// The number of values of each piece in each partition, for each first block.
+    pub(in crate::join) fn count_partitions(
+        &self,
+        firsts: &[u64],
+        bits: u32,
+    ) -> Result<Vec<PartitionCounts>> {
+        let pieces = self.pieces();
+        let count_piece = |&piece: &Piece| {
+            let mut counts = vec![vec![0_usize; 1 << bits]; firsts.len()];
+            self.read(piece, |run| {
+                for (&block, counts) in firsts.iter().zip(&mut counts) {
+                    for &value in run {
+                        counts[partition_of(value, block, 0, bits)] += 1;
+                    }
+                }
+                Ok(self.watch.report()?)
+            })?;
+            Ok(counts)
+        };
+        let counted = side_by_side(&pieces, count_piece)?;
+        let of_first = |first: usize| {
+            let of_pieces = counted.iter().map(|counts| counts[first].clone());
+            PartitionCounts { pieces: pieces.iter().copied().zip(of_pieces).collect() }
+        };
+        Ok((0..firsts.len()).map(of_first).collect())
+    }
+
+    /// The pieces of all sides.
+    fn pieces(&self) -> Vec<Piece> {
+        let of_side = |(side, values): (usize, &JoinValues<'_>)| {
+            let count = values.piece_count(self.resources.threads);
+            (0..count).map(move |number| Piece { side, number, count })
+        };
+        self.sides.iter().enumerate().flat_map(of_side).collect()
+    }
+
+    /// The partitions of the share in ranges that each fit into memory. The first `share_bits` of
+    /// the number of a partition decide to which share it belongs.
+    pub(in crate::join) fn passes(
+        &self,
+        counts: &PartitionCounts,
+        bits: u32,
+        share_bits: u32,
+    ) -> Vec<Range<usize>> {
+        let in_share = |&p: &usize| self.share.contains(p >> (bits - share_bits), 1 << share_bits);
+        let values_max = self.values_max();
+        let mut passes: Vec<Range<usize>> = Vec::new();
+        let mut filled = 0;
+        for partition in (0..1 << bits).filter(in_share) {
+            let count = counts.of_partition(partition);
+            match passes.last_mut() {
+                Some(pass) if filled + count <= values_max => {
+                    pass.end = partition + 1;
+                    filled += count;
+                }
+                _ => {
+                    passes.push(partition..partition + 1);
+                    filled = count;
+                }
+            }
+        }
+        passes
+    }
+}
+
+/// Some of the `2^bits` partitions by a first block.
+pub(in crate::join) struct PartitionPass<'a> {
+    pub(in crate::join) join: &'a Join<'a>,
+    pub(in crate::join) block: u64,
+    pub(in crate::join) bits: u32,
+    pub(in crate::join) combinations: &'a [Combination],
+    pub(in crate::join) partitions: Range<usize>,
+}
+
+impl PartitionPass<'_> {
+    /// Moves the values of the partitions to the buffer, then finds the pairs of each partition.
+    pub(in crate::join) fn run(
+        &self,
+        counts: &PartitionCounts,
+        buffer: &mut Vec<AtomicU64>,
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        // Where each partition of each piece starts; the pieces of a side lie side by side.
+        let mut at = 0;
+        let mut starts = vec![Vec::with_capacity(self.partitions.len()); counts.pieces.len()];
+        let mut ranges: Vec<Vec<Range<usize>>> = Vec::with_capacity(self.partitions.len());
+        for partition in self.partitions.clone() {
+            let mut sides = vec![at..at; self.join.sides.len()];
+            for ((piece, counts), starts) in counts.pieces.iter().zip(&mut starts) {
+                starts.push(at);
+                let range = &mut sides[piece.side];
+                if range.start == range.end {
+                    range.start = at;
+                }
+                at += counts[partition];
+                range.end = at;
+            }
+            ranges.push(sides);
+        }
+        if buffer.len() < at {
+            buffer.resize_with(at, AtomicU64::default);
+        }
+        let pieces: Vec<_> = counts.pieces.iter().map(|(piece, _)| *piece).zip(starts).collect();
+        side_by_side(&pieces, |(piece, starts)| self.scatter(*piece, starts.clone(), buffer))?;
+        self.find(&ranges, buffer, emit)
+    }
+
+    /// Stores the values of a piece where their partitions lie.
+    ///
+    /// Each place of the buffer belongs to one piece and is read after the threads ended, so
+    /// relaxed stores are enough.
+    fn scatter(&self, piece: Piece, mut next: Vec<usize>, buffer: &[AtomicU64]) -> Result<()> {
+        let all = self.partitions.len() == 1 << self.bits;
+        self.join.read(piece, |run| {
+            for &value in run {
+                let partition = partition_of(value, self.block, 0, self.bits);
+                if all || self.partitions.contains(&partition) {
+                    let at = &mut next[partition - self.partitions.start];
+                    buffer[*at].store(value, Ordering::Relaxed);
+                    *at += 1;
+                }
+            }
+            Ok(self.join.watch.report()?)
+        })
+    }
+
+    /// Finds the pairs of each partition on all threads. `ranges` says for each partition where
+    /// the values of each side lie.
+    fn find(
+        &self,
+        ranges: &[Vec<Range<usize>>],
+        buffer: &[AtomicU64],
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        self.join.on_all_threads(emit, |finder, emit| {
+            let mut distinct = Distinct::default();
+            let mut local: [Vec<u64>; 2] =
+                std::array::from_fn(|_| Vec::with_capacity(VALUES_PER_PARTITION));
+            while let Some(ranges) = ranges.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut count = 0;
+                for ((local, range), side) in local.iter_mut().zip(ranges).zip(&self.join.sides) {
+                    let values = &buffer[range.clone()];
+                    local.clear();
+                    local.extend(values.iter().map(|value| value.load(Ordering::Relaxed)));
+                    count += local.len();
+                    if side.may_repeat() {
+                        distinct.retain(local);
+                    }
+                }
+                let [one, other] = &mut local;
+                let mut sides = if ranges.len() == 1 {
+                    SidesMut::Within(one)
+                } else {
+                    SidesMut::Across { probe: one, build: other }
+                };
+                let (block, combinations) = (self.block, self.combinations);
+                finder.find_in_partition(&mut sides, block, self.bits, combinations, emit)?;
+                self.join.tick(count as u64)?;
+            }
+            Ok(())
+        })
+    }
+}

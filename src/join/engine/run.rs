@@ -1,0 +1,182 @@
+//! A join: one set of values with itself, or two sets with each other.
+//!
+//! The values are divided by each first block of a [`Blocking`] into partitions that fit a core's
+//! cache, and all threads find the pairs of one partition after the other. Partitions that do not
+//! fit into the memory budget together are taken in several passes, for which the values are read
+//! again. A partition that does not fit alone becomes a join of its own ([`SkewedPartition`]).
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::blocking::Blocking;
+use super::finder::{PARTITION_BITS_MAX, VALUES_PER_PARTITION, ValuePair, partition_bits};
+use super::one_join::{Join, SharedEmit};
+use super::partition_pass::{PartitionCounts, PartitionPass};
+use super::skew::Partition;
+use super::values::JoinValues;
+use crate::base::error::Result;
+use crate::join::options::Share;
+use fpstore_base::watch::Phase;
+
+/// Values that a thread compares with all others at a time where no blocking pays.
+const RANGE_COUNT: usize = 1 << 10;
+/// A partition with at most this many values is never joined by itself.
+const SKEWED_MIN: usize = if cfg!(test) { 64 } else { 4 * VALUES_PER_PARTITION };
+
+impl Join<'_> {
+    /// Finds all pairs, in any order, each once.
+    pub(in crate::join) fn run(
+        mut self,
+        emit: &mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send),
+    ) -> Result<()> {
+        let emit = Mutex::new(emit);
+        let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
+        if pair_count(&counts) < 1.0 {
+            return Ok(());
+        }
+        if let Some(blocking) = self.blocking(&counts)? {
+            let count = counts.iter().sum::<u64>() * blocking.firsts().len() as u64;
+            self.watch = self.watch.next(Phase::Join, Some(count));
+            self.join_partitions(&blocking, 0..blocking.firsts().len(), &counts, &emit)
+        } else {
+            self.watch = self.watch.next(Phase::Join, Some(counts.iter().sum()));
+            self.compare_all(&emit)
+        }
+    }
+
+    /// The cheapest blocking; `None` if comparing each with each is cheaper. `counts` says how
+    /// many values each side has.
+    fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
+        let varying = self.varying()? & !self.partition.agree;
+        Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
+    }
+
+    /// Finds the pairs whose first agreeing block in a blocking is the one at `first`, under the
+    /// watch of the caller. All values that agree on that block must be here.
+    pub(in crate::join) fn run_first(
+        self,
+        blocking: &Blocking,
+        first: usize,
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
+        if pair_count(&counts) < 1.0 {
+            return self.tick(counts.iter().sum());
+        }
+        self.join_partitions(blocking, first..first + 1, &counts, emit)
+    }
+
+    /// Finds the pairs of some first blocks of a blocking, partition by partition.
+    fn join_partitions(
+        &self,
+        blocking: &Blocking,
+        firsts: Range<usize>,
+        counts: &[u64],
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        // A sixteenth of the memory holds a mean partition, so only skewed ones do not fit.
+        let budgets = (count / self.values_max()).saturating_mul(16).max(1);
+        // Each share needs a partition of its own. The cut into shares must not depend on memory:
+        // processes with more and with less of it share one join.
+        let share_bits = partition_bits(count).max(self.share.count.next_power_of_two().ilog2());
+        let bits = share_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
+        let counts = self.count_partitions(&blocking.firsts()[firsts.clone()], bits)?;
+        let mut buffer = Vec::new();
+        for (first, counts) in firsts.zip(&counts) {
+            let block = blocking.firsts()[first];
+            let combinations = blocking.combinations(first);
+            for partitions in self.passes(counts, bits, share_bits) {
+                if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
+                    let partition = Partition { block, bits, number: partitions.start };
+                    let earlier = &blocking.firsts()[..first];
+                    self.join_skewed(partition, earlier, counts, emit)?;
+                    continue;
+                }
+                let pass = PartitionPass {
+                    join: self,
+                    block,
+                    bits,
+                    combinations: &combinations,
+                    partitions,
+                };
+                pass.run(counts, &mut buffer, emit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the copies of a partition that its threads need would not fit into memory: because
+    /// many values agree on the block, or because there is very little memory.
+    fn is_skewed(&self, counts: &PartitionCounts, partition: usize, bits: u32) -> bool {
+        let count = counts.of_partition(partition);
+        let mean = counts.total() >> bits;
+        let copies = 2 * (self.resources.threads + 2);
+        let uneven = count > 8 * mean && count > self.values_max() / copies;
+        count > SKEWED_MIN && (uneven || count > self.values_max())
+    }
+
+    /// Joins the values of a partition by themselves, blocked by the other bits in which they vary.
+    fn join_skewed(
+        &self,
+        partition: Partition,
+        earlier: &[u64],
+        counts: &PartitionCounts,
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let inner = Join {
+            sides: self.sides.clone(),
+            k: self.k,
+            share: Share::WHOLE,
+            resources: self.resources.clone(),
+            watch: self.watch.clone(),
+            partition: self.partition.within(partition, earlier),
+        };
+        let count = |side| counts.of_side(side, partition.number) as u64;
+        let counts: Vec<u64> = (0..self.sides.len()).map(count).collect();
+        if pair_count(&counts) >= 1.0 {
+            match inner.blocking(&counts)? {
+                Some(blocking) => {
+                    let firsts = 0..blocking.firsts().len();
+                    inner.join_partitions(&blocking, firsts, &counts, emit)?;
+                }
+                None => inner.compare_all(emit)?,
+            }
+        }
+        self.tick(counts.iter().sum())
+    }
+
+    /// Compares each with each.
+    fn compare_all(&self, emit: &SharedEmit<'_>) -> Result<()> {
+        let probe = self.in_memory(0)?;
+        let build = (self.sides.len() > 1).then(|| self.in_memory(1)).transpose()?;
+        let ranges = probe.len().div_ceil(RANGE_COUNT);
+        let next = AtomicUsize::new(0);
+        self.on_all_threads(emit, |finder, emit| {
+            while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed))
+                && number < ranges
+            {
+                if number as u32 % self.share.count != self.share.number {
+                    continue;
+                }
+                let start = number * RANGE_COUNT;
+                let range = start..probe.len().min(start + RANGE_COUNT);
+                self.tick(range.len() as u64)?;
+                match &build {
+                    None => finder.find_in_range(&probe, range, emit)?,
+                    Some(build) => finder.find_across(&probe[range], build, emit)?,
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The number of pairs among `counts[0]` values, or between the values of two sides.
+fn pair_count(counts: &[u64]) -> f64 {
+    match counts {
+        [one] => *one as f64 * (*one as f64 - 1.0) / 2.0,
+        _ => counts.iter().map(|&count| count as f64).product(),
+    }
+}

@@ -1,0 +1,202 @@
+//! The values of one side of a join: in memory, or in a store that is read again for each pass.
+
+use std::sync::Arc;
+
+use crate::base::error::{Error, Result};
+use crate::join::JoinInput;
+use crate::join::shares::range::TableRange;
+use crate::store::Store;
+use fpstore_base::Fingerprint;
+
+/// Values of one call of a callback.
+const RUN_COUNT: usize = 1 << 12;
+
+/// Values that can be read any number of times.
+#[derive(Clone, Debug)]
+pub(in crate::join) enum JoinValues<'a> {
+    /// The caller's fingerprints, sorted and distinct.
+    Borrowed(&'a [Fingerprint]),
+    Owned {
+        values: Arc<Vec<u64>>,
+        /// What [`JoinValues::count_max`] says: the count of the input before repeated values were
+        /// removed, so that it does not depend on whether the values fit into memory.
+        count: u64,
+        /// Whether values may repeat.
+        repeats: bool,
+    },
+    /// Read segment after segment: a value of two segments comes twice.
+    Stored {
+        store: Store,
+        segment: Option<usize>,
+        count: u64,
+        /// Whether there are several segments.
+        repeats: bool,
+    },
+    /// A range of a table, read like a store.
+    Range(TableRange),
+}
+
+/// One of `count` pieces of the values of a side. One thread reads one piece.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::join) struct Piece {
+    /// The position of the side in the join.
+    pub(in crate::join) side: usize,
+    pub(in crate::join) number: usize,
+    pub(in crate::join) count: usize,
+}
+
+impl Piece {
+    /// All values of a side.
+    pub(in crate::join) fn whole(side: usize) -> Self {
+        Piece { side, number: 0, count: 1 }
+    }
+}
+
+impl<'a> JoinValues<'a> {
+    /// The values of an input; those of a store are read into memory if `memory` bytes hold them.
+    pub(in crate::join) fn open(input: JoinInput<'a>, memory: u64) -> Result<Self> {
+        let (store, segment) = match input {
+            JoinInput::Fingerprints(fingerprints) => {
+                if fingerprints.is_sorted_by(|a, b| a < b) {
+                    return Ok(JoinValues::Borrowed(fingerprints));
+                }
+                let mut values: Vec<u64> = fingerprints.iter().map(|f| f.value()).collect();
+                distinct(&mut values);
+                return Ok(JoinValues::owned(values));
+            }
+            JoinInput::Store(store) => (store, None),
+            JoinInput::Segment(store, number) => (store, Some(number)),
+        };
+        let store = store.pinned();
+        let snapshot = store.snapshot();
+        let segments = snapshot.segments();
+        let count = match segment {
+            None => segments.iter().map(|open| open.live_count()).sum(),
+            Some(number) => {
+                let open = segments.get(number).ok_or_else(|| Error::InvalidOptions {
+                    reason: format!("there is no segment {number} of {}", segments.len()),
+                })?;
+                open.live_count()
+            }
+        };
+        let filled = segments.iter().filter(|open| !open.is_empty());
+        let repeats = segment.is_none() && filled.count() > 1;
+        let values = JoinValues::Stored { store, segment, count, repeats };
+        if count.saturating_mul(8) > memory {
+            Ok(values)
+        } else {
+            Ok(JoinValues::Owned { values: values.in_memory()?, count, repeats: false })
+        }
+    }
+
+    /// The values of a range; they are read into memory if `memory` bytes hold them.
+    pub(in crate::join) fn open_range(range: TableRange, memory: u64) -> Result<Self> {
+        if range.count_max().saturating_mul(8) > memory {
+            return Ok(JoinValues::Range(range));
+        }
+        let (values, repeats) = (Arc::new(range.collect()?), range.may_repeat());
+        Ok(JoinValues::Owned { count: values.len() as u64, values, repeats })
+    }
+
+    /// Distinct values in memory.
+    pub(in crate::join) fn owned(values: impl Into<Arc<Vec<u64>>>) -> Self {
+        let values = values.into();
+        JoinValues::Owned { count: values.len() as u64, values, repeats: false }
+    }
+
+    /// Whether the values that are read repeat: a fingerprint may lie in several segments. What is
+    /// read is not merged, because the least of many segments is dear to find; who compares values
+    /// removes the copies from each part that it has in memory, see [`Distinct`].
+    ///
+    /// [`Distinct`]: super::distinct::Distinct
+    pub(in crate::join) fn may_repeat(&self) -> bool {
+        match self {
+            JoinValues::Stored { repeats, .. } | JoinValues::Owned { repeats, .. } => *repeats,
+            JoinValues::Range(range) => range.may_repeat(),
+            JoinValues::Borrowed(_) => false,
+        }
+    }
+
+    /// An upper bound of the number of values: one that lies in two segments counts twice.
+    pub(in crate::join) fn count_max(&self) -> u64 {
+        match self {
+            JoinValues::Borrowed(values) => values.len() as u64,
+            JoinValues::Owned { count, .. } | JoinValues::Stored { count, .. } => *count,
+            JoinValues::Range(range) => range.count_max(),
+        }
+    }
+
+    /// Bytes of memory in use, without the memory of the caller.
+    pub(in crate::join) fn memory_len(&self) -> u64 {
+        match self {
+            JoinValues::Owned { values, .. } => 8 * values.len() as u64,
+            JoinValues::Borrowed(_) | JoinValues::Stored { .. } | JoinValues::Range(_) => 0,
+        }
+    }
+
+    /// The number of pieces in which the values can be read at the same time.
+    pub(in crate::join) fn piece_count(&self, threads: usize) -> usize {
+        match self {
+            JoinValues::Borrowed(_) | JoinValues::Owned { .. } => threads.max(1),
+            JoinValues::Stored { .. } | JoinValues::Range(_) => 1,
+        }
+    }
+
+    /// Calls `each` with the values of a piece, some at a time, always in the same order.
+    pub(in crate::join) fn read(
+        &self,
+        piece: Piece,
+        mut each: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let Piece { number, count, .. } = piece;
+        let range = |len: usize| len * number / count..len * (number + 1) / count;
+        match self {
+            JoinValues::Borrowed(fingerprints) => {
+                let mut run = Vec::with_capacity(RUN_COUNT);
+                let fingerprints = &fingerprints[range(fingerprints.len())];
+                fingerprints.chunks(RUN_COUNT).try_for_each(|fingerprints| {
+                    run.clear();
+                    run.extend(fingerprints.iter().map(|fingerprint| fingerprint.value()));
+                    each(&run)
+                })
+            }
+            JoinValues::Owned { values, .. } => {
+                values[range(values.len())].chunks(RUN_COUNT).try_for_each(each)
+            }
+            JoinValues::Stored { store, segment: None, .. } => {
+                let segments = 0..store.snapshot().segments().len();
+                segments
+                    .into_iter()
+                    .try_for_each(|segment| store.for_each_run_of(segment, &mut each))
+            }
+            JoinValues::Stored { store, segment: Some(number), .. } => {
+                store.for_each_run_of(*number, &mut each)
+            }
+            JoinValues::Range(range) => range.read(&mut each),
+        }
+    }
+
+    /// All values, in memory, each once.
+    pub(in crate::join) fn in_memory(&self) -> Result<Arc<Vec<u64>>> {
+        if let JoinValues::Owned { values, repeats: false, .. } = self {
+            return Ok(Arc::clone(values));
+        }
+        let mut values = Vec::with_capacity(usize::try_from(self.count_max()).unwrap_or(0));
+        self.read(Piece::whole(0), |run| {
+            values.extend_from_slice(run);
+            Ok(())
+        })?;
+        if self.may_repeat() {
+            // Nearly always the runs of the segments ascend. The stable sort finds and merges them.
+            values.sort();
+            values.dedup();
+        }
+        Ok(Arc::new(values))
+    }
+}
+
+/// Sorts a few values and removes repeated ones.
+pub(in crate::join) fn distinct(values: &mut Vec<u64>) {
+    values.sort_unstable();
+    values.dedup();
+}

@@ -1,0 +1,293 @@
+//! Clusters: documents that are near-duplicates of one another.
+
+use std::sync::Arc;
+
+use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of};
+use super::disjoint_sets::{DisjointSets, PositionIndex};
+use super::graph::NearGraph;
+use crate::base::error::{Error, Result};
+use crate::join::engine::one_join::Join;
+use crate::join::engine::values::JoinValues;
+use crate::join::options::JoinOptions;
+use crate::search::Searcher;
+use crate::store::Store;
+use crate::writing::sort::SortResources;
+use fpstore_base::Fingerprint;
+use fpstore_base::watch::{Phase, Watch};
+
+/// Bytes for each fingerprint: its value, its place in the disjoint sets, its place among the
+/// members.
+const NODE_LEN: u64 = 8 + 4 + 12;
+
+/// Which documents make a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClusterMethod {
+    /// Connected components: each member is near some other member. Two members may be far apart,
+    /// with a chain of near ones between them.
+    #[default]
+    Components,
+    /// Stars: each member is near the representative. In each component, the document with most
+    /// near documents becomes the first representative and takes all documents near it; then the
+    /// next of the remaining documents, and so on.
+    ///
+    /// # Source
+    ///
+    /// Aslam, Pelekhov and Rus, "The Star Clustering Algorithm for Static and Dynamic Information
+    /// Organization", JGAA 8 (2004): the off-line algorithm.
+    Star,
+    /// Leaders: in the order of smallest ids, each document that is near no leader becomes one.
+    /// Every other document belongs to the first leader that it is near. The leaders are the
+    /// documents that remain if each document near an earlier remaining one is dropped.
+    Leader,
+}
+
+fpstore_base::choices!(ClusterMethod {
+    Components = "components": "Documents that a chain of near documents connects",
+    Star = "star": "Every member near its representative, the most connected first",
+    Leader = "leader": "Every member near its representative, the smallest id first",
+});
+
+/// The clusters of a store.
+///
+/// Holds the members of each connected component. [`Clusters::for_each`] divides one component
+/// at a time.
+#[derive(Debug)]
+pub struct Clusters {
+    store: Store,
+    k: u32,
+    method: ClusterMethod,
+    values: Arc<Vec<u64>>,
+    /// The name of a component and the position of a member, for each member.
+    members: Vec<(u32, u32)>,
+    /// The numbers of the clusters in order; `None` if they are 1, 2, 3 ...
+    pub(in crate::join) numbers: Option<Vec<u64>>,
+    watch: Watch,
+}
+
+/// Finds the clusters of two or more documents in a store. Documents within the distance of the
+/// options belong together, in the way that `method` says.
+///
+/// Documents with the same fingerprint cost no more than one document. Takes 24 bytes of memory
+/// for each fingerprint, and the memory of a join while it finds pairs.
+///
+/// # Errors
+///
+/// * As [`near_pairs`](crate::join::near_pairs).
+/// * [`Error::InvalidOptions`] if the memory is too little, or if the options have a share.
+/// * [`Error::TooLarge`] if there are more than 2^32 - 2 fingerprints.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+/// for (fingerprint, id) in [(0b0, "a"), (0b111, "b"), (0b11111, "c"), (u64::MAX, "d")] {
+///     builder.push(fingerprint.into(), id)?;
+/// }
+/// let store = builder.finish()?;
+///
+/// use fpstore::join::{ClusterMethod, JoinOptions, clusters};
+/// let found = clusters(&store, &JoinOptions::new(3), ClusterMethod::Star)?;
+/// found.for_each(|cluster| {
+///     assert_eq!(cluster.representative().ids[0].to_string(), "b");
+///     assert_eq!((cluster.size, cluster.diameter), (3, 5));
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// # Ok(()) }
+/// ```
+pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> Result<Clusters> {
+    options.check()?;
+    if options.share.count > 1 {
+        let reason = "clusters need all pairs, not one share of them".into();
+        return Err(Error::InvalidOptions { reason });
+    }
+    let store = &store.pinned();
+    let memory = JoinMemory::of(store, options)?;
+    let values = read(store, options)?;
+    Clusters::among(store, options, method, memory, values)
+}
+
+/// The memory of the join beside the memory that clusters take.
+pub(in crate::join) struct JoinMemory(SortResources);
+
+impl JoinMemory {
+    pub(in crate::join) fn of(store: &Store, options: &JoinOptions) -> Result<Self> {
+        let mut resources = options.sort_resources()?;
+        let count = store.info().fingerprint_count();
+        if count >= u64::from(u32::MAX) {
+            let reason = format!("{count} fingerprints, clusters are found among 2^32 - 2 at most");
+            return Err(Error::TooLarge { reason });
+        }
+        let held = count * NODE_LEN;
+        if held > resources.memory {
+            let reason = format!(
+                "{count} fingerprints take {} MiB of memory beside the join, there are {} MiB",
+                held >> 20,
+                resources.memory >> 20
+            );
+            return Err(Error::InvalidOptions { reason });
+        }
+        // The join counts the values itself.
+        resources.memory -= held - 8 * count;
+        Ok(JoinMemory(resources))
+    }
+}
+
+/// Fingerprints of a store, and which of them have copies.
+pub(in crate::join) struct ReadValues {
+    /// In ascending order.
+    pub(in crate::join) values: Arc<Vec<u64>>,
+    /// The positions of values with more than one id.
+    pub(in crate::join) copied: Vec<u32>,
+}
+
+/// Reads all fingerprints of a store.
+pub(in crate::join) fn read(store: &Store, options: &JoinOptions) -> Result<ReadValues> {
+    let mut values = Vec::new();
+    let mut copied = Vec::new();
+    let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
+    if store.info().id_count() == 0 {
+        for segment in 0..store.snapshot().segments().len() {
+            store.for_each_run_of(segment, &mut |run| {
+                values.extend_from_slice(run);
+                Ok(watch.tick(run.len() as u64)?)
+            })?;
+        }
+        // The runs of the segments mostly ascend. The stable sort finds and merges them.
+        values.sort();
+        values.dedup();
+        return Ok(ReadValues { values: Arc::new(values), copied });
+    }
+    store.for_each(|hit| {
+        let mut ids = hit.ids();
+        let (first, second) = (ids.next().transpose()?, ids.next().transpose()?);
+        if first.is_some() && second.is_some() {
+            copied.push(values.len() as u32);
+        }
+        values.push(hit.fingerprint().value());
+        Ok::<(), Error>(watch.tick(1)?)
+    })?;
+    Ok(ReadValues { values: Arc::new(values), copied })
+}
+
+impl Clusters {
+    /// The clusters among some fingerprints of a store.
+    pub(in crate::join) fn among(
+        store: &Store,
+        options: &JoinOptions,
+        method: ClusterMethod,
+        memory: JoinMemory,
+        values: ReadValues,
+    ) -> Result<Clusters> {
+        let ReadValues { values, copied } = values;
+        let positions = PositionIndex::new(&values);
+        let mut components = DisjointSets::new(values.len() as u32);
+        let side = JoinValues::owned(Arc::clone(&values));
+        Join::new(vec![side], options, memory.0).run(&mut |found| {
+            for (one, other) in found.drain(..) {
+                components.union(positions.of(&values, one), positions.of(&values, other));
+            }
+            Ok(())
+        })?;
+        drop(positions);
+        let members = components.members(&copied);
+        let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
+        let store = store.clone();
+        Ok(Clusters { store, k: options.k, method, values, members, numbers: None, watch })
+    }
+
+    /// Calls `each` with each cluster, by ascending smallest fingerprint of its component. Can be
+    /// called any number of times. The members of one component are in memory at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the store is damaged, [`Error::Interrupted`] if the observer ends the
+    /// work, and any error that `each` returns.
+    pub fn for_each<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(&Cluster) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let watch = self.watch.next(Phase::Cluster, Some(self.members.len() as u64));
+        let mut searcher = self.store.searcher();
+        let mut count = 0;
+        for component in self.members.chunk_by(|a, b| a.0 == b.0) {
+            watch.tick(component.len() as u64).map_err(Error::from)?;
+            let members = self.load(component, &mut searcher)?;
+            for mut cluster in self.divide(members)? {
+                count += 1;
+                cluster.number = match &self.numbers {
+                    Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),
+                    None => count as u64,
+                };
+                each(&cluster)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(
+        &self,
+        component: &[(u32, u32)],
+        searcher: &mut Searcher,
+    ) -> Result<Vec<ClusterMember>> {
+        let mut members = Vec::with_capacity(component.len());
+        for &(_, at) in component {
+            let fingerprint = Fingerprint::new(self.values[at as usize]);
+            let mut ids = Vec::new();
+            for hit in searcher.search(fingerprint, 0)?.hits() {
+                for id in hit.ids() {
+                    ids.push(id?.to_id());
+                }
+            }
+            members.push(ClusterMember { fingerprint, distance: 0, ids });
+        }
+        Ok(members)
+    }
+
+    /// The clusters of a component, whose members ascend.
+    fn divide(&self, members: Vec<ClusterMember>) -> Result<Vec<Cluster>> {
+        let graph = NearGraph::new(&members, self.k)?;
+        let order = match self.method {
+            ClusterMethod::Leader => by_degree(&members, |_| 0),
+            _ => by_degree(&members, |at| graph.degrees[at as usize]),
+        };
+        let mut taken = vec![false; members.len()];
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        for &center in &order {
+            if std::mem::replace(&mut taken[center as usize], true) {
+                continue;
+            }
+            let mut group = vec![center];
+            match self.method {
+                ClusterMethod::Components => {
+                    group.extend(order.iter().filter(|at| **at != center));
+                    taken.fill(true);
+                }
+                ClusterMethod::Star | ClusterMethod::Leader => {
+                    graph.for_each_neighbour(center, |near| {
+                        if !std::mem::replace(&mut taken[near as usize], true) {
+                            group.push(near);
+                        }
+                    });
+                }
+            }
+            groups.push(group);
+        }
+        let mut members: Vec<Option<ClusterMember>> = members.into_iter().map(Some).collect();
+        let mut take =
+            |at: u32| members[at as usize].take().expect("each member is in one cluster");
+        let clusters =
+            groups.iter().map(|group| cluster_of(group.iter().map(|&at| take(at)).collect()));
+        Ok(clusters.filter(|cluster| cluster.size > 1).collect())
+    }
+
+    pub(in crate::join) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(in crate::join) fn values(&self) -> &[u64] {
+        &self.values
+    }
+}

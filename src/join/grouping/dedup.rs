@@ -1,0 +1,235 @@
+//! New documents against stored ones: which new documents are near-duplicates, and which to keep.
+
+use std::sync::Arc;
+
+use super::clusters::{ClusterMethod, Clusters, JoinMemory, ReadValues, read};
+use super::disjoint_sets::PositionIndex;
+use super::keep::{Fate, KeepRule};
+use crate::base::error::{Error, Result};
+use crate::join::batch::batch_mode::BatchMode;
+use crate::join::batch::search_many::search_many;
+use crate::join::options::JoinOptions;
+use crate::join::pairs::document_pairs::{IdLookup, each_or_none};
+use crate::join::pairs::near_pairs::{Pair, near_pairs_across};
+use crate::search::Limits;
+use crate::store::Store;
+use fpstore_base::{Fingerprint, Id, IdRef};
+
+/// With more than this many stored fingerprints for each new one, the new ones are searched in the
+/// store rather than joined with it.
+const SEARCH_RATIO: u64 = 16;
+
+/// Which new documents are kept, and which documents the others are near.
+#[derive(Debug)]
+pub struct Dedup {
+    new: Store,
+    stored: Option<Store>,
+    /// Each new fingerprint that is near a stored one, with the nearest, ascending.
+    near_stored: Vec<Pair>,
+    /// Clusters of the new fingerprints that are near no stored one.
+    within: Option<Clusters>,
+    /// The new fingerprints that are near no stored one.
+    unmatched: Arc<Vec<u64>>,
+}
+
+/// Compares the documents of the store `new` with those of `stored`, if given, and with `within`
+/// also with one another.
+///
+/// Only new documents are dropped: those within the distance of the options of a stored document,
+/// and with `within` those near a new document that is kept. Of near new documents the one with
+/// the smallest id is kept, numbers by value, texts by bytes.
+///
+/// Takes 33 bytes of memory for each new fingerprint, beside the memory of the join.
+///
+/// # Errors
+///
+/// As [`clusters`](crate::join::clusters()), and [`Error::RecipeMismatch`] if the two stores have
+/// different recipes.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+/// # builder.push(7.into(), "a.html")?;
+/// # let stored = builder.finish()?;
+/// # let mut builder = fpstore::Builder::new(folder.path().join("more.fps"))?;
+/// # builder.push(6.into(), "b.html")?;
+/// # let new = builder.finish()?;
+/// use fpstore::join::{Fate, JoinOptions, dedup};
+///
+/// let done = dedup(&new, Some(&stored), true, &JoinOptions::new(3))?;
+/// done.for_each_document(|fate, fingerprint, id| {
+///     assert_eq!(fate, Fate::Drop);
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// # Ok(()) }
+/// ```
+pub fn dedup(
+    new: &Store,
+    stored: Option<&Store>,
+    within: bool,
+    options: &JoinOptions,
+) -> Result<Dedup> {
+    options.check()?;
+    let new = &new.pinned();
+    let stored = stored.map(Store::pinned);
+    let stored = stored.as_ref();
+    let memory = JoinMemory::of(new, options)?;
+    let ReadValues { values, copied } = read(new, options)?;
+    let mut is_near = vec![false; values.len()];
+    let mut nearest = Vec::new();
+    if let Some(stored) = stored {
+        let positions = PositionIndex::new(&values);
+        nearest.resize(values.len(), 0_u64);
+        let mut add = |pairs: &[Pair]| -> Result<()> {
+            for Pair { first, second } in pairs {
+                let at = positions.of(&values, first.value()) as usize;
+                let order = |of: u64| ((of ^ first.value()).count_ones(), of);
+                if !std::mem::replace(&mut is_near[at], true)
+                    || order(second.value()) < order(nearest[at])
+                {
+                    nearest[at] = second.value();
+                }
+            }
+            Ok(())
+        };
+        let join_options = options.clone().max_pairs(None);
+        let stored_count = stored.info().fingerprint_count();
+        if values.len() as u64 * SEARCH_RATIO < stored_count {
+            check_recipes(new, stored)?;
+            let queries: Vec<Fingerprint> = values.iter().copied().map(Fingerprint::new).collect();
+            let (limits, mode) = (Limits::default(), BatchMode::Auto);
+            search_many(stored, &queries, &join_options, &limits, mode, |at, answer| {
+                let first = queries[at];
+                let pair = |second| Pair { first, second };
+                let pairs: Vec<Pair> = answer.hits().map(|hit| pair(hit.fingerprint())).collect();
+                add(&pairs)
+            })?;
+        } else {
+            near_pairs_across(new, stored, &join_options, add)?;
+        }
+    }
+    let near = |(_, near): &(_, &bool)| **near;
+    let near_stored = values.iter().zip(&nearest).zip(&is_near).filter(near);
+    let near_stored = near_stored
+        .map(|((&first, &second), _)| Pair { first: first.into(), second: second.into() })
+        .collect();
+    drop(nearest);
+    let rest = without(ReadValues { values, copied }, &is_near);
+    let unmatched = Arc::clone(&rest.values);
+    let cluster = || Clusters::among(new, options, ClusterMethod::Leader, memory, rest);
+    let within = within.then(cluster).transpose()?;
+    Ok(Dedup { new: new.clone(), stored: stored.cloned(), near_stored, within, unmatched })
+}
+
+fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
+    crate::join::JoinInput::Store(new).check_recipe(&crate::join::JoinInput::Store(stored))
+}
+
+/// The values without those that are near. `is_near` has an entry for each value.
+fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
+    if !is_near.contains(&true) {
+        return read;
+    }
+    let ReadValues { values, copied } = read;
+    let mut rest = Vec::new();
+    let mut rest_copied = Vec::new();
+    let mut copied = copied.into_iter().peekable();
+    for (at, (&value, near)) in (0..).zip(values.iter().zip(is_near)) {
+        let is_copied = copied.next_if_eq(&at).is_some();
+        if !near {
+            if is_copied {
+                rest_copied.push(rest.len() as u32);
+            }
+            rest.push(value);
+        }
+    }
+    ReadValues { values: Arc::new(rest), copied: rest_copied }
+}
+
+impl Dedup {
+    /// Calls `each` with each new document and whether to keep it, by ascending fingerprint, then
+    /// in the order of its ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the store is damaged, and any error that `each` returns.
+    pub fn for_each_document<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(Fate, Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(within) = &self.within {
+            return within.for_each_document(KeepRule::Representative, each);
+        }
+        let mut unmatched = self.unmatched.iter().peekable();
+        self.new.for_each(|hit| {
+            let fingerprint = hit.fingerprint();
+            let keep = unmatched.next_if_eq(&&fingerprint.value()).is_some();
+            let fate = if keep { Fate::Keep } else { Fate::Drop };
+            let mut bare = true;
+            for id in hit.ids() {
+                bare = false;
+                each(fate, fingerprint, Some(id?))?;
+            }
+            if bare { each(fate, fingerprint, None) } else { Ok(()) }
+        })
+    }
+
+    /// Calls `each` once with each new document that is dropped, and with the document that is the
+    /// reason: first those that are near a stored one, by ascending fingerprint, then the others, by
+    /// ascending smallest fingerprint of their component, then by the kept document, then by distance
+    /// from it. Of several stored documents it is the nearest, ties by fingerprint, then by id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dedup::for_each_document`].
+    pub fn for_each_dropped<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(DroppedDocument<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(stored) = &self.stored {
+            let mut new_documents = IdLookup::new(&self.new);
+            let mut stored_documents = IdLookup::new(stored);
+            for &pair in &self.near_stored {
+                new_documents.look_up(pair.first)?;
+                stored_documents.look_up(pair.second)?;
+                let other_id = stored_documents.ids.iter().min().map(Id::as_ref);
+                for id in each_or_none(&new_documents.ids) {
+                    each(DroppedDocument { pair, id, other_id, is_stored: true })?;
+                }
+            }
+        }
+        let Some(within) = &self.within else { return Ok(()) };
+        within.for_each(|cluster| {
+            let leader = cluster.representative();
+            let kept = leader.ids.iter().enumerate().min_by_key(|(_, id)| *id);
+            for (number, member) in cluster.members.iter().enumerate() {
+                let pair = Pair { first: member.fingerprint, second: leader.fingerprint };
+                for (at, id) in each_or_none(&member.ids).enumerate() {
+                    if number == 0 && kept.is_none_or(|(kept, _)| kept == at) {
+                        continue;
+                    }
+                    let other_id = kept.map(|(_, id)| id.as_ref());
+                    each(DroppedDocument { pair, id, other_id, is_stored: false })?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A new document that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DroppedDocument<'a> {
+    /// Its fingerprint, and that of the document that is the reason.
+    pub pair: Pair,
+    /// Its id, if it has one.
+    pub id: Option<IdRef<'a>>,
+    /// The id of the other document, if it has one.
+    pub other_id: Option<IdRef<'a>>,
+    /// Whether the other document is stored, and not a new one that is kept.
+    pub is_stored: bool,
+}

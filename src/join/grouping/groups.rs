@@ -1,0 +1,122 @@
+//! Groups of fingerprints in memory: distinct values in disjoint sets.
+//!
+//! [`Groups`] takes values once, and joins those that are near, or those that the caller pairs. It is
+//! for data frames, where each row asks for its group; [`clusters`](crate::join::clusters()) is for
+//! stores, [`Components`](crate::join::Components) for the pairs of many processes.
+
+use super::disjoint_sets::{DisjointSets, PositionIndex};
+use crate::base::error::{Error, Result};
+use crate::join::options::JoinOptions;
+use crate::join::pairs::near_pairs::near_pairs;
+use fpstore_base::Fingerprint;
+
+/// Distinct fingerprints in groups; at first each is a group of its own.
+///
+/// Takes 13 bytes of memory for each distinct fingerprint, besides a join.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::Fingerprint;
+/// use fpstore::join::{Groups, JoinOptions};
+///
+/// let rows = [0, 255, 7, 0].map(Fingerprint::new);
+/// let mut groups = Groups::new(rows.iter().copied())?;
+/// groups.join_near(&JoinOptions::new(3))?;
+/// let least = rows.map(|row| groups.least_of(row));
+/// assert_eq!(least, [0, 255, 0, 0].map(|value| Some(Fingerprint::new(value))));
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Groups {
+    fingerprints: Vec<Fingerprint>,
+    positions: PositionIndex,
+    sets: DisjointSets,
+}
+
+impl Groups {
+    /// Takes the fingerprints, in any order and with repeats. They are read twice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] for more than 2^32 - 2 distinct fingerprints.
+    pub fn new(fingerprints: impl Iterator<Item = Fingerprint> + Clone) -> Result<Self> {
+        let mut distinct = Vec::with_capacity(fingerprints.clone().count());
+        distinct.extend(fingerprints);
+        distinct.sort_unstable();
+        distinct.dedup();
+        let count = u32::try_from(distinct.len()).ok().filter(|&count| count < u32::MAX);
+        let count = count.ok_or_else(|| Error::TooLarge {
+            reason: "groups are found among 2^32 - 2 fingerprints at most".into(),
+        })?;
+        let positions = PositionIndex::new(&distinct);
+        Ok(Groups { fingerprints: distinct, positions, sets: DisjointSets::new(count) })
+    }
+
+    /// Joins the groups of near fingerprints.
+    ///
+    /// # Errors
+    ///
+    /// As [`near_pairs`].
+    pub fn join_near(&mut self, options: &JoinOptions) -> Result<()> {
+        let Groups { fingerprints, positions, sets } = self;
+        near_pairs(fingerprints.as_slice(), options, |pairs| {
+            for pair in pairs {
+                let of = |end| positions.of(fingerprints, end);
+                sets.union(of(pair.first), of(pair.second));
+            }
+            Ok(())
+        })
+    }
+
+    /// Joins the groups of two fingerprints. Does nothing if one of them was not given.
+    pub fn join(&mut self, one: Fingerprint, other: Fingerprint) {
+        if let (Some(one), Some(other)) = (self.position(one), self.position(other)) {
+            self.sets.union(one, other);
+        }
+    }
+
+    /// The distinct fingerprints, ascending.
+    pub fn fingerprints(&self) -> &[Fingerprint] {
+        &self.fingerprints
+    }
+
+    /// The group of a fingerprint, as the position of its least one among
+    /// [`Groups::fingerprints`]; `None` if the fingerprint was not given.
+    pub fn group_of(&mut self, fingerprint: Fingerprint) -> Option<usize> {
+        let position = self.position(fingerprint)?;
+        Some(self.sets.find(position) as usize)
+    }
+
+    /// The least fingerprint of the group of a fingerprint, if that was given.
+    pub fn least_of(&mut self, fingerprint: Fingerprint) -> Option<Fingerprint> {
+        self.group_of(fingerprint).map(|group| self.fingerprints[group])
+    }
+
+    fn position(&self, fingerprint: Fingerprint) -> Option<u32> {
+        let position = self.positions.of(&self.fingerprints, fingerprint);
+        (self.fingerprints.get(position as usize) == Some(&fingerprint)).then_some(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::tests::oracle;
+    use crate::join::tests::random::Random;
+
+    #[test]
+    fn groups_are_the_components_of_near_pairs() {
+        let mut random = Random::new(61);
+        let values: Vec<Fingerprint> =
+            (0..500).map(|_| Fingerprint::new(random.below(1 << 12).wrapping_mul(0x11))).collect();
+        let mut groups = Groups::new(values.iter().copied()).unwrap();
+        groups.join_near(&JoinOptions::new(1)).unwrap();
+        let near = |one: usize, other: usize| values[one].distance(values[other]) < 2;
+        for group in oracle::components(values.len(), near) {
+            let least = group.iter().map(|&at| values[at]).min();
+            assert!(group.iter().all(|&at| groups.least_of(values[at]) == least));
+        }
+        assert_eq!(groups.least_of(Fingerprint::new(u64::MAX)), None);
+    }
+}

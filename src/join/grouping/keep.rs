@@ -1,0 +1,231 @@
+//! Which documents of clusters to keep and which to drop.
+//!
+//! [`KeepRule`] is the one rule, for clusters of a store and for those of confirmed documents. The
+//! program and the Python package take its names from here.
+
+use super::cluster::Cluster;
+use super::clusters::Clusters;
+use crate::base::error::{Error, Result};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// Which documents are kept.
+///
+/// Documents have an order: in a store that of their ids, numbers by value, texts by bytes; confirmed
+/// documents that of their numbers.
+///
+/// ```
+/// use fpstore::join::KeepRule;
+///
+/// assert_eq!("smallest-id".parse::<KeepRule>()?, KeepRule::SmallestId);
+/// assert_eq!(KeepRule::First.to_string(), "first");
+/// # Ok::<(), fpstore::UnknownName>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeepRule {
+    /// Of each cluster the first document of the representative, and every document in no cluster.
+    Representative,
+    /// Of each cluster the document with the smallest id, numbers by value, texts by bytes; and
+    /// every document in no cluster.
+    SmallestId,
+    /// Of each cluster the first document, and every document in no cluster.
+    First,
+    /// All documents of the largest cluster, ties to the first one, and no other document.
+    LargestCluster,
+}
+
+fpstore_base::choices!(KeepRule {
+    Representative = "representative": "The representative of each cluster",
+    SmallestId = "smallest-id": "The smallest id of each cluster",
+    First = "first": "The first record of each cluster in the files",
+    LargestCluster = "largest-cluster": "The documents of the largest cluster, and no others",
+});
+
+impl KeepRule {
+    /// The document of a cluster that is kept, or `None` if the rule keeps or drops all of them. The
+    /// first `own_count` documents are those of the representative.
+    pub(in crate::join) fn choose<'a, D, O: Ord, I: Ord>(
+        self,
+        documents: &'a [D],
+        own_count: usize,
+        order: impl Fn(&&'a D) -> O,
+        id: impl Fn(&&'a D) -> I,
+    ) -> Option<&'a D> {
+        match self {
+            KeepRule::Representative => documents[..own_count].iter().min_by_key(order),
+            KeepRule::First => documents.iter().min_by_key(order),
+            KeepRule::SmallestId => documents.iter().min_by_key(id),
+            KeepRule::LargestCluster => None,
+        }
+    }
+}
+
+/// Whether a document is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is kept.
+    Keep,
+    /// It is dropped.
+    Drop,
+}
+
+/// Which documents of one cluster are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kept {
+    /// All.
+    All,
+    /// None.
+    None,
+    /// One.
+    One {
+        /// The position of its fingerprint among the members.
+        member: usize,
+        /// The position of its id among those of the member; 0 if there are none.
+        id: usize,
+    },
+}
+
+impl Kept {
+    /// Whether the document with this member and id is kept.
+    pub fn has(self, member: usize, id: usize) -> bool {
+        match self {
+            Kept::All => true,
+            Kept::None => false,
+            one => one == Kept::One { member, id },
+        }
+    }
+}
+
+/// The position of an id that no fingerprint has.
+const NONE: u32 = u32::MAX;
+/// Stands for all ids of a fingerprint.
+const ALL: u32 = u32::MAX - 1;
+
+impl Clusters {
+    /// Calls `each` with each document of the store and whether `rule` keeps it, by ascending
+    /// fingerprint, then in the order of the ids.
+    ///
+    /// # Errors
+    ///
+    /// As [`Clusters::for_each`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # let store = builder.finish()?;
+    /// use fpstore::join::{ClusterMethod, Fate, JoinOptions, KeepRule, clusters};
+    ///
+    /// let found = clusters(&store, &JoinOptions::new(3), ClusterMethod::Star)?;
+    /// found.for_each_document(KeepRule::Representative, |fate, fingerprint, id| {
+    ///     if fate == Fate::Drop {
+    ///         println!("{fingerprint} {id:?}");
+    ///     }
+    ///     Ok::<(), fpstore::Error>(())
+    /// })?;
+    /// # Ok(()) }
+    /// ```
+    pub fn for_each_document<E: From<Error>>(
+        &self,
+        rule: KeepRule,
+        mut each: impl FnMut(Fate, Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let clustered = self.kept_ids(rule)?;
+        let others = if rule == KeepRule::LargestCluster { NONE } else { ALL };
+        let mut rest = clustered.iter().peekable();
+        let mut position = 0;
+        let values = self.values();
+        self.store().for_each(|hit| {
+            let fingerprint = hit.fingerprint();
+            // A fingerprint of the store that is not among the values was dropped before.
+            let among = values.get(position as usize) == Some(&fingerprint.value());
+            let kept = match rest.next_if(|(at, _)| among && *at == position) {
+                Some(&(_, kept)) => kept,
+                None if among => others,
+                None => NONE,
+            };
+            position += u32::from(among);
+            let fate = |number: u32| {
+                if kept == ALL || kept == number { Fate::Keep } else { Fate::Drop }
+            };
+            let mut number = 0;
+            for id in hit.ids() {
+                each(fate(number), fingerprint, Some(id?))?;
+                number += 1;
+            }
+            if number == 0 { each(fate(0), fingerprint, None) } else { Ok(()) }
+        })
+    }
+
+    /// Calls `each` with each cluster and which of its documents `rule` keeps, in the order of
+    /// [`Clusters::for_each`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Clusters::for_each`].
+    pub fn for_each_kept<E: From<Error>>(
+        &self,
+        rule: KeepRule,
+        mut each: impl FnMut(&Cluster, Kept) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut largest, mut largest_size) = (0, 0);
+        if rule == KeepRule::LargestCluster {
+            let mut ordinal = 0;
+            self.for_each(|cluster| {
+                if cluster.size > largest_size {
+                    (largest, largest_size) = (ordinal, cluster.size);
+                }
+                ordinal += 1;
+                Ok::<(), Error>(())
+            })?;
+        }
+        let mut ordinal: u64 = 0;
+        self.for_each(|cluster| {
+            let kept = match kept_one(cluster, rule) {
+                Some((member, id)) => Kept::One { member, id },
+                None if ordinal == largest => Kept::All,
+                None => Kept::None,
+            };
+            ordinal += 1;
+            each(cluster, kept)
+        })
+    }
+
+    /// For each fingerprint in a cluster its position, and which of its ids is kept.
+    fn kept_ids(&self, rule: KeepRule) -> Result<Vec<(u32, u32)>> {
+        let mut kept_ids = Vec::new();
+        self.for_each_kept(rule, |cluster, kept| {
+            for (number, member) in cluster.members.iter().enumerate() {
+                let value = member.fingerprint.value();
+                let position = self.values().partition_point(|other| *other < value) as u32;
+                let kept_id = match kept {
+                    Kept::All => ALL,
+                    Kept::One { member, id } if member == number => id as u32,
+                    _ => NONE,
+                };
+                kept_ids.push((position, kept_id));
+            }
+            Ok::<(), Error>(())
+        })?;
+        kept_ids.sort_unstable();
+        Ok(kept_ids)
+    }
+}
+
+/// The member and the position of the id that a rule keeps.
+fn kept_one(cluster: &Cluster, rule: KeepRule) -> Option<(usize, usize)> {
+    let id_count = |member: usize| cluster.members[member].ids.len().max(1);
+    let each_id = |member: usize| (0..id_count(member)).map(move |id| (member, id));
+    let documents: Vec<_> = (0..cluster.members.len()).flat_map(each_id).collect();
+    // Documents without ids come last, in the order of their fingerprints.
+    let order = |&&(member, id): &&(usize, usize)| {
+        let member = &cluster.members[member];
+        let own = member.ids.get(id);
+        (own.is_none(), own, member.fingerprint, id)
+    };
+    rule.choose(&documents, id_count(0), order, order).copied()
+}

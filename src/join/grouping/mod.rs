@@ -1,0 +1,13 @@
+//! Clusters, components and groups of near documents, and which of them to keep.
+//!
+//! All are made of near pairs.
+
+pub(in crate::join) mod cluster;
+pub(in crate::join) mod clusters;
+pub(in crate::join) mod components;
+pub(in crate::join) mod dedup;
+pub(in crate::join) mod disjoint_sets;
+pub(in crate::join) mod graph;
+pub(in crate::join) mod groups;
+pub(in crate::join) mod keep;
+pub(in crate::join) mod numbering;

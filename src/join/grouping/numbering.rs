@@ -1,0 +1,128 @@
+//! The numbers of clusters, kept from one run to the next.
+//!
+//! [`EarlierClusters`] says in which cluster a document was; a caller fills it from the output of an
+//! earlier run. [`Clusters::keep_numbers`] and its twin of confirmed clusters match the numbers.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::clusters::Clusters;
+use crate::base::error::{Error, Result};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// The clusters of an earlier run: in which one each document was.
+///
+/// Ids are told apart by their texts, as an output has them.
+///
+/// ```
+/// use fpstore::Fingerprint;
+/// use fpstore::join::EarlierClusters;
+///
+/// let mut earlier = EarlierClusters::default();
+/// earlier.insert(4, Fingerprint::new(7), Some("a.html"));
+/// assert_eq!(earlier.number(Fingerprint::new(8), Some("a.html")), Some(4));
+/// assert_eq!(earlier.last(), 4);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct EarlierClusters {
+    by_id: HashMap<String, u64>,
+    by_fingerprint: HashMap<Fingerprint, u64>,
+    last: u64,
+}
+
+impl EarlierClusters {
+    /// Notes that a document was in a cluster. A document without an id goes by its fingerprint.
+    pub fn insert(&mut self, cluster: u64, fingerprint: Fingerprint, id: Option<&str>) {
+        self.last = self.last.max(cluster);
+        match id {
+            Some(id) => self.by_id.insert(id.into(), cluster),
+            None => self.by_fingerprint.insert(fingerprint, cluster),
+        };
+    }
+
+    /// The largest number of a cluster.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The cluster in which a document was, if it was in one.
+    pub fn number(&self, fingerprint: Fingerprint, id: Option<&str>) -> Option<u64> {
+        match id {
+            Some(id) => self.by_id.get(id).copied(),
+            None => self.by_fingerprint.get(&fingerprint).copied(),
+        }
+    }
+}
+
+impl Clusters {
+    /// Gives clusters the numbers that they had in an earlier run. `earlier` returns the number of
+    /// the cluster in which a document was, if it was in one.
+    ///
+    /// A number goes to the cluster with most of the documents that had it, ties to the earlier
+    /// cluster. A cluster that could have several numbers gets the one that most of its documents
+    /// had, ties to the smaller number. All other clusters get numbers above `last`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Clusters::for_each`].
+    pub fn keep_numbers(
+        &mut self,
+        last: u64,
+        mut earlier: impl FnMut(Fingerprint, Option<IdRef<'_>>) -> Option<u64>,
+    ) -> Result<()> {
+        let mut shared = Shared::default();
+        let mut had: Vec<u64> = Vec::new();
+        self.numbers = None;
+        self.for_each(|cluster| {
+            for member in &cluster.members {
+                let fingerprint = member.fingerprint;
+                if member.ids.is_empty() {
+                    had.extend(earlier(fingerprint, None));
+                }
+                had.extend(
+                    member.ids.iter().filter_map(|id| earlier(fingerprint, Some(id.as_ref()))),
+                );
+            }
+            shared.take(&mut had);
+            Ok::<(), Error>(())
+        })?;
+        self.numbers = Some(shared.numbers(last));
+        Ok(())
+    }
+}
+
+/// Which earlier clusters the documents of each new one were in.
+#[derive(Default)]
+pub(in crate::join) struct Shared {
+    /// For a new cluster and an earlier one: the number of documents in both, the number of the
+    /// earlier one, and the position of the new one.
+    list: Vec<(Reverse<u64>, u64, usize)>,
+    count: usize,
+}
+
+impl Shared {
+    /// Takes the next cluster; `had` are the earlier numbers of its documents.
+    pub(in crate::join) fn take(&mut self, had: &mut Vec<u64>) {
+        had.sort_unstable();
+        let position = self.count;
+        let of = |same: &[u64]| (Reverse(same.len() as u64), same[0], position);
+        self.list.extend(had.chunk_by(|a, b| a == b).map(of));
+        self.count += 1;
+        had.clear();
+    }
+
+    /// The numbers of the new clusters in order.
+    pub(in crate::join) fn numbers(mut self, last: u64) -> Vec<u64> {
+        self.list.sort_unstable();
+        let mut numbers = vec![0; self.count];
+        let mut given = HashSet::new();
+        for (_, number, cluster) in self.list {
+            if numbers[cluster] == 0 && given.insert(number) {
+                numbers[cluster] = number;
+            }
+        }
+        let new = numbers.iter_mut().filter(|number| **number == 0);
+        new.zip(last + 1..).for_each(|(number, next)| *number = next);
+        numbers
+    }
+}

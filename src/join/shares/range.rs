@@ -1,0 +1,313 @@
+//! Ranges of a table: the fingerprints of a store whose leading bits in one table lie between two
+//! bounds, read from all segments through their prefix indexes.
+//!
+//! A share of a join reads one range of each table that its plan names, instead of everything. The
+//! bounds are cut by rank, so that the ranges of all shares hold about as many fingerprints, and at
+//! values of a block of bits, so that all fingerprints that agree on the block lie in one range.
+//! All processes that share a join compute the same bounds: they depend on the store alone.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, HashSet};
+
+use crate::base::error::Result;
+use crate::base::section::Rank;
+use crate::bytes::permutation::{Permutation, Permuted};
+use crate::segment::TableReader;
+use crate::snapshot::OpenSegment;
+use crate::store::Store;
+use fpstore_base::Fingerprint;
+
+/// Bounds are cut by at most this many leading bits of a block.
+const CUT_BITS_MAX: u32 = 32;
+/// Reading a deleted fingerprint by its rank costs as much as looking up this many in the first
+/// table.
+const LOOKUPS_PER_DELETION: u64 = 8;
+
+/// The tables of one mask, in all segments of a store that have fingerprints.
+#[derive(Clone, Debug)]
+pub(in crate::join) struct TableOfStore {
+    store: Store,
+    mask: u64,
+}
+
+/// The fingerprints of a table whose permuted values lie in a range.
+#[derive(Clone, Debug)]
+pub(in crate::join) struct TableRange {
+    table: TableOfStore,
+    /// The first permuted value and the last one, inclusive; `None` holds nothing.
+    bounds: Option<(u64, u64)>,
+    count_max: u64,
+    /// Whether there are several segments.
+    repeats: bool,
+}
+
+impl TableOfStore {
+    /// The tables of `mask` in a store that keeps showing one state; each of its segments has one.
+    pub(in crate::join) fn new(store: &Store, mask: u64) -> Self {
+        TableOfStore { store: store.pinned(), mask }
+    }
+
+    /// Calls `each` with each segment that has fingerprints, and its table.
+    fn for_each_table<'a>(
+        &self,
+        segments: &'a [OpenSegment],
+        mut each: impl FnMut(&'a OpenSegment, TableReader<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let filled = segments.iter().filter(|open| !open.is_empty());
+        let table = |open: &'a OpenSegment| {
+            let mut tables = open.segment.tables();
+            tables.find(|table| table.descriptor.mask == self.mask).map(|table| (open, table))
+        };
+        filled.filter_map(table).try_for_each(|(open, table)| each(open, table))
+    }
+
+    /// A number of values of each table, added up over the segments.
+    fn sum(&self, mut of: impl FnMut(TableReader<'_>) -> Result<u64>) -> Result<u64> {
+        let mut sum = 0;
+        self.for_each_table(self.store.snapshot().segments(), |_, table| {
+            sum += of(table)?;
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    /// The number of values in blocks before the one of `value`.
+    fn rank_before(&self, value: u64) -> Result<u64> {
+        self.sum(|table| table.rank_before(Permuted(value)))
+    }
+
+    fn count(&self) -> u64 {
+        let snapshot = self.store.snapshot();
+        snapshot.segments().iter().map(|open| open.segment.header().fingerprint_count).sum()
+    }
+
+    /// The range number `number` of `count`, cut where the first `bits` bits change.
+    pub(in crate::join) fn range(self, bits: u32, number: u64, count: u64) -> Result<TableRange> {
+        let bits = bits.clamp(1, CUT_BITS_MAX);
+        let start = self.cut(bits, number, count, 0)?;
+        let end = self.cut(bits, number + 1, count, start)?;
+        let shift = 64 - bits;
+        let bounds =
+            (start < end).then(|| (start << shift, ((end - 1) << shift) | !(u64::MAX << shift)));
+        let count_max = match bounds {
+            None => 0,
+            Some((first, last)) => {
+                self.sum(|table| table.rank_after(Permuted(last)))? - self.rank_before(first)?
+            }
+        };
+        let snapshot = self.store.snapshot();
+        let repeats = snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1;
+        Ok(TableRange { table: self, bounds, count_max, repeats })
+    }
+
+    /// Where range `number` of `count` begins: the first value of the leading bits that has its
+    /// part of all stored values before it, which is not below `least`.
+    fn cut(&self, bits: u32, number: u64, count: u64, least: u64) -> Result<u64> {
+        let all = 1_u64 << bits;
+        if number >= count {
+            return Ok(all);
+        }
+        let before =
+            (u128::from(self.count()) * u128::from(number)).div_ceil(u128::from(count)) as u64;
+        // The ranges of most data are about as long as each other: the end is near.
+        let (mut low, mut high) = (least, least);
+        let mut step = (all / count / 2).max(1);
+        while high < all && self.rank_before(high << (64 - bits))? < before {
+            low = high + 1;
+            high = all.min(high.saturating_add(step));
+            step *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.rank_before(middle << (64 - bits))? >= before {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Ok(low)
+    }
+}
+
+impl TableRange {
+    /// At least the number of values that are read.
+    pub(in crate::join) fn count_max(&self) -> u64 {
+        self.count_max
+    }
+
+    /// Whether a fingerprint may be read more than once: from several segments.
+    pub(in crate::join) fn may_repeat(&self) -> bool {
+        self.repeats
+    }
+
+    /// Calls `each` with the fingerprints that are not deleted, many at a time, segment after
+    /// segment, always in the same order.
+    pub(in crate::join) fn read(&self, each: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let snapshot = self.table.store.snapshot();
+        let mut natural = Vec::new();
+        self.table.for_each_table(snapshot.segments(), |open, table| {
+            let live = LiveFilter::new(open, table, self.count_max)?;
+            self.for_each_run(table, |first, run| {
+                natural.clear();
+                if let LiveFilter::All = live {
+                    let fingerprints = run.iter().map(|&v| table.permutation.invert(Permuted(v)));
+                    natural.extend(fingerprints.map(|fingerprint| fingerprint.value()));
+                    return each(&natural);
+                }
+                for (rank, &value) in (first.0..).zip(run) {
+                    let fingerprint = table.permutation.invert(Permuted(value));
+                    if live.accepts(Rank(rank), fingerprint)? {
+                        natural.push(fingerprint.value());
+                    }
+                }
+                each(&natural)
+            })
+        })
+    }
+
+    /// The fingerprints that are not deleted, in memory.
+    pub(in crate::join) fn collect(&self) -> Result<Vec<u64>> {
+        let mut values = Vec::with_capacity(usize::try_from(self.count_max).unwrap_or(0));
+        self.read(&mut |run| {
+            values.extend_from_slice(run);
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// Calls `each` with each fingerprint that is not deleted, once, and with the number of its
+    /// ids in all segments.
+    pub(in crate::join) fn for_each_id_count(
+        &self,
+        each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
+    ) -> Result<()> {
+        let Some((start, end)) = self.bounds else { return Ok(()) };
+        let snapshot = self.table.store.snapshot();
+        let mut sources = Vec::new();
+        // The next value of each segment in the order of the table, the least one on top.
+        let mut next = BinaryHeap::new();
+        self.table.for_each_table(snapshot.segments(), |open, table| {
+            let from_start =
+                |of: &Result<(Rank, Permuted)>| of.as_ref().map_or(true, |v| v.1.0 >= start);
+            let mut values = table.values_near(Permuted(start))?;
+            if let Some((rank, value)) = values.find(from_start).transpose()? {
+                next.push(Reverse((value.0, sources.len(), rank)));
+                sources.push((open, table, values));
+            }
+            Ok(())
+        })?;
+        let permutation = Permutation::new(self.table.mask);
+        let mut live = None;
+        while let Some(mut top) = next.peek_mut() {
+            let Reverse((value, number, rank)) = *top;
+            if value > end {
+                break;
+            }
+            let fingerprint = permutation.invert(Permuted(value));
+            let (open, table, values) = &mut sources[number];
+            match values.next().transpose()? {
+                Some((rank, value)) => *top = Reverse((value.0, number, rank)),
+                None => drop(PeekMut::pop(top)),
+            }
+            if let Some(ids) = live_id_count(open, *table, fingerprint, rank)? {
+                match &mut live {
+                    Some((before, sum)) if *before == fingerprint => *sum += ids,
+                    _ => {
+                        if let Some((before, sum)) = live.replace((fingerprint, ids)) {
+                            each(before, sum)?;
+                        }
+                    }
+                }
+            }
+        }
+        live.map_or(Ok(()), |(fingerprint, sum)| each(fingerprint, sum))
+    }
+
+    /// Calls `each` with the values of one table in the range and the rank of the first of them.
+    fn for_each_run(
+        &self,
+        table: TableReader<'_>,
+        mut each: impl FnMut(Rank, &[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let Some((start, end)) = self.bounds else { return Ok(()) };
+        let mut values = table.values_near(Permuted(start))?;
+        while let Some((Rank(first), run)) = values.next_run()? {
+            let below = run.partition_point(|&value| value < start);
+            let within = run.partition_point(|&value| value <= end);
+            if let Some(run) = run.get(below..within)
+                && !run.is_empty()
+            {
+                each(Rank(first + below as u64), run)?;
+            }
+            if within < run.len() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells which values of a table are not deleted. Deletions are known by rank in the first table.
+enum LiveFilter<'a> {
+    /// None is deleted.
+    All,
+    /// The table is the first one.
+    ByRank(&'a OpenSegment),
+    /// These are deleted.
+    Deleted(HashSet<u64>),
+    /// There are very many deletions: each value is looked up in the first table.
+    LookUp(&'a OpenSegment, TableReader<'a>),
+}
+
+impl<'a> LiveFilter<'a> {
+    /// The filter for about `count` values of a table.
+    fn new(open: &'a OpenSegment, table: TableReader<'a>, count: u64) -> Result<Self> {
+        let (Some(deleted), Some(first)) = (&open.deleted, open.segment.first_table()) else {
+            return Ok(LiveFilter::All);
+        };
+        if table.index == first.index {
+            return Ok(LiveFilter::ByRank(open));
+        }
+        if deleted.fingerprint_count().saturating_mul(LOOKUPS_PER_DELETION) > count {
+            return Ok(LiveFilter::LookUp(open, first));
+        }
+        let value = |&rank: &u64| Ok(first.permutation.invert(first.value_at(Rank(rank))?).value());
+        deleted.fingerprints().iter().map(value).collect::<Result<_>>().map(LiveFilter::Deleted)
+    }
+
+    fn accepts(&self, rank: Rank, fingerprint: Fingerprint) -> Result<bool> {
+        match self {
+            LiveFilter::All => Ok(true),
+            LiveFilter::ByRank(open) => Ok(!open.is_deleted(rank)),
+            LiveFilter::Deleted(deleted) => Ok(!deleted.contains(&fingerprint.value())),
+            LiveFilter::LookUp(open, first) => {
+                let rank = first.find(first.permutation.apply(fingerprint))?;
+                Ok(rank.is_some_and(|rank| !open.is_deleted(rank)))
+            }
+        }
+    }
+}
+
+/// The number of ids that are not deleted of the fingerprint at a rank of a table; `None` if the
+/// fingerprint is deleted.
+fn live_id_count(
+    open: &OpenSegment,
+    table: TableReader<'_>,
+    fingerprint: Fingerprint,
+    rank: Rank,
+) -> Result<Option<u64>> {
+    let rank = match open.segment.first_table() {
+        Some(first) if first.index != table.index => {
+            first.find(first.permutation.apply(fingerprint))?
+        }
+        _ => Some(rank),
+    };
+    match rank.filter(|&rank| !open.is_deleted(rank)) {
+        Some(rank) => {
+            let count = open.ids_at(rank)?.count();
+            count.map(Some).map_err(|fault| open.id_fault(fault))
+        }
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,96 @@
+//! One share of a join over the ranges of a store: its range of each table that the plan names.
+
+use std::sync::Mutex;
+
+use super::plan::{JoinPlan, PlanReads};
+use super::range::{TableOfStore, TableRange};
+use crate::base::error::{Error, Result};
+use crate::join::engine::one_join::Join;
+use crate::join::engine::values::JoinValues;
+use crate::join::options::{JoinOptions, Share};
+use crate::join::pairs::near_pairs::{Pair, emit_pairs};
+use crate::store::Store;
+use fpstore_base::watch::Phase;
+
+impl JoinPlan {
+    /// Finds the near pairs of one share of a store, the one that the options name, as
+    /// [`near_pairs`](crate::join::near_pairs) does. The shares of a join find each pair once
+    /// together, whatever the memory and threads of each.
+    ///
+    /// Where the plan [reads](JoinPlan::reads) ranges, the share reads its range of `k + 1` tables:
+    /// those values whose first block of bits lies between two bounds, cut so that all shares have
+    /// about as many. All fingerprints that agree on the block are in one share; if they are very
+    /// many, that share has more work, and the ones after it have less.
+    ///
+    /// # Errors
+    ///
+    /// As [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the distance of
+    /// the options is not that of the plan, or if a segment lacks a table that the plan names.
+    pub fn pairs_of_share<E: From<Error> + Send>(
+        &self,
+        store: &Store,
+        options: &JoinOptions,
+        each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+    ) -> Result<(), E> {
+        self.check(options)?;
+        let store = &store.pinned();
+        let resources = options.sort_resources()?;
+        if self.reads() == PlanReads::Everything {
+            let values = JoinValues::open(store.into(), resources.memory / 2)?;
+            return emit_pairs(options, each, |emit| {
+                Join::new(vec![values], options, resources).run(emit)
+            });
+        }
+        let ranges = self.ranges_of(store, options.share)?;
+        let count = ranges.iter().map(TableRange::count_max).sum();
+        let watch = options.watch(Phase::Join, Some(count));
+        // The ranges are the share; nothing more is left out.
+        let whole = options.clone().share(Share::WHOLE);
+        let blocking = self.blocking();
+        emit_pairs(options, each, |emit| {
+            let emit = Mutex::new(emit);
+            for (first, range) in ranges.into_iter().enumerate() {
+                let values = JoinValues::open_range(range, resources.memory / 2)?;
+                let join = Join::new(vec![values], &whole, resources.clone());
+                join.watched_by(&watch).run_first(&blocking, first, &emit)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(in crate::join) fn check(&self, options: &JoinOptions) -> Result<()> {
+        options.check()?;
+        if options.k == self.k() {
+            return Ok(());
+        }
+        let reason = format!("a join within {} bits, by a plan for {}", options.k, self.k());
+        Err(Error::InvalidOptions { reason })
+    }
+
+    /// The range of the share in each table that the plan names.
+    pub(in crate::join) fn ranges_of(
+        &self,
+        store: &Store,
+        share: Share,
+    ) -> Result<Vec<TableRange>> {
+        let snapshot = store.snapshot();
+        for open in snapshot.segments().iter().filter(|open| !open.is_empty()) {
+            let masks = || open.segment.header().tables.iter().map(|table| table.mask);
+            let missing = self.ranges().find(|(_, table)| !masks().any(|mask| mask == *table));
+            if let Some((_, mask)) = missing {
+                let reason = format!(
+                    "{} has no table with the mask {mask:016x}, which the plan reads: make the \
+                     plan of the store as it is now, or build all segments with the scheme {}",
+                    open.segment.path().display(),
+                    self.scheme(),
+                );
+                return Err(Error::InvalidOptions { reason });
+            }
+        }
+        let range = |(block, table): (u64, u64)| {
+            let table = TableOfStore::new(store, table);
+            table.range(block.count_ones(), share.number.into(), share.count.into())
+        };
+        self.ranges().map(range).collect()
+    }
+}

@@ -1,0 +1,188 @@
+//! The largest groups, within a bound on memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fpstore_base::Fingerprint;
+
+/// The documents of a group that a page shows at most.
+pub(super) const DOCUMENTS_MAX: usize = 200;
+/// The bytes of the page that a document takes besides its id and its text.
+const DOCUMENT_LEN: u64 = 80;
+
+/// A document of a group.
+#[derive(Clone, Debug)]
+pub struct GroupDocument {
+    /// Its id, if it has one.
+    pub id: Option<String>,
+    /// Its fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The distance from the representative in bits.
+    pub distance: u32,
+    /// The similarity to the representative, where features were compared.
+    pub similarity: Option<f64>,
+}
+
+/// What is said of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupFacts {
+    /// Its number, one of its own.
+    pub number: u64,
+    /// The number of its documents.
+    pub size: u64,
+    /// The largest distance between two of them, or a lower bound of it.
+    pub diameter: u32,
+    /// Whether the diameter is exact.
+    pub diameter_is_exact: bool,
+}
+
+/// A group with its first documents, the representative first.
+#[derive(Debug)]
+pub(super) struct ShownGroup {
+    pub(super) facts: GroupFacts,
+    pub(super) documents: Vec<GroupDocument>,
+}
+
+impl ShownGroup {
+    fn len(&self) -> u64 {
+        let lens = self.documents.iter().map(|it| it.id.as_ref().map_or(0, String::len) as u64);
+        lens.map(|len| len + DOCUMENT_LEN).sum()
+    }
+
+    fn rank(&self) -> Rank {
+        self.facts.rank()
+    }
+}
+
+/// The order of the groups on a page, the first one the greatest.
+type Rank = (u64, Reverse<u64>);
+
+impl GroupFacts {
+    fn rank(&self) -> Rank {
+        (self.size, Reverse(self.number))
+    }
+}
+
+/// A group in a heap.
+#[derive(Debug)]
+struct Ranked(ShownGroup);
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.rank() == other.0.rank()
+    }
+}
+
+impl Eq for Ranked {}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.rank().cmp(&other.0.rank())
+    }
+}
+
+/// Takes groups in any order and keeps the largest, as many as a page can show.
+#[derive(Debug)]
+pub struct LargestGroups {
+    /// The smallest first.
+    kept: BinaryHeap<Reverse<Ranked>>,
+    len: u64,
+    pub(super) len_max: u64,
+    /// The largest group that was not kept. Smaller ones are not kept either, so that the page
+    /// shows the first groups of the order without gaps.
+    floor: Option<Rank>,
+    /// All groups that were taken, and their documents.
+    pub(super) group_count: u64,
+    pub(super) document_count: u64,
+}
+
+impl LargestGroups {
+    /// As many groups as take `len_max` bytes of a page without their texts.
+    pub fn within(len_max: u64) -> Self {
+        LargestGroups {
+            kept: BinaryHeap::new(),
+            len: 0,
+            len_max,
+            floor: None,
+            group_count: 0,
+            document_count: 0,
+        }
+    }
+
+    /// Takes a group and its documents, the representative first. Of these a page shows 200 at most.
+    pub fn take(&mut self, facts: GroupFacts, documents: impl IntoIterator<Item = GroupDocument>) {
+        self.group_count += 1;
+        self.document_count += facts.size;
+        if Some(facts.rank()) < self.floor {
+            return;
+        }
+        let documents = documents.into_iter().take(DOCUMENTS_MAX).collect();
+        let shown = ShownGroup { facts, documents };
+        self.len += shown.len();
+        self.kept.push(Reverse(Ranked(shown)));
+        while self.len > self.len_max {
+            let Some(Reverse(Ranked(left))) = self.kept.pop() else { return };
+            self.len -= left.len();
+            self.floor = self.floor.max(Some(left.rank()));
+        }
+    }
+
+    /// The groups that were kept, the largest first; of equal ones, the lowest number.
+    pub(super) fn into_list(self) -> Vec<ShownGroup> {
+        let mut list: Vec<Ranked> = self.kept.into_iter().map(|Reverse(group)| group).collect();
+        list.sort_by(|one, other| other.cmp(one));
+        list.into_iter().map(|Ranked(group)| group).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(largest: &mut LargestGroups, number: u64, size: u64) {
+        let facts = GroupFacts { number, size, diameter: 0, diameter_is_exact: true };
+        let documents = (0..size).map(|id| GroupDocument {
+            id: Some(id.to_string()),
+            fingerprint: Fingerprint::new(number),
+            distance: 0,
+            similarity: None,
+        });
+        largest.take(facts, documents);
+    }
+
+    #[test]
+    fn the_largest_are_kept_without_gaps_in_any_order() {
+        let sizes = [2, 7, 3, 3, 9, 2, 4, 2, 3, 8, 300];
+        let mut all: Vec<(u64, u64)> = (1..).zip(sizes).collect();
+        for turn in 0..all.len() {
+            all.rotate_left(turn);
+            for len_max in [0, 300, 1000, 3000, 20_000, 1 << 20] {
+                let mut largest = LargestGroups::within(len_max);
+                all.iter().for_each(|&(number, size)| take(&mut largest, number, size));
+                assert_eq!(largest.group_count, 11);
+                assert_eq!(largest.document_count, sizes.iter().sum::<u64>());
+                let mut expected = all.clone();
+                expected.sort_by_key(|&(number, size)| (Reverse(size), number));
+                let kept = largest.into_list();
+                let facts = kept.iter().map(|group| group.facts);
+                let kept: Vec<_> = facts.map(|group| (group.number, group.size)).collect();
+                assert_eq!(kept, expected[..kept.len()], "{len_max}");
+                assert!(len_max < 1 << 20 || kept.len() == 11);
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_group_is_shown_in_part() {
+        let mut largest = LargestGroups::within(1 << 20);
+        take(&mut largest, 1, 1000);
+        let list = largest.into_list();
+        assert_eq!((list[0].facts.size, list[0].documents.len()), (1000, DOCUMENTS_MAX));
+    }
+}

@@ -1,0 +1,27 @@
+//! Pages for a browser: groups of near-duplicates, and two documents beside each other.
+//!
+//! A page is one file that needs no network, follows a dark theme and fits narrow screens. All
+//! that comes from documents is text of other people: the parts that are made here are escaped by
+//! `maud`, the data for the script is JSON without `<`, the script writes it as text and nothing
+//! else, and the policy of the page lets no other script run.
+//!
+//! [`LargestGroups`] takes groups and keeps those that a page has room for. [`GroupPage`] takes the
+//! texts that it needs, and writes the page. [`Comparison`] is the page of two documents. Nothing
+//! here reads documents or stores.
+
+mod bits;
+mod comparison;
+mod data;
+mod frame;
+mod groups;
+mod largest;
+mod template;
+mod texts;
+mod words;
+
+pub use bits::differing_bits;
+pub use comparison::{ComparedFeatures, Comparison};
+pub use groups::{About, GroupPage, WrittenPage};
+pub use largest::{GroupDocument, GroupFacts, LargestGroups};
+pub use template::Template;
+pub use texts::{GroupTexts, MakeFingerprint};

@@ -1,0 +1,328 @@
+//! Sampling fingerprints in bounded memory, independent of the order of arrival.
+
+use siphasher::sip::SipHasher13;
+
+use crate::base::error::{Error, Result};
+#[cfg(feature = "doctor")]
+use crate::bytes::scramble::scramble;
+use crate::plan::profile::sample::Sample;
+use fpstore_base::Fingerprint;
+
+/// Picks a sample of fingerprints that arrive in any order and any number of times.
+///
+/// Every fingerprint has a rank, a hash of it. The sampler keeps the distinct fingerprints of least
+/// rank, at most `capacity` of them, so the sample depends on the set alone: not on the order, on
+/// repeats, or on how the work was divided. It counts how often each kept fingerprint came; since a
+/// fingerprint that is kept at the end was kept from its first arrival on, the count is exact.
+///
+/// With the numbers 1 to 6 as ranks and a capacity of 3:
+///
+/// ```text
+/// arrives   kept, with counts
+/// 4         4
+/// 6         4 6
+/// 2         2 4 6
+/// 4         2 4*2 6
+/// 1         1 2 4*2       6 is dropped
+/// 3         1 2 3         4 is dropped, and cannot return
+/// ```
+///
+/// ```
+/// use fpstore::Fingerprint;
+/// use fpstore::plan::Sampler;
+///
+/// let mut sampler = Sampler::new(100);
+/// (0..10_000).chain(0..50).for_each(|value| sampler.push(Fingerprint::new(value)));
+/// assert_eq!(sampler.finish()?.count(), 100);
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    capacity: usize,
+    rank_of: fn(u64) -> u64,
+    /// Ascending by rank, each value once.
+    kept: Vec<Entry>,
+    /// Arrivals that are not merged into `kept` yet.
+    pending: Vec<Entry>,
+    pending_max: usize,
+    /// The greatest rank that is kept.
+    bound: u64,
+    /// Whether any value was dropped.
+    is_thinned: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    rank: u64,
+    value: u64,
+    count: u64,
+}
+
+impl Sampler {
+    /// The number of fingerprints that the planner uses.
+    pub const CAPACITY: usize = 1 << 16;
+
+    /// A sampler that keeps at most `capacity` fingerprints, in about 32 bytes each.
+    pub fn new(capacity: usize) -> Self {
+        // Plans depend on the sample, so this rank must stay the same from release to release.
+        Sampler::with_rank(capacity, |value| SipHasher13::new().hash(&value.to_le_bytes()))
+    }
+
+    fn with_rank(capacity: usize, rank_of: fn(u64) -> u64) -> Self {
+        Sampler {
+            capacity,
+            rank_of,
+            kept: Vec::new(),
+            pending: Vec::new(),
+            pending_max: (capacity / 8).max(1024),
+            bound: u64::MAX,
+            is_thinned: false,
+        }
+    }
+
+    /// Considers a fingerprint.
+    #[inline]
+    pub fn push(&mut self, fingerprint: Fingerprint) {
+        let value = fingerprint.value();
+        self.push_ranked((self.rank_of)(value), value);
+    }
+
+    #[inline]
+    fn push_ranked(&mut self, rank: u64, value: u64) {
+        if rank <= self.bound {
+            self.pending.push(Entry { rank, value, count: 1 });
+            if self.pending.len() >= self.pending_max {
+                self.merge_pending();
+            }
+        }
+    }
+
+    /// Considers every fingerprint that another sampler considered.
+    pub fn merge(&mut self, other: Sampler) {
+        self.pending.extend(other.kept.into_iter().chain(other.pending));
+        self.merge_pending();
+    }
+
+    fn merge_pending(&mut self) {
+        let key = |entry: &Entry| (entry.rank, entry.value);
+        self.pending.sort_unstable_by_key(key);
+        self.kept.append(&mut self.pending);
+        // A stable sort merges two sorted runs, and copies the shorter one at most.
+        self.kept.sort_by_key(key);
+        self.kept.dedup_by(|next, entry| {
+            let same = next.value == entry.value && next.rank == entry.rank;
+            entry.count += if same { next.count } else { 0 };
+            same
+        });
+        if self.kept.len() > self.capacity {
+            self.kept.truncate(self.capacity);
+            self.bound = self.kept.last().map_or(0, |entry| entry.rank);
+            self.is_thinned = true;
+        }
+    }
+
+    /// The sample.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPlan`] if there are fewer than [`Sample::COUNT_MIN`] distinct fingerprints.
+    pub fn finish(mut self) -> Result<Sample> {
+        self.merge_pending();
+        if self.kept.len() < Sample::COUNT_MIN {
+            let (found, least) = (self.kept.len(), Sample::COUNT_MIN);
+            let reason = format!(
+                "a sample needs at least {least} distinct fingerprints, this one has {found}"
+            );
+            return Err(Error::InvalidPlan { reason });
+        }
+        let values = self.kept.into_iter().map(|entry| entry.value).collect();
+        Ok(Sample::picked(values))
+    }
+}
+
+/// Distinct fingerprints with their counts: all of them, or one in a power of two.
+#[cfg(feature = "doctor")]
+#[derive(Debug)]
+pub(crate) struct CountedSample {
+    /// Ascending by value.
+    entries: Vec<Entry>,
+    /// One distinct fingerprint in 2^halvings is here.
+    pub(crate) halvings: u32,
+}
+
+#[cfg(feature = "doctor")]
+impl CountedSample {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The values with their counts, ascending by value.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.entries.iter().map(|entry| (entry.value, entry.count))
+    }
+
+    /// How often a value came, if it is in the sample.
+    pub(crate) fn count_of(&self, value: u64) -> Option<u64> {
+        let at = self.entries.binary_search_by_key(&value, |entry| entry.value).ok()?;
+        Some(self.entries.get(at)?.count)
+    }
+}
+
+#[cfg(feature = "doctor")]
+impl Sampler {
+    /// A sampler for counting, ranked by a cheaper hash under which no two fingerprints tie.
+    pub(crate) fn counting(capacity: usize) -> Self {
+        Sampler::with_rank(capacity.max(1), scramble)
+    }
+
+    /// Considers record number `number`: its rank depends on the number, so the sample is one of
+    /// records and not of distinct fingerprints.
+    #[inline]
+    pub(crate) fn push_record(&mut self, number: u64, value: u64) {
+        self.push_ranked(scramble(number), value);
+    }
+
+    /// Leading zero bits that a rank must have: the least number for which every value with that
+    /// rank is kept.
+    fn halvings(&self) -> u32 {
+        if self.is_thinned { self.bound.leading_zeros() + 1 } else { 0 }
+    }
+
+    /// The values that [`finish_counted`](Self::finish_counted) would return by now, in any
+    /// order, and the halvings.
+    pub(crate) fn counted_so_far(&mut self) -> (impl Iterator<Item = u64>, u32) {
+        self.merge_pending();
+        let halvings = self.halvings();
+        let kept = self.kept.iter().take_while(move |e| e.rank.leading_zeros() >= halvings);
+        (kept.map(|entry| entry.value), halvings)
+    }
+
+    /// The distinct fingerprints with their counts, thinned to one in a power of two if they
+    /// were more than the capacity.
+    pub(crate) fn finish_counted(mut self) -> CountedSample {
+        self.merge_pending();
+        let halvings = self.halvings();
+        let mut entries = self.kept;
+        entries.truncate(entries.partition_point(|e| e.rank.leading_zeros() >= halvings));
+        entries.sort_unstable_by_key(|entry| entry.value);
+        CountedSample { entries, halvings }
+    }
+
+    /// The values of sampled records, each with its count in the sample, ascending by value; and
+    /// the number of records in the sample.
+    pub(crate) fn finish_records(mut self) -> (Vec<(u64, u64)>, u64) {
+        self.merge_pending();
+        let mut values: Vec<u64> = self.kept.iter().map(|entry| entry.value).collect();
+        values.sort_unstable();
+        let counts = values.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64));
+        (counts.collect(), values.len() as u64)
+    }
+}
+
+impl Sample {
+    /// A smaller collection of the same kind as the one that is planned, such as a file of
+    /// fingerprints made earlier. Neither repeats nor the order matter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if there are fewer than
+    /// [`Sample::COUNT_MIN`] distinct ones.
+    pub fn of_kind(fingerprints: impl IntoIterator<Item = Fingerprint>) -> Result<Self> {
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        fingerprints.into_iter().for_each(|fingerprint| sampler.push(fingerprint));
+        sampler.finish().map(Sample::into_smaller)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(feature = "doctor")]
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn picked(values: impl Iterator<Item = u64>, capacity: usize) -> Sample {
+        let mut sampler = Sampler::new(capacity);
+        values.for_each(|value| sampler.push(Fingerprint::new(value)));
+        sampler.finish().unwrap()
+    }
+
+    #[test]
+    fn a_sample_depends_on_the_set_alone() {
+        let sample = picked(0..10_000, 1000);
+        assert_eq!(sample.count(), 1000);
+        assert_eq!(picked((0..10_000).rev().chain(0..10_000), 1000), sample);
+        let mut first = Sampler::new(1000);
+        let mut second = Sampler::new(1000);
+        (0..10_000).for_each(|value| match value % 3 {
+            0 => first.push(Fingerprint::new(value)),
+            _ => second.push(Fingerprint::new(value)),
+        });
+        first.merge(second);
+        assert_eq!(first.finish().unwrap(), sample);
+        assert_eq!(picked(0..500, 1000).count(), 500);
+    }
+
+    #[test]
+    fn a_sample_of_one_is_refused_and_the_least_named() {
+        let error = Sample::of_kind([Fingerprint::new(1); 40]).unwrap_err().to_string();
+        assert!(error.contains("at least 16") && error.contains("has 1"), "{error}");
+    }
+
+    #[test]
+    #[cfg(feature = "doctor")]
+    fn what_fits_is_kept_whole_and_counts_stay_exact_when_it_does_not() {
+        for (distinct, kept_max) in [(5000_u64, 10_000), (5000, 5000), (20_000, 1000), (3, 1)] {
+            let mut sampler = Sampler::counting(kept_max);
+            let mut expected = BTreeMap::new();
+            for i in 0..3 * distinct {
+                let value = scramble(i * i % distinct);
+                sampler.push(Fingerprint::new(value));
+                *expected.entry(value).or_insert(0) += 1;
+            }
+            let (so_far, halvings) = sampler.counted_so_far();
+            let so_far: BTreeSet<u64> = so_far.collect();
+            let sample = sampler.finish_counted();
+            let kept: Vec<(u64, u64)> = sample.iter().collect();
+            assert_eq!(so_far, kept.iter().map(|&(value, _)| value).collect());
+            assert!(kept.len() <= kept_max);
+            assert!(kept.is_sorted_by(|a, b| a.0 < b.0));
+            let thinned = expected.keys().filter(|v| scramble(**v).leading_zeros() >= halvings);
+            assert_eq!(kept.len(), thinned.count(), "each with the same chance");
+            assert!(kept.iter().all(|(value, count)| expected[value] == *count));
+            if expected.len() <= kept_max {
+                assert_eq!((kept.len(), halvings), (expected.len(), 0));
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "doctor")]
+    fn a_thinned_sample_estimates_the_number_of_fingerprints() {
+        let mut sampler = Sampler::counting(4000);
+        (0..300_000_u64).for_each(|i| sampler.push(Fingerprint::new(i % 100_000)));
+        let sample = sampler.finish_counted();
+        let estimate = sample.len() as f64 * 2_f64.powi(sample.halvings as i32);
+        assert!((estimate / 100_000.0 - 1.0).abs() < 0.1, "{estimate}");
+        assert!(sample.iter().all(|(_, count)| count == 3));
+        assert!(sample.iter().all(|(value, count)| sample.count_of(value) == Some(count)));
+    }
+
+    #[test]
+    #[cfg(feature = "doctor")]
+    fn a_sample_of_records_has_each_with_the_same_chance() {
+        // A third of the records, at the beginning, in the middle or at the end, or spread.
+        for place in 0..4_u64 {
+            let mut sampler = Sampler::counting(2000);
+            for i in 0..90_000_u64 {
+                let heavy = if place == 3 { i % 3 == 0 } else { i / 30_000 == place };
+                sampler.push_record(i, if heavy { 7 } else { 1000 + i });
+            }
+            let (counts, len) = sampler.finish_records();
+            assert_eq!((len, counts[0].0), (2000, 7));
+            assert!((counts[0].1 as f64 / 2000.0 - 1.0 / 3.0).abs() < 0.05, "{:?}", counts[0]);
+        }
+        let mut few = Sampler::counting(10);
+        (0..).zip([5, 5, 6]).for_each(|(number, value)| few.push_record(number, value));
+        assert_eq!(few.finish_records(), (vec![(5, 2), (6, 1)], 3));
+    }
+}

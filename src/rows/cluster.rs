@@ -1,0 +1,77 @@
+//! The row of a cluster.
+
+use fpstore_base::{Fingerprint, IdRef};
+use serde::Serialize;
+
+use super::row::{Cell, Column, Kind, Row};
+
+/// A cluster: documents that are near each other. It has a line for each document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterRow {
+    /// The number of the cluster.
+    pub cluster: u64,
+    /// The number of its documents.
+    pub size: u64,
+    /// The greatest distance between two members, or a lower bound of it.
+    pub diameter: u32,
+    /// Whether [`diameter`](Self::diameter) is exact.
+    pub diameter_is_exact: bool,
+    /// The fingerprint that stands for all.
+    pub representative: Fingerprint,
+    /// The fingerprints, the representative first.
+    pub members: Vec<ClusterMemberRow>,
+}
+
+/// The documents of a cluster with one fingerprint.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClusterMemberRow {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The distance from the representative.
+    pub distance: u32,
+    /// The Jaccard similarity to the representative, if it was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
+    /// One entry for each document; empty for a fingerprint without ids. `None` is a document
+    /// without id, which JSON leaves out.
+    #[serde(serialize_with = "known_ids")]
+    pub ids: Vec<Option<String>>,
+}
+
+fn known_ids<S: serde::Serializer>(ids: &[Option<String>], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(ids.iter().flatten())
+}
+
+impl Row for ClusterRow {
+    const TABLE: &'static str = "clusters";
+
+    const COLUMNS: &'static [Column] = &[
+        Column::new("cluster", Kind::U64),
+        Column::new("size", Kind::U64),
+        Column::new("diameter", Kind::U32),
+        Column::new("diameter_is_exact", Kind::Bool),
+        Column::new("distance", Kind::U32),
+        Column::new("similarity", Kind::Double),
+        Column::new("fingerprint", Kind::U64),
+        Column::new("id", Kind::Text),
+    ];
+
+    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
+        for member in &self.members {
+            let none = member.ids.is_empty().then_some(&None);
+            for id in member.ids.iter().chain(none) {
+                each(&[
+                    Cell::Number(self.cluster),
+                    Cell::Number(self.size),
+                    Cell::Distance(self.diameter),
+                    Cell::Exact(self.diameter_is_exact),
+                    Cell::Distance(member.distance),
+                    member.similarity.map_or(Cell::Absent, Cell::Similarity),
+                    Cell::Fingerprint(member.fingerprint),
+                    Cell::Id(id.as_deref().map(IdRef::Text)),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! The rows of pairs: two near records, and a removed record with the one that stays.
+
+use fpstore_base::{Fingerprint, IdRef};
+use serde::Serialize;
+
+use super::row::{Cell, Column, Kind, Row};
+
+/// Two near records.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PairRow<'a> {
+    /// The smaller fingerprint.
+    pub first: Fingerprint,
+    /// The other one.
+    pub second: Fingerprint,
+    /// The bits in which the fingerprints differ.
+    pub distance: u32,
+    /// The Jaccard similarity of the documents, if it was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
+    /// The id of the record with the smaller fingerprint.
+    pub first_id: Option<IdRef<'a>>,
+    /// The id of the other record.
+    pub second_id: Option<IdRef<'a>>,
+}
+
+impl Row for PairRow<'_> {
+    const TABLE: &'static str = "pairs";
+
+    const COLUMNS: &'static [Column] = &[
+        Column::new("first", Kind::U64),
+        Column::new("second", Kind::U64),
+        Column::new("distance", Kind::U32),
+        Column::new("similarity", Kind::Double),
+        Column::new("first_id", Kind::Text),
+        Column::new("second_id", Kind::Text),
+    ];
+
+    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
+        each(&[
+            Cell::Fingerprint(self.first),
+            Cell::Fingerprint(self.second),
+            Cell::Distance(self.distance),
+            self.similarity.map_or(Cell::Absent, Cell::Similarity),
+            Cell::Id(self.first_id),
+            Cell::Id(self.second_id),
+        ])
+    }
+}
+
+/// Where the record lies that stays in place of a removed one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Among the new records.
+    New,
+    /// In the store.
+    Stored,
+}
+
+/// A removed record, and the near one that stays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RemovedRow<'a> {
+    /// The fingerprint of the removed record.
+    pub fingerprint: Fingerprint,
+    /// The fingerprint of the record that stays.
+    pub other: Fingerprint,
+    /// The bits in which the fingerprints differ.
+    pub distance: u32,
+    /// The Jaccard similarity of the documents, if it was compared.
+    pub similarity: Option<f64>,
+    /// The id of the removed record.
+    pub id: Option<IdRef<'a>>,
+    /// The id of the record that stays.
+    pub other_id: Option<IdRef<'a>>,
+    /// Where the record that stays lies.
+    pub side: Side,
+}
+
+impl Row for RemovedRow<'_> {
+    const TABLE: &'static str = "removed";
+
+    const COLUMNS: &'static [Column] = &[
+        Column::new("fingerprint", Kind::U64),
+        Column::new("other", Kind::U64),
+        Column::new("distance", Kind::U32),
+        Column::new("similarity", Kind::Double),
+        Column::new("id", Kind::Text),
+        Column::new("other_id", Kind::Text),
+        Column::new("side", Kind::Text),
+    ];
+
+    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
+        each(&[
+            Cell::Fingerprint(self.fingerprint),
+            Cell::Fingerprint(self.other),
+            Cell::Distance(self.distance),
+            // The column is there in any case, so that later ones keep their place.
+            self.similarity.map_or(Cell::Text(""), Cell::Similarity),
+            Cell::Id(self.id),
+            Cell::Id(self.other_id),
+            Cell::Text(if self.side == Side::New { "new" } else { "stored" }),
+        ])
+    }
+}

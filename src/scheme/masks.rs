@@ -1,0 +1,136 @@
+//! A scheme: masks that were checked, and the distance they are meant for.
+//!
+//! `families` makes schemes by name, `cover` proves what radii over them find.
+
+use super::combinatorics::TABLE_COUNT_MAX;
+use super::cover::{Radius, covers};
+use super::families::masks_of;
+use crate::base::error::{Error, Result};
+
+/// The masks of a store, one a table, and the distance they are meant for.
+///
+/// ```
+/// use fpstore::Scheme;
+///
+/// let halves = Scheme::named("2", 3)?;
+/// assert_eq!(halves.masks(), [0xffff_ffff_0000_0000, 0x0000_0000_ffff_ffff]);
+/// // Three flips leave one of the halves with at most one of them.
+/// assert!(halves.covers(3, &[Some(1), Some(1)]));
+/// assert!(!halves.covers(4, &[Some(1), Some(1)]));
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheme {
+    masks: Vec<u64>,
+    tuned_k: u32,
+}
+
+impl Scheme {
+    /// The most tables a segment can have (R-6).
+    pub const TABLE_COUNT_MAX: usize = TABLE_COUNT_MAX;
+
+    /// The scheme of a family, see [`FAMILIES`](crate::plan::FAMILIES), tuned for `k`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidScheme`] if there is no such family or it has no member for `k`;
+    /// [`Error::InvalidDistance`] if `k` is above 64.
+    pub fn named(name: &str, k: u32) -> Result<Self> {
+        Scheme::from_masks(masks_of(name, k)?, k)
+    }
+
+    /// The scheme with these masks, tuned for `k`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidScheme`] if there is no mask, more than [`Scheme::TABLE_COUNT_MAX`], an
+    /// empty mask, or one mask twice; [`Error::InvalidDistance`] if `k` is above 64.
+    pub fn from_masks(masks: Vec<u64>, k: u32) -> Result<Self> {
+        if k > 64 {
+            return Err(Error::InvalidDistance { k });
+        }
+        match fault_of_masks(&masks) {
+            Some(reason) => Err(Error::InvalidScheme { reason }),
+            None => Ok(Scheme { masks, tuned_k: k }),
+        }
+    }
+
+    /// Reads a list of masks: one a line as 1 to 16 hex digits. Blank lines and comments after a
+    /// `#` are skipped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheme::from_masks`]; [`Error::InvalidScheme`] with the line number for a mask that is
+    /// not hex.
+    pub fn from_mask_list(text: &str, k: u32) -> Result<Self> {
+        let mut masks = Vec::new();
+        for (line, content) in (1..).zip(text.lines()) {
+            let mask = content.split('#').next().unwrap_or_default().trim();
+            if !mask.is_empty() {
+                let mask: fpstore_base::Fingerprint = mask.parse().map_err(|fault| {
+                    Error::InvalidScheme { reason: format!("line {line}, mask: {fault}") }
+                })?;
+                masks.push(mask.value());
+            }
+        }
+        Scheme::from_masks(masks, k)
+    }
+
+    /// The masks, one a table, in the order of the tables.
+    pub fn masks(&self) -> &[u64] {
+        &self.masks
+    }
+
+    /// The distance the scheme is meant for. Any other is answered exactly too.
+    pub fn tuned_k(&self) -> u32 {
+        self.tuned_k
+    }
+
+    /// Whether probing with these radii finds everything within `k`: every way of placing at
+    /// most `k` flipped bits leaves in some table at most its radius of them inside its mask.
+    ///
+    /// The proof is exhaustive, over the ways to spread flips over the atoms that the masks
+    /// generate, so it can take long for many overlapping masks and a large `k`.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many radii as masks.
+    pub fn covers(&self, k: u32, radii: &[Radius]) -> bool {
+        assert_eq!(radii.len(), self.masks.len(), "one radius a table");
+        let mut steps = u64::MAX;
+        covers(&self.masks, radii, k, &mut steps) == Some(true)
+    }
+}
+
+/// Says why masks cannot be the masks of a scheme (R-7), if they cannot.
+pub(crate) fn fault_of_masks(masks: &[u64]) -> Option<String> {
+    let most = Scheme::TABLE_COUNT_MAX;
+    if masks.is_empty() || masks.len() > most {
+        return Some(format!("{} masks, expected 1 to {most}", masks.len()));
+    }
+    let mut sorted = masks.to_vec();
+    sorted.sort_unstable();
+    if sorted.first() == Some(&0) {
+        return Some("a mask has no bits, expected at least one".into());
+    }
+    let twin = sorted.windows(2).find(|pair| pair.first() == pair.last())?;
+    Some(format!("mask {:016x} occurs twice, expected distinct masks", twin.first()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mask_lists_are_read_and_their_faults_named() {
+        let list = "# halves\nffffffff00000000 # upper\n\n0x00000000FFFFFFFF\n";
+        assert_eq!(Scheme::from_mask_list(list, 3).unwrap(), Scheme::named("2", 3).unwrap());
+        for (list, named) in
+            [("", "0 masks"), ("0", "no bits"), ("f\nF", "twice"), ("f\nxyz", "line 2")]
+        {
+            let error = Scheme::from_mask_list(list, 3).unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
+        assert!(matches!(Scheme::from_masks(vec![1], 65), Err(Error::InvalidDistance { k: 65 })));
+    }
+}

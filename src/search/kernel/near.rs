@@ -1,0 +1,86 @@
+//! What a kernel is given, and what it finds: blocks to search, the query, near heads.
+
+use crate::base::section::{BlockIndex, Rank};
+use crate::format::prefix_index::BlockSpan;
+
+/// A block to search.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockProbe {
+    pub(crate) block: BlockIndex,
+    /// Where it lies. The bytes of its heads must be verified.
+    pub(crate) span: BlockSpan,
+    /// Errors that the bits below those that name the block may have.
+    pub(crate) remaining: u32,
+}
+
+/// The query that the heads of blocks are compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needle {
+    pub(crate) head: u64,
+    /// The number of bits of a head below those that name its block.
+    pub(crate) inner_bits: u32,
+    /// These bits of the needle, and the ones among them that must agree but for the remaining
+    /// errors.
+    pub(crate) inner: u64,
+    pub(crate) mask: u64,
+    /// The number of bits in which whole heads may differ.
+    pub(crate) k: u32,
+}
+
+impl Needle {
+    /// The head that is `inner` below the bits that name its block.
+    #[inline(always)]
+    pub(super) fn head_in(self, block: BlockIndex, inner: u64) -> u64 {
+        block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
+    }
+
+    /// The lowest head of a block that may be near without remaining errors.
+    pub(crate) fn lowest_head(self, block: BlockIndex) -> u64 {
+        self.head_in(block, self.range(0).0)
+    }
+
+    /// Whether a head of the block of `probe` is near.
+    pub(crate) fn is_near_in(self, probe: &BlockProbe, head: u64) -> bool {
+        let inner = head.wrapping_sub(self.head_in(probe.block, 0));
+        self.is_near(inner, head, probe.remaining)
+    }
+
+    /// Whether a head, `inner` below the bits that name its block, is near.
+    #[inline(always)]
+    pub(super) fn is_near(self, inner: u64, head: u64, remaining: u32) -> bool {
+        // Both are counted: a branch between them would be unpredictable.
+        (((inner ^ self.inner) & self.mask).count_ones() <= remaining)
+            & ((head ^ self.head).count_ones() <= self.k)
+    }
+
+    /// The lowest and the highest `inner` that may be near.
+    #[inline(always)]
+    pub(super) fn range(self, remaining: u32) -> (u64, u64) {
+        match remaining {
+            0 => (self.inner & self.mask, self.inner | !self.mask),
+            _ => (0, u64::MAX),
+        }
+    }
+}
+
+/// A value whose head is near; its tail decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct NearHead {
+    pub(crate) rank: Rank,
+    pub(crate) head: u64,
+}
+
+/// The result of a search of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There are no more near heads in the block.
+    Done,
+    /// Enough heads were found; the cursor is where the search stopped.
+    More,
+    /// The kernel cannot read on from where the cursor is.
+    Unsupported,
+}
+
+/// The most values that are compared in one call.
+pub(crate) const VALUES_MAX: usize = 64;

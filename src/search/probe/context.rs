@@ -1,0 +1,29 @@
+//! The values that all steps of the search of one segment read.
+
+use std::cell::Cell;
+
+use crate::scheme::Radius;
+use crate::search::kernel::Kernel;
+use crate::search::table_query::TableQuery;
+use crate::segment::{Segment, TableReader};
+
+/// The values that all steps of the search of one segment read.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) radii: &'a [Radius],
+    pub(super) queries: &'a [TableQuery],
+    pub(super) kernel: Kernel,
+    pub(super) k: u32,
+    pub(super) pages_checked: &'a Cell<u64>,
+}
+
+impl<'a> Context<'a> {
+    /// The query at a position, and its table.
+    #[inline(always)]
+    pub(super) fn query(&self, position: u32) -> (&'a TableQuery, TableReader<'a>) {
+        let query = &self.queries[position as usize];
+        let table = self.segment.table(query.table).expect("queries are made of tables");
+        (query, table.counting(self.pages_checked))
+    }
+}

@@ -1,0 +1,231 @@
+//! One table of an open segment: from a block to its heads, from a rank to its tail, for callers
+//! that look up many.
+
+use std::cell::Cell;
+use std::ops::Deref;
+
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::{BlockIndex, Rank};
+use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::packing::{self, Packed};
+use crate::bytes::prefetch::prefetch;
+use crate::format::codec::Block;
+use crate::format::directory::SectionPlace;
+use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, BlockSpan, ENTRY_LEN};
+use crate::segment::checked_pages::CheckedPages;
+use crate::segment::read::Segment;
+use crate::segment::table::Table;
+
+/// Reads one table of a segment; every byte that it returns is on a verified page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableReader<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) table: &'a Table,
+    /// Counts the pages whose checksum this reader compares.
+    counter: Option<&'a Cell<u64>>,
+}
+
+impl Deref for TableReader<'_> {
+    type Target = Table;
+
+    #[inline(always)]
+    fn deref(&self) -> &Table {
+        self.table
+    }
+}
+
+impl Segment {
+    /// The tables in order.
+    pub(crate) fn tables(&self) -> impl ExactSizeIterator<Item = TableReader<'_>> {
+        self.tables.iter().map(|table| TableReader::new(self, table))
+    }
+
+    /// The first table, whose order is that of ids and deletions.
+    pub(crate) fn first_table(&self) -> Option<TableReader<'_>> {
+        self.tables().next()
+    }
+
+    /// The table at a position.
+    #[inline]
+    pub(crate) fn table(&self, number: usize) -> Option<TableReader<'_>> {
+        Some(TableReader::new(self, self.tables.get(number)?))
+    }
+}
+
+impl<'a> TableReader<'a> {
+    #[inline(always)]
+    fn new(segment: &'a Segment, table: &'a Table) -> Self {
+        TableReader { segment, table, counter: None }
+    }
+
+    /// The same reader; it adds the pages that it verifies to `counter`.
+    #[inline(always)]
+    pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
+        TableReader { counter: Some(counter), ..self }
+    }
+
+    /// The bytes `offset .. offset + len` of a section of this table.
+    #[inline(always)]
+    pub(crate) fn bytes(self, place: &SectionPlace, offset: u64, len: u64) -> Result<&'a [u8]> {
+        self.segment.bytes_counted(place, offset, len, self.counter)
+    }
+
+    /// The bytes from the start of the heads to the end of the file, verified or not.
+    #[inline(always)]
+    pub(crate) fn heads_and_after(self) -> &'a [u8] {
+        self.segment.bytes_from(&self.table.heads)
+    }
+
+    /// A fault at `offset` bytes into a section of this table.
+    #[cold]
+    pub(crate) fn corrupt(self, place: &SectionPlace, offset: u64, fault: Fault) -> Error {
+        self.segment.corrupt(place, offset, fault)
+    }
+
+    /// The heads of a block that lies at `span`.
+    #[inline(always)]
+    pub(crate) fn block(self, block: BlockIndex, span: &BlockSpan) -> Result<Block<'a>> {
+        let bytes = self.bytes(&self.table.heads, span.heads_start, span.heads_len())?;
+        let first_head = self.first_head(block);
+        let codec = self.table.descriptor.codec;
+        codec
+            .block(bytes, span.value_count(), first_head)
+            .map_err(|fault| self.corrupt(&self.table.heads, span.heads_start, fault))
+    }
+
+    /// Prefetches the cache line with the tail of the value at `rank`.
+    #[inline(always)]
+    pub(crate) fn prefetch_tail(self, rank: Rank) {
+        let offset = packing::load_offset(rank.0, self.table.descriptor.tail_bits);
+        self.segment.prefetch(&self.table.tails, offset);
+    }
+}
+
+/// Index entries of a page.
+const ENTRIES_PER_PAGE: u64 = PAGE_LEN as u64 / ENTRY_LEN;
+
+/// Looks up blocks of one table.
+#[derive(Debug)]
+pub(crate) struct IndexReader<'a> {
+    reader: TableReader<'a>,
+    entries: &'a [[u8; ENTRY_LEN as usize]],
+    heads: &'a [u8],
+    /// The pages on which the entries and the heads begin.
+    first_page: u64,
+    first_page_of_heads: u64,
+    value_count: u64,
+    checked: &'a CheckedPages,
+    /// Whether all pages of the index and of the heads are verified.
+    is_verified: bool,
+}
+
+impl<'a> TableReader<'a> {
+    /// The prefix index of this table.
+    #[inline]
+    pub(crate) fn index_reader(self) -> IndexReader<'a> {
+        let (segment, table) = (self.segment, self.table);
+        IndexReader {
+            reader: self,
+            entries: segment.section(&table.entries).as_chunks().0,
+            heads: segment.section(&table.heads),
+            first_page: table.entries.offset / PAGE_LEN as u64,
+            first_page_of_heads: table.heads.offset / PAGE_LEN as u64,
+            value_count: segment.header().fingerprint_count,
+            checked: segment.checked(),
+            is_verified: table.is_verified(),
+        }
+    }
+}
+
+impl IndexReader<'_> {
+    /// Prefetches the cache line of the index entry of a block.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, block: BlockIndex) {
+        if let Some(entry) = self.entries.get((block.0 / BLOCKS_PER_ENTRY) as usize) {
+            prefetch(entry, 0);
+        }
+    }
+
+    /// Where a block lies.
+    #[inline(always)]
+    pub(crate) fn span(&self, block: BlockIndex) -> Result<BlockSpan> {
+        let number = block.0 / BLOCKS_PER_ENTRY;
+        let page = self.first_page + number / ENTRIES_PER_PAGE;
+        // Nearly all entries are compact, in order, and on a verified page.
+        if (self.is_verified || self.checked.contains(page as usize))
+            && let Some(entry) = self.entries.get(number as usize)
+            && let Some(span) = prefix_index::look_up_compact(entry, block, self.value_count)
+        {
+            return Ok(span);
+        }
+        self.reader.span_checked(block)
+    }
+
+    /// Prefetches the first and the last cache line of the heads of a block; nearly all have one or
+    /// two.
+    #[inline(always)]
+    pub(crate) fn prefetch_heads(&self, span: &BlockSpan) {
+        prefetch(self.heads, span.heads_start as usize);
+        prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
+    }
+
+    /// Whether the heads of a block lie on verified pages; it may be so where this says no.
+    #[inline(always)]
+    pub(crate) fn has_verified_heads(&self, span: &BlockSpan) -> bool {
+        let page_of = |at: u64| (self.first_page_of_heads + at / PAGE_LEN as u64) as usize;
+        let last = span.heads_end.saturating_sub(1);
+        span.heads_end <= self.heads.len() as u64
+            && (self.is_verified
+                || (span.heads_len() <= PAGE_LEN as u64
+                    && self.checked.contains(page_of(span.heads_start))
+                    && self.checked.contains(page_of(last))))
+    }
+}
+
+/// The packed tails of one table.
+#[derive(Debug)]
+pub(crate) struct Tails<'a> {
+    packed: Packed<'a>,
+    /// The page of the first byte; sections start with a page.
+    first_page: usize,
+    checked: &'a CheckedPages,
+}
+
+impl<'a> TableReader<'a> {
+    /// The tails of this table.
+    #[inline]
+    pub(crate) fn tails(self) -> Tails<'a> {
+        let place = &self.table.tails;
+        Tails {
+            packed: Packed {
+                bytes: self.segment.section(place),
+                width: self.table.descriptor.tail_bits,
+            },
+            first_page: place.offset as usize / PAGE_LEN,
+            checked: self.segment.checked(),
+        }
+    }
+}
+
+impl Tails<'_> {
+    /// Whether the tails from rank `first` to rank `last` lie on one or two pages that are
+    /// verified.
+    #[inline(always)]
+    pub(crate) fn are_verified(&self, first: Rank, last: Rank) -> bool {
+        const GUARD_LEN: usize = packing::GUARD_LEN as usize;
+        let Packed { bytes, width } = self.packed;
+        let start = packing::load_offset(first.0, width) as usize;
+        let end = (packing::load_offset(last.0, width) as usize).saturating_add(GUARD_LEN);
+        let (page, last_page) = (start / PAGE_LEN, end.saturating_sub(1) / PAGE_LEN);
+        let verified = end <= bytes.len()
+            && last_page - page <= 1
+            && self.checked.contains(self.first_page + page)
+            && self.checked.contains(self.first_page + last_page);
+        verified || width == 0
+    }
+
+    /// All tails, verified or not.
+    pub(crate) fn packed(&self) -> Packed<'_> {
+        self.packed
+    }
+}

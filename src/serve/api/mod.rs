@@ -1,0 +1,15 @@
+//! The routes: each file reads what a request asks, and writes the answer.
+//!
+//! A query of any kind becomes a `Job` (`question`), which searches and writes its answer
+//! (`answers`). What changes the store goes to `writing`. No route knows another one, but for the
+//! parts that `text` shares with `query`, and `delete` with `check_and_add`.
+
+pub(crate) mod answers;
+pub(crate) mod check_and_add;
+pub(crate) mod delete;
+pub(crate) mod info;
+pub(crate) mod page;
+pub(crate) mod query;
+pub(crate) mod question;
+pub(crate) mod stream;
+pub(crate) mod text;

@@ -1,0 +1,14 @@
+//! HTTP: sockets, connections, requests and responses, and the table of routes.
+//!
+//! `connections` lets connections in and `slow_clients` ends those that are too slow. `routes` checks
+//! tokens and hands requests to `api`. Nothing but `routes` knows what a route does.
+
+pub(crate) mod address;
+pub(crate) mod connections;
+pub(crate) mod failure;
+pub(crate) mod params;
+pub(crate) mod request;
+pub(crate) mod routes;
+pub(crate) mod slow_clients;
+pub(crate) mod socket;
+pub(crate) mod tokens;

@@ -1,0 +1,66 @@
+//! Checks of requests against the limits of the server. Errors name each limit and its value.
+
+use std::time::Duration;
+
+use crate::base::options::{K, NumberOption};
+use crate::serve::http::failure::Failure;
+use crate::wire::ServeLimits;
+use crate::wire::limits::{MAX_BATCH, MAX_ITEMS, MAX_K};
+
+impl ServeLimits {
+    /// The distance of a request: what it asks for, else `default` as far as it is allowed.
+    pub(crate) fn k(&self, asked: Option<u32>, default: u32) -> Result<u32, Failure> {
+        let k = asked.unwrap_or(default.min(self.max_k));
+        K.check(k).map_err(|error| Failure::bad("bad-k", error))?;
+        if k > self.max_k {
+            let message = format!("k={k} is more than this server searches");
+            return Err(Failure::above("k-over-limit", &MAX_K, self.max_k.into(), message));
+        }
+        Ok(k)
+    }
+
+    /// Fails for more fingerprints than a batch may have.
+    pub(crate) fn check_batch(&self, count: usize) -> Result<(), Failure> {
+        check_count(count, "fingerprints", "batch-over-limit", &MAX_BATCH, self.max_batch)
+    }
+
+    /// Fails for more items or ids than a request may have.
+    pub(crate) fn check_items(&self, count: usize, things: &str) -> Result<(), Failure> {
+        check_count(count, things, "items-over-limit", &MAX_ITEMS, self.max_items)
+    }
+}
+
+fn check_count(
+    count: usize,
+    things: &str,
+    code: &'static str,
+    limit: &NumberOption,
+    most: u64,
+) -> Result<(), Failure> {
+    if count as u64 > most {
+        let message = format!("{count} {things} at once; send them in several requests");
+        return Err(Failure::over(code, limit, most, message));
+    }
+    Ok(())
+}
+
+/// The number that an option asks for; without one as many as the server answers.
+pub(crate) fn number_within(
+    option: &NumberOption,
+    asked: Option<u64>,
+    limit: &NumberOption,
+    most: u64,
+) -> Result<usize, Failure> {
+    let number = asked.unwrap_or(most);
+    if number > most {
+        let message = format!("{}={number} is more than this server answers", option.name);
+        return Err(Failure::above("over-limit", limit, most, message));
+    }
+    option.check(number).map_err(|error| Failure::bad("bad-parameter", error))?;
+    Ok(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// A time as options spell it.
+pub(crate) fn millis(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
+}

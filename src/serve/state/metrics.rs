@@ -1,0 +1,169 @@
+//! Counters of the server, and their text for Prometheus.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use hyper::StatusCode;
+
+use super::health::Health;
+use crate::search::SearchStats;
+use crate::store::StoreInfo;
+
+/// Classes of status codes, from 1xx to 5xx.
+const CLASSES: usize = 5;
+/// Limits of the histogram of times: powers of 2 from 1 us to about 33 s.
+const BUCKETS: usize = 26;
+
+/// What is counted. All are totals since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    /// By the method and path of a route, the last for places that do not exist.
+    requests: Vec<(&'static str, &'static str, [AtomicU64; CLASSES])>,
+    times: [AtomicU64; BUCKETS + 1],
+    time_nanos: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) connections_open: AtomicU64,
+    pub(crate) connections_refused: AtomicU64,
+    pub(crate) queries: AtomicU64,
+    pub(crate) inline: AtomicU64,
+    pub(crate) pooled: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) cut: AtomicU64,
+    probes: AtomicU64,
+    candidates: AtomicU64,
+    scanned: AtomicU64,
+    pages: AtomicU64,
+    pub(crate) refreshes: AtomicU64,
+    pub(crate) refresh_failures: AtomicU64,
+    pub(crate) commits: AtomicU64,
+    pub(crate) commit_nanos: AtomicU64,
+    pub(crate) commit_failures: AtomicU64,
+    pub(crate) added: AtomicU64,
+    pub(crate) found_near: AtomicU64,
+    pub(crate) pending: AtomicU64,
+    pub(crate) deleted_ids: AtomicU64,
+    pub(crate) merges: AtomicU64,
+    pub(crate) merge_failures: AtomicU64,
+}
+
+impl Metrics {
+    /// Nothing counted yet; `routes` are the method and the path of each route.
+    pub(crate) fn new(routes: Vec<(&'static str, &'static str)>) -> Self {
+        let routes = routes.into_iter().chain([("", "other")]);
+        let counted = |(method, path)| (method, path, Default::default());
+        Metrics { requests: routes.map(counted).collect(), ..Metrics::default() }
+    }
+
+    /// Counts a request that was answered; `route` is its position in the table.
+    pub(crate) fn answered(&self, route: Option<usize>, status: StatusCode, time: Duration) {
+        let route = route.unwrap_or(self.requests.len() - 1);
+        let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES) - 1;
+        self.requests[route].2[class].fetch_add(1, Relaxed);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let micros = nanos.div_ceil(1000).max(1);
+        let bucket = (u64::BITS - (micros - 1).leading_zeros()) as usize;
+        self.times[bucket.min(BUCKETS)].fetch_add(1, Relaxed);
+        self.time_nanos.fetch_add(nanos, Relaxed);
+    }
+
+    /// Counts the steps of searches.
+    pub(crate) fn searched(&self, queries: u64, cut: u64, stats: &SearchStats) {
+        self.queries.fetch_add(queries, Relaxed);
+        self.probes.fetch_add(stats.probes, Relaxed);
+        self.candidates.fetch_add(stats.candidates, Relaxed);
+        if stats.scanned > 0 {
+            self.scanned.fetch_add(stats.scanned, Relaxed);
+        }
+        if stats.pages_checked > 0 {
+            self.pages.fetch_add(stats.pages_checked, Relaxed);
+        }
+        if cut > 0 {
+            self.cut.fetch_add(cut, Relaxed);
+        }
+    }
+
+    /// All counters, and the state of the server, in the text format of Prometheus.
+    pub(crate) fn text(&self, info: &StoreInfo, health: &Health) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "# HELP fpstore_requests_total Requests that were answered.");
+        let _ = writeln!(out, "# TYPE fpstore_requests_total counter");
+        for (method, path, counts) in &self.requests {
+            for (class, count) in counts.iter().enumerate() {
+                let count = count.load(Relaxed);
+                if count > 0 {
+                    let _ = writeln!(
+                        out,
+                        "fpstore_requests_total{{method=\"{method}\",route=\"{path}\",status=\"{}xx\"}} {count}",
+                        class + 1
+                    );
+                }
+            }
+        }
+        self.write_times(&mut out);
+        let mut number = |kind: &str, name: &str, help: &str, value: f64| {
+            let _ = writeln!(out, "# HELP fpstore_{name} {help}");
+            let _ = writeln!(out, "# TYPE fpstore_{name} {kind}");
+            let _ = writeln!(out, "fpstore_{name} {value}");
+        };
+        let mut total = |name, help, counter: &AtomicU64| {
+            number("counter", name, help, counter.load(Relaxed) as f64);
+        };
+        total("connections_total", "Connections that were accepted.", &self.connections);
+        total(
+            "connections_refused_total",
+            "Connections over the limit.",
+            &self.connections_refused,
+        );
+        total("queries_total", "Fingerprints that were searched for.", &self.queries);
+        total("inline_total", "Requests searched at once.", &self.inline);
+        total("pooled_total", "Requests searched in the pool.", &self.pooled);
+        total("refused_total", "Requests refused because the server was busy.", &self.refused);
+        total("cut_total", "Answers that a limit cut.", &self.cut);
+        total("probes_total", "Blocks looked up.", &self.probes);
+        total("candidates_total", "Values compared after a probe.", &self.candidates);
+        total("scanned_total", "Values compared in passes.", &self.scanned);
+        total("pages_checked_total", "Pages verified by a query.", &self.pages);
+        total("refreshes_total", "States of the store that were shown.", &self.refreshes);
+        total("refresh_failures_total", "Refreshes that failed.", &self.refresh_failures);
+        total("commits_total", "Commits.", &self.commits);
+        total("commit_failures_total", "Commits that failed.", &self.commit_failures);
+        total("added_total", "Items that were new.", &self.added);
+        total("near_total", "Items that were near a known one.", &self.found_near);
+        total("deleted_ids_total", "Deleted ids.", &self.deleted_ids);
+        total("merges_total", "Merges of segments.", &self.merges);
+        total("merge_failures_total", "Merges that failed.", &self.merge_failures);
+        let commit = self.commit_nanos.load(Relaxed) as f64 / 1e9;
+        number("counter", "commit_seconds_total", "Time spent in commits.", commit);
+        let mut now = |name, help, value| number("gauge", name, help, value);
+        let open = self.connections_open.load(Relaxed) as f64;
+        now("connections", "Connections that are open.", open);
+        now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
+        now("generation", "The generation that is shown.", info.generation as f64);
+        now("segments", "Live segments.", info.segments.len() as f64);
+        now("fingerprints", "Live fingerprints.", info.fingerprint_count() as f64);
+        now("ids", "Live ids.", info.id_count() as f64);
+        now("store_bytes", "Bytes of all segments.", info.file_len() as f64);
+        now("ready", "1 if /readyz says so.", f64::from(u8::from(health.fault().is_none())));
+        let age = health.seconds_since_good_refresh();
+        now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
+        out
+    }
+
+    fn write_times(&self, out: &mut String) {
+        let name = "fpstore_request_seconds";
+        let _ = writeln!(out, "# HELP {name} Time to answer.");
+        let _ = writeln!(out, "# TYPE {name} histogram");
+        let mut sum = 0;
+        for (bucket, count) in self.times.iter().enumerate() {
+            sum += count.load(Relaxed);
+            if bucket < BUCKETS {
+                let most = (1_u64 << bucket) as f64 / 1e6;
+                let _ = writeln!(out, "{name}_bucket{{le=\"{most}\"}} {sum}");
+            }
+        }
+        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {sum}");
+        let _ = writeln!(out, "{name}_sum {}", self.time_nanos.load(Relaxed) as f64 / 1e9);
+        let _ = writeln!(out, "{name}_count {sum}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Records by their ids.
+
+use std::collections::HashMap;
+
+use fpstore_base::watch::{Observer, Phase, Watch};
+use fpstore_base::{Fingerprint, IdRef};
+
+use super::Store;
+use crate::base::error::{Error, Result};
+
+/// A stored record that has an id that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundRecord {
+    /// The stored fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The sketch that is stored with the id; empty in a store without sketches.
+    pub sketch: Vec<u8>,
+}
+
+impl Store {
+    /// Finds the records that have these ids: for each id its records, by ascending fingerprint; an
+    /// empty list if no record has the id. A number and the text that spells it are the same id.
+    ///
+    /// A store has no index of ids, so this is one scan of all fingerprints and ids, as
+    /// [`Store::for_each`] does it, however many ids are asked for. The observer is called meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::for_each`], and [`Error::Interrupted`] if the observer ends the work.
+    ///
+    /// # Examples
+    ///
+    #[cfg_attr(feature = "write", doc = "```")]
+    #[cfg_attr(not(feature = "write"), doc = "```ignore")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # let store = builder.finish()?;
+    /// let found = store.find_ids(&["a.html".into(), "b.html".into()], None)?;
+    /// assert_eq!(found[0][0].fingerprint, 7.into());
+    /// assert!(found[1].is_empty());
+    /// # Ok(()) }
+    /// ```
+    pub fn find_ids(
+        &self,
+        ids: &[IdRef<'_>],
+        observer: Option<Observer>,
+    ) -> Result<Vec<Vec<FoundRecord>>> {
+        let mut wanted: HashMap<IdRef<'_>, Vec<usize>> = HashMap::new();
+        for (at, id) in ids.iter().enumerate() {
+            wanted.entry(canonical(*id)).or_default().push(at);
+        }
+        let mut found = vec![Vec::new(); ids.len()];
+        let watch = Watch::new(observer, Phase::Read, None);
+        self.for_each(|hit| {
+            let mut stored = hit.ids();
+            while let Some(id) = stored.next() {
+                for &at in wanted.get(&canonical(id?)).into_iter().flatten() {
+                    let sketch = stored.sketch().to_vec();
+                    found[at].push(FoundRecord { fingerprint: hit.fingerprint(), sketch });
+                }
+                watch.tick(1)?;
+            }
+            Ok::<(), Error>(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// An id as a number if it spells one.
+fn canonical(id: IdRef<'_>) -> IdRef<'_> {
+    match id {
+        IdRef::Text(text) => IdRef::canonical_number(text).map_or(id, IdRef::U64),
+        IdRef::U64(_) => id,
+    }
+}

@@ -1,0 +1,86 @@
+//! The pace of a verification: the bytes read so far, their limit for each second, and the observer.
+
+use crate::base::error::Result;
+use crate::segment::{Segment, TableReader};
+use crate::snapshot::OpenSegment;
+use crate::store::verify::VerifyOptions;
+use fpstore_base::watch::{Phase, Throttle, Watch};
+
+/// Needles that one scan of the store compares.
+pub(super) const NEEDLES_PER_PASS: usize = 256;
+/// Values or hits of a pass that are counted together.
+const STEP: u64 = 1 << 12;
+
+/// Counts the bytes that are read, and waits where a rate is set.
+pub(super) struct Pace {
+    throttle: Option<Throttle>,
+    watch: Watch,
+}
+
+impl Pace {
+    /// The pace of reading files of `file_len` bytes. Each is read to see whether the disk gives
+    /// it, again to compare checksums, again for its indexes, and again for its values and ids. The
+    /// samples are chosen in one pass and compared in others.
+    pub(super) fn new(options: &VerifyOptions, file_len: u64) -> Result<Self> {
+        let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
+        let passes = match options.samples {
+            0 => 4,
+            count => 5 + count.div_ceil(NEEDLES_PER_PASS as u64),
+        };
+        let watch = Watch::new(observer, Phase::Verify, Some(passes.saturating_mul(file_len)));
+        // A pause before the first bytes are counted has progress to show, too, and can be ended.
+        watch.report()?;
+        Ok(Pace { throttle, watch })
+    }
+
+    /// Counts `len` more bytes as read.
+    pub(super) fn spend(&self, len: u64) -> Result<()> {
+        if let Some(throttle) = &self.throttle {
+            throttle.spend(len);
+        }
+        Ok(self.watch.tick(len)?)
+    }
+
+    /// Counts the bytes of a pass over `count` values or records that take `len` bytes together.
+    fn pass(&self, count: u64, len: u64) -> Pass<'_> {
+        Pass { pace: self, count, len, done: 0 }
+    }
+
+    /// A pass over the values of a table.
+    pub(super) fn values(&self, segment: &Segment, table: TableReader<'_>) -> Pass<'_> {
+        self.pass(segment.header().fingerprint_count, table.heads.len + table.tails.len)
+    }
+
+    /// A pass over the fingerprints of all segments with their ids.
+    pub(super) fn scan(&self, segments: &[OpenSegment]) -> Pass<'_> {
+        let sum = |of: fn(&Segment) -> u64| segments.iter().map(|open| of(&open.segment)).sum();
+        self.pass(sum(|segment| segment.header().fingerprint_count), sum(scanned_len))
+    }
+}
+
+/// Bytes of a segment that a pass over fingerprints and ids reads.
+fn scanned_len(segment: &Segment) -> u64 {
+    let ids = segment.id_places().map_or(0, |(groups, records)| groups.len + records.len);
+    segment.first_table().map_or(0, |table| table.heads.len + table.tails.len) + ids
+}
+
+/// A pass over values that are as many bytes apart on average.
+pub(super) struct Pass<'a> {
+    pace: &'a Pace,
+    count: u64,
+    len: u64,
+    done: u64,
+}
+
+impl Pass<'_> {
+    /// Counts one more value.
+    pub(super) fn step(&mut self) -> Result<()> {
+        self.done += 1;
+        if !self.done.is_multiple_of(STEP) && self.done != self.count {
+            return Ok(());
+        }
+        let steps = if self.done.is_multiple_of(STEP) { STEP } else { self.done % STEP };
+        let len = u128::from(self.len) * u128::from(steps) / u128::from(self.count.max(1));
+        self.pace.spend(len as u64)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a verification found.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::error::Error;
+use crate::format::manifest::{Manifest, SegmentEntry};
+
+/// The result of [`verify`](crate::verify()).
+#[derive(Debug, Default)]
+#[non_exhaustive]
+#[must_use = "damage is reported here, not as an error"]
+pub struct VerifyReport {
+    /// The directory of the store.
+    pub path: PathBuf,
+    /// Segments verified.
+    pub segment_count: u64,
+    /// Pages whose checksums were compared.
+    pub page_count: u64,
+    /// Values decoded, in all tables.
+    pub value_count: u64,
+    /// Sample queries whose answers were compared with a scan.
+    pub sample_count: u64,
+    /// All faults, in the order in which they were found. Empty for a sound store.
+    pub faults: Vec<Error>,
+    /// The segments with faults, oldest first. Empty if the manifest itself is damaged.
+    pub damaged: Vec<DamagedSegment>,
+    /// The manifest that was verified, if it is sound.
+    pub(crate) manifest: Option<Manifest>,
+    /// Its bytes.
+    pub(crate) manifest_bytes: Vec<u8>,
+}
+
+impl VerifyReport {
+    /// Whether no fault was found.
+    pub fn is_sound(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// A segment with faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedSegment {
+    /// The file of the segment.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: u64,
+    /// Its label; empty without one.
+    pub label: String,
+    /// Its fingerprints, deleted ones included, as the manifest states them.
+    pub fingerprint_count: u64,
+    /// The counts of deleted fingerprints and of deleted ids, as the manifest states them, if only
+    /// the deletions are damaged and the segment itself is sound.
+    pub deletions_only: Option<(u64, u64)>,
+}
+
+impl DamagedSegment {
+    pub(super) fn of(path: &Path, entry: &SegmentEntry, only_deletions: bool) -> Self {
+        let deletions = entry.deletions.filter(|_| only_deletions);
+        DamagedSegment {
+            path: path.join(entry.file_name()),
+            number: entry.number,
+            label: entry.label.clone(),
+            fingerprint_count: entry.fingerprint_count,
+            deletions_only: deletions.map(|of| (of.fingerprint_count, of.id_count)),
+        }
+    }
+}

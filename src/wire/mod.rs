@@ -1,0 +1,23 @@
+//! The bodies of requests and answers over HTTP, one struct for both ends.
+//!
+//! The server (`serve`) reads the bodies of requests and writes those of answers; the client does the
+//! opposite. The names of the fields are the names in JSON; `openapi.json` of the server describes
+//! them. Bodies borrow their texts, so that a request with many fingerprints is parsed without a copy
+//! of each. Nothing is checked here but the form: the server says what is wrong with a value.
+
+mod answers;
+mod info;
+pub(crate) mod limits;
+pub(crate) mod query_options;
+mod requests;
+mod spelling;
+
+pub use answers::{AddAnswer, AddStatus, AddedItem, DeleteAnswer, NearItem};
+pub use info::{NeedsToken, PageTemplates, ServedStore, ServerInfo};
+pub use limits::{LIMIT_OPTIONS, ServeLimits};
+pub use query_options::QueryOptions;
+pub use requests::{AddBody, AddItem, DeleteBody, HexText, QueryBody};
+
+#[cfg(feature = "serve")]
+pub(crate) use answers::FailureLimit;
+pub(crate) use answers::{FailureBody, FailureFields, QueryAnswers};

@@ -1,0 +1,50 @@
+//! Memory and threads of one piece of work.
+//!
+//! The builder, the writer and the joins get from here the memory and threads that sorting may use.
+//! Nothing is reserved: a caller must keep to the numbers.
+
+use std::path::PathBuf;
+
+use crate::base::error::{Error, Result};
+use crate::disk::ScratchFolder;
+use crate::disk::access::usable_memory;
+use crate::writing::sort::{MEMORY_MIN, SortResources};
+use fpstore_base::Resources;
+use fpstore_base::parallel::thread_count;
+
+const MIB: u64 = 1 << 20;
+/// Bytes for the program, page checksums, and the buffers of sections and merges.
+const FIXED_LEN: u64 = if cfg!(test) { 0 } else { 24 * MIB };
+/// Bytes for the chunks of input that a thread parses.
+const INPUT_LEN_PER_THREAD: u64 = if cfg!(test) { 0 } else { 8 * MIB };
+/// The least default, for small machines and unknown ones.
+const DEFAULT_MIN: u64 = 256 * MIB;
+
+/// The least memory that work on `threads` threads can be given, in bytes.
+pub(crate) fn memory_min(threads: usize) -> u64 {
+    FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64 + MEMORY_MIN
+}
+
+/// The share of the given resources that sorting may use. Temporary files go into `folder` unless
+/// another directory is given.
+pub(crate) fn divide(given: &Resources, folder: impl FnOnce() -> PathBuf) -> Result<SortResources> {
+    let folder = given.temp_dir.clone().unwrap_or_else(folder);
+    std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;
+    let threads = thread_count(given.threads.unwrap_or_default());
+    let least = memory_min(threads);
+    let memory = given.memory.unwrap_or_else(|| (usable_memory() / 4).max(DEFAULT_MIN).max(least));
+    if memory < least {
+        let reason = format!(
+            "{:.1} MiB of memory are too few for {threads} threads, {:.1} MiB are the least",
+            mib(memory),
+            mib(least)
+        );
+        return Err(Error::InvalidOptions { reason });
+    }
+    let fixed = FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64;
+    Ok(SortResources { memory: memory - fixed, threads, folder: ScratchFolder::new(folder) })
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB as f64
+}

@@ -1,0 +1,190 @@
+//! Choosing the tables of a store: those of a scheme, or the best for the data.
+
+use std::path::Path;
+
+use crate::base::error::{Error, Result};
+use crate::base::options::DEFAULT_K;
+use crate::plan::{
+    Budget, PlanRequest, SampleModel, Sampler, UnitCosts, has_data_layout, scheme_by_name,
+};
+use crate::scheme::Scheme;
+use crate::writing::sort::SortedValues;
+use fpstore_base::Fingerprint;
+
+/// Up to this many tables the space of a build is estimated without making a plan.
+const FEW_TABLES: u64 = 4;
+
+/// The tables that a store gets.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SchemeChoice {
+    /// The tables of a scheme.
+    Fixed(Scheme),
+    /// The tables of a named scheme whose blocks are laid out for the data, see
+    /// [`SchemeChoice::named`].
+    Named {
+        /// The name, with its layout.
+        name: String,
+        /// The distance that queries will mostly ask for.
+        k: u32,
+    },
+    /// The fastest for the data at distance `k` within a budget, see
+    /// [`PlanRequest`](crate::plan::PlanRequest). The choice depends on the set of fingerprints and
+    /// on these fields alone.
+    Auto {
+        /// The distance of most queries.
+        k: u32,
+        /// The space that the tables may take.
+        budget: Budget,
+        /// The costs of steps on the machine that will answer.
+        costs: UnitCosts,
+    },
+}
+
+impl SchemeChoice {
+    /// The scheme of a name that [`Scheme::named`] takes, or of a name with a layout as the planner
+    /// reports it: `halves-live` cuts the two halves from the bits that vary in the data,
+    /// `-dealt` and `-sorted` spread the information of the bits evenly over the blocks.
+    ///
+    /// ```
+    /// use fpstore::{BuildOptions, SchemeChoice};
+    ///
+    /// let options = BuildOptions::default().scheme(SchemeChoice::named("halves-live", 3)?);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheme::named`].
+    pub fn named(name: &str, k: u32) -> Result<Self> {
+        let natural = scheme_by_name(name, k, None)?;
+        if has_data_layout(name) {
+            Ok(SchemeChoice::Named { name: name.into(), k })
+        } else {
+            Ok(SchemeChoice::Fixed(natural))
+        }
+    }
+
+    /// The choice that a text names, for distance `k`:
+    ///
+    /// * `auto`: the fastest within `budget`, by the costs that fpstore ships with;
+    /// * a name that [`SchemeChoice::named`] takes;
+    /// * masks, one on each of several lines, as [`Scheme::from_mask_list`] reads them;
+    /// * the path of a file of such masks.
+    ///
+    /// ```
+    /// use fpstore::{BuildOptions, SchemeChoice};
+    ///
+    /// let choice = SchemeChoice::parse("auto", 3, Some("16B/fp".parse()?))?;
+    /// let options = BuildOptions::default().scheme(choice);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidOptions`] for a budget beside anything but `auto`, and for bad masks in a
+    ///   file.
+    /// * [`Error::Io`] if a file cannot be read.
+    /// * Otherwise as [`Scheme::named`] and [`Scheme::from_mask_list`].
+    pub fn parse(text: &str, k: u32, budget: Option<Budget>) -> Result<Self> {
+        if text == "auto" {
+            let (budget, costs) = (budget.unwrap_or_default(), UnitCosts::SHIPPED);
+            return Ok(SchemeChoice::Auto { k, budget, costs });
+        }
+        if budget.is_some() {
+            let reason = format!("budget is for the scheme 'auto', not for '{text}'");
+            return Err(Error::InvalidOptions { reason });
+        }
+        if text.contains('\n') {
+            return Ok(Scheme::from_mask_list(text, k)?.into());
+        }
+        let path = Path::new(text);
+        match SchemeChoice::named(text, k) {
+            Err(_) if path.is_file() => {
+                let list = std::fs::read_to_string(path);
+                let list = list.map_err(Error::io("read masks from", path))?;
+                let scheme = Scheme::from_mask_list(&list, k).map_err(|fault| {
+                    Error::InvalidOptions { reason: format!("masks in {text}: {fault}") }
+                })?;
+                Ok(scheme.into())
+            }
+            choice => choice,
+        }
+    }
+
+    /// The same choice by these costs, where costs decide.
+    #[must_use]
+    pub fn by_costs(mut self, by: UnitCosts) -> Self {
+        if let SchemeChoice::Auto { costs, .. } = &mut self {
+            *costs = by;
+        }
+        self
+    }
+
+    /// The approximate number of tables, if one takes `table_len` bytes.
+    pub(super) fn table_count(&self, fingerprint_count: u64, table_len: u64) -> u64 {
+        match self {
+            SchemeChoice::Fixed(scheme) => scheme.masks().len() as u64,
+            SchemeChoice::Named { name, k } => {
+                scheme_by_name(name, *k, None).map_or(1, |scheme| scheme.masks().len() as u64)
+            }
+            SchemeChoice::Auto { k, budget, costs } => {
+                let budget_len = budget.bytes_for(fingerprint_count);
+                let most = (budget_len / table_len.max(1) as f64).max(1.0) as u64;
+                if most <= FEW_TABLES {
+                    return most;
+                }
+                // A budget is a limit and no need: more tables than pay are not made.
+                let request = PlanRequest::new(fingerprint_count.max(1), *k);
+                let plan = request.budget(*budget).costs(*costs).choose();
+                plan.map_or(most, |plan| most.min(plan.scheme.masks().len() as u64))
+            }
+        }
+    }
+
+    /// The scheme for these distinct fingerprints.
+    pub(super) fn for_values(&self, distinct: &SortedValues) -> Result<Scheme> {
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        if !matches!(self, SchemeChoice::Fixed(_)) {
+            distinct.pass(|values| {
+                values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+                Ok::<(), Error>(())
+            })?;
+        }
+        self.resolve(distinct.count, sampler)
+    }
+
+    /// The scheme for `fingerprint_count` distinct fingerprints; `sampler` considered each of them.
+    pub(crate) fn resolve(&self, fingerprint_count: u64, sampler: Sampler) -> Result<Scheme> {
+        match self {
+            SchemeChoice::Fixed(scheme) => Ok(scheme.clone()),
+            SchemeChoice::Named { name, k } => {
+                let sample = sampler.finish().ok();
+                let model = sample.map(|sample| SampleModel::new(&sample, fingerprint_count));
+                scheme_by_name(name, *k, model.as_ref())
+            }
+            SchemeChoice::Auto { k, budget, costs } => {
+                // An empty store gets the tables of one fingerprint, whatever the budget.
+                let budget = if fingerprint_count == 0 { &Budget::Default } else { budget };
+                let request = PlanRequest::new(fingerprint_count.max(1), *k);
+                let request = request.budget(*budget).costs(*costs);
+                // With too few fingerprints for a sample the scheme hardly matters.
+                let request = request.sample(sampler.finish().ok());
+                Ok(request.choose()?.scheme)
+            }
+        }
+    }
+}
+
+impl From<Scheme> for SchemeChoice {
+    fn from(scheme: Scheme) -> Self {
+        SchemeChoice::Fixed(scheme)
+    }
+}
+
+impl Default for SchemeChoice {
+    /// The fastest at distance [`DEFAULT_K`] within the default budget.
+    fn default() -> Self {
+        SchemeChoice::Auto { k: DEFAULT_K, budget: Budget::Default, costs: UnitCosts::SHIPPED }
+    }
+}

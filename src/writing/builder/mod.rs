@@ -1,0 +1,319 @@
+//! The builder: takes records in any order, writes one segment, and publishes it as a new store or
+//! as one more segment of a store.
+//!
+//! [`RecordBuffer`] takes the records and sorts them into a [`SegmentBuild`], which writes the
+//! file. The writer uses both for added records and for merges. Nothing here reads a segment.
+
+mod choice;
+mod options;
+mod receipt;
+mod record_buffer;
+mod report;
+mod segment_build;
+mod segment_file;
+mod segment_path;
+mod space;
+pub(crate) mod temporary;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use choice::SchemeChoice;
+pub use options::BuildOptions;
+pub use receipt::SegmentReceipt;
+pub(crate) use record_buffer::RecordBuffer;
+pub use report::BuildReport;
+pub(crate) use segment_build::SegmentBuild;
+pub(crate) use space::check as check_space_for;
+
+use segment_path::SegmentPath;
+
+use crate::base::error::{Error, Result};
+use crate::base::id_policy::IdPolicy;
+use crate::format::manifest::fault_of_label;
+use crate::store::Store;
+use crate::writing::budget::divide;
+use crate::writing::directory::{Destination, OpenMode, Patience};
+use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
+use crate::writing::sort::SortResources;
+use fpstore_base::{Fingerprint, IdRef};
+
+/// Makes a store from fingerprints in any order.
+///
+/// The same records give the same segment file, byte for byte, whatever their order, the memory and
+/// the threads; only the ids of one fingerprint keep the order in which they came. What does not
+/// fit into [`BuildOptions::memory`] is sorted in temporary files that vanish with the process. The
+/// manifest beside the segment has a random id of the store, see [`BuildOptions::store_id`].
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), fpstore::Error> {
+/// use fpstore::{Builder, Fingerprint};
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("pages.fps");
+///
+/// let mut builder = Builder::new(&path)?;
+/// builder.push(Fingerprint::new(0xc0f1_789b_ed2e_b9b8), 17)?;
+/// builder.push(Fingerprint::new(0xc0f1_789b_ed2e_b9b8), 4)?;
+/// let store = builder.finish()?;
+/// assert_eq!(store.info().fingerprint_count(), 1);
+/// assert_eq!(store.info().id_count(), 2);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is written before finish"]
+pub struct Builder {
+    destination: Target,
+    options: BuildOptions,
+    resources: SortResources,
+    records: RecordBuffer,
+}
+
+/// What a builder makes.
+#[derive(Debug)]
+enum Target {
+    Store(Box<Destination>),
+    /// A segment file outside any store.
+    File(SegmentPath),
+}
+
+impl Target {
+    /// A directory on the disk of the target, for temporary files.
+    fn scratch_directory(&self) -> &Path {
+        match self {
+            Target::Store(destination) => destination.scratch_directory(),
+            Target::File(path) => path.directory(),
+        }
+    }
+}
+
+impl Builder {
+    /// A builder of a store in the directory `path`, which must not exist or be empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::with_options`].
+    pub fn new(path: impl Into<PathBuf>) -> Result<Self> {
+        Builder::with_options(path, BuildOptions::default())
+    }
+
+    /// A builder with the given options.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::StoreExists`] if there is a store and it may not be replaced.
+    /// * [`Error::NotAStore`] if there are other files; these are never replaced.
+    /// * [`Error::Locked`] if another process is writing to the store, or making it, and does not
+    ///   end within [`BuildOptions::wait`].
+    /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
+    /// * [`Error::Io`] if the system refuses, or there is no such directory for temporary files.
+    pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
+        let mode = if options.replace { OpenMode::Replace } else { OpenMode::Create };
+        let destination = Destination::acquire(path.into(), mode, options.patience())?;
+        Builder::start(Target::Store(destination.into()), options)
+    }
+
+    /// A builder of one more segment of the store in the directory `path`, which answers as before
+    /// until the segment is whole. [`BuildOptions::replace`] and [`BuildOptions::store_id`] are
+    /// ignored; [`BuildOptions::sketch_len`] is that of the store.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
+    /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
+    /// * Otherwise as [`Builder::with_options`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), fpstore::Error> {
+    /// use fpstore::{BuildOptions, Builder};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("pages.fps");
+    /// # Builder::new(&path)?.finish()?;
+    ///
+    /// let mut builder = Builder::append(&path, BuildOptions::default().label("2026-11"))?;
+    /// builder.push(0xc0f1_789b_ed2e_b9b8.into(), 17)?;
+    /// let store = builder.finish()?;
+    /// assert_eq!(store.info().segments.last().unwrap().label, "2026-11");
+    /// # Ok(()) }
+    /// ```
+    pub fn append(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
+        let path = path.into();
+        let destination = Destination::acquire(path.clone(), OpenMode::Change, options.patience())?;
+        let store = Store::map(&path)?;
+        if let Some(recipe) = store.recipe()
+            && recipe != options.recipe
+        {
+            let (store, given) = (recipe, options.recipe);
+            return Err(Error::RecipeMismatch { store, given });
+        }
+        let options = options.sketch_len(store.sketch_len());
+        Builder::start(Target::Store(destination.into()), options)
+    }
+
+    fn start(destination: Target, options: BuildOptions) -> Result<Self> {
+        if let Some(reason) = fault_of_label(&options.label) {
+            return Err(Error::InvalidOptions { reason });
+        }
+        let beside = || destination.scratch_directory().to_path_buf();
+        let resources = divide(&options.resources, beside)?;
+        let (ids, sketch_len) = (options.ids, options.sketch_len);
+        if ids == IdPolicy::None && sketch_len > 0 {
+            let reason = "a sketch is kept with an id, and the store is to have none".into();
+            return Err(Error::InvalidOptions { reason });
+        }
+        let observer = options.resources.observer.clone();
+        let records = RecordBuffer::new(ids, sketch_len.into(), &resources, observer);
+        Ok(Builder { destination, options, resources, records })
+    }
+
+    /// Takes a fingerprint with an id. The same id may come again and is then kept again.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than
+    ///   65 535 bytes or holds NUL, CR or LF; or no number under `u64` ids.
+    /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
+    /// * [`Error::Interrupted`] if the observer ends the build.
+    pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
+        self.records.push(fingerprint, id.into(), &[])
+    }
+
+    /// Takes a fingerprint with an id and a sketch of its document; see
+    /// [`BuildOptions::sketch_len`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push`], and [`Error::InvalidOptions`] if the sketch has another length.
+    pub fn push_sketched<'a>(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: impl Into<IdRef<'a>>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        self.records.push(fingerprint, id.into(), sketch)
+    }
+
+    /// Takes a fingerprint without an id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push`], without [`Error::InvalidId`].
+    pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.records.push_bare(fingerprint)
+    }
+
+    /// Takes all records of the file at `path`, or of standard input if it is `-`, read and
+    /// parsed on all threads. Names that end in `.gz` or `.zst` are decompressed.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::BadInput`] with name and place for the first bad record, unless `options` skip
+    ///   bad records.
+    /// * [`Error::Io`] if the input cannot be read or decompressed, or a temporary file cannot
+    ///   be written.
+    /// * [`Error::Interrupted`] if the observer ends the build.
+    pub fn read(&mut self, path: &Path, options: &InputOptions) -> Result<InputSummary> {
+        self.read_and_inspect(path, options, |_| {})
+    }
+
+    /// As [`Builder::read`], and calls `inspect` with each fingerprint, in an order that means
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::read`].
+    pub fn read_and_inspect(
+        &mut self,
+        path: &Path,
+        options: &InputOptions,
+        inspect: impl FnMut(Fingerprint),
+    ) -> Result<InputSummary> {
+        self.records.read(path, options, inspect)
+    }
+
+    /// Records taken so far.
+    pub fn record_count(&self) -> u64 {
+        self.records.count()
+    }
+
+    /// Announces an estimate of the input, so that progress has a total. With `check_space` also
+    /// checks that the disks have room for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSpace`] if a disk is too full.
+    pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
+        self.records.expect(input.record_count);
+        if check_space {
+            let directory = self.destination.scratch_directory();
+            space::check(input, &self.options.scheme, &self.resources, directory)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts, writes and publishes the store, and opens it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
+    /// * [`Error::InvalidPlan`] if no scheme fits the budget, [`Error::InvalidDistance`] if the
+    ///   distance to choose one for is above 64.
+    /// * [`Error::StoreExists`] if another process made a store at the path in the meantime.
+    /// * [`Error::Io`] if the system refuses. A store that was there before is unharmed, or, if the
+    ///   last rename or sync reported the error, perhaps replaced.
+    /// * [`Error::Interrupted`] if the observer ends the build.
+    pub fn finish(self) -> Result<Store> {
+        self.finish_and_report().map(|(store, _)| store)
+    }
+
+    /// As [`Builder::finish`], with a report.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::finish`].
+    pub fn finish_and_report(self) -> Result<(Store, BuildReport)> {
+        let Builder { destination, options, records, .. } = self;
+        let Target::Store(destination) = destination else {
+            let reason = "this builder makes a segment file: end it with finish_segment".into();
+            return Err(Error::InvalidOptions { reason });
+        };
+        let mut destination = *destination;
+        let mut build = records.sort(|_| Ok(options.scheme.clone()))?;
+        loop {
+            let (path, mode) = (destination.path().to_path_buf(), destination.mode());
+            let patience: Patience = destination.patience().clone();
+            let left = destination.left().to_vec();
+            match publish(destination, &options, &mut build) {
+                // Another process made a store meanwhile, and it may be replaced.
+                Err(Error::StoreExists { .. }) if mode == OpenMode::Replace => {
+                    destination = Destination::acquire(path, mode, patience)?;
+                }
+                published => {
+                    let store = published?;
+                    return Ok((store, BuildReport { left, ..build.into_report() }));
+                }
+            }
+        }
+    }
+}
+
+/// Writes a segment and publishes it after those that are there, or alone in a new store.
+fn publish(
+    destination: Destination,
+    options: &BuildOptions,
+    build: &mut SegmentBuild,
+) -> Result<Store> {
+    let directory = destination.open(options.store_id)?;
+    let mut file = directory.new_segment()?;
+    build.write(&mut file, &options.recipe)?;
+    let segment = file.finish(&options.label)?;
+    let mut transaction = directory.begin()?;
+    let mut segments = transaction.segments().to_vec();
+    segments.push(transaction.add_segment(segment, None)?);
+    transaction.commit(segments)?;
+    directory.finish()
+}

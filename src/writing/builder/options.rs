@@ -1,0 +1,130 @@
+//! The options of a build.
+
+use crate::base::id_policy::IdPolicy;
+use crate::format::manifest::StoreId;
+use crate::writing::budget::memory_min;
+use crate::writing::builder::SchemeChoice;
+use crate::writing::directory::{Patience, Waiting};
+use fpstore_base::{Recipe, Resources, resource_setters};
+
+/// The options of a build.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::{BuildOptions, IdPolicy};
+///
+/// let options = BuildOptions::default().ids(IdPolicy::U64).replace(true).memory(1 << 30);
+/// ```
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    pub(crate) scheme: SchemeChoice,
+    pub(crate) ids: IdPolicy,
+    pub(crate) recipe: Recipe,
+    pub(crate) sketch_len: u8,
+    pub(crate) replace: bool,
+    pub(crate) label: String,
+    pub(crate) store_id: Option<StoreId>,
+    pub(crate) resources: Resources,
+    pub(crate) wait: Waiting,
+}
+
+impl Default for BuildOptions {
+    /// The fastest scheme for distance 3 within the default budget, ids as they come, nothing
+    /// replaced.
+    fn default() -> Self {
+        BuildOptions {
+            scheme: SchemeChoice::default(),
+            ids: IdPolicy::Auto,
+            recipe: Recipe::external(),
+            sketch_len: 0,
+            replace: false,
+            label: String::new(),
+            store_id: None,
+            resources: Resources::default(),
+            wait: Waiting::NONE,
+        }
+    }
+}
+
+impl BuildOptions {
+    /// Sets the scheme and the distance that it is meant for, or how they are chosen.
+    #[must_use]
+    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
+        self.scheme = scheme.into();
+        self
+    }
+
+    /// Sets the kind of ids that the store keeps.
+    #[must_use]
+    pub fn ids(mut self, ids: IdPolicy) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Sets the recipe of the fingerprints; ready-made ones have [`Recipe::external`].
+    #[must_use]
+    pub fn recipe(mut self, recipe: Recipe) -> Self {
+        self.recipe = recipe;
+        self
+    }
+
+    /// Sets the number of bytes of a sketch that the store keeps with each id, 0 for none. A sketch
+    /// says more of a document than its fingerprint; what its bytes mean depends on the recipe.
+    #[must_use]
+    pub fn sketch_len(mut self, len: u8) -> Self {
+        self.sketch_len = len;
+        self
+    }
+
+    /// Sets whether a store that is there already may be replaced. It answers as before until the
+    /// new one is whole.
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
+        self
+    }
+
+    /// Sets the label of the segment, such as `2026-11`: at most 255 bytes without control
+    /// characters; empty for none.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets the id of a new store, instead of sixteen random bytes.
+    ///
+    /// Segments are the same for the same records in any case; with a given id the manifest is,
+    /// too. Readers take two stores with one id for the same store, so give each store its own.
+    /// Adding to a store does not change its id.
+    ///
+    /// # Panics
+    ///
+    /// If all bytes are zero.
+    #[must_use]
+    pub fn store_id(mut self, id: [u8; 16]) -> Self {
+        assert_ne!(id, [0; 16], "a store id has a byte that is not zero");
+        self.store_id = Some(id);
+        self
+    }
+
+    resource_setters!();
+
+    /// Sets how long to wait for another process that is writing to the store, or making it.
+    #[must_use]
+    pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
+        self.wait = most.into();
+        self
+    }
+
+    /// The least memory that a build on `threads` threads can be given, in bytes.
+    pub fn memory_min(threads: usize) -> u64 {
+        memory_min(threads)
+    }
+
+    /// How long to wait for locks, and who is told.
+    pub(super) fn patience(&self) -> Patience {
+        Patience::new(self.wait, self.resources.observer.clone())
+    }
+}

@@ -1,0 +1,157 @@
+//! The record buffer: records in any order, until they are sorted into a segment build.
+
+use std::path::Path;
+
+use crate::base::error::{Error, Result};
+use crate::base::id_policy::IdPolicy;
+use crate::format::header::FINGERPRINT_COUNT_MAX;
+use crate::writing::builder::report::PhaseTimer;
+use crate::writing::builder::{SchemeChoice, SegmentBuild};
+use crate::writing::input::{self, InputOptions, InputSummary};
+use crate::writing::sort::{RecordSorter, SortResources};
+use fpstore_base::watch::{Observer, Phase, Watch};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// Records of one segment to be, in the order in which they came. What does not fit into memory is
+/// in scratch files.
+#[derive(Debug)]
+pub(crate) struct RecordBuffer {
+    ids: IdPolicy,
+    sketch_len: u32,
+    resources: SortResources,
+    sorter: RecordSorter,
+    watch: Watch,
+    timer: PhaseTimer,
+}
+
+impl RecordBuffer {
+    /// Records whose ids have sketches of `sketch_len` bytes, at most 255.
+    pub(crate) fn new(
+        ids: IdPolicy,
+        sketch_len: u32,
+        resources: &SortResources,
+        observer: Option<Observer>,
+    ) -> Self {
+        let texts_only = ids == IdPolicy::Text;
+        let sorter = RecordSorter::with_sketches(resources.clone(), texts_only, sketch_len);
+        let watch = Watch::new(observer, Phase::Read, None);
+        let timer = PhaseTimer::default();
+        RecordBuffer { ids, sketch_len, resources: resources.clone(), sorter, watch, timer }
+    }
+
+    /// Announces `count` records, so that progress has a total.
+    pub(crate) fn expect(&mut self, count: u64) {
+        self.watch = self.watch.next(Phase::Read, Some(count));
+    }
+
+    /// Takes a record with the sketch of its id, which is empty if ids have none.
+    pub(crate) fn push(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        match self.check(id, sketch)? {
+            Some(id) => {
+                self.timer.start();
+                self.sorter.push_sketched(fingerprint.value(), id, sketch)?;
+                Ok(self.watch.tick(1)?)
+            }
+            None => self.push_bare(fingerprint),
+        }
+    }
+
+    /// The id in the form in which it is kept, or `None` if it is left out. Refuses a record that
+    /// cannot be taken.
+    pub(crate) fn check<'a>(&self, id: IdRef<'a>, sketch: &[u8]) -> Result<Option<IdRef<'a>>> {
+        self.check_sketch(sketch)?;
+        self.ids.admit(id)
+    }
+
+    /// Takes a record of a segment: its id keeps its kind.
+    pub(crate) fn push_stored(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        let sketch = sketch.get(..self.sketch_len as usize).unwrap_or(sketch);
+        self.sorter.push_sketched(fingerprint.value(), id, sketch)
+    }
+
+    /// Refuses a record without the sketch that the others have.
+    #[inline]
+    fn check_sketch(&self, sketch: &[u8]) -> Result<()> {
+        if sketch.len() == self.sketch_len as usize { Ok(()) } else { self.refuse(sketch) }
+    }
+
+    #[cold]
+    fn refuse(&self, sketch: &[u8]) -> Result<()> {
+        let reason = match (self.sketch_len, sketch.len()) {
+            (0, _) => "the store keeps no sketches, and a record has one".into(),
+            (expected, 0) => format!(
+                "the store keeps a sketch of {expected} bytes of each document, and a record has none: \
+                 add documents (--docs)"
+            ),
+            (expected, found) => {
+                format!("the store keeps sketches of {expected} bytes, a record has one of {found}")
+            }
+        };
+        Err(Error::InvalidOptions { reason })
+    }
+
+    /// Takes a record without an id.
+    pub(crate) fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.timer.start();
+        self.sorter.push_bare(fingerprint.value())?;
+        Ok(self.watch.tick(1)?)
+    }
+
+    /// Takes all records of an input, and calls `inspect` with each fingerprint, in any order.
+    pub(crate) fn read(
+        &mut self,
+        path: &Path,
+        options: &InputOptions,
+        mut inspect: impl FnMut(Fingerprint),
+    ) -> Result<InputSummary> {
+        self.check_sketch(&[])?;
+        self.timer.start();
+        let (sorter, watch) = (&mut self.sorter, &self.watch);
+        input::read_batches(path, options, self.ids, self.resources.threads, |batch| match batch {
+            Some(batch) => {
+                batch.keys().for_each(|key| inspect(Fingerprint::new(key)));
+                sorter.push_batch(batch)?;
+                Ok(watch.tick(batch.count())?)
+            }
+            None => Ok(watch.report()?),
+        })
+    }
+
+    /// Records taken so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.sorter.count()
+    }
+
+    /// Sorts the records and chooses the tables; `scheme` gets the number of distinct fingerprints.
+    pub(crate) fn sort(
+        self,
+        scheme: impl FnOnce(u64) -> Result<SchemeChoice>,
+    ) -> Result<SegmentBuild> {
+        let RecordBuffer { resources, sorter, watch, mut timer, .. } = self;
+        let record_count = sorter.count();
+        timer.end(Phase::Read);
+        let watch = watch.next(Phase::Sort, Some(record_count));
+        watch.report()?;
+        let mut records = sorter.finish()?;
+        let distinct = records.distinct(|count| Ok(watch.tick(count)?))?;
+        if distinct.count > FINGERPRINT_COUNT_MAX {
+            let reason = format!("{} fingerprints, a segment holds 2^40 at most", distinct.count);
+            return Err(Error::TooLarge { reason });
+        }
+        timer.end(Phase::Sort);
+        watch.next(Phase::Plan, None).report()?;
+        let scheme = scheme(distinct.count)?.for_values(&distinct)?;
+        timer.end(Phase::Plan);
+        Ok(SegmentBuild { resources, record_count, records, distinct, scheme, watch, timer })
+    }
+}

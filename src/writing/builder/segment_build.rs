@@ -1,0 +1,179 @@
+//! The segment build: sorted records in, one segment file out.
+//!
+//! The distinct values are permuted, sorted and encoded table by table; then the ids follow in the
+//! order of the first table. The same records give the same bytes, whatever the memory and threads.
+
+use crate::base::error::{Error, Result};
+use crate::bytes::permutation::Permutation;
+use crate::format::header::TableDescriptor;
+use crate::format::id_records::{IdLayout, id_len_for};
+use crate::plan::cut::Cut;
+use crate::scheme::Scheme;
+use crate::segment::write::{SegmentSpec, SegmentWriter};
+use crate::writing::builder::report::{BuildReport, PhaseTimer};
+use crate::writing::directory::SegmentFile;
+use crate::writing::sort::{
+    IdColumn, RecordSorter, SortResources, SortedRecords, SortedValues, ValueSorter,
+};
+use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::{Fingerprint, IdKind, Recipe};
+
+/// Sorted records and the tables that they will have.
+#[derive(Debug)]
+pub(crate) struct SegmentBuild {
+    pub(super) resources: SortResources,
+    /// Records taken, repeated fingerprints included.
+    pub(super) record_count: u64,
+    pub(super) records: SortedRecords,
+    /// The distinct fingerprints in natural order.
+    pub(super) distinct: SortedValues,
+    pub(super) scheme: Scheme,
+    pub(super) watch: Watch,
+    pub(super) timer: PhaseTimer,
+}
+
+type Writer<'a> = SegmentWriter<&'a mut SegmentFile>;
+
+impl SegmentBuild {
+    /// Writes the whole segment.
+    pub(crate) fn write(&mut self, file: &mut SegmentFile, recipe: &Recipe) -> Result<()> {
+        let directory = file.directory().to_path_buf();
+        let masks = self.scheme.masks();
+        let spec = SegmentSpec {
+            fingerprint_count: self.distinct.count,
+            table_count: masks.len(),
+            tuned_k: self.scheme.tuned_k(),
+            ids: self.id_layout(),
+            recipe: recipe.clone(),
+            scratch: self.resources.folder.clone(),
+        };
+        let mut writer = SegmentWriter::new(file, &directory, spec)?;
+        let sorted = masks.iter().filter(|&&mask| !Permutation::new(mask).is_identity());
+        let passes = (masks.len() + sorted.count()) as u64;
+        let total = self.distinct.count * passes;
+        self.tables(&mut writer, &self.watch.next(Phase::Tables, Some(total)))?;
+        self.timer.end(Phase::Tables);
+        if self.records.ids != IdColumn::None {
+            self.ids(&mut writer, &self.watch.next(Phase::Ids, Some(self.records.count)))?;
+            self.timer.end(Phase::Ids);
+        }
+        writer.finish()?;
+        Ok(self.watch.next(Phase::Publish, None).report()?)
+    }
+
+    /// Ends the last phase, publishing, and returns the report.
+    pub(crate) fn into_report(mut self) -> BuildReport {
+        self.timer.end(Phase::Publish);
+        BuildReport {
+            record_count: self.record_count,
+            fingerprint_count: self.distinct.count,
+            temporary_len: self.resources.folder.most_held(),
+            phases: self.timer.phases,
+            left: Vec::new(),
+        }
+    }
+
+    fn id_layout(&self) -> IdLayout {
+        let sketch_len = self.records.sketch_len;
+        match self.records.ids {
+            IdColumn::None => IdLayout { sketch_len, ..IdLayout::NONE },
+            IdColumn::Numbers(largest) => {
+                IdLayout { kind: IdKind::U64, id_len: id_len_for(largest), sketch_len }
+            }
+            IdColumn::Texts => IdLayout { kind: IdKind::Text, id_len: 0, sketch_len },
+        }
+    }
+
+    /// Writes all tables; while one is encoded the next is sorted.
+    fn tables(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
+        let masks = self.scheme.masks();
+        let mut prepared = masks.first().map(|&mask| self.prepare(mask, 0, watch)).transpose()?;
+        for (number, &mask) in masks.iter().enumerate() {
+            let own = prepared.take().flatten();
+            let values = own.as_ref().unwrap_or(&self.distinct);
+            let held = own.as_ref().map_or(0, SortedValues::memory_len);
+            let next = masks.get(number + 1).copied();
+            let prepare = || next.map(|mask| self.prepare(mask, held, watch)).transpose();
+            if self.resources.threads == 1 {
+                encode(writer, mask, values, watch)?;
+                prepared = prepare()?;
+                continue;
+            }
+            prepared = std::thread::scope(|scope| {
+                // The system may refuse a thread; then this one does both.
+                let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare).ok();
+                encode(writer, mask, values, watch)?;
+                match preparing {
+                    Some(preparing) => preparing.join().expect("sorting does not panic"),
+                    None => prepare(),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The values of the table of `mask` in its order, or `None` if that is the natural order.
+    /// `held` is the memory in use by another table.
+    fn prepare(&self, mask: u64, held: u64, watch: &Watch) -> Result<Option<SortedValues>> {
+        let permutation = Permutation::new(mask);
+        if permutation.is_identity() {
+            return Ok(None);
+        }
+        let held = held + self.records.memory_len() + self.distinct.memory_len();
+        let mut sorter = ValueSorter::new(self.resources.beside(held));
+        self.distinct.pass(|values| {
+            let permuted = values.iter().map(|&v| permutation.apply(Fingerprint::new(v)).0);
+            sorter.push_all(permuted)?;
+            Ok::<(), Error>(watch.tick(values.len() as u64)?)
+        })?;
+        sorter.finish().map(Some)
+    }
+
+    /// Writes the ids of each fingerprint, in the order of the first table.
+    fn ids(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
+        let first = Permutation::new(self.scheme.masks().first().copied().unwrap_or(0));
+        if first.is_identity() {
+            return lists(writer, &self.records, watch);
+        }
+        let held = self.records.memory_len() + self.distinct.memory_len();
+        let texts_only = self.records.ids == IdColumn::Texts;
+        let resources = self.resources.beside(held);
+        let sketch_len = self.records.sketch_len;
+        let mut sorter = RecordSorter::with_sketches(resources, texts_only, sketch_len);
+        self.records.pass_sketched(|key, id| {
+            let key = first.apply(Fingerprint::new(key)).0;
+            match id {
+                Some((id, sketch)) => sorter.push_sketched(key, id, sketch),
+                None => sorter.push_bare(key),
+            }
+        })?;
+        lists(writer, &sorter.finish()?, watch)
+    }
+}
+
+fn encode(writer: &mut Writer<'_>, mask: u64, values: &SortedValues, watch: &Watch) -> Result<()> {
+    let Cut { tail_bits, block_bits, codec } = Cut::of_gaps(values.count, &values.gaps_of_bits);
+    let descriptor = TableDescriptor { mask, codec, tail_bits, block_bits };
+    writer.table(descriptor, |take| {
+        values.pass(|values| {
+            take(values)?;
+            Ok(watch.tick(values.len() as u64)?)
+        })
+    })
+}
+
+/// Writes one list of ids for each key of the records.
+fn lists(writer: &mut Writer<'_>, records: &SortedRecords, watch: &Watch) -> Result<()> {
+    writer.ids(|sections| {
+        let mut current = None;
+        records.pass_sketched(|key, id| {
+            if current.is_some_and(|current| current != key) {
+                sections.close()?;
+            }
+            current = Some(key);
+            id.map_or(Ok(()), |(id, sketch)| sections.push(id, sketch))?;
+            Ok(watch.tick(1)?)
+        })?;
+        if current.is_some() { sections.close() } else { Ok(()) }
+    })
+}

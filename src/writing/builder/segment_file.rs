@@ -1,0 +1,66 @@
+//! A segment as one file, outside any store: for tasks that each write one, so that one process can
+//! commit all of them.
+//!
+//! Needs no directory of its own and takes no lock, so it works on file systems without them. The
+//! file has a temporary name until it is whole.
+
+use std::path::PathBuf;
+
+use super::segment_path::SegmentPath;
+use super::{BuildOptions, BuildReport, Builder, SegmentReceipt, Target};
+use crate::base::error::{Error, Result};
+use crate::segment::map;
+use crate::writing::directory::SegmentFile;
+
+impl Builder {
+    /// A builder of one segment file at `path`, which belongs to no store yet.
+    /// [`commit`](crate::writer::commit()) adds any number of them to a store in one step. Ends with
+    /// [`Builder::finish_segment`].
+    ///
+    /// The same records give the same bytes, so a task that runs twice writes the same file. With
+    /// [`BuildOptions::replace`] it takes the place of the file of the run before, in one step.
+    /// The label is given when the segment is committed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if there is such a file and it may not be replaced, or something
+    /// else of that name, or if the options have a label. Otherwise as [`Builder::with_options`].
+    pub fn segment_file(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
+        if !options.label.is_empty() {
+            let reason = "a segment file has no label: it gets one when it is committed".into();
+            return Err(Error::InvalidOptions { reason });
+        }
+        let path = SegmentPath::new(path.into(), options.replace)?;
+        Builder::start(Target::File(path), options)
+    }
+
+    /// Sorts and writes the segment file, makes it durable, and gives it its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store. Then there
+    /// is no file, or the one that was there before.
+    pub fn finish_segment(self) -> Result<SegmentReceipt> {
+        self.finish_segment_and_report().map(|(receipt, _)| receipt)
+    }
+
+    /// As [`Builder::finish_segment`], with a report.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::finish_segment`].
+    pub fn finish_segment_and_report(self) -> Result<(SegmentReceipt, BuildReport)> {
+        let Builder { destination, options, records, .. } = self;
+        let Target::File(target) = destination else {
+            let reason = "this builder makes a store: end it with finish".into();
+            return Err(Error::InvalidOptions { reason });
+        };
+        let mut build = records.sort(|_| Ok(options.scheme.clone()))?;
+        let mut file = SegmentFile::beside(&target.path)?;
+        build.write(&mut file, &options.recipe)?;
+        let segment = file.finish("")?;
+        let receipt = SegmentReceipt::for_segment(&target.path, &map(segment.path())?);
+        segment.name(&target.path, target.replace)?;
+        Ok((receipt, build.into_report()))
+    }
+}

@@ -1,0 +1,84 @@
+//! A store for one piece of work: in a private directory, and gone with its value.
+//!
+//! Joins of records that are in no store build one of these. It has one table, so it costs one sort.
+
+use std::path::{Path, PathBuf};
+
+use super::{BuildOptions, Builder};
+use crate::base::error::Result;
+use crate::disk::ScratchDirectory;
+use crate::scheme::Scheme;
+use crate::store::Store;
+
+/// A builder of a [`TemporaryStore`].
+#[derive(Debug)]
+pub struct TemporaryBuilder {
+    builder: Builder,
+    directory: ScratchDirectory,
+}
+
+/// A store that is removed with this value, or with the process, however that ends.
+#[derive(Debug)]
+pub struct TemporaryStore {
+    store: Store,
+    _directory: Option<ScratchDirectory>,
+}
+
+impl TemporaryBuilder {
+    /// A builder of a store of one table, in a private directory in `parent`, where its temporary
+    /// files are, too. [`BuildOptions::scheme`] and [`BuildOptions::temp_dir`] are ignored.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::with_options`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), fpstore::Error> {
+    /// use fpstore::{BuildOptions, TemporaryBuilder};
+    ///
+    /// let options = BuildOptions::default();
+    /// let mut temporary = TemporaryBuilder::create(&std::env::temp_dir(), options)?;
+    /// temporary.builder().push(0xc0f1_789b_ed2e_b9b8.into(), 17)?;
+    /// let temporary = temporary.finish()?;
+    /// assert_eq!(temporary.store().info().id_count(), 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn create(parent: &Path, options: BuildOptions) -> Result<Self> {
+        let directory = ScratchDirectory::create(parent)?;
+        // Any distance has the scheme of one table.
+        let options = options.scheme(Scheme::named("1", 3)?).temp_dir(PathBuf::from(parent));
+        let builder = Builder::with_options(directory.path().join("input.fps"), options)?;
+        Ok(TemporaryBuilder { builder, directory })
+    }
+
+    /// The builder, to take records.
+    pub fn builder(&mut self) -> &mut Builder {
+        &mut self.builder
+    }
+
+    /// Writes the store, and opens it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::finish`].
+    pub fn finish(self) -> Result<TemporaryStore> {
+        let TemporaryBuilder { builder, directory } = self;
+        let store = builder.finish()?;
+        // On Unix the files can be unlinked while they are open, so that none is left if the process
+        // is killed.
+        let directory = match cfg!(unix) {
+            true => directory.remove().map(|()| None)?,
+            false => Some(directory),
+        };
+        Ok(TemporaryStore { store, _directory: directory })
+    }
+}
+
+impl TemporaryStore {
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+}

@@ -1,0 +1,107 @@
+//! New directories of stores whose builders have died.
+//!
+//! A directory is removed only if this process can prove that a builder of this user made it and
+//! has ended: its name, its owner, the lock in it, and the name and kind of every file in it. In
+//! doubt it stays, and the caller says so.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{is_temporary_name, names_in, remove_empty_directory, remove_file};
+use crate::format::manifest;
+use crate::writing::directory::lock::{LOCKS, WRITER_LOCK, try_lock_writer};
+#[cfg(unix)]
+use crate::writing::directory::lock_file::is_of_this_user;
+use crate::writing::directory::names::{is_unfinished, number_of};
+
+/// Removes the abandoned directories in `parent` whose names start with `prefix`, and returns the
+/// others that nobody works in.
+pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
+    // A name that is not UTF-8 stays, and is not listed.
+    let (Some(prefix), Ok(entries)) = (prefix.to_str(), fs::read_dir(parent)) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut left = Vec::new();
+    for name in names.filter(|name| name.starts_with(prefix)) {
+        let directory = parent.join(&name);
+        let outcome = match is_temporary_name(&name, prefix) && is_own(&directory, Kind::Directory)
+        {
+            true => remove(&directory),
+            false => Outcome::Left,
+        };
+        if outcome == Outcome::Left {
+            left.push(directory);
+        }
+    }
+    left.sort();
+    left
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Gone,
+    /// A builder holds its lock.
+    InUse,
+    Left,
+}
+
+fn remove(directory: &Path) -> Outcome {
+    // A builder died before it could lock its new directory, or has just made it; the latter makes
+    // another one.
+    if remove_empty_directory(directory).is_ok() || !directory.exists() {
+        return Outcome::Gone;
+    }
+    if !is_own(&directory.join(WRITER_LOCK), Kind::File) {
+        return Outcome::Left;
+    }
+    // The lock is held during the removal, so that no other process begins to use it.
+    match try_lock_writer(directory) {
+        Ok(None) => Outcome::InUse,
+        Ok(Some(_lock)) if remove_files(directory) => Outcome::Gone,
+        Ok(Some(mut lock)) => {
+            lock.keep_file();
+            Outcome::Left
+        }
+        Err(_) => Outcome::Left,
+    }
+}
+
+/// Removes a directory and the files of a store in it, the lock file last; does nothing and returns
+/// false if there is anything else in it.
+pub(super) fn remove_files(directory: &Path) -> bool {
+    let Ok(mut names) = names_in(directory) else { return false };
+    if !names.iter().all(|name| is_of_a_store(name) && is_own(&directory.join(name), Kind::File)) {
+        return false;
+    }
+    names.sort_by_key(|name| name == WRITER_LOCK);
+    names.iter().all(|name| remove_file(&directory.join(name)).is_ok())
+        && remove_empty_directory(directory).is_ok()
+}
+
+/// Whether a builder gives files this name.
+fn is_of_a_store(name: &str) -> bool {
+    LOCKS.contains(&name)
+        || name == manifest::FILE_NAME
+        || number_of(name).is_some()
+        || is_unfinished(name)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Directory,
+    File,
+}
+
+/// Whether this is a directory or plain file of the user of this process, and no link to one.
+fn is_own(path: &Path, kind: Kind) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    let is_kind = match kind {
+        Kind::Directory => metadata.is_dir(),
+        Kind::File => metadata.is_file(),
+    };
+    #[cfg(unix)]
+    let is_kind = is_kind && is_of_this_user(&metadata);
+    is_kind
+}

@@ -1,0 +1,153 @@
+//! The destination of a build: a path at which there is no store yet, or one to replace or extend.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::base::error::{Error, Result};
+use crate::disk::names_in;
+use crate::disk::parent_of;
+use crate::format::manifest::{self, StoreId};
+use crate::snapshot::read_manifest;
+use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
+use crate::writing::directory::names::is_unfinished;
+use crate::writing::directory::staging::remove_leftovers;
+use crate::writing::directory::store_directory::{StoreDirectory, random_store_id};
+
+/// What happens to a store that is at the path already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenMode {
+    /// There must be none.
+    Create,
+    /// It answers until a new one is whole, and is replaced then.
+    Replace,
+    /// There must be one, and it is changed.
+    Change,
+}
+
+/// A path at which a store can be made or changed.
+#[derive(Debug)]
+pub(crate) struct Destination {
+    path: PathBuf,
+    mode: OpenMode,
+    patience: Patience,
+    /// The writer lock, if there is a directory: empty, or with a store.
+    lock: Option<StoreLock>,
+    /// Where there is no directory, keeps other builders from making the same store.
+    reservation: Option<StoreLock>,
+    left: Vec<PathBuf>,
+}
+
+/// What is at the path of a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Free,
+    /// A directory that is empty or holds a store.
+    Directory,
+}
+
+impl Destination {
+    /// Checks that `path` suits `mode`, and takes the writer lock if there is a directory, else a
+    /// lock on the name.
+    pub(crate) fn acquire(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
+        loop {
+            let place = examine(&path, mode)?;
+            let (mut lock, mut reservation) = (None, None);
+            match place {
+                Place::Directory => lock = Some(lock_writer(&path, &patience)?),
+                Place::Free => reservation = reserve(&path, &patience)?,
+            }
+            // Another process may have made a store before it let go of the lock.
+            if examine(&path, mode)? != place {
+                continue;
+            }
+            let left = match place {
+                Place::Directory => Vec::new(),
+                Place::Free => remove_leftovers(&path),
+            };
+            return Ok(Destination { path, mode, patience, lock, reservation, left });
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn mode(&self) -> OpenMode {
+        self.mode
+    }
+
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    /// Directories beside the path that look like those of a dead builder, and cannot be proved to
+    /// be.
+    pub(crate) fn left(&self) -> &[PathBuf] {
+        &self.left
+    }
+
+    /// A directory on the disk of the store, for temporary files.
+    pub(crate) fn scratch_directory(&self) -> &Path {
+        match self.lock {
+            Some(_) => &self.path,
+            None => parent_of(&self.path),
+        }
+    }
+
+    /// Opens the directory for changes. A new store gets the id `store_id`, or a random one.
+    pub(crate) fn open(self, store_id: Option<StoreId>) -> Result<StoreDirectory> {
+        let Destination { path, mode, patience, lock, reservation, .. } = self;
+        let new_store = match mode {
+            OpenMode::Change => {
+                read_manifest(&path)?;
+                None
+            }
+            OpenMode::Create | OpenMode::Replace => {
+                Some(store_id.map_or_else(random_store_id, Ok)?)
+            }
+        };
+        match (lock, new_store) {
+            (Some(lock), new_store) => StoreDirectory::for_writer(&path, lock, new_store, patience),
+            (None, Some(store_id)) => StoreDirectory::stage(&path, store_id, reservation),
+            (None, None) => Err(Error::NoStore { path }),
+        }
+    }
+}
+
+/// Checks that what is at `path` suits `mode`.
+fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
+    let names = match names_in(path) {
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            if path.is_symlink() {
+                let found = "a symbolic link to nothing";
+                return Err(Error::NotAStore { path: path.into(), found });
+            }
+            return match mode {
+                OpenMode::Change => Err(Error::NoStore { path: path.into() }),
+                OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
+            };
+        }
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+            let found = "a file, not a directory";
+            return Err(Error::NotAStore { path: path.into(), found });
+        }
+        names => names?,
+    };
+    let is_of_a_store = |name: &String| LOCKS.contains(&name.as_str()) || is_unfinished(name);
+    if path.join(manifest::FILE_NAME).is_file() {
+        if mode == OpenMode::Create {
+            return Err(Error::StoreExists { path: path.into() });
+        }
+    } else if mode == OpenMode::Change {
+        // Something else of that name is refused when it is read.
+        if path.join(manifest::FILE_NAME).exists() {
+            return Ok(Place::Directory);
+        }
+        let found = "a directory without a manifest";
+        return Err(Error::NotAStore { path: path.into(), found });
+    } else if !names.iter().all(is_of_a_store) {
+        let found = "a directory with other files in it";
+        return Err(Error::NotAStore { path: path.into(), found });
+    }
+    Ok(Place::Directory)
+}

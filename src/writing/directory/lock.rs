@@ -1,0 +1,233 @@
+//! The locks of a store: advisory locks on three files of its directory, and on one beside it while
+//! the store is made.
+//!
+//! A writer holds the writer lock for as long as it lives. A program that merges segments holds the
+//! compaction lock meanwhile. Either of them holds the publication lock during a transaction. They
+//! are taken in this order. A lock is `flock`: it goes with the process, however the process ends.
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::base::error::{Error, Result};
+use crate::disk::parent_of;
+use crate::disk::{FailPoint, fail_point, lock_fail_point};
+use crate::writing::directory::lock_file::LockFile;
+use crate::writing::directory::waiting::Waiting;
+use fpstore_base::watch::{Observer, Phase, Watch};
+
+/// The holder of the lock on this file may write to the store.
+pub(super) const WRITER_LOCK: &str = "LOCK";
+/// The holder of the lock on this file may merge segments.
+pub(super) const COMPACTION_LOCK: &str = "COMPACT";
+/// The holder of the lock on this file may replace the manifest, and give files their final names
+/// and remove them.
+pub(super) const PUBLICATION_LOCK: &str = "PUBLISH";
+/// The names of all of them.
+pub(super) const LOCKS: [&str; 3] = [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK];
+/// The pauses between attempts to take a lock grow from the first to the second length.
+const PAUSE_MIN: Duration = Duration::from_millis(2);
+const PAUSE_MAX: Duration = Duration::from_millis(50);
+/// Each attempt may find that another process has just removed the file.
+const TAKE_TRIES: u32 = 1000;
+
+/// How long to wait for locks that others hold, and who is told meanwhile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience {
+    most: Duration,
+    observer: Option<Observer>,
+}
+
+impl Patience {
+    /// The observer receives [`Phase::Wait`] and may end the wait.
+    pub(crate) fn new(waiting: Waiting, observer: Option<Observer>) -> Self {
+        Patience { most: waiting.most(), observer }
+    }
+
+    /// The same, for at least this time.
+    pub(crate) fn at_least(&self, least: Duration) -> Self {
+        Patience { most: self.most.max(least), observer: self.observer.clone() }
+    }
+
+    /// Takes a lock as soon as it is free.
+    fn take(&self, path: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
+        let since = Instant::now();
+        let watch = Watch::new(self.observer.clone(), Phase::Wait, None);
+        let mut pause = PAUSE_MIN;
+        loop {
+            let held = match take(path, name)? {
+                Ok(lock) => return Ok(Ok(lock)),
+                Err(held) => held,
+            };
+            let waited = since.elapsed();
+            if waited >= self.most {
+                return Ok(Err(held));
+            }
+            watch.report_with(waited.as_secs())?;
+            std::thread::sleep(pause.min(self.most - waited));
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+}
+
+/// One of the locks of a store. The system releases it when the process ends, however it ends.
+#[derive(Debug)]
+pub(crate) struct StoreLock {
+    file: LockFile,
+    /// The process that took it.
+    process: u32,
+    /// Whether its file stays when the lock is free.
+    keeps_file: bool,
+}
+
+impl StoreLock {
+    /// Leaves the file in its directory.
+    pub(super) fn keep_file(&mut self) {
+        self.keeps_file = true;
+    }
+
+    /// The directory of its file.
+    pub(super) fn directory(&self) -> &Path {
+        parent_of(&self.file.path)
+    }
+
+    /// Notes that the directory of the lock has moved.
+    pub(super) fn moved_to(&mut self, directory: &Path) {
+        if let Some(name) = self.file.path.file_name() {
+            self.file.path = directory.join(name);
+        }
+    }
+}
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        // A forked child has a copy of the file and of this value; the lock stays with its parent.
+        if self.process != std::process::id() {
+            return;
+        }
+        if !self.keeps_file {
+            self.file.remove();
+        }
+        // Closing the file is not enough: another thread may be starting a process that has a copy
+        // of it. Unlocking holds for all copies.
+        let _ = self.file.file.unlock();
+    }
+}
+
+/// Takes the writer lock of the store at `path`.
+pub(super) fn lock_writer(path: &Path, patience: &Patience) -> Result<StoreLock> {
+    let taken = patience.take(path, WRITER_LOCK)?;
+    taken.map_err(|Held { process }| Error::Locked { path: path.into(), process })
+}
+
+/// Takes the compaction lock of the store at `path`.
+pub(crate) fn lock_compaction(path: &Path, patience: &Patience) -> Result<StoreLock> {
+    let taken = patience.take(path, COMPACTION_LOCK)?;
+    taken.map_err(|Held { process }| Error::Compacting { path: path.into(), process })
+}
+
+/// Takes the publication lock of the store at `path`; after that time returns the number of the
+/// process that holds it.
+pub(super) fn lock_publication(
+    path: &Path,
+    patience: &Patience,
+) -> Result<Result<StoreLock, Option<u32>>> {
+    let taken = patience.take(path, PUBLICATION_LOCK)?;
+    Ok(taken.map_err(|Held { process }| process))
+}
+
+/// Takes the publication lock of the store at `path`, unless it is held.
+pub(super) fn try_lock_publication(path: &Path) -> Option<StoreLock> {
+    take(path, PUBLICATION_LOCK).ok()?.ok()
+}
+
+/// Takes the lock on a name at which there is no store yet, so that two builds of one store do not
+/// both do the work. `None` if there is no directory to make it in.
+pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLock>> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".lock");
+    // A name that is not UTF-8 has no reservation; the final rename decides.
+    let (parent, Some(name)) = (parent_of(path), name.to_str()) else { return Ok(None) };
+    match patience.take(parent, name) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        taken => taken?
+            .map(Some)
+            .map_err(|Held { process }| Error::Locked { path: path.into(), process }),
+    }
+}
+
+/// Takes the writer lock of the store at `path`; `None` if it is held.
+pub(super) fn try_lock_writer(path: &Path) -> Result<Option<StoreLock>> {
+    Ok(take(path, WRITER_LOCK)?.ok())
+}
+
+/// A lock is held by another process, or elsewhere in this one.
+struct Held {
+    /// The number of the process, where the holder noted it.
+    process: Option<u32>,
+}
+
+/// Takes a lock, and notes the number of this process in its file.
+fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
+    let mut tries = 0;
+    while tries < TAKE_TRIES {
+        tries += 1;
+        let Some(mut opened) = LockFile::open(directory, name)? else { continue };
+        match try_lock(&opened.file, &opened.path) {
+            Ok(()) if !opened.is_in_place() => {}
+            Ok(()) => {
+                opened.note_process();
+                let (file, process) = (opened, std::process::id());
+                return Ok(Ok(StoreLock { file, process, keeps_file: false }));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Ok(Err(Held { process: opened.noted_process() }));
+            }
+            // Without a lock, two writers could lose each other's changes.
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::Io { doing: "lock", path: opened.path, source });
+            }
+        }
+    }
+    let source = std::io::Error::other("its file is replaced again and again");
+    Err(Error::Io { doing: "lock", path: directory.join(name), source })
+}
+
+/// Takes the lock on an open file. A lock on a network file system can take long, and a signal
+/// interrupt it.
+fn try_lock(file: &File, path: &Path) -> Result<(), TryLockError> {
+    loop {
+        let passed = fail_point(path, FailPoint::Lock).and_then(|()| lock_fail_point(path));
+        match passed.map_err(TryLockError::Error).and_then(|()| file.try_lock()) {
+            Err(TryLockError::Error(failed)) if failed.kind() == ErrorKind::Interrupted => {}
+            locked => return locked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A forked child has a copy of the lock and of its open file.
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_in_another_process_does_not_let_go_of_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_held = || take(folder.path(), WRITER_LOCK).unwrap().is_err();
+        for (process, held_after) in [(0, true), (std::process::id(), false)] {
+            let Ok(mut lock) = take(folder.path(), WRITER_LOCK).unwrap() else {
+                panic!("nobody holds the lock");
+            };
+            let of_parent = lock.file.file.try_clone().unwrap();
+            lock.process = process;
+            drop(lock);
+            assert_eq!(is_held(), held_after, "process {process}");
+            drop(of_parent);
+            assert!(!is_held(), "process {process}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The directory of a store for programs that change it.
+//!
+//! The builder, the writer and the compactor open a [`StoreDirectory`], write new files into it,
+//! and publish them with a [`Transaction`], which replaces the manifest in one step. Values own
+//! their files: dropping an uncommitted file, a transaction or a new directory removes it.
+//! Nothing here reads the contents of a segment or changes a file that a manifest names.
+
+mod abandoned;
+mod destination;
+mod lock;
+mod lock_file;
+mod names;
+mod staging;
+mod store_directory;
+mod transaction;
+mod uncommitted;
+mod waiting;
+
+pub(crate) use destination::{Destination, OpenMode};
+pub(crate) use lock::{Patience, lock_compaction, reserve};
+pub(crate) use store_directory::{StoreDirectory, random_store_id};
+pub(crate) use transaction::Transaction;
+pub(crate) use uncommitted::{SegmentFile, UncommittedSegment};
+pub use waiting::Waiting;

@@ -1,0 +1,230 @@
+//! The directory of a store whose lock this process holds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::base::error::{Error, Result};
+use crate::disk::{is_temporary_name, names_in, plain_file, remove_file};
+use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
+use crate::snapshot::read_manifest;
+use crate::store::Store;
+use crate::writing::directory::Transaction;
+use crate::writing::directory::lock::{
+    COMPACTION_LOCK, Patience, StoreLock, lock_compaction, lock_publication, try_lock_publication,
+};
+use crate::writing::directory::names::{LockOwner, is_unfinished, number_of};
+use crate::writing::directory::staging::Staging;
+use crate::writing::directory::uncommitted::{SegmentFile, UncommittedSegment};
+
+/// How long a writer waits for the publication lock at least. A compactor holds it for an instant,
+/// unless its process was stopped in that instant.
+const WRITER_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a compactor waits for it at least. A deletion holds it for a pass over the store, and a
+/// finished merge is worth the wait; but a stopped process may hold it for ever.
+const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The directory of a store, open for changes.
+#[derive(Debug)]
+pub(crate) struct StoreDirectory {
+    path: PathBuf,
+    owner: LockOwner,
+    /// The id of the store that the next manifest begins; `None` continues the store that is there.
+    new_store: Option<StoreId>,
+    patience: Patience,
+    /// A new directory that is not at its final path yet: no other process publishes in it.
+    staging: Option<Staging>,
+    // The locks are dropped last.
+    lock: StoreLock,
+    _reservation: Option<StoreLock>,
+}
+
+impl StoreDirectory {
+    /// The directory at `path`, of which `lock` is the writer lock. With `new_store` the next
+    /// manifest replaces the store that is there, if any, by a new one with that id. Removes
+    /// unfinished files of dead processes.
+    pub(super) fn for_writer(
+        path: &Path,
+        lock: StoreLock,
+        new_store: Option<StoreId>,
+        patience: Patience,
+    ) -> Result<Self> {
+        StoreDirectory::open(path, LockOwner::Writer, lock, new_store, patience)
+    }
+
+    /// The directory at `path`, of which `lock` is the compaction lock. Removes unfinished files of
+    /// dead compactors.
+    pub(crate) fn for_compactor(path: &Path, lock: StoreLock, patience: Patience) -> Result<Self> {
+        StoreDirectory::open(path, LockOwner::Compactor, lock, None, patience)
+    }
+
+    fn open(
+        path: &Path,
+        owner: LockOwner,
+        lock: StoreLock,
+        new_store: Option<StoreId>,
+        patience: Patience,
+    ) -> Result<Self> {
+        let names = names_in(path)?;
+        let is_compactors =
+            |name: &String| is_temporary_name(name, LockOwner::Compactor.temporary_prefix());
+        // Once a process can take a lock, or has it, every earlier holder has ended. The lock file of
+        // a dead compactor goes, too.
+        let is_of_compactor = |name: &String| name == COMPACTION_LOCK || is_compactors(name);
+        let compaction = match owner {
+            LockOwner::Writer if names.iter().any(is_of_compactor) => {
+                lock_compaction(path, &Patience::default()).ok()
+            }
+            _ => None,
+        };
+        let is_abandoned = |name: &&String| {
+            if is_compactors(name) {
+                owner == LockOwner::Compactor || compaction.is_some()
+            } else {
+                owner == LockOwner::Writer && is_unfinished(name)
+            }
+        };
+        for name in names.iter().filter(is_abandoned) {
+            let _ = remove_file(&path.join(name));
+        }
+        let path = path.into();
+        let (staging, _reservation) = (None, None);
+        Ok(StoreDirectory { path, owner, new_store, patience, staging, lock, _reservation })
+    }
+
+    /// A new directory beside `path`, which [`StoreDirectory::finish`] moves to `path`. The caller
+    /// has reserved that path.
+    pub(crate) fn stage(
+        path: &Path,
+        store_id: StoreId,
+        reservation: Option<StoreLock>,
+    ) -> Result<Self> {
+        let (staging, lock) = Staging::create(path)?;
+        Ok(StoreDirectory {
+            path: lock.directory().into(),
+            owner: LockOwner::Writer,
+            new_store: Some(store_id),
+            patience: Patience::default(),
+            staging: Some(staging),
+            lock,
+            _reservation: reservation,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A new segment file, to be written, finished, and added to a transaction.
+    pub(crate) fn new_segment(&self) -> Result<SegmentFile> {
+        SegmentFile::create(&self.path, self.owner.temporary_prefix())
+    }
+
+    /// The segment file at `from`, to be added to a transaction: a hard link, so that nothing is
+    /// copied and `from` stays. Fails where the system has no links between the two places.
+    pub(crate) fn link_segment(&self, from: &Path, label: &str) -> Result<UncommittedSegment> {
+        UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
+    }
+
+    /// Begins a transaction: no other process publishes until it ends. Segments are written before,
+    /// because it should not last long. Waits while another process publishes; the observer of the
+    /// directory may end the wait.
+    pub(crate) fn begin(&self) -> Result<Transaction> {
+        let least = match self.owner {
+            LockOwner::Writer => WRITER_PATIENCE,
+            LockOwner::Compactor => COMPACTOR_PATIENCE,
+        };
+        let lock = match self.staging {
+            None => Some(lock_publication(&self.path, &self.patience.at_least(least))?),
+            Some(_) => None,
+        };
+        let lock = lock.transpose().map_err(|process| match self.owner {
+            LockOwner::Writer => Error::Compacting { path: self.path.clone(), process },
+            LockOwner::Compactor => Error::Locked { path: self.path.clone(), process },
+        })?;
+        let names = names_in(&self.path)?;
+        let mut manifest = self.manifest(&names)?;
+        // Files of a dead writer, which no manifest names, have numbers, too.
+        let numbers = names.iter().filter_map(|name| number_of(name));
+        let after_last = numbers.filter(|&number| number < NUMBER_MAX).max().map_or(1, |n| n + 1);
+        manifest.next_number = manifest.next_number.max(after_last);
+        Ok(Transaction::new(&self.path, self.owner, manifest, lock))
+    }
+
+    /// The manifest to change.
+    fn manifest(&self, names: &[String]) -> Result<Manifest> {
+        let read = read_manifest(&self.path);
+        let Some(store_id) = self.new_store else { return read };
+        // A store that is replaced may be damaged. Only its counters matter.
+        let (generation, next_number) = match read {
+            Ok(old) => (old.generation, old.next_number),
+            Err(_) => {
+                let numbers = names.iter().filter_map(|name| segment_number(name));
+                (numbers.filter(|&number| number < NUMBER_MAX).max().unwrap_or(0), 1)
+            }
+        };
+        let (segments, runs) = (Vec::new(), Vec::new());
+        Ok(Manifest { store_id, generation, next_number, segments, runs })
+    }
+
+    /// Ends the changes and opens the store: moves a new directory to its path, and removes
+    /// orphaned files from an old one.
+    pub(crate) fn finish(mut self) -> Result<Store> {
+        match self.staging.take() {
+            Some(staging) => Store::map(&staging.move_into_place(&mut self.lock)?),
+            None => {
+                let store = Store::map(&self.path)?;
+                self.collect_garbage();
+                Ok(store)
+            }
+        }
+    }
+
+    /// Removes orphaned files: segment and deletion files that the manifest does not name. Files
+    /// that a reader holds stay for a later collection; so do all while another process publishes.
+    pub(crate) fn collect_garbage(&self) {
+        // A file has its name for a moment before the manifest names it.
+        let lock = self.staging.is_none().then(|| try_lock_publication(&self.path));
+        if matches!(lock, Some(None)) {
+            return;
+        }
+        let (Ok(manifest), Ok(names)) = (read_manifest(&self.path), names_in(&self.path)) else {
+            return;
+        };
+        let live: Vec<u64> = manifest
+            .segments
+            .iter()
+            .flat_map(|entry| [Some(entry.number), entry.deletions.map(|of| of.number)])
+            .flatten()
+            .collect();
+        for name in names {
+            if number_of(&name).is_some_and(|number| !live.contains(&number)) {
+                unlink_unless_held(&self.path.join(name));
+            }
+        }
+    }
+}
+
+/// Removes a file unless a reader holds a lock on it.
+fn unlink_unless_held(path: &Path) {
+    // On file systems without locks, the system keeps a mapped file until it is unmapped. What is no
+    // plain file, such as a pipe or a link, is held by nobody; opening it might wait for ever.
+    let held = plain_file::open_unlinked(path).ok().map(|file| (file.try_lock(), file));
+    if !matches!(held, Some((Err(fs::TryLockError::WouldBlock), _))) {
+        let _ = remove_file(path);
+    }
+}
+
+/// Draws the id of a new store.
+pub(crate) fn random_store_id() -> Result<StoreId> {
+    let mut id = StoreId::default();
+    // All zeros is no id.
+    while id == StoreId::default() {
+        getrandom::fill(&mut id).map_err(|failed| Error::Io {
+            doing: "draw a store id from",
+            path: "the random numbers of the system".into(),
+            source: failed.into(),
+        })?;
+    }
+    Ok(id)
+}

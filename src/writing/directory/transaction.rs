@@ -1,0 +1,186 @@
+//! A transaction: new files get their final names, and a new manifest replaces the old one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::base::error::{Error, Result};
+use crate::bytes::checksum::Digest;
+use crate::disk::{TemporaryFile, remove_file, sync_directory};
+use crate::format::deletions::{self, Deletions};
+use crate::format::manifest::{
+    self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
+};
+use crate::snapshot::read_manifest;
+use crate::writing::directory::lock::StoreLock;
+use crate::writing::directory::names::LockOwner;
+use crate::writing::directory::uncommitted::UncommittedSegment;
+
+/// A manifest about to be replaced, and the files added for the new one. No other process publishes
+/// while it lives. Dropping it uncommitted removes the added files.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    directory: PathBuf,
+    owner: LockOwner,
+    /// The manifest on disk, except that `next_number` grows with each added file.
+    manifest: Manifest,
+    /// Files with final names that no manifest names yet.
+    added: Vec<PathBuf>,
+    lock: Option<StoreLock>,
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        for path in &self.added {
+            // A file that cannot be removed is an orphan, which a later collection removes.
+            let _ = remove_file(path);
+        }
+    }
+}
+
+impl Transaction {
+    /// Begins with `manifest`, under the publication lock unless no other process can open
+    /// `directory`.
+    pub(super) fn new(
+        directory: &Path,
+        owner: LockOwner,
+        manifest: Manifest,
+        lock: Option<StoreLock>,
+    ) -> Self {
+        Transaction { directory: directory.into(), owner, manifest, added: Vec::new(), lock }
+    }
+
+    /// The live segments so far, oldest first.
+    pub(crate) fn segments(&self) -> &[SegmentEntry] {
+        &self.manifest.segments
+    }
+
+    /// See [`Manifest::add_run`].
+    pub(crate) fn add_run(&mut self, name: &str) {
+        self.manifest.add_run(name);
+    }
+
+    /// Gives a segment its final name, writes its `deletions`, and returns its entry.
+    pub(crate) fn add_segment(
+        &mut self,
+        segment: UncommittedSegment,
+        deletions: Option<&Deletions>,
+    ) -> Result<SegmentEntry> {
+        let UncommittedSegment { file, mut entry } = segment;
+        entry.number = self.next_number()?;
+        self.add(file, &segment_file_name(entry.number))?;
+        if let Some(deletions) = deletions {
+            entry.deletions = Some(self.add_deletions(&entry, deletions)?);
+        }
+        Ok(entry)
+    }
+
+    /// Writes a deletion file of a segment and returns its entry.
+    pub(crate) fn add_deletions(
+        &mut self,
+        of: &SegmentEntry,
+        deletions: &Deletions,
+    ) -> Result<DeletionEntry> {
+        let bytes = deletions.encode(of.digest);
+        let mut file =
+            TemporaryFile::create_in_store(&self.directory, self.owner.temporary_prefix())?;
+        file.write_all(&bytes).map_err(Error::io("write a file in", &self.directory))?;
+        file.protect_and_sync()?;
+        let number = self.next_number()?;
+        self.add(file, &deletions::file_name(number))?;
+        Ok(DeletionEntry {
+            number,
+            digest: Digest::of(&bytes),
+            fingerprint_count: deletions.fingerprint_count(),
+            id_count: deletions.id_count(),
+        })
+    }
+
+    fn next_number(&mut self) -> Result<u64> {
+        let number = self.manifest.next_number;
+        if number >= NUMBER_MAX || self.manifest.generation >= NUMBER_MAX {
+            let path = self.directory.display();
+            let reason = format!("{path} has used up its numbers, make a new store");
+            return Err(Error::TooLarge { reason });
+        }
+        self.manifest.next_number += 1;
+        Ok(number)
+    }
+
+    fn add(&mut self, file: TemporaryFile, name: &str) -> Result<()> {
+        let path = self.directory.join(name);
+        file.rename_to_free_name(&path).map_err(Error::io("move the new file to", &path))?;
+        self.added.push(path);
+        Ok(())
+    }
+
+    /// Writes the manifest that makes `segments` the live segments beside the present one, which
+    /// stays, and returns its path.
+    pub(crate) fn set_aside(mut self, segments: Vec<SegmentEntry>) -> Result<PathBuf> {
+        let manifest = self.next_manifest(segments)?;
+        self.replace(manifest::REPAIRED_NAME, &manifest)?;
+        sync_directory(&self.directory)?;
+        Ok(self.directory.join(manifest::REPAIRED_NAME))
+    }
+
+    /// Makes `segments` the live segments in one step and returns the generation.
+    ///
+    /// After an error the store is as before; only after [`Error::InEffect`] it is as after.
+    pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
+        let manifest = self.next_manifest(segments)?;
+        let replaced = self
+            .replace(manifest::FILE_NAME, &manifest)
+            .and_then(|()| sync_directory(&self.directory));
+        // No other process publishes now, so the manifest that is there is this or the one before.
+        match replaced {
+            Err(source) if self.is_in_effect(&manifest) => {
+                Err(Error::InEffect { generation: manifest.generation, source: Box::new(source) })
+            }
+            replaced => replaced.map(|()| manifest.generation),
+        }
+    }
+
+    /// Whether readers see this manifest. Nobody reads a new store before it is moved to its place.
+    fn is_in_effect(&self, manifest: &Manifest) -> bool {
+        self.lock.is_some() && read_manifest(&self.directory).is_ok_and(|found| found == *manifest)
+    }
+
+    /// Removes a manifest that a repair has set aside, which would undo the change that comes.
+    fn remove_repaired(&self) -> Result<()> {
+        let repaired = self.directory.join(manifest::REPAIRED_NAME);
+        match repaired.symlink_metadata() {
+            // Something else of that name is no manifest, and in nobody's way.
+            Ok(found) if !found.is_dir() => {
+                remove_file(&repaired).map_err(Error::io("remove", &repaired))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn next_manifest(&self, segments: Vec<SegmentEntry>) -> Result<Manifest> {
+        if segments.len() > SEGMENT_COUNT_MAX {
+            let reason = format!("{} segments, a store has 65 536 at most", segments.len());
+            return Err(Error::TooLarge { reason });
+        }
+        let Manifest { store_id, generation, next_number, .. } = self.manifest;
+        let runs = self.manifest.runs.clone();
+        Ok(Manifest { store_id, generation: generation + 1, next_number, segments, runs })
+    }
+
+    /// Puts a manifest under a name, in the place of the old one, if there is one, in one step.
+    fn replace(&mut self, name: &str, manifest: &Manifest) -> Result<()> {
+        let path = self.directory.join(name);
+        let mut temporary =
+            TemporaryFile::create_in_store(&self.directory, self.owner.temporary_prefix())?;
+        temporary.write_all(&manifest.encode()).map_err(Error::io("write", &path))?;
+        temporary.sync(&path)?;
+        // The names of new files must be durable before a manifest that uses them.
+        sync_directory(&self.directory)?;
+        if name == manifest::FILE_NAME {
+            self.remove_repaired()?;
+        }
+        // A rename that reports an error may have taken place. From here on the added files may be
+        // live: the next garbage collection reads the manifest and decides.
+        self.added.clear();
+        temporary.rename_over(&path).map_err(Error::io("replace", &path))
+    }
+}

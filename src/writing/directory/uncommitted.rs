@@ -1,0 +1,109 @@
+//! Files that no manifest names yet.
+
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::base::error::{Error, Result};
+use crate::disk::parent_of;
+use crate::disk::{TemporaryFile, sync_directory};
+use crate::format::manifest::SegmentEntry;
+use crate::segment::map;
+use crate::writing::directory::names::TEMPORARY_PREFIX;
+use fpstore_base::watch::Throttle;
+
+/// A segment file being written, under a temporary name. Dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct SegmentFile {
+    file: TemporaryFile,
+    directory: PathBuf,
+    throttle: Option<Throttle>,
+}
+
+impl SegmentFile {
+    /// Creates a file in the directory of a store under a name that starts with `prefix`.
+    pub(super) fn create(directory: &Path, prefix: &str) -> Result<Self> {
+        let file = TemporaryFile::create_in_store(directory, prefix)?;
+        Ok(SegmentFile { file, directory: directory.into(), throttle: None })
+    }
+
+    /// Creates a file that will be the one at `path`, in no store: the file mode mask of the user
+    /// decides who may read it.
+    pub(crate) fn beside(path: &Path) -> Result<Self> {
+        let directory = parent_of(path);
+        let file = TemporaryFile::create(directory, TEMPORARY_PREFIX)?;
+        Ok(SegmentFile { file, directory: directory.into(), throttle: None })
+    }
+
+    /// The directory of the file, for messages: a temporary name is of no use there.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The temporary name.
+    pub(crate) fn temporary_path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Limits the rate of later writes.
+    pub(crate) fn throttle(&mut self, throttle: Option<Throttle>) {
+        self.throttle = throttle;
+    }
+
+    /// Makes the written file read-only and durable, and checks that a reader can open it.
+    pub(crate) fn finish(self, label: &str) -> Result<UncommittedSegment> {
+        self.file.protect_and_sync()?;
+        let entry = map(self.file.path())?.entry(0, label);
+        Ok(UncommittedSegment { file: self.file, entry })
+    }
+}
+
+impl Write for SegmentFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        if let Some(throttle) = &self.throttle {
+            throttle.spend(written as u64);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for SegmentFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// A whole and durable segment file under a temporary name. Dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct UncommittedSegment {
+    pub(super) file: TemporaryFile,
+    /// The entry that a manifest will have, with number 0.
+    pub(crate) entry: SegmentEntry,
+}
+
+impl UncommittedSegment {
+    /// The segment file at `from`, by a second name in `directory` that starts with `prefix`. Fails
+    /// where the system has no hard links between the two places.
+    pub(super) fn link(directory: &Path, prefix: &str, from: &Path, label: &str) -> Result<Self> {
+        let file = TemporaryFile::link(directory, prefix, from).map_err(Error::io("link", from))?;
+        SegmentFile { file, directory: directory.into(), throttle: None }.finish(label)
+    }
+
+    /// The temporary name.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Gives the file the name `path` in its directory, outside any store. With `replace` it may
+    /// take the place of another file.
+    pub(crate) fn name(self, path: &Path, replace: bool) -> Result<()> {
+        let named =
+            if replace { self.file.rename_over(path) } else { self.file.rename_to_free_name(path) };
+        named.map_err(Error::io("move the new segment to", path))?;
+        sync_directory(parent_of(path))
+    }
+}

@@ -1,0 +1,91 @@
+//! An estimate of how much an input holds, from its first bytes.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::InputOptions;
+use super::chunk_reader::ChunkReader;
+use super::layout::{ChunkPlace, RecordConsumer};
+use crate::base::error::{Error, Result};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// Bytes of input that are parsed, after decompression.
+const SAMPLE_LEN: u64 = 16 << 20;
+
+/// An estimate of an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InputEstimate {
+    /// Records.
+    pub record_count: u64,
+    /// Records with ids.
+    pub id_count: u64,
+    /// Bytes of their ids, 8 for a number.
+    pub id_len: u64,
+}
+
+impl InputEstimate {
+    /// The estimate of both inputs together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        InputEstimate {
+            record_count: self.record_count + other.record_count,
+            id_count: self.id_count + other.id_count,
+            id_len: self.id_len + other.id_len,
+        }
+    }
+}
+
+/// About how much the file at `path` holds, estimated from its first 16 MiB; `None` for standard
+/// input and anything else without a length.
+///
+/// # Errors
+///
+/// [`Error::Io`](crate::Error::Io) if it cannot be opened or read.
+pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<InputEstimate>> {
+    if path == Path::new("-") || !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    let source = options.open(path)?;
+    let Some(file_len) = source.file_len else { return Ok(None) };
+    let mut chunks = ChunkReader::new(source.reader, options);
+    let mut counter = RecordCounter::default();
+    let mut parsed_len = 0;
+    let scale = loop {
+        let chunk = chunks.next().map_err(Error::io(source.doing, path))?;
+        let Some(chunk) = chunk else { break 1.0 };
+        parsed_len += chunk.bytes.len() as u64;
+        options.parse(&chunk, &mut counter);
+        if parsed_len >= SAMPLE_LEN {
+            // A decompressor may have read a little more of the file than was parsed.
+            break file_len as f64 / source.taken.load(Ordering::Relaxed).max(1) as f64;
+        }
+    };
+    let scaled = |count: u64| (count as f64 * scale).round() as u64;
+    Ok(Some(InputEstimate {
+        record_count: scaled(counter.0.record_count),
+        id_count: scaled(counter.0.id_count),
+        id_len: scaled(counter.0.id_len),
+    }))
+}
+
+#[derive(Default)]
+struct RecordCounter(InputEstimate);
+
+impl RecordConsumer for RecordCounter {
+    fn record(&mut self, _: ChunkPlace, _: Fingerprint, id: Option<IdRef<'_>>) -> bool {
+        self.0.record_count += 1;
+        if let Some(id) = id {
+            self.0.id_count += 1;
+            self.0.id_len += match id {
+                IdRef::Text(text) if IdRef::canonical_number(text).is_none() => text.len() as u64,
+                _ => 8,
+            };
+        }
+        true
+    }
+
+    fn bad_record(&mut self, _: ChunkPlace, _: String) -> bool {
+        true
+    }
+}

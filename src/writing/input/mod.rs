@@ -1,0 +1,25 @@
+//! Fingerprint files: reading fingerprints and ids in several formats.
+//!
+//! An input is read in chunks of whole records. [`read_records`] parses one chunk after the other
+//! on the calling thread; the builder and the writer parse them on all threads.
+//!
+//! A new format is a `Layout`, a variant of [`InputFormat`] and an entry in the list in `format`,
+//! and the option in `cli/inputs`.
+
+mod batches;
+mod binary;
+mod chunk;
+mod chunk_reader;
+mod estimate;
+mod format;
+mod layout;
+mod lines;
+mod read;
+mod record;
+
+pub(crate) use batches::read_batches;
+pub use estimate::{InputEstimate, estimate_input};
+pub use format::{InputFormat, InputOptions};
+pub use fpstore_base::source::open as open_input;
+pub use read::{read_all_records, read_records};
+pub use record::{InputSummary, Record, SkippedRecord};

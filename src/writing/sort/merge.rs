@@ -1,0 +1,163 @@
+//! The k-way merge of sorted inputs: runs on disk, and columns still in memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use crate::base::error::Result;
+use crate::writing::sort::block::{BLOCK_COUNT, RunBlock};
+use crate::writing::sort::run::RunReader;
+use crate::writing::sort::sketched;
+use fpstore_base::IdRef;
+
+/// Sorted entries that are read block by block.
+pub(super) enum MergeInput<'a> {
+    SortedRun(RunReader<'a>),
+    Keys(&'a [u64]),
+    Numbers(&'a [(u64, u64)]),
+    /// Keys, and the places of their texts in the arena.
+    Texts(&'a [(u64, u64)], &'a Arena),
+}
+
+impl MergeInput<'_> {
+    /// Replaces `block` by the next entries. Returns `false` after the last ones.
+    pub(super) fn next_block(&mut self, block: &mut RunBlock) -> Result<bool> {
+        if let MergeInput::SortedRun(reader) = self {
+            return reader.next_block(block);
+        }
+        block.clear();
+        match self {
+            MergeInput::SortedRun(_) => {}
+            MergeInput::Keys(keys) => block.keys.extend_from_slice(take(keys)),
+            MergeInput::Numbers(entries) => block.set_numbers(take(entries)),
+            MergeInput::Texts(entries, arena) => {
+                while let Some((&(key, place), rest)) = entries.split_first()
+                    && !block.is_full()
+                {
+                    block.push_text(key, arena.text(place));
+                    *entries = rest;
+                }
+            }
+        }
+        Ok(!block.keys.is_empty())
+    }
+}
+
+/// Removes the entries of one block from the front of `rest`.
+fn take<'a, T>(rest: &mut &'a [T]) -> &'a [T] {
+    let (taken, left) = rest.split_at(rest.len().min(BLOCK_COUNT));
+    *rest = left;
+    taken
+}
+
+/// Texts one after the other, each after its length (u32, little-endian).
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    bytes: Vec<u8>,
+}
+
+impl Arena {
+    /// Appends a text. Returns its place.
+    pub(super) fn push(&mut self, text: &[u8]) -> u64 {
+        let place = self.bytes.len() as u64;
+        crate::bytes::fields::put_u32(&mut self.bytes, text.len() as u32);
+        self.bytes.extend_from_slice(text);
+        place
+    }
+
+    /// Appends all texts of another arena. Returns the number to add to their places.
+    pub(super) fn append(&mut self, other: &Arena) -> u64 {
+        let base = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(&other.bytes);
+        base
+    }
+
+    fn text(&self, place: u64) -> &[u8] {
+        let (len, rest) = self.bytes[place as usize..].split_at(4);
+        let len = len.iter().rev().fold(0, |len, &byte| len << 8 | usize::from(byte));
+        &rest[..len]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+}
+
+/// The id of an entry, looked up in its block when the caller asks for it.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryId<'a> {
+    block: &'a RunBlock,
+    at: usize,
+}
+
+impl<'a> EntryId<'a> {
+    pub(crate) fn get(self) -> Option<IdRef<'a>> {
+        self.block.id(self.at)
+    }
+
+    /// The id and the sketch of an entry of a [`sketched`](super::sketched) column.
+    pub(crate) fn get_sketched(self) -> Option<(IdRef<'a>, &'a [u8])> {
+        self.block.text(self.at).map(sketched::decode)
+    }
+}
+
+/// Calls `each` with each entry by ascending key, equal keys in the order of the inputs, and in
+/// their order inside one input.
+pub(super) fn merge(
+    inputs: Vec<MergeInput<'_>>,
+    mut each: impl FnMut(u64, EntryId<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut cursors = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let mut cursor = Cursor { input, block: RunBlock::default(), at: 0 };
+        if cursor.input.next_block(&mut cursor.block)? {
+            cursors.push(cursor);
+        }
+    }
+    if let [only] = cursors.as_mut_slice() {
+        loop {
+            for (at, &key) in only.block.keys.iter().enumerate() {
+                each(key, EntryId { block: &only.block, at })?;
+            }
+            if !only.input.next_block(&mut only.block)? {
+                return Ok(());
+            }
+        }
+    }
+    let mut heap: BinaryHeap<Reverse<(u64, usize)>> = cursors
+        .iter()
+        .enumerate()
+        .map(|(number, cursor)| Reverse((cursor.key(), number)))
+        .collect();
+    while let Some(mut top) = heap.peek_mut() {
+        let Reverse((key, number)) = *top;
+        let cursor = &mut cursors[number];
+        each(key, EntryId { block: &cursor.block, at: cursor.at })?;
+        cursor.at += 1;
+        if cursor.at == cursor.block.keys.len() {
+            cursor.at = 0;
+            if !cursor.input.next_block(&mut cursor.block)? {
+                PeekMut::pop(top);
+                continue;
+            }
+        }
+        *top = Reverse((cursor.key(), number));
+    }
+    Ok(())
+}
+
+struct Cursor<'a> {
+    input: MergeInput<'a>,
+    block: RunBlock,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn key(&self) -> u64 {
+        self.block.keys[self.at]
+    }
+}

@@ -1,0 +1,19 @@
+//! External sorting: runs are sorted in memory, written to temporary files, and merged.
+//!
+//! [`ValueSorter`] sorts distinct values for a table, [`RecordSorter`] sorts fingerprints with ids
+//! for the builder and pairs for a join. Both take their memory, threads and directory from
+//! [`SortResources`] and never take more than about that memory. Entries with equal keys keep the
+//! order in which they were pushed.
+
+mod block;
+mod merge;
+mod partition;
+mod records;
+mod resources;
+mod run;
+mod sketched;
+mod values;
+
+pub(crate) use records::{IdColumn, RecordBatch, RecordSorter, SortedRecords};
+pub(crate) use resources::{MEMORY_MIN, SortResources};
+pub(crate) use values::{SortedValues, ValueSorter};

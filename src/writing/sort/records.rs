@@ -1,0 +1,366 @@
+//! Sorting records: fingerprints with ids, more of them than fit into memory.
+
+use crate::base::error::Result;
+use crate::writing::sort::SortResources;
+use crate::writing::sort::merge::{Arena, EntryId, MergeInput, merge};
+use crate::writing::sort::partition;
+use crate::writing::sort::run::RunWriter;
+use crate::writing::sort::sketched;
+use crate::writing::sort::values::{Levels, SortedValues, SortedWriter, write_run};
+use fpstore_base::IdRef;
+
+/// Records in input order, in one column for each kind of id.
+///
+/// The column of numbers comes before the column of texts. After the first text, numbers are
+/// stored as texts too, so that the order of the ids of one key is kept.
+#[derive(Debug, Default)]
+pub(crate) struct RecordBatch {
+    bare: Vec<u64>,
+    numbers: Vec<(u64, u64)>,
+    texts: Vec<(u64, u64)>,
+    arena: Arena,
+    largest_number: u64,
+}
+
+/// The ids of sorted records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdColumn {
+    None,
+    /// Numbers; the field is the largest one.
+    Numbers(u64),
+    /// Texts. Some may be stored as the numbers that they spell.
+    Texts,
+}
+
+impl RecordBatch {
+    pub(crate) fn push_bare(&mut self, key: u64) {
+        self.bare.push(key);
+    }
+
+    /// Takes a record with an id that can be stored.
+    pub(crate) fn push(&mut self, key: u64, id: IdRef<'_>) {
+        match id {
+            IdRef::U64(number) if self.texts.is_empty() => {
+                self.largest_number = self.largest_number.max(number);
+                self.numbers.push((key, number));
+            }
+            IdRef::U64(number) => self.push_text(key, &number.to_string()),
+            IdRef::Text(text) => self.push_text(key, text),
+        }
+    }
+
+    /// Takes a record with an id and its sketch.
+    fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8], buffer: &mut Vec<u8>) {
+        buffer.clear();
+        sketched::encode(id, sketch, buffer);
+        let place = self.arena.push(buffer);
+        self.texts.push((key, place));
+    }
+
+    fn push_text(&mut self, key: u64, text: &str) {
+        let place = self.arena.push(text.as_bytes());
+        self.texts.push((key, place));
+    }
+
+    /// Appends all records of another batch, its numbers as texts if texts came before.
+    fn append(&mut self, other: &RecordBatch, after_texts: bool) {
+        self.bare.extend_from_slice(&other.bare);
+        if !after_texts {
+            self.numbers.extend_from_slice(&other.numbers);
+            self.largest_number = self.largest_number.max(other.largest_number);
+        } else {
+            for &(key, number) in &other.numbers {
+                self.push_text(key, &number.to_string());
+            }
+        }
+        let base = self.arena.append(&other.arena);
+        self.texts.extend(other.texts.iter().map(|&(key, place)| (key, base + place)));
+    }
+
+    /// The keys of all records.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
+        let with_ids = self.numbers.iter().chain(&self.texts).map(|entry| entry.0);
+        self.bare.iter().copied().chain(with_ids)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        (self.bare.len() + self.numbers.len() + self.texts.len()) as u64
+    }
+
+    fn memory_len(&self) -> u64 {
+        let entries = 8 * self.bare.len() + 16 * (self.numbers.len() + self.texts.len());
+        (entries + self.arena.len()) as u64
+    }
+
+    /// Bytes of memory while the batch is sorted: entries are scattered to scratch memory, and the
+    /// stable sort of a large part takes half as much again.
+    fn sorting_len(&self) -> u64 {
+        let pairs = self.numbers.len() + self.texts.len();
+        self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64
+    }
+
+    fn sort(&mut self, scratch: &mut Scratch, threads: usize) {
+        partition::sort(&mut self.numbers, &mut scratch.pairs, threads);
+        partition::sort(&mut self.texts, &mut scratch.pairs, threads);
+        partition::sort(&mut self.bare, &mut scratch.keys, threads);
+        self.bare.dedup();
+    }
+
+    /// Removes all records and keeps their memory.
+    fn clear(&mut self) {
+        self.bare.clear();
+        self.numbers.clear();
+        self.texts.clear();
+        self.arena.clear();
+        self.largest_number = 0;
+    }
+
+    /// The columns in the order of their ids.
+    fn inputs(&self) -> [MergeInput<'_>; 3] {
+        [
+            MergeInput::Keys(&self.bare),
+            MergeInput::Numbers(&self.numbers),
+            MergeInput::Texts(&self.texts, &self.arena),
+        ]
+    }
+}
+
+/// Scratch memory for sorting. Kept from run to run: freeing and allocating it again would
+/// fragment the heap.
+#[derive(Debug, Default)]
+struct Scratch {
+    pairs: Vec<(u64, u64)>,
+    keys: Vec<u64>,
+}
+
+/// Sorts records by key. The ids of one key keep their order.
+#[derive(Debug)]
+pub(crate) struct RecordSorter {
+    resources: SortResources,
+    batch: RecordBatch,
+    scratch: Scratch,
+    bare: Levels,
+    numbers: Levels,
+    texts: Levels,
+    largest_number: u64,
+    any_text: bool,
+    any_id: bool,
+    count: u64,
+    /// Bytes of the sketch of each id. If there are any, ids and sketches together are texts.
+    sketch_len: u32,
+    buffer: Vec<u8>,
+}
+
+impl RecordSorter {
+    /// A sorter of records whose ids have sketches of this length.
+    pub(crate) fn with_sketches(
+        resources: SortResources,
+        texts_only: bool,
+        sketch_len: u32,
+    ) -> Self {
+        RecordSorter { sketch_len, ..RecordSorter::new(resources, texts_only) }
+    }
+
+    /// A sorter. With `texts_only` it stores numbers as texts.
+    pub(crate) fn new(resources: SortResources, texts_only: bool) -> Self {
+        RecordSorter {
+            sketch_len: 0,
+            buffer: Vec::new(),
+            resources,
+            batch: RecordBatch::default(),
+            scratch: Scratch::default(),
+            bare: Levels::default(),
+            numbers: Levels::default(),
+            texts: Levels::default(),
+            largest_number: 0,
+            any_text: texts_only,
+            any_id: false,
+            count: 0,
+        }
+    }
+
+    pub(crate) fn push_bare(&mut self, key: u64) -> Result<()> {
+        self.batch.push_bare(key);
+        self.after(1)
+    }
+
+    /// Takes a record with an id that can be stored.
+    pub(crate) fn push(&mut self, key: u64, id: IdRef<'_>) -> Result<()> {
+        match id {
+            IdRef::U64(number) if self.any_text => self.batch.push_text(key, &number.to_string()),
+            id => self.batch.push(key, id),
+        }
+        self.after(1)
+    }
+
+    /// Takes a record with an id that can be stored, and its sketch, empty if ids have none.
+    pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
+        debug_assert_eq!(sketch.len(), self.sketch_len as usize);
+        if sketch.is_empty() {
+            return self.push(key, id);
+        }
+        match id {
+            IdRef::U64(number) => self.largest_number = self.largest_number.max(number),
+            IdRef::Text(_) => self.any_text = true,
+        }
+        self.batch.push_sketched(key, id, sketch, &mut self.buffer);
+        self.after(1)
+    }
+
+    /// Takes all records of a batch, which have no sketches.
+    pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        // If both do not fit into memory, the records before are written to a run.
+        if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
+            self.spill()?;
+        }
+        self.batch.append(batch, self.any_text);
+        self.after(batch.count())
+    }
+
+    fn after(&mut self, count: u64) -> Result<()> {
+        self.count += count;
+        self.any_text |= self.sketch_len == 0 && !self.batch.texts.is_empty();
+        if self.batch.sorting_len() > self.resources.memory { self.spill() } else { Ok(()) }
+    }
+
+    /// Records taken so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Writes the records in memory to runs.
+    fn spill(&mut self) -> Result<()> {
+        self.note_ids();
+        self.batch.sort(&mut self.scratch, self.resources.threads);
+        let [bare, numbers, texts] = self.batch.inputs();
+        for (input, runs, any) in [
+            (bare, &mut self.bare, !self.batch.bare.is_empty()),
+            (numbers, &mut self.numbers, !self.batch.numbers.is_empty()),
+            (texts, &mut self.texts, !self.batch.texts.is_empty()),
+        ] {
+            if any {
+                let mut writer = RunWriter::create(&self.resources)?;
+                write_run(input, &mut writer)?;
+                runs.push(writer.finish()?, &self.resources)?;
+            }
+        }
+        self.batch.clear();
+        Ok(())
+    }
+
+    fn note_ids(&mut self) {
+        self.any_id |= !(self.batch.numbers.is_empty() && self.batch.texts.is_empty());
+        self.largest_number = self.largest_number.max(self.batch.largest_number);
+    }
+
+    /// Sorts all records. If the work that follows would not fit into memory beside the records,
+    /// they all go to temporary files.
+    pub(crate) fn finish(mut self) -> Result<SortedRecords> {
+        self.note_ids();
+        let spilled = !(self.bare.is_empty() && self.numbers.is_empty() && self.texts.is_empty());
+        // The distinct keys, a table, and the next table being sorted: 32 bytes for each record.
+        let needed = self.batch.memory_len() + 32 * self.count;
+        if spilled || needed > self.resources.memory {
+            self.spill()?;
+            self.batch = RecordBatch::default();
+        } else {
+            self.batch.sort(&mut self.scratch, self.resources.threads);
+        }
+        let ids = if !self.any_id {
+            IdColumn::None
+        } else if self.any_text {
+            IdColumn::Texts
+        } else {
+            IdColumn::Numbers(self.largest_number)
+        };
+        Ok(SortedRecords {
+            resources: self.resources,
+            batch: self.batch,
+            bare: self.bare,
+            numbers: self.numbers,
+            texts: self.texts,
+            ids,
+            count: self.count,
+            sketch_len: self.sketch_len,
+        })
+    }
+}
+
+/// Records sorted by key.
+#[derive(Debug)]
+pub(crate) struct SortedRecords {
+    resources: SortResources,
+    batch: RecordBatch,
+    bare: Levels,
+    numbers: Levels,
+    texts: Levels,
+    pub(crate) ids: IdColumn,
+    pub(crate) count: u64,
+    pub(crate) sketch_len: u32,
+}
+
+impl SortedRecords {
+    /// Calls `each` with each record by ascending key, those of one key in input order, except that
+    /// records without id come first. Of equal records without id some may be left out.
+    pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
+        let all = self.bare.count() + self.numbers.count() + self.texts.count();
+        let [bare, numbers, texts] = self.batch.inputs();
+        let mut inputs = self.bare.inputs(&self.resources, all);
+        inputs.push(bare);
+        inputs.extend(self.numbers.inputs(&self.resources, all));
+        inputs.push(numbers);
+        inputs.extend(self.texts.inputs(&self.resources, all));
+        inputs.push(texts);
+        merge(inputs, each)
+    }
+
+    /// As [`SortedRecords::pass`], with the id and the sketch of each record.
+    pub(crate) fn pass_sketched(
+        &self,
+        mut each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
+    ) -> Result<()> {
+        if self.sketch_len > 0 {
+            return self.pass(|key, id| each(key, id.get_sketched()));
+        }
+        self.pass(|key, id| each(key, id.get().map(|id| (id, &[][..]))))
+    }
+
+    /// The distinct keys. Calls `tick` with the number of records that were read. Records without
+    /// ids are not needed afterwards, so their memory becomes that of the keys.
+    pub(crate) fn distinct(
+        &mut self,
+        mut tick: impl FnMut(u64) -> Result<()>,
+    ) -> Result<SortedValues> {
+        let on_disk = self.file_len() > 0;
+        if self.ids == IdColumn::None && !on_disk {
+            return Ok(SortedValues::in_memory(std::mem::take(&mut self.batch.bare)));
+        }
+        let mut distinct = if on_disk {
+            SortedWriter::on_disk(&self.resources)?
+        } else {
+            SortedWriter::in_memory()
+        };
+        let mut before = None;
+        self.pass(|key, _| {
+            if before != Some(key) {
+                before = Some(key);
+                distinct.push(key)?;
+            }
+            tick(1)
+        })?;
+        if self.ids == IdColumn::None {
+            (self.bare, self.batch) = (Levels::default(), RecordBatch::default());
+        }
+        distinct.finish()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory_len(&self) -> u64 {
+        self.batch.memory_len()
+    }
+
+    /// Bytes of temporary files held.
+    pub(crate) fn file_len(&self) -> u64 {
+        self.bare.file_len() + self.numbers.file_len() + self.texts.file_len()
+    }
+}

@@ -1,0 +1,283 @@
+//! Sorting distinct values, and storing the sorted ones for passes over them.
+
+use crate::base::error::Result;
+use crate::writing::sort::SortResources;
+use crate::writing::sort::block::RunBlock;
+use crate::writing::sort::merge::{MergeInput, merge};
+use crate::writing::sort::partition;
+use crate::writing::sort::run::{RunWriter, SortedRun};
+use fpstore_base::IdRef;
+
+/// The number of runs of one level that are merged into one of the next level.
+const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
+/// Bytes that a pass over a run reads at a time.
+const READ_LEN: usize = 1 << 20;
+/// The most and the least bytes that a merge reads of one run at a time.
+const MERGE_READ_LEN_MAX: usize = 1 << 19;
+const MERGE_READ_LEN_MIN: usize = 1 << 14;
+
+/// Distinct values in ascending order, with statistics of their gaps.
+#[derive(Debug)]
+pub(crate) struct SortedValues {
+    storage: Storage,
+    pub(crate) count: u64,
+    /// The number of gaps between neighbours that have 0 to 64 significant bits. The first value
+    /// counts as a gap from 0.
+    pub(crate) gaps_of_bits: [u64; 65],
+}
+
+#[derive(Debug)]
+enum Storage {
+    Memory(Vec<u64>),
+    Disk(SortedRun),
+}
+
+impl SortedValues {
+    /// The values of a vector, which must be sorted and distinct.
+    pub(crate) fn in_memory(values: Vec<u64>) -> Self {
+        let mut gaps = GapCounter::default();
+        gaps.add(&values);
+        SortedValues {
+            count: values.len() as u64,
+            storage: Storage::Memory(values),
+            gaps_of_bits: gaps.of_bits,
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory_len(&self) -> u64 {
+        match &self.storage {
+            Storage::Memory(values) => 8 * values.len() as u64,
+            Storage::Disk(_) => 0,
+        }
+    }
+
+    /// Calls `each` with the values, ascending, some at a time.
+    pub(crate) fn pass<E: From<crate::base::error::Error>>(
+        &self,
+        mut each: impl FnMut(&[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.storage {
+            Storage::Memory(values) => values.chunks(PASS_COUNT).try_for_each(each),
+            Storage::Disk(run) => {
+                let mut reader = run.reader(READ_LEN);
+                let mut block = RunBlock::default();
+                while reader.next_block(&mut block)? {
+                    each(&block.keys)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Values of one call of a callback, for values in memory.
+const PASS_COUNT: usize = 4096;
+
+/// Counts gaps by their significant bits.
+#[derive(Debug)]
+struct GapCounter {
+    of_bits: [u64; 65],
+    before: u64,
+}
+
+impl Default for GapCounter {
+    fn default() -> Self {
+        GapCounter { of_bits: [0; 65], before: 0 }
+    }
+}
+
+impl GapCounter {
+    fn add(&mut self, values: &[u64]) {
+        for &value in values {
+            self.of_bits[64 - (value - self.before).leading_zeros() as usize] += 1;
+            self.before = value;
+        }
+    }
+}
+
+/// Takes distinct values in ascending order and stores them in memory or in a run.
+#[derive(Debug)]
+pub(super) struct SortedWriter {
+    memory: Option<Vec<u64>>,
+    run: Option<(RunWriter, RunBlock)>,
+    gaps: GapCounter,
+    count: u64,
+}
+
+impl SortedWriter {
+    pub(super) fn in_memory() -> Self {
+        SortedWriter { memory: Some(Vec::new()), run: None, gaps: GapCounter::default(), count: 0 }
+    }
+
+    pub(super) fn on_disk(resources: &SortResources) -> Result<Self> {
+        let run = Some((RunWriter::create(resources)?, RunBlock::default()));
+        Ok(SortedWriter { memory: None, run, gaps: GapCounter::default(), count: 0 })
+    }
+
+    pub(super) fn push(&mut self, value: u64) -> Result<()> {
+        self.count += 1;
+        if let Some(values) = &mut self.memory {
+            values.push(value);
+        } else if let Some((writer, block)) = &mut self.run {
+            block.keys.push(value);
+            if block.is_full() {
+                self.gaps.add(&block.keys);
+                writer.push(block)?;
+                block.clear();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<SortedValues> {
+        if let Some(values) = self.memory {
+            return Ok(SortedValues::in_memory(values));
+        }
+        let (mut writer, block) = self.run.expect("a writer has memory or a run");
+        self.gaps.add(&block.keys);
+        if !block.keys.is_empty() {
+            writer.push(&block)?;
+        }
+        let storage = Storage::Disk(writer.finish()?);
+        Ok(SortedValues { storage, count: self.count, gaps_of_bits: self.gaps.of_bits })
+    }
+}
+
+/// Sorts distinct values that are pushed in any order.
+#[derive(Debug)]
+pub(crate) struct ValueSorter {
+    resources: SortResources,
+    values: Vec<u64>,
+    scratch: Vec<u64>,
+    runs: Levels,
+    /// The largest number of values in memory; more are written to a run.
+    count_max: usize,
+}
+
+impl ValueSorter {
+    pub(crate) fn new(resources: SortResources) -> Self {
+        // Eight bytes a value, and as many to sort it.
+        let count_max = usize::try_from(resources.memory / 16).unwrap_or(usize::MAX).max(1);
+        ValueSorter {
+            resources,
+            values: Vec::new(),
+            scratch: Vec::new(),
+            runs: Levels::default(),
+            count_max,
+        }
+    }
+
+    /// Takes values. If memory is full, writes the values before them to a run.
+    pub(crate) fn push_all(&mut self, values: impl ExactSizeIterator<Item = u64>) -> Result<()> {
+        if self.values.len() + values.len() > self.count_max {
+            self.spill()?;
+        }
+        self.values.extend(values);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        partition::sort(&mut self.values, &mut self.scratch, self.resources.threads);
+        let mut writer = RunWriter::create(&self.resources)?;
+        write_run(MergeInput::Keys(&self.values), &mut writer)?;
+        self.values.clear();
+        self.runs.push(writer.finish()?, &self.resources)
+    }
+
+    /// All values, sorted.
+    pub(crate) fn finish(mut self) -> Result<SortedValues> {
+        if self.runs.is_empty() {
+            partition::sort(&mut self.values, &mut self.scratch, self.resources.threads);
+            return Ok(SortedValues::in_memory(self.values));
+        }
+        self.spill()?;
+        (self.values, self.scratch) = (Vec::new(), Vec::new());
+        let mut sorted = SortedWriter::on_disk(&self.resources)?;
+        merge(self.runs.inputs(&self.resources, self.runs.count()), |value, _| sorted.push(value))?;
+        sorted.finish()
+    }
+}
+
+/// Appends all entries of an input to a run.
+pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Result<()> {
+    let mut block = RunBlock::default();
+    while input.next_block(&mut block)? {
+        writer.push(&block)?;
+    }
+    Ok(())
+}
+
+/// Runs by level, in the order in which they were made.
+///
+/// When a level has [`FAN_IN`] runs, they are merged into one run of the next level. So there are
+/// never many runs, and each entry is written about log n times.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    runs: Vec<(u32, SortedRun)>,
+}
+
+impl Levels {
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.runs.len()
+    }
+
+    pub(super) fn file_len(&self) -> u64 {
+        self.runs.iter().map(|(_, run)| run.file_len()).sum()
+    }
+
+    pub(super) fn push(&mut self, run: SortedRun, resources: &SortResources) -> Result<()> {
+        self.runs.push((0, run));
+        while let Some(&(level, _)) = self.runs.last()
+            && self.runs.iter().rev().take_while(|(l, _)| *l == level).count() == FAN_IN
+        {
+            let first = self.runs.len() - FAN_IN;
+            let inputs = inputs_of(&self.runs[first..], resources, FAN_IN);
+            let mut writer = RunWriter::create(resources)?;
+            let mut block = RunBlock::default();
+            merge(inputs, |key, id| {
+                match id.get() {
+                    None => block.keys.push(key),
+                    Some(IdRef::U64(number)) => block.push_number(key, number),
+                    Some(IdRef::Text(text)) => block.push_text(key, text.as_bytes()),
+                }
+                if block.is_full() {
+                    writer.push(&block)?;
+                    block.clear();
+                }
+                Ok(())
+            })?;
+            if !block.keys.is_empty() {
+                writer.push(&block)?;
+            }
+            let merged = writer.finish()?;
+            self.runs.truncate(first);
+            self.runs.push((level + 1, merged));
+        }
+        Ok(())
+    }
+
+    /// Readers of all runs, in order. `sharers` is the number of readers that share the memory.
+    pub(super) fn inputs(&self, resources: &SortResources, sharers: usize) -> Vec<MergeInput<'_>> {
+        inputs_of(&self.runs, resources, sharers)
+    }
+}
+
+/// Readers of runs. Half of the memory is shared by `sharers` readers.
+fn inputs_of<'a>(
+    runs: &'a [(u32, SortedRun)],
+    resources: &SortResources,
+    sharers: usize,
+) -> Vec<MergeInput<'a>> {
+    let len = resources.memory / 2 / sharers.max(1) as u64;
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let len = len.clamp(MERGE_READ_LEN_MIN, MERGE_READ_LEN_MAX);
+    runs.iter().map(|(_, run)| MergeInput::SortedRun(run.reader(len))).collect()
+}

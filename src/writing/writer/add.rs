@@ -1,0 +1,228 @@
+//! Adding: records are pushed, and a commit makes one segment of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::base::error::{Error, Result};
+use crate::store::Store;
+use crate::writing::builder::{BuildReport, RecordBuffer};
+use crate::writing::input::InputEstimate;
+use crate::writing::input::{InputOptions, InputSummary, read_records};
+use crate::writing::writer::replace::Replacing;
+use crate::writing::writer::scheme::{check_room, scheme_for};
+use crate::writing::writer::{Deleted, NewRecord, Writer};
+use fpstore_base::{Fingerprint, IdRef};
+
+/// The result of [`Writer::commit`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Committed {
+    /// Counts and times; empty without records.
+    pub report: BuildReport,
+    /// The number of the new segment, which may have been merged with others since.
+    pub segment: Option<u64>,
+    /// The number of manifests that the store has had.
+    pub generation: u64,
+    /// What records with the same ids were removed; see
+    /// [`WriterOptions::replace`](crate::WriterOptions::replace).
+    pub replaced: Deleted,
+    /// Why segments that were due to be merged after the commit were not. The records are added.
+    pub unmerged: Option<Arc<Error>>,
+}
+
+impl Writer {
+    /// Takes a fingerprint with an id, as [`Builder::push`](crate::Builder::push). It is in the
+    /// store once [`Writer::commit`] returns.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push`](crate::Builder::push).
+    pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
+        self.push_sketched(fingerprint, id, &[])
+    }
+
+    /// Takes a fingerprint with an id and a sketch of its document, as
+    /// [`Builder::push_sketched`](crate::Builder::push_sketched). All records of a store with
+    /// sketches need one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push_sketched`](crate::Builder::push_sketched).
+    pub fn push_sketched<'a>(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: impl Into<IdRef<'a>>,
+        sketch: &[u8],
+    ) -> Result<()> {
+        match &mut self.replacing {
+            Some(replacing) => replacing.push(fingerprint, id.into(), sketch),
+            None => self.pending.push(fingerprint, id.into(), sketch),
+        }
+    }
+
+    /// Takes a fingerprint without an id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::push_bare`](crate::Builder::push_bare), and [`Error::InvalidId`] if records
+    /// [replace](crate::WriterOptions::replace) others, which they do by their ids.
+    pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.check_bare()?;
+        self.pending.push_bare(fingerprint)
+    }
+
+    fn check_bare(&self) -> Result<()> {
+        if self.replacing.is_none() {
+            return Ok(());
+        }
+        let reason = "a record without an id replaces none".into();
+        Err(Error::InvalidId { reason })
+    }
+
+    /// Takes a record, as [`Writer::push_sketched`] or, without an id, as [`Writer::push_bare`].
+    ///
+    /// # Errors
+    ///
+    /// As these.
+    pub fn push_record(&mut self, record: &NewRecord) -> Result<()> {
+        match &record.id {
+            Some(id) => self.push_sketched(record.fingerprint, id.as_ref(), &record.sketch),
+            None => self.push_bare(record.fingerprint),
+        }
+    }
+
+    /// The id of a record in the form in which it is kept, or `None` if none is. Refuses a record
+    /// that cannot be pushed.
+    pub(super) fn check_record<'a>(&self, record: &'a NewRecord) -> Result<Option<IdRef<'a>>> {
+        match &record.id {
+            Some(id) => self.pending.check(id.as_ref(), &record.sketch),
+            None => self.check_bare().map(|()| None),
+        }
+    }
+
+    /// Takes all records of an input, as
+    /// [`Builder::read_and_inspect`](crate::Builder::read_and_inspect).
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::read`](crate::Builder::read).
+    pub fn read_and_inspect(
+        &mut self,
+        path: &Path,
+        options: &InputOptions,
+        mut inspect: impl FnMut(Fingerprint),
+    ) -> Result<InputSummary> {
+        if self.replacing.is_none() {
+            return self.pending.read(path, options, inspect);
+        }
+        read_records(path, options, |record| {
+            inspect(record.fingerprint);
+            match record.id {
+                Some(id) => self.push(record.fingerprint, id),
+                None => self.push_bare(record.fingerprint),
+            }
+        })
+    }
+
+    /// Announces an estimate of the input, as [`Builder::expect`](crate::Builder::expect).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSpace`] if a disk is too full.
+    pub fn expect(&mut self, input: &InputEstimate, check_space: bool) -> Result<()> {
+        self.pending.expect(input.record_count);
+        if check_space {
+            check_room(input, &self.options, &self.resources, &self.store)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Records pushed since the last commit.
+    pub fn pending_count(&self) -> u64 {
+        self.pending.count() + self.replacing.as_ref().map_or(0, Replacing::len)
+    }
+
+    /// Adds the pushed records as one segment: once this returns, they are durable and visible to
+    /// readers that open the store, or refresh it. Without records nothing changes.
+    ///
+    /// Then merges segments if [`WriterOptions::compact`](crate::WriterOptions::compact) is set and
+    /// the size-tiered rule picks some. Old damage or a full disk must not keep new records out, so
+    /// an error of merging is no error of the commit: [`Committed::unmerged`] has it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TooLarge`] past a limit of the format.
+    /// * [`Error::Io`] if the system refuses,
+    ///   [`Error::Interrupted`] if the observer ends the work.
+    ///
+    /// The store is then as before, and the pushed records are dropped, with what they replace: push
+    /// them again to try again. The run is named by the commit that succeeds.
+    ///
+    /// * [`Error::InEffect`] if the system failed after the last step: the records are added.
+    pub fn commit(&mut self) -> Result<Committed> {
+        let mut committed = self.commit_alone()?;
+        if self.options.compact && committed.segment.is_some() {
+            committed.unmerged = self.merge_due().err().map(Arc::new);
+        }
+        Ok(committed)
+    }
+
+    /// As [`Writer::commit`], and merges nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::commit`].
+    pub fn commit_alone(&mut self) -> Result<Committed> {
+        let replacing = self.replacing.as_mut().map(std::mem::take);
+        let ids = replacing.map(|replacing| replacing.push_to(&mut self.pending)).transpose();
+        let observer = self.options.resources.observer.clone();
+        let sketch_len = self.store.sketch_len().into();
+        let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer);
+        let pending = std::mem::replace(&mut self.pending, next);
+        let ids = ids?;
+        if pending.count() == 0 {
+            let generation = self.store.generation();
+            return Ok(Committed { generation, ..Committed::default() });
+        }
+        let mut build = pending.sort(|count| scheme_for(count, &self.options, &self.store))?;
+        let mut file = self.directory.new_segment()?;
+        build.write(&mut file, &self.recipe)?;
+        let label = self.options.label.clone();
+        let segment = self.finish_segment(file, &label)?;
+        let mut transaction = self.directory.begin()?;
+        let (mut segments, replaced) = match ids {
+            Some(ids) => self.without_ids(&mut transaction, ids)?,
+            None => (transaction.segments().to_vec(), Deleted::default()),
+        };
+        let entry = transaction.add_segment(segment, None)?;
+        let number = entry.number;
+        segments.push(entry);
+        if let Some(run) = &self.options.run {
+            transaction.add_run(run);
+        }
+        let committed = self.commit_segments(transaction, segments);
+        if matches!(committed, Ok(_) | Err(Error::InEffect { .. })) {
+            self.options.run = None;
+        }
+        let (generation, segment) = (committed?, Some(number));
+        Ok(Committed { report: build.into_report(), segment, generation, replaced, unmerged: None })
+    }
+
+    /// Commits the pushed records, and merges segments if
+    /// [`WriterOptions::compact`](crate::WriterOptions::compact) is set: those that the size-tiered
+    /// rule picks, and then as many of the youngest as takes at most half of the bytes that this
+    /// writer has written. Returns the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::commit`], and [`Error::Unmerged`] if the records are added and merging fails.
+    pub fn finish(mut self) -> Result<Store> {
+        self.commit_alone()?;
+        if self.options.compact {
+            let merged = self.merge_due().and_then(|()| self.merge_youngest());
+            merged.map_err(|source| Error::Unmerged { source: Box::new(source) })?;
+        }
+        Ok(self.store.clone())
+    }
+}

@@ -1,0 +1,280 @@
+//! Check and add: a record is added if nothing near it is stored or waits for its commit.
+//!
+//! The streams of the program, the writer thread of the server and Python call [`CheckedWriter`].
+//! It says what is new, and when that is durable; it never commits by itself, and it starts no
+//! thread. `pending` holds the records that wait, `near_index` finds the nearest of them.
+
+mod near_index;
+mod pending;
+#[cfg(test)]
+mod tests;
+
+use std::ops::RangeBounds;
+use std::path::PathBuf;
+
+use crate::base::error::{Error, Result};
+use crate::search::{Hit, Limits, Searcher};
+use crate::store::Store;
+use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
+use pending::Pending;
+
+/// What [`CheckedWriter::check_and_add`] found.
+#[derive(Clone, Copy, Debug)]
+pub enum Verdict<'a> {
+    /// Nothing is near: the record was added, and is pending.
+    Added,
+    /// This is the nearest stored fingerprint, of equally near ones the smallest. Nothing was
+    /// added.
+    Stored(Hit<'a>),
+    /// A pending record is nearer than all that is stored; of equally near ones it is the first.
+    /// Nothing was added.
+    Pending {
+        /// The pending record.
+        record: &'a NewRecord,
+        /// Its distance in bits.
+        distance: u32,
+    },
+    /// A limit cut the search, so that nothing is known. Nothing was added.
+    Cut,
+}
+
+/// A writer that adds a record only if nothing within `k` bits is stored or pending.
+///
+/// # Durability
+///
+/// A record with the verdict [`Verdict::Added`] is *pending*: it is in memory only, and the checks
+/// of later records find it. [`CheckedWriter::commit`] makes all pending records durable and
+/// visible, in one step: when it returns without an error, they are on the disk. When it fails, all
+/// of them are still pending, in their order, and the next commit tries again. A failed commit may
+/// have taken effect all the same, if the last sync reported the error; before the next step the
+/// writer looks for pending records that are stored after all, and adds none twice. Pending records
+/// are lost with the writer and with the process.
+///
+/// # Turns
+///
+/// The first check begins a turn at the writer lock, as [`SharedWriter`]. Nobody else adds records
+/// during a turn, so of two near records exactly one is new. [`CheckedWriter::give_way`] ends the
+/// turn where nothing is pending; the next check begins another one, and sees what others have
+/// written.
+///
+/// # Cost
+///
+/// A check costs a search for the nearest stored fingerprint, and some lookups among the pending
+/// records: for a small `k` and random fingerprints their number does not grow with the records
+/// that are pending. Pending records are kept in memory, with 20 to 70 bytes beside each.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("pages.fps");
+/// # fpstore::Builder::new(&path)?.finish()?;
+/// use fpstore::{Id, WriterOptions};
+/// use fpstore::writer::{CheckedWriter, NewRecord, Verdict};
+///
+/// let mut writer = CheckedWriter::new(&path, WriterOptions::default());
+/// for (number, value) in [0xc0f1, 0xc0f3, 0x7777_0000].into_iter().enumerate() {
+///     let record = NewRecord::new(value.into(), Id::U64(number as u64));
+///     match writer.check_and_add(&record, 3)? {
+///         Verdict::Pending { distance, .. } => assert_eq!((number, distance), (1, 1)),
+///         verdict => assert!(matches!(verdict, Verdict::Added)),
+///     }
+/// }
+/// assert_eq!(writer.commit()?.report.record_count, 2);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is durable before commit"]
+pub struct CheckedWriter {
+    shared: SharedWriter,
+    /// Searches the store of the last turn.
+    searcher: Option<Searcher>,
+    pending: Pending,
+    /// Whether a commit has failed, which may have taken effect all the same.
+    is_in_doubt: bool,
+}
+
+impl CheckedWriter {
+    /// Writes to the store in the directory `path`. Nothing is opened before the first turn.
+    pub fn new(path: impl Into<PathBuf>, options: WriterOptions) -> Self {
+        let shared = SharedWriter::new(path, options);
+        CheckedWriter { shared, searcher: None, pending: Pending::default(), is_in_doubt: false }
+    }
+
+    /// The writer of this turn, for changes of other kinds. Begins a turn if there is none.
+    ///
+    /// Checks do not find records that are pushed to it until they are committed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::with_options`]; after a failed commit also as [`Searcher::search`].
+    pub fn writer(&mut self) -> Result<&mut Writer> {
+        Ok(self.turn()?.0)
+    }
+
+    /// Begins a turn if there is none. Gives its parts: the searcher has the newest state.
+    fn turn(&mut self) -> Result<(&mut Writer, &mut Searcher, &mut Pending)> {
+        let is_new = !self.shared.is_held();
+        let writer = self.shared.writer()?;
+        let store = writer.store();
+        let searcher = self.searcher.get_or_insert_with(|| store.searcher());
+        if is_new || searcher.generation() != store.generation() {
+            searcher.follow(store);
+        }
+        if self.is_in_doubt {
+            forget_stored(&mut self.pending, writer, searcher)?;
+            self.is_in_doubt = false;
+        }
+        Ok((writer, searcher, &mut self.pending))
+    }
+
+    /// Whether this is a turn, so that others cannot write.
+    pub fn is_held(&self) -> bool {
+        self.shared.is_held()
+    }
+
+    /// Ends the turn if nothing is pending, and if the caller `is_idle` or others may have waited
+    /// for a second. See [`SharedWriter::end_turn`].
+    pub fn give_way(&mut self, is_idle: bool) {
+        let may_end = self.is_held() && self.pending.records().is_empty();
+        if may_end && (is_idle || self.shared.is_overdue()) {
+            self.shared.end_turn();
+        }
+    }
+
+    /// Gives the lock back, and opens the store again when it is used next, as after an error of
+    /// [`CheckedWriter::writer`]. Records stay pending; what others add meanwhile is not compared
+    /// with them.
+    pub fn end_turn(&mut self) {
+        self.shared.end_turn();
+    }
+
+    /// Adds a record, unless a record within `k` bits is stored or pending: then says which is the
+    /// nearest. Where a stored and a pending one are equally near, it is the stored one.
+    ///
+    /// # Errors
+    ///
+    /// * As [`Writer::with_options`], if this begins a turn.
+    /// * [`Error::InvalidDistance`](crate::Error::InvalidDistance) and
+    ///   [`Error::Corrupt`](crate::Error::Corrupt) as [`Searcher::search`].
+    /// * As [`Writer::push_record`] for a record that the store cannot keep.
+    /// * [`Error::TooLarge`](crate::Error::TooLarge) if 2^32 - 1 records are pending.
+    ///
+    /// The record is then not added.
+    pub fn check_and_add(&mut self, record: &NewRecord, k: u32) -> Result<Verdict<'_>> {
+        self.check_and_add_with(record, k, &Limits::default())
+    }
+
+    /// As [`CheckedWriter::check_and_add`], with limits such as a deadline. Where they cut the
+    /// search, the verdict is [`Verdict::Cut`].
+    ///
+    /// # Errors
+    ///
+    /// As [`CheckedWriter::check_and_add`].
+    pub fn check_and_add_with(
+        &mut self,
+        record: &NewRecord,
+        k: u32,
+        limits: &Limits,
+    ) -> Result<Verdict<'_>> {
+        let (writer, searcher, pending) = self.turn()?;
+        let answer = searcher.nearest_with(record.fingerprint, 1, k, limits)?;
+        if answer.outcome().cut {
+            return Ok(Verdict::Cut);
+        }
+        let stored = answer.hits().next();
+        // A pending record must be nearer than the stored one, which is older.
+        let k = stored.map_or(Some(k), |hit| hit.distance().checked_sub(1));
+        if let Some((at, distance)) = k.and_then(|k| pending.nearest(record.fingerprint, k)) {
+            return Ok(Verdict::Pending { record: &pending.records()[at], distance });
+        }
+        if let Some(hit) = stored {
+            return Ok(Verdict::Stored(hit));
+        }
+        writer.check_record(record)?;
+        pending.push(record.clone())?;
+        Ok(Verdict::Added)
+    }
+
+    /// The records that wait for their commit, in the order in which they were added.
+    pub fn pending(&self) -> &[NewRecord] {
+        self.pending.records()
+    }
+
+    /// Forgets pending records by their positions, as if they had not been added. The others move
+    /// up.
+    pub fn forget(&mut self, range: impl RangeBounds<usize>) {
+        self.pending.forget(range);
+    }
+
+    /// Makes all pending records durable and visible, in one step; see
+    /// [Durability](CheckedWriter#durability). The report counts the records of this commit, not
+    /// those which a failed commit had added after all.
+    ///
+    /// Records that were pushed to [`CheckedWriter::writer`] are committed in the same step.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::with_options`] and [`Writer::commit`]. All pending records are then still
+    /// pending, but after [`Error::InEffect`], for they are added; those that were pushed to the
+    /// writer are lost.
+    pub fn commit(&mut self) -> Result<Committed> {
+        let (writer, _, pending) = self.turn()?;
+        if pending.records().is_empty() {
+            return writer.commit();
+        }
+        let mut records = pending.records().iter();
+        let committed = records
+            .try_for_each(|record| writer.push_record(record))
+            .and_then(|()| writer.commit());
+        match committed {
+            Ok(_) => *pending = Pending::default(),
+            Err(Error::InEffect { .. }) => {
+                *pending = Pending::default();
+                self.shared.drop_turn();
+            }
+            // The writer may hold some of the records.
+            Err(_) => {
+                self.shared.drop_turn();
+                self.is_in_doubt = true;
+            }
+        }
+        committed
+    }
+
+    /// Commits what is pending, and merges segments as [`Writer::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As [`CheckedWriter::commit`] and [`Writer::finish`].
+    pub fn finish(mut self) -> Result<Store> {
+        self.commit()?;
+        self.shared.finish()
+    }
+}
+
+/// Forgets the pending records that are in the store exactly as they are.
+fn forget_stored(pending: &mut Pending, writer: &Writer, searcher: &mut Searcher) -> Result<()> {
+    let mut stored = Vec::with_capacity(pending.records().len());
+    for record in pending.records() {
+        stored.push(is_stored(record, writer, searcher)?);
+    }
+    let mut stored = stored.into_iter();
+    pending.retain(|_| stored.next() == Some(false));
+    Ok(())
+}
+
+fn is_stored(record: &NewRecord, writer: &Writer, searcher: &mut Searcher) -> Result<bool> {
+    let answer = searcher.search(record.fingerprint, 0)?;
+    let Some(hit) = answer.hits().next() else { return Ok(false) };
+    let Some(wanted) = writer.check_record(record)? else { return Ok(true) };
+    // A store keeps a number as a text if other ids are texts.
+    let wanted = wanted.to_string();
+    for id in hit.ids() {
+        if id?.to_string() == wanted {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,170 @@
+//! Fingerprints in memory, and which of them is nearest to another one.
+//!
+//! Exact for every distance, by blocks of bits (Norouzi, Punjani and Fleet, "Fast Search in
+//! Hamming Space with Multi-Index Hashing", CVPR 2012). Called by `pending` for each record that is
+//! checked; it knows nothing of records and stores.
+//!
+//! The 64 bits are dealt out to `b` blocks in turn. With `k = b * r + a`, where `a < b`, two values
+//! within `k` bits differ in at most `r` bits of one of the first `a + 1` blocks, or in at most
+//! `r - 1` bits of one of the others: else they differed in at least
+//! `(a + 1) * (r + 1) + (b - a - 1) * r = k + 1` bits. So a hash table for each block, in which the
+//! search looks up every value within the radius of the block, gives all candidates. With 8 bits
+//! and 2 blocks of 4 bits, `k = 2` is `r = 1, a = 0`: block 0 has radius 1, and block 1 radius 0.
+//!
+//! There are fewer and wider blocks as the values become more, so that a lookup gives 16 random
+//! values at most. Where the lookups cost more than a pass over all values, as for a large `k`, the
+//! search is that pass.
+
+use crate::bytes::scramble::scramble;
+use fpstore_base::Fingerprint;
+
+/// Up to this number of values there are no tables.
+const SCANNED_MAX: usize = 128;
+/// A lookup costs as much as this many values of a pass.
+const LOOKUP_COST: u64 = 8;
+/// The ends of the number of blocks.
+const BLOCKS_MIN: u32 = 2;
+const BLOCKS_MAX: u32 = 8;
+
+/// The fingerprints, by their positions in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct NearIndex {
+    values: Vec<Fingerprint>,
+    /// Empty while the values are few.
+    blocks: Vec<Block>,
+    /// The number of values for which the blocks were chosen.
+    capacity: usize,
+}
+
+/// A hash table from the bits of a block to the values that have them.
+#[derive(Debug)]
+struct Block {
+    mask: u64,
+    /// For each bucket one past the position of its last value; 0 if it is empty.
+    heads: Vec<u32>,
+    /// For each value one past the position of the value before it in its bucket; 0 ends the chain.
+    links: Vec<u32>,
+}
+
+impl NearIndex {
+    /// The most values that an index takes.
+    pub(super) const COUNT_MAX: usize = u32::MAX as usize;
+
+    pub(super) fn clear(&mut self) {
+        *self = NearIndex::default();
+    }
+
+    /// Takes a value; the caller keeps to [`NearIndex::COUNT_MAX`].
+    pub(super) fn push(&mut self, value: Fingerprint) {
+        self.values.push(value);
+        if self.values.len() > self.capacity.max(SCANNED_MAX) {
+            self.choose_blocks(2 * self.values.len());
+        } else {
+            for block in &mut self.blocks {
+                block.push(value.value());
+            }
+        }
+    }
+
+    /// Chooses the blocks again, for up to `capacity` values.
+    pub(super) fn choose_blocks(&mut self, capacity: usize) {
+        let bits = capacity.ilog2();
+        // At most 16 values for each combination of the bits of a block.
+        let count = (64 / (bits - 3)).clamp(BLOCKS_MIN, BLOCKS_MAX);
+        self.capacity = capacity;
+        self.blocks = (0..count).map(|at| Block::new(at, count, bits)).collect();
+        for block in &mut self.blocks {
+            self.values.iter().for_each(|value| block.push(value.value()));
+        }
+    }
+
+    /// The position and distance of the nearest value within `k` bits; of equally near ones the
+    /// first.
+    pub(super) fn nearest(&self, needle: Fingerprint, k: u32) -> Option<(usize, u32)> {
+        let mut nearest: Option<(u32, usize)> = None;
+        self.each_candidate(needle, k, |at| {
+            let found = (self.values[at].distance(needle), at);
+            if found.0 <= k && nearest.is_none_or(|nearest| found < nearest) {
+                nearest = Some(found);
+            }
+        });
+        nearest.map(|(distance, at)| (at, distance))
+    }
+
+    /// Calls `visit` with the positions of all values within `k` bits, and of some others; with
+    /// some more than once.
+    pub(super) fn each_candidate(&self, needle: Fingerprint, k: u32, mut visit: impl FnMut(usize)) {
+        let len = self.values.len();
+        let lookups: u64 = self.radii(k).map(|(block, radius)| block.lookups(radius)).sum();
+        if self.blocks.is_empty() || lookups.saturating_mul(LOOKUP_COST) >= len as u64 {
+            return (0..len).for_each(visit);
+        }
+        for (block, radius) in self.radii(k) {
+            each_within(needle.value(), block.mask, radius, &mut |value| {
+                block.each(value, &mut visit);
+            });
+        }
+    }
+
+    /// The blocks to look into, and the radius of each.
+    fn radii(&self, k: u32) -> impl Iterator<Item = (&Block, u32)> {
+        let count = self.blocks.len().max(1) as u32;
+        let (radius, rest) = (k / count, k % count);
+        let radius_of =
+            move |at: u32| if at <= rest { Some(radius) } else { radius.checked_sub(1) };
+        (0..).zip(&self.blocks).filter_map(move |(at, block)| Some((block, radius_of(at)?)))
+    }
+}
+
+impl Block {
+    /// Block `at` of `count`, with `2^bits` buckets.
+    fn new(at: u32, count: u32, bits: u32) -> Self {
+        let mask = (at..64).step_by(count as usize).fold(0, |mask, bit| mask | 1 << bit);
+        Block { mask, heads: vec![0; 1 << bits], links: Vec::new() }
+    }
+
+    fn bucket(&self, value: u64) -> usize {
+        scramble(value & self.mask) as usize & (self.heads.len() - 1)
+    }
+
+    fn push(&mut self, value: u64) {
+        let bucket = self.bucket(value);
+        self.links.push(self.heads[bucket]);
+        self.heads[bucket] = self.links.len() as u32;
+    }
+
+    /// Calls `visit` with the positions of all values that agree with `value` in this block.
+    fn each(&self, value: u64, visit: &mut impl FnMut(usize)) {
+        let mut link = self.heads[self.bucket(value)];
+        while let Some(at) = link.checked_sub(1) {
+            visit(at as usize);
+            link = self.links[at as usize];
+        }
+    }
+
+    /// The number of values of this block within a radius.
+    fn lookups(&self, radius: u32) -> u64 {
+        let width = u64::from(self.mask.count_ones());
+        let mut combinations = 1;
+        let mut sum = 1;
+        for bits in 1..=u64::from(radius).min(width) {
+            combinations = combinations * (width - bits + 1) / bits;
+            sum += combinations;
+        }
+        sum
+    }
+}
+
+/// Calls `visit` with `value` and all values that differ from it in 1 to `radius` bits of `mask`.
+fn each_within(value: u64, mask: u64, radius: u32, visit: &mut impl FnMut(u64)) {
+    visit(value);
+    if radius == 0 {
+        return;
+    }
+    let mut rest = mask;
+    while rest != 0 {
+        let bit = rest & rest.wrapping_neg();
+        rest ^= bit;
+        each_within(value ^ bit, rest, radius - 1, visit);
+    }
+}

@@ -1,0 +1,55 @@
+//! Records that wait for their commit: they are in no segment, and what is near them is not new.
+
+use std::ops::RangeBounds;
+
+use super::near_index::NearIndex;
+use crate::base::error::{Error, Result};
+use crate::writing::writer::NewRecord;
+use fpstore_base::Fingerprint;
+
+/// The pending records, in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    records: Vec<NewRecord>,
+    index: NearIndex,
+}
+
+impl Pending {
+    pub(super) fn records(&self) -> &[NewRecord] {
+        &self.records
+    }
+
+    pub(super) fn push(&mut self, record: NewRecord) -> Result<()> {
+        if self.records.len() == NearIndex::COUNT_MAX {
+            let reason = format!("{} records are pending, commit them first", self.records.len());
+            return Err(Error::TooLarge { reason });
+        }
+        self.index.push(record.fingerprint);
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Forgets the records in a range of positions.
+    pub(super) fn forget(&mut self, range: impl RangeBounds<usize>) {
+        if self.records.drain(range).len() > 0 {
+            self.make_index();
+        }
+    }
+
+    /// Forgets the records that `keep` refuses.
+    pub(super) fn retain(&mut self, keep: impl FnMut(&NewRecord) -> bool) {
+        self.records.retain(keep);
+        self.make_index();
+    }
+
+    fn make_index(&mut self) {
+        self.index.clear();
+        self.records.iter().for_each(|record| self.index.push(record.fingerprint));
+    }
+
+    /// The position and distance of the nearest record within `k` bits; of equally near ones the
+    /// first.
+    pub(super) fn nearest(&self, fingerprint: Fingerprint, k: u32) -> Option<(usize, u32)> {
+        self.index.nearest(fingerprint, k)
+    }
+}

@@ -1,0 +1,212 @@
+//! The index against a pass over all values, and what is pending after commits that fail.
+
+use super::near_index::NearIndex;
+use super::*;
+use crate::Builder;
+use crate::disk::fail_points::{self, Fault};
+use crate::join::tests::random::Random;
+use fpstore_base::{Fingerprint, Id};
+
+fn index_of(values: &[u64]) -> NearIndex {
+    let mut index = NearIndex::default();
+    values.iter().for_each(|&value| index.push(Fingerprint::new(value)));
+    index
+}
+
+/// The position and distance of the first of the nearest values.
+fn scan(values: &[u64], needle: u64, k: u32) -> Option<(usize, u32)> {
+    let distances = values.iter().map(|value| (value ^ needle).count_ones());
+    distances.enumerate().filter(|found| found.1 <= k).min_by_key(|found| found.1)
+}
+
+/// Values on their own, in clusters, at the ends, and some of them twice.
+fn mixed(count: usize, seed: u64) -> Vec<u64> {
+    let mut random = Random::new(seed);
+    let mut values = vec![0, u64::MAX, 0];
+    while values.len() < count {
+        let old = random.pick(&values);
+        let distance = random.below(12) as u32;
+        values.push(match random.below(4) {
+            0 => random.flip(old, distance),
+            1 => old & 0xffff_0000_ffff_0000,
+            2 => values.len() as u64,
+            _ => random.next(),
+        });
+    }
+    values
+}
+
+/// Counts at which the blocks are none, just made, full, and made again.
+#[test]
+fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
+    for count in [0, 1, 3, 128, 129, 258, 259, 519, 5000, 40_000] {
+        let values = mixed(count.max(3), count as u64);
+        let values = &values[..count];
+        let mut index = index_of(values);
+        if count == 5000 {
+            // Three blocks, as for a million values.
+            index.choose_blocks(1 << 20);
+        }
+        let mut random = Random::new(7 << 40 | count as u64);
+        for round in 0..200 {
+            let near = if values.is_empty() { 5 } else { random.pick(values) };
+            let k = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 32, 63, 64][round % 17];
+            let exact = random.flip(near, k);
+            let beyond = random.flip(near, (k + 1).min(64));
+            for needle in [near, exact, beyond, random.next(), 0, u64::MAX] {
+                let found = index.nearest(Fingerprint::new(needle), k);
+                assert_eq!(found, scan(values, needle, k), "{count}: {needle:016x} within {k}");
+            }
+        }
+    }
+}
+
+/// With a pass for each, a hundred thousand new records compare 5 * 10^9 pairs.
+#[test]
+fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
+    for (k, most) in [(0, 20), (3, 80), (7, 400)] {
+        for count in [25_000, 50_000, 100_000, 400_000] {
+            let mut random = Random::new(k.into());
+            let mut index = NearIndex::default();
+            let mut compared = 0_u64;
+            for at in 0..count {
+                let value = Fingerprint::new(random.next());
+                // A sample keeps the test short.
+                if at % 16 == 0 {
+                    index.each_candidate(value, k, |_| compared += 16);
+                }
+                index.push(value);
+            }
+            assert!(compared < most * count, "{compared} for {count} records and k = {k}");
+        }
+    }
+}
+
+fn options() -> WriterOptions {
+    WriterOptions::default().threads(1).compact(false)
+}
+
+/// An empty store in a folder of its own.
+fn empty() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    Builder::new(&path).unwrap().finish().unwrap();
+    (folder, path)
+}
+
+fn record(value: u64, id: u64) -> NewRecord {
+    NewRecord::new(Fingerprint::new(value), Id::U64(id))
+}
+
+/// The verdict as a text: what is near, where, how far, and with which ids.
+fn ask(writer: &mut CheckedWriter, value: u64, id: u64) -> String {
+    match writer.check_and_add(&record(value, id), 3).unwrap() {
+        Verdict::Added => "added".into(),
+        Verdict::Stored(hit) => {
+            let ids: Vec<String> = hit.ids().map(|id| id.unwrap().to_string()).collect();
+            format!("stored {:x} at {} {ids:?}", hit.fingerprint().value(), hit.distance())
+        }
+        Verdict::Pending { record, distance } => {
+            format!("pending {:x} at {distance}", record.fingerprint.value())
+        }
+        Verdict::Cut => "cut".into(),
+    }
+}
+
+/// All ids of the store, in the order of the fingerprints.
+fn stored(path: &std::path::Path) -> Vec<String> {
+    let mut ids = Vec::new();
+    let listed = Store::open(path).unwrap().for_each(|hit| -> Result<()> {
+        for id in hit.ids() {
+            ids.push(id?.to_string());
+        }
+        Ok(())
+    });
+    listed.unwrap();
+    ids
+}
+
+#[test]
+fn the_nearest_is_named_and_of_equally_near_ones_the_stored_one() {
+    let (_folder, path) = empty();
+    let mut writer = CheckedWriter::new(&path, options());
+    assert_eq!(ask(&mut writer, 0x00ff, 1), "added");
+    assert_eq!(ask(&mut writer, 0x00fe, 2), "pending ff at 1");
+    writer.commit().unwrap();
+    assert_eq!(ask(&mut writer, 0x0fff, 3), "added");
+    assert_eq!(ask(&mut writer, 0x03ff, 4), "stored ff at 2 [\"1\"]");
+    assert_eq!(ask(&mut writer, 0x07ff, 5), "pending fff at 1");
+    assert_eq!(ask(&mut writer, 0x0f00_0000, 6), "added");
+    writer.forget(1..);
+    assert_eq!(writer.pending(), [record(0x0fff, 3)]);
+    assert_eq!(ask(&mut writer, 0x0f00_0000, 7), "added");
+    writer.commit().unwrap();
+    assert_eq!(ask(&mut writer, 0x0f00_0010, 8), "stored f000000 at 1 [\"7\"]");
+    assert_eq!(stored(&path), ["1", "3", "7"]);
+}
+
+/// Each operation of a commit fails once. Then all is still pending, and in the end each record is
+/// in the store once.
+#[test]
+fn after_a_failed_commit_all_is_pending_and_the_next_one_adds_it_once() {
+    for fault in [Fault::Full, Fault::Broken] {
+        for fails_at in 1.. {
+            let (folder, path) = empty();
+            let mut writer = CheckedWriter::new(&path, options());
+            for at in 1..=3 {
+                assert_eq!(ask(&mut writer, 0xff << (16 * at), at), "added");
+            }
+            let before = writer.pending().to_vec();
+            fail_points::plan(folder.path(), fails_at, fault);
+            let committed = writer.commit();
+            let passed = fail_points::forget(folder.path()).len() as u64;
+            let case = format!("{fault:?} at operation {fails_at}: {committed:?}");
+            if matches!(committed, Ok(_) | Err(Error::InEffect { .. })) {
+                assert!(writer.pending().is_empty(), "{case}");
+            } else {
+                assert_eq!(writer.pending(), before, "{case}");
+            }
+            writer.commit().unwrap();
+            assert!(writer.pending().is_empty(), "{case}");
+            assert_eq!(stored(&path), ["1", "2", "3"], "{case}");
+            if passed < fails_at {
+                assert!(fails_at > 5, "{case}");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_kept_is_refused_by_itself() {
+    let (_folder, path) = empty();
+    let mut writer = CheckedWriter::new(&path, options());
+    let sketched = NewRecord { sketch: [1].into(), ..record(5, 5) };
+    assert!(writer.check_and_add(&sketched, 3).is_err());
+    let unnamed = NewRecord { id: Some(Id::Text("".into())), ..record(5, 5) };
+    assert!(writer.check_and_add(&unnamed, 3).is_err());
+    assert!(writer.check_and_add(&record(5, 5), 65).is_err());
+    assert_eq!(ask(&mut writer, 5, 6), "added");
+    assert_eq!(writer.commit().unwrap().report.record_count, 1);
+}
+
+#[test]
+fn others_write_between_turns_and_what_they_wrote_is_found() {
+    let (_folder, path) = empty();
+    let mut writer = CheckedWriter::new(&path, options());
+    assert_eq!(ask(&mut writer, 0xffff, 1), "added");
+    writer.give_way(true);
+    assert!(Writer::with_options(&path, options()).is_err(), "a record is pending");
+    writer.commit().unwrap();
+    writer.give_way(false);
+    assert!(writer.is_held(), "the turn was short");
+    writer.give_way(true);
+    let mut other = Writer::with_options(&path, options()).unwrap();
+    other.push(Fingerprint::new(0xffff_0000_0000), 2).unwrap();
+    other.commit().unwrap();
+    drop(other);
+    assert_eq!(ask(&mut writer, 0xffff_0000_0001, 3), "stored ffff00000000 at 1 [\"2\"]");
+    writer.writer().unwrap().delete_fingerprints(&[Fingerprint::new(0xffff)]).unwrap();
+    assert_eq!(ask(&mut writer, 0xffff, 4), "added");
+    assert_eq!(writer.finish().unwrap().info().id_count(), 2);
+}

@@ -1,0 +1,419 @@
+//! Committing segment files that tasks have written: any number of them in one change of a store.
+//!
+//! Everything is agreed on before anything is placed: each file is the one of its receipt, recipes
+//! and sketches agree. Then the files get second names in the store, one manifest names them all,
+//! and only after that are the first names removed, if at all. So a process that dies at any point
+//! loses no file, and doing it again completes the change or finds it done.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::base::error::{Error, Result};
+use crate::disk::{parent_of, remove_file};
+use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
+use crate::segment::map;
+use crate::snapshot::Snapshot;
+use crate::store::Store;
+use crate::writing::builder::SegmentReceipt;
+use crate::writing::directory::{
+    Destination, OpenMode, Patience, StoreDirectory, UncommittedSegment, Waiting,
+};
+use crate::writing::writer::transfer::copy_verified;
+use fpstore_base::watch::Observer;
+
+/// How segment files are committed.
+#[derive(Clone, Debug, Default)]
+pub struct CommitOptions {
+    label: String,
+    run: Option<String>,
+    remove: bool,
+    wait: Waiting,
+    observer: Option<Observer>,
+}
+
+impl CommitOptions {
+    /// Sets the label of the new segments, such as `2026-11`; empty for none.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets a name for the job. If the store remembers a job of this name
+    /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name, a
+    /// commit is known by its segments, which a compaction makes unknown.
+    #[must_use]
+    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
+        self.run = name.into();
+        self
+    }
+
+    /// Sets whether the files lose their names outside the store once they are committed. They stay
+    /// by default; where they are linked, that takes no space.
+    #[must_use]
+    pub fn remove(mut self, remove: bool) -> Self {
+        self.remove = remove;
+        self
+    }
+
+    /// Sets how long to wait for another process that is writing to the store.
+    #[must_use]
+    pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
+        self.wait = most.into();
+        self
+    }
+
+    /// Sets the observer, which receives [`Phase::Wait`](crate::Phase::Wait) and may end the wait.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
+        self
+    }
+
+    fn check(&self) -> Result<()> {
+        let fault_of_run = self.run.as_deref().and_then(fault_of_run);
+        match fault_of_label(&self.label).or(fault_of_run) {
+            Some(reason) => Err(Error::InvalidOptions { reason }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What [`commit`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SegmentsCommitted {
+    /// The generation of the store now.
+    pub generation: u64,
+    /// Segments that were added.
+    pub added: u64,
+    /// Their fingerprints.
+    pub fingerprints: u64,
+    /// Bytes of their files.
+    pub file_len: u64,
+    /// Receipts of segments that the store had already, or that another receipt names.
+    pub repeated: u64,
+    /// Segments without any fingerprint, which were left out.
+    pub empty: u64,
+    /// Added files that were copied, because the system has no hard links between the places.
+    pub copied: u64,
+    /// Whether the store has seen the run before, so that nothing was looked at.
+    pub known_run: bool,
+    /// Whether the tables of the segments differ, so that shares of a join read everything.
+    pub tables_differ: bool,
+}
+
+/// Adds segment files to the store in the directory `path`, all of them in one step; if there is no
+/// store, makes one of them.
+///
+/// The segments come in the order of their paths, whatever the order of the receipts, so the ids of
+/// a fingerprint do too. A segment that the store has already is left out: a commit that is done
+/// again changes nothing and says so. Files are linked, or copied where the system has no hard
+/// links between the two places; copies are verified front to back. Of a linked file only the
+/// header is read, which holds a digest of the rest: [`verify`](crate::verify()) reads all.
+///
+/// # Errors
+///
+/// * [`Error::InvalidOptions`] if a file is not the one of its receipt, lies in a store, or has
+///   another recipe or other sketches than the others; if there is no receipt; if label or run
+///   cannot be one.
+/// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file.
+/// * [`Error::Locked`] if another process is writing to the store, or making it.
+/// * [`Error::NotAStore`] if there is something else at `path`.
+/// * [`Error::Io`] if a file is missing that the store does not have, or the system refuses.
+///
+/// Then nothing is changed; only if the last rename or sync reported the error, everything may be.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// use fpstore::writer::{CommitOptions, commit};
+/// use fpstore::{BuildOptions, Builder, Store};
+///
+/// let mut receipts = Vec::new();
+/// for part in 0..4_u64 {
+///     // In a task:
+///     let path = folder.join(format!("part-{part}.fps"));
+///     let mut builder = Builder::segment_file(path, BuildOptions::default())?;
+///     builder.push((part << 60).into(), part)?;
+///     receipts.push(builder.finish_segment()?);
+/// }
+/// let path = folder.join("pages.fps");
+/// assert_eq!(commit(&path, &receipts, &CommitOptions::default())?.added, 4);
+/// assert_eq!(commit(&path, &receipts, &CommitOptions::default())?.repeated, 4);
+/// assert_eq!(Store::open(&path)?.info().fingerprint_count(), 4);
+/// # Ok(()) }
+/// ```
+pub fn commit(
+    path: impl AsRef<Path>,
+    receipts: &[SegmentReceipt],
+    options: &CommitOptions,
+) -> Result<SegmentsCommitted> {
+    options.check()?;
+    let path = path.as_ref();
+    if receipts.is_empty() {
+        let reason = format!("there are no segments to commit to {}", path.display());
+        return Err(Error::InvalidOptions { reason });
+    }
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mode = match Store::map(path) {
+            Ok(_) => OpenMode::Change,
+            Err(Error::NoStore { .. } | Error::NotAStore { .. }) => OpenMode::Create,
+            Err(error) => return Err(error),
+        };
+        let patience = Patience::new(options.wait, options.observer.clone());
+        match Destination::acquire(path.into(), mode, patience)
+            .and_then(|destination| commit_to(destination, receipts, options))
+        {
+            // Another process made the store meanwhile.
+            Err(Error::StoreExists { .. }) if mode == OpenMode::Create && tries < 3 => {}
+            done => return done,
+        }
+    }
+}
+
+fn commit_to(
+    destination: Destination,
+    receipts: &[SegmentReceipt],
+    options: &CommitOptions,
+) -> Result<SegmentsCommitted> {
+    let store = match destination.mode() {
+        OpenMode::Change => Some(Store::map(destination.path())?.snapshot()),
+        OpenMode::Create | OpenMode::Replace => None,
+    };
+    let mut done = SegmentsCommitted::default();
+    if let Some(store) = &store {
+        done.generation = store.generation();
+        if options.run.as_ref().is_some_and(|run| store.runs().contains(run)) {
+            done.known_run = true;
+            return Ok(done);
+        }
+    }
+    let agreed = Agreed::of(store.as_deref(), receipts)?;
+    (done.repeated, done.empty) = (agreed.repeated, agreed.empty);
+    done.tables_differ = agreed.tables_differ;
+    if !agreed.new.is_empty() {
+        let directory = destination.open(None)?;
+        let mut segments = Vec::new();
+        for receipt in &agreed.new {
+            let (segment, is_copy) = place(&directory, receipt, &options.label)?;
+            done.copied += u64::from(is_copy);
+            segments.push(segment);
+        }
+        let mut transaction = directory.begin()?;
+        let mut entries = transaction.segments().to_vec();
+        for segment in segments {
+            done.added += 1;
+            done.fingerprints += segment.entry.fingerprint_count;
+            done.file_len += segment.entry.file_len;
+            entries.push(transaction.add_segment(segment, None)?);
+        }
+        if let Some(run) = &options.run {
+            transaction.add_run(run);
+        }
+        done.generation = transaction.commit(entries)?;
+        directory.finish()?;
+    }
+    if options.remove {
+        for receipt in agreed.new.iter().chain(&agreed.present) {
+            // What is there may be the work of another run by now; a name that stays costs nothing.
+            if SegmentReceipt::of(&receipt.path).is_ok_and(|found| found == **receipt) {
+                let _ = remove_file(&receipt.path);
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// The receipts after all checks.
+#[derive(Default)]
+struct Agreed<'a> {
+    /// Those to be added, by path.
+    new: Vec<&'a SegmentReceipt>,
+    /// Those whose files are there, and whose segments the store has, or gets from another file, or
+    /// does not need.
+    present: Vec<&'a SegmentReceipt>,
+    repeated: u64,
+    empty: u64,
+    tables_differ: bool,
+}
+
+impl<'a> Agreed<'a> {
+    fn of(store: Option<&Snapshot>, receipts: &'a [SegmentReceipt]) -> Result<Self> {
+        let segments = store.map_or([].as_slice(), Snapshot::segments);
+        let live: Vec<[u8; 16]> = segments.iter().map(|open| open.entry.digest.bytes()).collect();
+        let mut agreed = Agreed::default();
+        let mut sorted: Vec<&SegmentReceipt> = receipts.iter().collect();
+        sorted.sort_by(|one, other| one.path.cmp(&other.path));
+        let in_store = segments
+            .first()
+            .map(|open| SegmentReceipt::for_segment(open.segment.path(), &open.segment));
+        let mut first = in_store.as_ref();
+        // The first receipt of each digest.
+        let mut seen: BTreeMap<[u8; 16], &Path> = BTreeMap::new();
+        let mut masks: Option<&[u64]> = None;
+        for receipt in sorted {
+            let is_live = live.contains(&receipt.digest);
+            match check_file(receipt) {
+                // Its name was removed after an earlier commit.
+                Err(Error::Io { source, .. })
+                    if is_live && source.kind() == std::io::ErrorKind::NotFound =>
+                {
+                    agreed.repeated += 1;
+                    continue;
+                }
+                checked => checked?,
+            }
+            check_agreement(first.get_or_insert(receipt), receipt)?;
+            if is_live || seen.insert(receipt.digest, &receipt.path).is_some() {
+                agreed.repeated += 1;
+                agreed.present.push(receipt);
+                continue;
+            }
+            if receipt.fingerprint_count == 0 {
+                agreed.empty += 1;
+                agreed.present.push(receipt);
+                continue;
+            }
+            agreed.tables_differ |= *masks.get_or_insert(&receipt.masks) != receipt.masks;
+            agreed.new.push(receipt);
+        }
+        // Of a new store without any fingerprint, one segment keeps the recipe.
+        if segments.is_empty() && agreed.new.is_empty() {
+            agreed.new.push(agreed.present.remove(0));
+            agreed.empty -= 1;
+        }
+        let stored = segments.iter().filter(|open| !open.is_empty());
+        for open in stored {
+            let of_store = open.segment.header().tables.iter().map(|table| table.mask);
+            agreed.tables_differ |= masks.is_some_and(|masks| !of_store.eq(masks.iter().copied()));
+        }
+        Ok(agreed)
+    }
+}
+
+/// Checks that the file of a receipt is there, lies in no store, and is the one of the receipt.
+fn check_file(receipt: &SegmentReceipt) -> Result<()> {
+    let path = &receipt.path;
+    let found = SegmentReceipt::of(path)?;
+    let refuse = |reason: String| Err(Error::InvalidOptions { reason });
+    if parent_of(path).join(FILE_NAME).exists() {
+        return refuse(format!(
+            "{} is part of a store: 'import' takes segments of other stores",
+            path.display()
+        ));
+    }
+    if found != *receipt {
+        return refuse(format!(
+            "{} is not the file of its receipt: it has {} bytes, {} fingerprints and digest \
+             {:032x}, the receipt names {}, {} and {:032x}; another run of the task may have \
+             replaced it",
+            path.display(),
+            found.file_len,
+            found.fingerprint_count,
+            u128::from_be_bytes(found.digest),
+            receipt.file_len,
+            receipt.fingerprint_count,
+            u128::from_be_bytes(receipt.digest),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that two segments can be in one store.
+fn check_agreement(first: &SegmentReceipt, other: &SegmentReceipt) -> Result<()> {
+    let refuse = |reason: String| Err(Error::InvalidOptions { reason });
+    let (one, path) = (first.path.display(), other.path.display());
+    if first.recipe != other.recipe {
+        let difference = first.recipe.difference(&other.recipe);
+        let difference = difference.replace("the store has", &format!("{one} has"));
+        let difference = difference.replace("the given one has", &format!("{path} has"));
+        return refuse(format!("recipes differ: {difference}; nothing was committed"));
+    }
+    if first.sketch_len != other.sketch_len {
+        return refuse(format!(
+            "{path} has sketches of {} bytes and {one} has {}, where 0 is none; nothing was \
+             committed",
+            other.sketch_len, first.sketch_len
+        ));
+    }
+    Ok(())
+}
+
+/// The file of a receipt in the directory of the store, and whether it had to be copied.
+fn place(
+    directory: &StoreDirectory,
+    receipt: &SegmentReceipt,
+    label: &str,
+) -> Result<(UncommittedSegment, bool)> {
+    // What the error of a link means differs between systems; a copy fails with the real one.
+    let (segment, is_copy) = match directory.link_segment(&receipt.path, label) {
+        Ok(segment) => (segment, false),
+        Err(_) => {
+            let mut file = directory.new_segment()?;
+            copy_verified(&receipt.path, &mut file)?;
+            (file.finish(label)?, true)
+        }
+    };
+    // Another task may have replaced the file after it was checked.
+    let found = SegmentReceipt::for_segment(&receipt.path, &map(segment.path())?);
+    if found == *receipt {
+        return Ok((segment, is_copy));
+    }
+    let reason = format!("{} was replaced while it was committed", receipt.path.display());
+    Err(Error::InvalidOptions { reason })
+}
+
+/// How the line of a receipt begins.
+const LINE_START: &str = "segment ";
+
+/// The receipts in a file with one on each line, or that of a segment file.
+///
+/// # Errors
+///
+/// * [`Error::Io`] if the file cannot be read.
+/// * [`Error::InvalidOptions`] with the number of the line for a text that is no receipt, and for
+///   an empty file.
+/// * Otherwise as [`SegmentReceipt::of`].
+pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
+    let path = path.as_ref();
+    let no_segment = match SegmentReceipt::of(path) {
+        Ok(receipt) => return Ok(vec![receipt]),
+        Err(error @ Error::Io { .. }) => return Err(error),
+        Err(error) => error,
+    };
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut text = String::new();
+    let mut read = |most| file.by_ref().take(most).read_to_string(&mut text);
+    // Only what begins like one is read whole: it may be any large file.
+    match read(LINE_START.len() as u64) {
+        Ok(0) => {}
+        Ok(_) => {
+            read(u64::MAX).map_err(Error::io("read", path))?;
+        }
+        Err(_) => return Err(no_segment),
+    }
+    if !(text.is_empty() || text.starts_with(LINE_START)) {
+        return Err(no_segment);
+    }
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let receipt = |(at, line): (usize, &str)| {
+        line.parse::<SegmentReceipt>().map_err(|error| Error::InvalidOptions {
+            reason: format!("{}: line {}: {error}", path.display(), at + 1),
+        })
+    };
+    let receipts: Vec<SegmentReceipt> = lines.map(receipt).collect::<Result<_>>()?;
+    if receipts.is_empty() {
+        // Such a file is left by a task that was killed. Its part must not be missing in silence.
+        let reason = format!("{} holds no receipt: its task failed", path.display());
+        return Err(Error::InvalidOptions { reason });
+    }
+    Ok(receipts)
+}

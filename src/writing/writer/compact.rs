@@ -1,0 +1,196 @@
+//! Compaction: segments become one, without their deleted records.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::base::error::{Error, Result};
+use crate::snapshot::OpenSegment;
+use crate::writing::directory::{Patience, lock_compaction};
+use crate::writing::writer::compacted::Compacted;
+use crate::writing::writer::handle::Writer;
+use crate::writing::writer::merge::Merger;
+use crate::writing::writer::tier::{self, Candidate};
+
+/// The segments to merge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compaction {
+    /// Those that the size-tiered rule picks among neighbours of one label. Tiers are powers of ten
+    /// of records; the segments of a tier are merged once they hold 3, 6 or 10 of its units, so
+    /// that the number of segments stays logarithmic. Segments of which more than half is deleted
+    /// are rewritten, and empty ones removed.
+    #[default]
+    Tier,
+    /// Neighbours of one label become one segment each. Labels stay, so that each can expire alone.
+    All,
+    /// All segments become one. Its label is the greatest, so that no record expires early; it has
+    /// none if any segment has none.
+    One,
+}
+
+fpstore_base::choices!(Compaction {
+    Tier = "tier": "Neighbours of similar size and one label",
+    All = "all": "Neighbours of one label",
+    One = "one": "All segments",
+});
+
+impl Writer {
+    /// Merges segments, and leaves out deleted records. The ids of a fingerprint keep their order;
+    /// where one segment has numbers as ids and another texts, the merged one has texts.
+    ///
+    /// Keeps to the memory of the writer. Each merge is published by itself, and readers see the
+    /// same records before and after. Records that are pushed and not committed are not touched. To
+    /// merge beside a writer, see [`Compactor`](crate::writer::Compactor).
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Corrupt`] if the store is damaged.
+    /// * [`Error::Compacting`] if a [`Compactor`](crate::writer::Compactor) is merging and does not
+    ///   end within [`WriterOptions::wait`](crate::WriterOptions::wait).
+    /// * [`Error::NoSpace`] if a disk is too full for the next merge.
+    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work.
+    ///
+    /// Finished merges stay; the one under way leaves nothing behind.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # fpstore::Builder::new(&path)?.finish()?;
+    /// # fpstore::Builder::append(&path, fpstore::BuildOptions::default())?.finish()?;
+    /// use fpstore::Writer;
+    /// use fpstore::writer::Compaction;
+    ///
+    /// let done = Writer::open(&path)?.compact(&Compaction::All)?;
+    /// assert_eq!((done.merged, done.made), (2, 1));
+    /// # Ok(()) }
+    /// ```
+    pub fn compact(&mut self, what: &Compaction) -> Result<Compacted> {
+        let _lock = lock_compaction(self.directory.path(), &self.options.patience())?;
+        self.store.refresh()?;
+        self.with_merger(|merger| compact(what, merger))
+    }
+
+    /// Merges the segments that the size-tiered rule picks, as [`Writer::commit`] does after the
+    /// records are added. Does nothing where there is no room or another process is merging.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::compact`].
+    pub fn merge_due(&mut self) -> Result<()> {
+        // The lock is taken only if there is work to do.
+        self.store.refresh()?;
+        if tier::pick(&candidates(self.store.snapshot().segments())).is_none() {
+            return Ok(());
+        }
+        self.merge_if_free(|merger, _| compact(&Compaction::Tier, merger).map(drop))
+    }
+
+    /// Merges as many of the youngest segments as takes at most half of the bytes that this writer
+    /// wrote.
+    pub(super) fn merge_youngest(&mut self) -> Result<()> {
+        let live = candidates(self.store.snapshot().segments());
+        if tier::pick_youngest(&live, self.written_len / 2).is_none() {
+            return Ok(());
+        }
+        self.merge_if_free(|merger, written_len| {
+            let segments = merger.segments();
+            if let Some(range) = tier::pick_youngest(&candidates(&segments), written_len / 2) {
+                let label = segments[range.start].entry.label.clone();
+                merger.merge(&segments[range], &label)?;
+                drop(segments);
+                merger.collect_garbage();
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `merge` under the compaction lock, with the bytes written so far; does nothing where
+    /// another process holds the lock, or there is no room.
+    fn merge_if_free(
+        &mut self,
+        merge: impl FnOnce(&mut Merger<'_>, u64) -> Result<()>,
+    ) -> Result<()> {
+        let _lock = match lock_compaction(self.directory.path(), &Patience::default()) {
+            Err(Error::Compacting { .. }) => return Ok(()),
+            locked => locked?,
+        };
+        self.store.refresh()?;
+        let written_len = self.written_len;
+        match self.with_merger(|merger| merge(merger, written_len)) {
+            Err(Error::NoSpace { .. }) => Ok(()),
+            merged => merged,
+        }
+    }
+
+    fn with_merger<T>(&mut self, merge: impl FnOnce(&mut Merger<'_>) -> Result<T>) -> Result<T> {
+        let (directory, store) = (&self.directory, &self.store);
+        let (options, resources) = (&self.options, &self.resources);
+        let mut merger = Merger::new(directory, store, options, resources, &self.recipe);
+        let merged = merge(&mut merger);
+        self.written_len += merger.done.written_len;
+        merged
+    }
+}
+
+/// Merges the segments that `what` selects; the caller holds the compaction lock.
+pub(super) fn compact(what: &Compaction, merger: &mut Merger<'_>) -> Result<Compacted> {
+    match what {
+        Compaction::Tier => merge_while(merger, tier::pick)?,
+        Compaction::All => merge_while(merger, tier::pick_label)?,
+        Compaction::One => merge_all(merger)?,
+    }
+    Ok(merger.done)
+}
+
+/// Merges the segments that `pick` returns, until it returns none. Segments that others add
+/// meanwhile are left alone, or it might never end.
+fn merge_while(
+    merger: &mut Merger<'_>,
+    pick: impl Fn(&[Candidate]) -> Option<Range<usize>>,
+) -> Result<()> {
+    let mut known: BTreeSet<u64> = merger.segments().iter().map(|open| open.entry.number).collect();
+    loop {
+        merger.collect_garbage();
+        let mut segments = merger.segments();
+        let is_new = |open: &OpenSegment| !known.contains(&open.entry.number);
+        segments.truncate(segments.iter().position(is_new).unwrap_or(segments.len()));
+        let Some(range) = pick(&candidates(&segments)) else { return Ok(()) };
+        let label = segments[range.start].entry.label.clone();
+        known.extend(merger.merge(&segments[range], &label)?);
+    }
+}
+
+/// Merges all segments, whatever their labels. After a conflict it begins again.
+fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
+    loop {
+        let segments = merger.segments();
+        let candidates = candidates(&segments);
+        let is_unlabelled = candidates.iter().any(|segment| segment.label.is_empty());
+        let greatest = candidates.iter().map(|segment| segment.label.as_str()).max();
+        let label = greatest.filter(|_| !is_unlabelled).unwrap_or_default();
+        if segments.len() < 2 && candidates.iter().all(|segment| segment.deleted == 0) {
+            return Ok(());
+        }
+        let conflicted = merger.done.conflicted;
+        merger.merge(&segments, label)?;
+        drop(segments);
+        merger.collect_garbage();
+        if merger.done.conflicted == conflicted {
+            return Ok(());
+        }
+    }
+}
+
+fn candidates(segments: &[OpenSegment]) -> Vec<Candidate> {
+    let candidate = |open: &OpenSegment| Candidate {
+        label: open.entry.label.clone(),
+        file_len: open.entry.file_len,
+        fingerprints: open.entry.fingerprint_count,
+        deleted: open.entry.fingerprint_count - open.live_count(),
+        live_ids: open.live_id_count(),
+    };
+    segments.iter().map(candidate).collect()
+}

@@ -1,0 +1,342 @@
+//! Deleting records: fingerprints with all their ids, or single ids.
+
+use crate::base::error::{Fault, Result};
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
+use crate::format::deletions::{DeletionSet, Deletions};
+use crate::format::manifest::SegmentEntry;
+use crate::snapshot::OpenSegment;
+use crate::writing::directory::Transaction;
+use crate::writing::writer::Writer;
+use crate::writing::writer::wanted_ids::{WantedIds, id_fault};
+use fpstore_base::Fingerprint;
+use fpstore_base::IdRef;
+use fpstore_base::watch::{Phase, Watch};
+
+/// The result of a deletion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deleted {
+    /// Distinct fingerprints or ids that the caller named.
+    pub wanted: u64,
+    /// Those of them that were in the store.
+    pub found: u64,
+    /// Deleted fingerprints over all segments: one in two segments counts twice.
+    pub fingerprints: u64,
+    /// Deleted ids, each as often as it was stored.
+    pub ids: u64,
+}
+
+/// Whether what is chosen is deleted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Delete,
+    Count,
+}
+
+impl Writer {
+    /// Deletes fingerprints with all their ids. Readers that open the store, or refresh it, do not
+    /// find them any more; their space is free once their segment is compacted.
+    ///
+    /// Records that are pushed and not committed are not touched.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the store is damaged,
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then
+    /// nothing is deleted; only if the last rename or sync reported the error, everything may be.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # let mut builder = fpstore::Builder::new(&path)?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # builder.finish()?;
+    /// let mut writer = fpstore::Writer::open(&path)?;
+    /// let deleted = writer.delete_fingerprints(&[7.into(), 8.into()])?;
+    /// assert_eq!((deleted.wanted, deleted.found), (2, 1));
+    /// # Ok(()) }
+    /// ```
+    pub fn delete_fingerprints(&mut self, fingerprints: &[Fingerprint]) -> Result<Deleted> {
+        self.choose_fingerprints(fingerprints, Mode::Delete)
+    }
+
+    /// What [`Writer::delete_fingerprints`] would delete now; nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::delete_fingerprints`].
+    pub fn would_delete_fingerprints(&mut self, fingerprints: &[Fingerprint]) -> Result<Deleted> {
+        self.choose_fingerprints(fingerprints, Mode::Count)
+    }
+
+    fn choose_fingerprints(&mut self, fingerprints: &[Fingerprint], mode: Mode) -> Result<Deleted> {
+        let mut wanted = fingerprints.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut was_found = vec![false; wanted.len()];
+        let done = self.delete(mode, |segments, sets| {
+            for (open, set) in segments.iter().zip(sets) {
+                let Some(first) = open.segment.first_table() else { continue };
+                // In the order of the table, neighbours are looked up one after the other.
+                let permuted = wanted.iter().map(|&wanted| first.permutation.apply(wanted));
+                let mut order: Vec<(Permuted, usize)> = permuted.zip(0..).collect();
+                order.sort_unstable();
+                for (value, at) in order {
+                    let Some(rank) = first.find(value)? else { continue };
+                    if !set.has(rank) {
+                        set.delete(rank, live_id_count(open, set, rank)?);
+                        was_found[at] = true;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let found = was_found.iter().filter(|found| **found).count() as u64;
+        Ok(Deleted { wanted: wanted.len() as u64, found, ..done })
+    }
+
+    /// Deletes ids from all fingerprints that have them. A fingerprint that loses its last id
+    /// within the segments of a label is deleted from them, even where it was also added without an
+    /// id. A number and the text that spells it are the same id.
+    ///
+    /// Takes a pass over all segments with ids, and memory for the given ids. Otherwise as
+    /// [`Writer::delete_fingerprints`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::delete_fingerprints`], and [`Error::Interrupted`](crate::Error::Interrupted) if the
+    /// observer ends the
+    /// work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # let mut builder = fpstore::Builder::new(&path)?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # builder.push(7.into(), "b.html")?;
+    /// # builder.finish()?;
+    /// use fpstore::IdRef;
+    ///
+    /// let mut writer = fpstore::Writer::open(&path)?;
+    /// let deleted = writer.delete_ids(["a.html", "c.html"].map(IdRef::Text))?;
+    /// assert_eq!((deleted.wanted, deleted.found, deleted.fingerprints), (2, 1, 0));
+    /// # Ok(()) }
+    /// ```
+    pub fn delete_ids<'a>(&mut self, ids: impl IntoIterator<Item = IdRef<'a>>) -> Result<Deleted> {
+        self.choose_ids(ids, Mode::Delete)
+    }
+
+    /// What [`Writer::delete_ids`] would delete now; nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::delete_ids`].
+    pub fn would_delete_ids<'a>(
+        &mut self,
+        ids: impl IntoIterator<Item = IdRef<'a>>,
+    ) -> Result<Deleted> {
+        self.choose_ids(ids, Mode::Count)
+    }
+
+    fn choose_ids<'a>(
+        &mut self,
+        ids: impl IntoIterator<Item = IdRef<'a>>,
+        mode: Mode,
+    ) -> Result<Deleted> {
+        let mut wanted = WantedIds::default();
+        ids.into_iter().for_each(|id| wanted.insert(id));
+        let watch = self.watch_ids();
+        let done = self
+            .delete(mode, |segments, sets| delete_from_all(segments, sets, &mut wanted, &watch))?;
+        Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
+    }
+
+    fn watch_ids(&self) -> Watch {
+        let total = self.store.info().id_count();
+        Watch::new(self.options.resources.observer.clone(), Phase::Search, Some(total))
+    }
+
+    /// The live segments with deletions of all these ids, for a transaction that changes more.
+    pub(super) fn without_ids(
+        &mut self,
+        transaction: &mut Transaction,
+        mut ids: WantedIds,
+    ) -> Result<(Vec<SegmentEntry>, Deleted)> {
+        let watch = self.watch_ids();
+        let (segments, done, _) =
+            self.with_deletions(transaction, Mode::Delete, |segments, sets| {
+                delete_from_all(segments, sets, &mut ids, &watch)
+            })?;
+        Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
+    }
+
+    /// Has `choose` add deletions to the set of each segment, and publishes all sets in one step,
+    /// or only counts them.
+    fn delete(
+        &mut self,
+        mode: Mode,
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
+    ) -> Result<Deleted> {
+        // The transaction begins first: a merge published meanwhile would make the chosen ranks
+        // useless.
+        let mut transaction = self.directory.begin()?;
+        let (segments, done, is_changed) = self.with_deletions(&mut transaction, mode, choose)?;
+        if is_changed {
+            self.commit_segments(transaction, segments)?;
+        }
+        Ok(done)
+    }
+
+    /// The live segments with the deletions that `choose` adds, what these are, and whether there are
+    /// any that are not only counted.
+    fn with_deletions(
+        &mut self,
+        transaction: &mut Transaction,
+        mode: Mode,
+        choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
+    ) -> Result<(Vec<SegmentEntry>, Deleted, bool)> {
+        self.store.refresh()?;
+        let snapshot = self.store.snapshot();
+        let open = snapshot.segments();
+        let mut sets: Vec<DeletionSet> =
+            open.iter().map(|open| DeletionSet::of(open.deleted.as_deref())).collect();
+        choose(open, &mut sets)?;
+        let mut done = Deleted::default();
+        let mut segments = Vec::new();
+        let mut is_changed = false;
+        for (open, set) in open.iter().zip(sets) {
+            let mut entry = open.entry.clone();
+            if let Some(deletions) = set.finish() {
+                check_counts(open, &deletions)?;
+                let before = open.entry.deletions;
+                done.fingerprints += deletions.fingerprint_count()
+                    - before.map_or(0, |before| before.fingerprint_count);
+                done.ids += deletions.id_count() - before.map_or(0, |before| before.id_count);
+                if mode == Mode::Delete {
+                    entry.deletions = Some(transaction.add_deletions(&entry, &deletions)?);
+                    is_changed = true;
+                }
+            }
+            segments.push(entry);
+        }
+        Ok((segments, done, is_changed))
+    }
+}
+
+/// Deletes the wanted ids from all segments.
+fn delete_from_all(
+    segments: &[OpenSegment],
+    sets: &mut [DeletionSet<'_>],
+    wanted: &mut WantedIds,
+    watch: &Watch,
+) -> Result<()> {
+    let mut emptied = Vec::new();
+    for (open, set) in segments.iter().zip(sets.iter_mut()) {
+        let label = open.entry.label.as_str();
+        let emptied = |fingerprint| emptied.push((label, fingerprint));
+        delete_wanted(open, set, wanted, emptied, watch)?;
+    }
+    emptied.sort_unstable();
+    emptied.dedup();
+    emptied.into_iter().try_for_each(|(label, emptied)| delete_bare(segments, sets, label, emptied))
+}
+
+/// No more is deleted than the segment has. A hostile segment states fewer ids than its records
+/// hold, and a manifest with more deletions would be refused by every reader (R-25).
+fn check_counts(open: &OpenSegment, deletions: &Deletions) -> Result<()> {
+    let header = open.segment.header();
+    let (fingerprints, ids) = (deletions.fingerprint_count(), deletions.id_count());
+    if fingerprints <= header.fingerprint_count && ids <= header.id_count {
+        return Ok(());
+    }
+    let detail = format!("{ids} ids to delete, the header states {}", header.id_count);
+    Err(id_fault(open, Fault::rule(18, detail)))
+}
+
+/// Deletes the wanted ids of a segment in one pass over it. Calls `emptied` with each fingerprint
+/// that loses its last id.
+fn delete_wanted(
+    open: &OpenSegment,
+    set: &mut DeletionSet<'_>,
+    wanted: &mut WantedIds,
+    mut emptied: impl FnMut(Fingerprint),
+    watch: &Watch,
+) -> Result<()> {
+    let segment = &open.segment;
+    let Some(table) = segment.first_table().filter(|_| segment.id_places().is_some()) else {
+        return Ok(());
+    };
+    table.advise_sequential();
+    let mut chosen: Vec<u64> = Vec::new();
+    let mut records = segment.records();
+    let mut values = table.values();
+    while let Some((_, run)) = values.next_run()? {
+        for &value in run {
+            let Some((rank, mut record)) = records.next()? else { break };
+            if set.has(rank) {
+                continue;
+            }
+            chosen.clear();
+            let (mut position, mut live) = (0, 0);
+            while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
+                if !set.has_id(rank, position) {
+                    live += 1;
+                    if wanted.find(id) {
+                        chosen.push(position);
+                    }
+                }
+                position += 1;
+            }
+            if !chosen.is_empty() && chosen.len() as u64 == live {
+                set.delete(rank, live);
+                emptied(table.permutation.invert(Permuted(value)));
+            } else {
+                chosen.iter().for_each(|&position| set.delete_id(rank, position));
+            }
+            watch.tick(live)?;
+        }
+    }
+    table.advise_random();
+    Ok(())
+}
+
+/// Deletes a fingerprint from all segments of a label if it has no live ids in them. It may also
+/// have been added without an id; a merge of the segments would not show that, so it is deleted all
+/// the same.
+fn delete_bare(
+    segments: &[OpenSegment],
+    sets: &mut [DeletionSet<'_>],
+    label: &str,
+    fingerprint: Fingerprint,
+) -> Result<()> {
+    let mut bare = Vec::new();
+    for (at, (open, set)) in segments.iter().zip(sets.iter()).enumerate() {
+        if open.entry.label != label {
+            continue;
+        }
+        let Some(first) = open.segment.first_table() else { continue };
+        let value = first.permutation.apply(fingerprint);
+        let found = first.find(value)?;
+        let Some(rank) = found.filter(|&rank| !set.has(rank)) else { continue };
+        if live_id_count(open, set, rank)? > 0 {
+            return Ok(());
+        }
+        bare.push((at, rank));
+    }
+    bare.into_iter().for_each(|(at, rank)| sets[at].delete(rank, 0));
+    Ok(())
+}
+
+/// The ids of a fingerprint that are not deleted.
+fn live_id_count(open: &OpenSegment, set: &DeletionSet<'_>, rank: Rank) -> Result<u64> {
+    let record = open.segment.record(rank)?;
+    let count = record.id_count().map_err(|fault| id_fault(open, fault))?;
+    Ok(count.saturating_sub(set.id_count_of(rank)))
+}

@@ -1,0 +1,186 @@
+//! The writer that users hold: the lock, the options, the pending records.
+//!
+//! Each file beside this one adds one kind of change to it.
+
+use std::path::PathBuf;
+
+use crate::base::error::{Error, Result};
+use crate::format::manifest::{SegmentEntry, fault_of_label, fault_of_run};
+use crate::store::Store;
+use crate::writing::budget::divide;
+use crate::writing::builder::RecordBuffer;
+use crate::writing::directory::{
+    Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
+};
+use crate::writing::sort::{MEMORY_MIN, SortResources};
+use crate::writing::writer::options::WriterOptions;
+use crate::writing::writer::replace::Replacing;
+use fpstore_base::Recipe;
+
+/// A writer to a store: it holds the writer lock for as long as it lives. A
+/// [`Compactor`](crate::writer::Compactor) may merge segments beside it.
+///
+/// # The life of a store
+///
+/// ```text
+///                    build                                          Store::open
+///                      |                                                 |
+///                      v                                                 v
+///   push        +-------------+  commit    +---------------+  names  +--------+
+///  -------->    |   pending   |----------->| live segments |-------->| reader |--.
+///               |  (memory,   |            |  (generation  |<--------| (one   |  | search: as
+///               |   scratch)  |            |   n)          | refresh | state) |<-' long as it
+///               +-------------+            +---------------+         +--------+    likes
+///                      ^                     |    ^     |                |
+///         error: lost  |              delete |    |     | compact,       | holds files
+///                      |              single |    | new | expire         | it has open
+///                      '- process dies     ids,   | file|                v
+///                                     whole  |    |     |          +-----------+
+///                                     finger-'----'     '--------->| orphaned  |
+///                                     prints                       |   files   |
+///                                                                  +-----------+
+/// ```
+///
+/// Each arrow into and out of the live segments is one new manifest, which replaces the old one in
+/// one step: after a crash at any instant the store is as before the step or as after it. When a
+/// method returns without an error, its changes are durable. Records that were pushed and not
+/// committed are lost with the writer.
+///
+/// Orphaned files are removed by this writer, or the next one, once no reader holds them.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("pages.fps");
+/// # fpstore::Builder::new(&path)?.finish()?;
+/// use fpstore::{IdRef, Writer, WriterOptions};
+/// use fpstore::writer::Compaction;
+///
+/// let options = WriterOptions::default().label("2026-11");
+/// let mut writer = Writer::with_options(&path, options)?;
+/// writer.push(0xc0f1_789b_ed2e_b9b8.into(), "a.html")?;
+/// writer.push(0xc0f1_789b_ed2e_b9b9.into(), "b.html")?;
+/// writer.commit()?;
+///
+/// let deleted = writer.delete_ids([IdRef::Text("b.html")])?;
+/// assert_eq!(deleted.found, 1);
+/// writer.compact(&Compaction::All)?;
+/// writer.expire_before("2026-10")?;
+/// let store = writer.finish()?;
+/// assert_eq!(store.info().fingerprint_count(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is written before commit"]
+pub struct Writer {
+    pub(super) directory: StoreDirectory,
+    pub(super) options: WriterOptions,
+    pub(super) recipe: Recipe,
+    /// For compaction; the record buffer may use as much again.
+    pub(super) resources: SortResources,
+    pub(super) pending: RecordBuffer,
+    /// Records that wait to replace others, if they do.
+    pub(super) replacing: Option<Replacing>,
+    pub(super) store: Store,
+    /// Bytes of segments that this writer wrote.
+    pub(super) written_len: u64,
+}
+
+impl Writer {
+    /// A writer to the store in the directory `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::with_options`].
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        Writer::with_options(path, WriterOptions::default())
+    }
+
+    /// A writer with the given options. Removes the files that dead writers left.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
+    /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it and
+    ///   does not end within [`WriterOptions::wait`].
+    /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
+    /// * [`Error::InvalidOptions`] if the label or the run cannot be one, or the memory is too little for the
+    ///   threads.
+    /// * Otherwise as [`Store::open`].
+    pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
+        let fault_of_run = options.run.as_deref().and_then(fault_of_run);
+        if let Some(reason) = fault_of_label(&options.label).or(fault_of_run) {
+            return Err(Error::InvalidOptions { reason });
+        }
+        let path = path.into();
+        let patience = options.patience();
+        let directory =
+            Destination::acquire(path.clone(), OpenMode::Change, patience)?.open(None)?;
+        let store = Store::map(&path)?;
+        let recipe = match (store.recipe(), options.recipe.clone()) {
+            (Some(store), Some(given)) if store != given => {
+                return Err(Error::RecipeMismatch { store, given });
+            }
+            (Some(recipe), _) | (None, Some(recipe)) => recipe,
+            (None, None) => Recipe::external(),
+        };
+        let mut resources = divide(&options.resources, || path)?;
+        resources.memory = (resources.memory / 2).max(MEMORY_MIN);
+        directory.collect_garbage();
+        let (sketch_len, observer) =
+            (store.sketch_len().into(), options.resources.observer.clone());
+        let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer);
+        let replacing = options.replace.then(Replacing::default);
+        let written_len = 0;
+        Ok(Writer { directory, options, recipe, resources, pending, replacing, store, written_len })
+    }
+
+    /// The label of new segments.
+    pub fn label(&self) -> &str {
+        &self.options.label
+    }
+
+    /// The store with all commits so far: it and its clones are refreshed with each change.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The recipe of the fingerprints of the store.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Bytes of segment files that this writer wrote so far.
+    pub fn written_len(&self) -> u64 {
+        self.written_len
+    }
+
+    /// Finishes a written segment file, and counts its bytes.
+    pub(super) fn finish_segment(
+        &mut self,
+        file: SegmentFile,
+        label: &str,
+    ) -> Result<UncommittedSegment> {
+        let segment = file.finish(label)?;
+        self.written_len += segment.entry.file_len;
+        Ok(segment)
+    }
+
+    /// Makes `segments` the live ones, shows them to the readers of this process, removes orphaned
+    /// files, and returns the generation.
+    pub(super) fn commit_segments(
+        &mut self,
+        transaction: Transaction,
+        segments: Vec<SegmentEntry>,
+    ) -> Result<u64> {
+        let committed = transaction.commit(segments);
+        // After an error, the new manifest may be in place all the same.
+        let refreshed = self.store.refresh();
+        let generation = committed?;
+        refreshed.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+        self.directory.collect_garbage();
+        Ok(generation)
+    }
+}

@@ -1,0 +1,243 @@
+//! Merging: one segment from several, published in their place.
+
+use crate::base::error::Result;
+use crate::base::id_policy::IdPolicy;
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
+use crate::format::manifest::SegmentEntry;
+use crate::snapshot::OpenSegment;
+use crate::store::Store;
+use crate::writing::builder::RecordBuffer;
+use crate::writing::directory::{StoreDirectory, UncommittedSegment};
+use crate::writing::input::InputEstimate;
+use crate::writing::sort::SortResources;
+use crate::writing::writer::rebase::{Rebased, rebase_deletions};
+use crate::writing::writer::scheme::{check_room, scheme_for};
+use crate::writing::writer::wanted_ids::id_fault;
+use crate::writing::writer::{Compacted, WriterOptions};
+use fpstore_base::Recipe;
+use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
+
+/// The number of attempts to rebase deletions without the publication lock. The next attempt holds
+/// it, so that no other process can delete more meanwhile.
+const UNLOCKED_TRIES: u32 = 3;
+
+/// Merges segments of a store; the caller holds the compaction lock.
+pub(super) struct Merger<'a> {
+    directory: &'a StoreDirectory,
+    store: &'a Store,
+    options: &'a WriterOptions,
+    resources: SortResources,
+    recipe: &'a Recipe,
+    observer: Option<Observer>,
+    throttle: Option<Throttle>,
+    pub(super) done: Compacted,
+}
+
+/// The outcome of a finished merge.
+enum Published {
+    /// It took the place of the merged segments; `None` is for no segment, where all was deleted.
+    InPlace(Option<u64>),
+    /// One of the segments was removed, or deletions of them cannot be rebased: nothing changed.
+    Conflict,
+}
+
+impl<'a> Merger<'a> {
+    pub(super) fn new(
+        directory: &'a StoreDirectory,
+        store: &'a Store,
+        options: &'a WriterOptions,
+        resources: &SortResources,
+        recipe: &'a Recipe,
+    ) -> Self {
+        let (throttle, observer) =
+            Throttle::at_most(options.max_rate, options.resources.observer.clone());
+        let scratch = resources.folder.throttled(throttle.clone());
+        let resources = SortResources { folder: scratch, ..resources.clone() };
+        let done = Compacted::default();
+        Merger { directory, store, options, resources, recipe, observer, throttle, done }
+    }
+
+    /// Removes the files of the merged segments, except those that a reader holds.
+    pub(super) fn collect_garbage(&self) {
+        if self.done.merged > 0 {
+            self.directory.collect_garbage();
+        }
+    }
+
+    /// The live segments.
+    pub(super) fn segments(&self) -> Vec<OpenSegment> {
+        self.store.snapshot().segments().to_vec()
+    }
+
+    /// Merges neighbours into one segment, or none if all of their records are deleted, and returns
+    /// its number. After a conflict nothing is changed, and the conflict is counted.
+    pub(super) fn merge(&mut self, parts: &[OpenSegment], label: &str) -> Result<Option<u64>> {
+        if !self.options.skip_space_check {
+            self.check_room(parts)?;
+        }
+        let observer = self.observer.clone();
+        let mut lens = parts.iter().map(|open| open.segment.header().sketch_len);
+        let first = lens.next().unwrap_or_default();
+        // What has no sketch gets none, so all lose theirs; writers do not let it come to that.
+        let sketch_len = if lens.all(|len| len == first) { first } else { 0 };
+        let mut records =
+            RecordBuffer::new(IdPolicy::Auto, sketch_len, &self.resources, observer.clone());
+        let total = parts.iter().map(OpenSegment::live_count).sum();
+        let watch = Watch::new(observer, Phase::Read, Some(total));
+        // The pauses of a throttle repeat the last report, so there must be one.
+        watch.report()?;
+        for open in parts {
+            push_live_records(open, &mut records, &watch, self.throttle.as_ref())?;
+        }
+        let mut segment = None;
+        // The last segment stays, even if it is empty: it has the recipe.
+        if records.count() > 0 || self.store.snapshot().segments().len() == parts.len() {
+            segment = Some(self.write(records, label)?);
+        }
+        self.done.written_len += segment.as_ref().map_or(0, |made| made.entry.file_len);
+        let made = match self.publish(parts, segment)? {
+            Published::InPlace(made) => made,
+            Published::Conflict => {
+                self.done.conflicted += 1;
+                return Ok(None);
+            }
+        };
+        self.done.made += u64::from(made.is_some());
+        self.done.merged += parts.len() as u64;
+        for open in parts {
+            self.done.read_len += open.entry.file_len;
+            if let Some(deleted) = &open.deleted {
+                self.done.deleted_fingerprints += deleted.fingerprint_count();
+                self.done.deleted_ids += deleted.id_count();
+            }
+        }
+        Ok(made)
+    }
+
+    fn write(&self, records: RecordBuffer, label: &str) -> Result<UncommittedSegment> {
+        let mut build = records.sort(|count| scheme_for(count, self.options, self.store))?;
+        let mut file = self.directory.new_segment()?;
+        file.throttle(self.throttle.clone());
+        build.write(&mut file, self.recipe)?;
+        file.finish(label)
+    }
+
+    /// Replaces `parts` by the segment that was made of them, and deletes from it the records that
+    /// were deleted from them since.
+    fn publish(
+        &self,
+        parts: &[OpenSegment],
+        segment: Option<UncommittedSegment>,
+    ) -> Result<Published> {
+        let begin = || self.directory.begin();
+        for attempt in 0..=UNLOCKED_TRIES {
+            let early = if attempt == UNLOCKED_TRIES { Some(begin()?) } else { None };
+            self.store.refresh()?;
+            let snapshot = self.store.snapshot();
+            let is = |entry: &SegmentEntry, part: &OpenSegment| entry.number == part.entry.number;
+            let at = position_of(parts, snapshot.segments(), |open, part| is(&open.entry, part));
+            let Some(at) = at else { return Ok(Published::Conflict) };
+            let now = &snapshot.segments()[at..at + parts.len()];
+            let deletions = match rebase_deletions(parts, now, segment.as_ref())? {
+                Rebased::Nothing => None,
+                Rebased::Deletions(deletions) => Some(deletions),
+                Rebased::Impossible => return Ok(Published::Conflict),
+            };
+            let mut transaction = early.map_or_else(begin, Ok)?;
+            // Others may have published since the refresh.
+            let entries = transaction.segments();
+            let Some(at) = position_of(parts, entries, is) else {
+                return Ok(Published::Conflict);
+            };
+            let range = at..at + parts.len();
+            let is_same = |(entry, open): (&SegmentEntry, &OpenSegment)| *entry == open.entry;
+            if !entries[range.clone()].iter().zip(now).all(is_same) {
+                continue;
+            }
+            if segment.is_none() && entries.len() == parts.len() {
+                return Ok(Published::Conflict);
+            }
+            let mut segments = entries.to_vec();
+            let made = match segment {
+                Some(segment) => Some(transaction.add_segment(segment, deletions.as_ref())?),
+                None => None,
+            };
+            let number = made.as_ref().map(|entry| entry.number);
+            segments.splice(range, made);
+            // The snapshot holds the files of the merged segments.
+            drop(snapshot);
+            let committed = transaction.commit(segments);
+            // After an error, the new manifest may be in place all the same.
+            let refreshed = self.store.refresh();
+            committed?;
+            refreshed?;
+            return Ok(Published::InPlace(number));
+        }
+        Ok(Published::Conflict)
+    }
+
+    /// Checks that the disks have room for a merge of `parts`.
+    fn check_room(&self, parts: &[OpenSegment]) -> Result<()> {
+        let mut input = InputEstimate::default();
+        for open in parts {
+            let header = open.segment.header();
+            input.record_count += open.live_count();
+            input.id_count += header.id_count;
+            input.id_len += open.segment.id_places().map_or(0, |(_, records)| records.len);
+        }
+        check_room(&input, self.options, &self.resources, self.store)
+    }
+}
+
+/// The position of `parts` among the live segments, if they are neighbours still.
+fn position_of<T>(
+    parts: &[OpenSegment],
+    live: &[T],
+    is: impl Fn(&T, &OpenSegment) -> bool,
+) -> Option<usize> {
+    let mut windows = live.windows(parts.len().max(1));
+    windows.position(|window| window.iter().zip(parts).all(|(live, part)| is(live, part)))
+}
+
+/// Pushes the live records of a segment.
+fn push_live_records(
+    open: &OpenSegment,
+    buffer: &mut RecordBuffer,
+    watch: &Watch,
+    throttle: Option<&Throttle>,
+) -> Result<()> {
+    let segment = &open.segment;
+    let Some(table) = segment.first_table() else { return Ok(()) };
+    table.advise_sequential();
+    let value_len = open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64;
+    let mut values = table.values();
+    let mut records = segment.records();
+    while let Some((first, run)) = values.next_run()? {
+        let ranks = first.0..first.0 + run.len() as u64;
+        if let Some(throttle) = throttle {
+            throttle.spend((run.len() as f64 * value_len) as u64);
+        }
+        for (rank, &value) in ranks.map(Rank).zip(run) {
+            let record = records.next()?;
+            if open.is_deleted(rank) {
+                continue;
+            }
+            let fingerprint = table.permutation.invert(Permuted(value));
+            let mut bare = true;
+            if let Some((_, record)) = record {
+                let mut ids = open.live_ids(rank, record);
+                while let Some(id) = ids.next().map_err(|fault| id_fault(open, fault))? {
+                    bare = false;
+                    buffer.push_stored(fingerprint, id, ids.sketch())?;
+                }
+            }
+            if bare {
+                buffer.push_bare(fingerprint)?;
+            }
+            watch.tick(1)?;
+        }
+    }
+    table.advise_random();
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Changing a store: adding segments, deleting records, merging segments, removing expired ones.
+//!
+//! [`Writer`] holds the writer lock and does all of it; [`Compactor`] merges beside a writer.
+//! [`SharedWriter`] holds the lock for one turn at a time, and [`CheckedWriter`] adds only what is
+//! near nothing that is there. Each change writes new files and publishes them with one transaction of `directory`. A file that a
+//! manifest names is never changed, and readers never wait.
+
+mod add;
+mod checked;
+mod commit;
+mod compact;
+mod compacted;
+mod compactor;
+mod delete;
+mod expire;
+mod handle;
+mod merge;
+mod new_record;
+mod options;
+mod rebase;
+mod repair;
+mod replace;
+mod scheme;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod tier;
+mod transfer;
+mod wanted_ids;
+
+pub use add::Committed;
+pub use checked::{CheckedWriter, Verdict};
+pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
+pub use compact::Compaction;
+pub use compacted::Compacted;
+pub use compactor::Compactor;
+pub use delete::Deleted;
+pub use expire::Expired;
+pub use handle::Writer;
+pub use new_record::NewRecord;
+pub use options::WriterOptions;
+pub use repair::{Repair, repair};
+pub use shared::SharedWriter;
+pub use transfer::{Exported, Imported, export, export_linked};

@@ -1,0 +1,147 @@
+//! The options of a writer or compactor.
+
+use crate::base::id_policy::IdPolicy;
+use crate::writing::builder::SchemeChoice;
+use crate::writing::directory::{Patience, Waiting};
+use fpstore_base::{Recipe, Resources, resource_setters};
+
+/// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
+///
+/// Of the memory of a writer, half is for pushed records, half for compaction.
+///
+/// # Examples
+///
+/// ```
+/// let options = fpstore::WriterOptions::default().label("2026-11").memory(1 << 30).compact(false);
+/// ```
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    pub(crate) scheme: Option<SchemeChoice>,
+    pub(crate) ids: IdPolicy,
+    pub(crate) recipe: Option<Recipe>,
+    pub(crate) label: String,
+    pub(crate) run: Option<String>,
+    pub(crate) replace: bool,
+    pub(crate) compact: bool,
+    pub(crate) max_rate: Option<u64>,
+    pub(crate) skip_space_check: bool,
+    pub(crate) resources: Resources,
+    pub(crate) wait: Waiting,
+}
+
+impl Default for WriterOptions {
+    /// Tables as those of the store, ids as they come, segments merged by the size-tiered rule.
+    fn default() -> Self {
+        WriterOptions {
+            scheme: None,
+            ids: IdPolicy::Auto,
+            recipe: None,
+            label: String::new(),
+            run: None,
+            replace: false,
+            compact: true,
+            max_rate: None,
+            skip_space_check: false,
+            resources: Resources::default(),
+            wait: Waiting::NONE,
+        }
+    }
+}
+
+impl WriterOptions {
+    /// Sets the tables of new segments, or how they are chosen.
+    ///
+    /// By default a new segment has the tables of the largest segment. Where it has more than twice
+    /// as many fingerprints, it gets the fastest ones for its data at the distance that the store
+    /// is tuned for, as [`SchemeChoice::Auto`] finds them within
+    /// [`Budget::Default`](crate::plan::Budget::Default), or within 15 bytes for each fingerprint
+    /// and 32 KiB where that is less.
+    #[must_use]
+    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
+        self.scheme = Some(scheme.into());
+        self
+    }
+
+    /// Sets the kind of ids that new segments keep.
+    #[must_use]
+    pub fn ids(mut self, ids: IdPolicy) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// Sets the recipe of the fingerprints; the default is that of the store.
+    #[must_use]
+    pub fn recipe(mut self, recipe: impl Into<Option<Recipe>>) -> Self {
+        self.recipe = recipe.into();
+        self
+    }
+
+    /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control
+    /// characters; empty for none.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets the name of the run of a program, such as `crawl-2026-11-22`: the next commit of records
+    /// remembers it in the store, in the same step. A program that is run again can ask
+    /// [`Store::has_run`](crate::Store::has_run) and add nothing twice. A name is as a label, and
+    /// not empty.
+    #[must_use]
+    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
+        self.run = name.into();
+        self
+    }
+
+    /// Sets whether records replace those that were there before with the same id, as after a page
+    /// was crawled again. A commit removes these in the same step. Of pushed records with one id the
+    /// last one counts.
+    ///
+    /// Pushed records are held in memory until they are committed, and each commit takes a pass over
+    /// the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
+        self
+    }
+
+    /// Sets whether the writer merges segments by the size-tiered rule of
+    /// [`Compaction::Tier`](crate::writer::Compaction::Tier) before each commit and when it is
+    /// finished.
+    #[must_use]
+    pub fn compact(mut self, compact: bool) -> Self {
+        self.compact = compact;
+        self
+    }
+
+    /// Sets the most bytes a second that compaction reads and writes, of segments and of temporary
+    /// files; there is no limit by default.
+    #[must_use]
+    pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.max_rate = bytes.into();
+        self
+    }
+
+    /// Sets whether a merge begins though the disk seems too small for it.
+    #[must_use]
+    pub fn skip_space_check(mut self, skip: bool) -> Self {
+        self.skip_space_check = skip;
+        self
+    }
+
+    resource_setters!();
+
+    /// Sets how long to wait for another process that is writing to the store. The same holds for a
+    /// compactor and another one.
+    #[must_use]
+    pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
+        self.wait = most.into();
+        self
+    }
+
+    /// How long to wait for locks, and who is told.
+    pub(super) fn patience(&self) -> Patience {
+        Patience::new(self.wait, self.resources.observer.clone())
+    }
+}

@@ -1,0 +1,60 @@
+//! The scheme of a new segment, and the disk space for it.
+
+use crate::base::error::Result;
+use crate::plan::{Budget, UnitCosts};
+use crate::scheme::Scheme;
+use crate::store::Store;
+use crate::writing::builder::{SchemeChoice, check_space_for};
+use crate::writing::input::InputEstimate;
+use crate::writing::sort::SortResources;
+use crate::writing::writer::WriterOptions;
+
+/// A new segment gets tables of its own if it has more than this times the fingerprints of the
+/// largest one.
+const GROWTH_MAX: u64 = 2;
+
+/// The budget of a small segment, in bytes: it is merged before long, and then every byte of it is
+/// written again. Two tables fit, and more do not (a million records in batches of a thousand: 9.2
+/// times the bytes of the store are written instead of 10.7).
+const SMALL_PER_FINGERPRINT: f64 = 15.0;
+const SMALL_FOR_ALL: f64 = 32768.0;
+
+/// The scheme of a new segment of `count` fingerprints.
+pub(super) fn scheme_for(
+    count: u64,
+    options: &WriterOptions,
+    store: &Store,
+) -> Result<SchemeChoice> {
+    if let Some(scheme) = &options.scheme {
+        return Ok(scheme.clone());
+    }
+    let snapshot = store.snapshot();
+    let largest =
+        snapshot.segments().iter().max_by_key(|open| open.segment.header().fingerprint_count);
+    match largest.map(|open| open.segment.header()) {
+        Some(header) if count <= header.fingerprint_count.saturating_mul(GROWTH_MAX) => {
+            let masks = header.tables.iter().map(|table| table.mask).collect();
+            Ok(Scheme::from_masks(masks, header.tuned_k)?.into())
+        }
+        _ => {
+            let small = count as f64 * SMALL_PER_FINGERPRINT + SMALL_FOR_ALL;
+            let bytes = Budget::Default.bytes_for(count).min(small);
+            Ok(SchemeChoice::Auto {
+                k: store.tuned_k(),
+                budget: Budget::Bytes(bytes as u64),
+                costs: UnitCosts::SHIPPED,
+            })
+        }
+    }
+}
+
+/// Checks that the disks have room for a segment of this input.
+pub(super) fn check_room(
+    input: &InputEstimate,
+    options: &WriterOptions,
+    resources: &SortResources,
+    store: &Store,
+) -> Result<()> {
+    let scheme = scheme_for(input.record_count, options, store)?;
+    check_space_for(input, &scheme, resources, store.snapshot().path())
+}

@@ -1,0 +1,116 @@
+//! A writer that is held for one turn at a time.
+//!
+//! Programs that write for as long as they live share a store in this way: the streams of the
+//! program, and [`CheckedWriter`](crate::writer::CheckedWriter). This file decides when a turn has
+//! been long enough. It never commits: what is pushed belongs to the writer of the turn.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::base::error::Result;
+use crate::store::Store;
+use crate::writing::writer::{Writer, WriterOptions};
+
+/// The longest time that other writers are kept from their turn.
+const TURN_MAX: Duration = Duration::from_secs(1);
+/// How long the lock is then left alone. Writers that wait try to take it more often than this.
+const TURN_PAUSE: Duration = Duration::from_millis(120);
+
+/// A writer that gives the writer lock back between its turns, so that other processes can write.
+///
+/// A turn begins with [`SharedWriter::writer`] and ends with [`SharedWriter::end_turn`]. Nobody
+/// else changes the records of the store during a turn. Records that were pushed in a turn and not
+/// committed are lost with it.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("pages.fps");
+/// # fpstore::Builder::new(&path)?.finish()?;
+/// use fpstore::writer::SharedWriter;
+/// use fpstore::{Writer, WriterOptions};
+///
+/// let mut shared = SharedWriter::new(&path, WriterOptions::default());
+/// shared.writer()?.push(7.into(), "a.html")?;
+/// shared.writer()?.commit()?;
+/// shared.end_turn();
+/// assert!(Writer::open(&path).is_ok(), "the lock is free");
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct SharedWriter {
+    path: PathBuf,
+    options: WriterOptions,
+    /// The writer of this turn.
+    writer: Option<Box<Writer>>,
+    /// The last time at which other writers could take the lock.
+    busy_since: Instant,
+    /// When the last turn ended.
+    ended: Instant,
+}
+
+impl SharedWriter {
+    /// Writes to the store in the directory `path`. Nothing is opened before the first turn.
+    pub fn new(path: impl Into<PathBuf>, options: WriterOptions) -> Self {
+        let now = Instant::now();
+        SharedWriter { path: path.into(), options, writer: None, busy_since: now, ended: now }
+    }
+
+    /// Whether this is a turn.
+    pub fn is_held(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// The writer of this turn. Begins a turn if there is none, after at most
+    /// [`WriterOptions::wait`]: its store is then the newest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::with_options`].
+    pub fn writer(&mut self) -> Result<&mut Writer> {
+        let writer = self.take_writer()?;
+        Ok(self.writer.insert(writer))
+    }
+
+    fn take_writer(&mut self) -> Result<Box<Writer>> {
+        if let Some(writer) = self.writer.take() {
+            return Ok(writer);
+        }
+        let writer = Writer::with_options(&self.path, self.options.clone())?;
+        if self.ended.elapsed() >= TURN_PAUSE {
+            self.busy_since = Instant::now();
+        }
+        Ok(Box::new(writer))
+    }
+
+    /// Whether other writers may have waited for a second.
+    pub fn is_overdue(&self) -> bool {
+        self.busy_since.elapsed() >= TURN_MAX
+    }
+
+    /// Ends the turn. If other writers may have waited for a second, sleeps for 120 ms, so that
+    /// one of them gets the lock.
+    pub fn end_turn(&mut self) {
+        self.drop_turn();
+        if self.is_overdue() {
+            std::thread::sleep(TURN_PAUSE);
+        }
+    }
+
+    /// Ends the turn without a pause.
+    pub(super) fn drop_turn(&mut self) {
+        self.writer = None;
+        self.ended = Instant::now();
+    }
+
+    /// Commits what was pushed in this turn, and merges segments as [`Writer::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::with_options`] and [`Writer::finish`].
+    pub fn finish(mut self) -> Result<Store> {
+        self.take_writer()?.finish()
+    }
+}

@@ -1,0 +1,145 @@
+//! Readers that hold files, interrupted and throttled merges, and file systems without room or
+//! locks.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use crate::disk::fail_points;
+use fpstore_base::watch::Observer;
+
+/// The store of [`make`] in a folder of its own; dropping the first value removes it.
+fn made() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    make(&path);
+    (folder, path)
+}
+
+/// An observer that ends the work after `times` reports.
+fn goes_on(times: u32) -> Observer {
+    let count = AtomicU32::new(0);
+    Observer::new(move |_| {
+        if count.fetch_add(1, Ordering::Relaxed) < times {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    })
+}
+
+/// A reader goes on with the files that it holds; the first writer after it removes them.
+#[test]
+fn files_that_a_reader_holds_stay_until_it_lets_go() {
+    let (_folder, path) = made();
+    let expected = all_records(&path);
+    let reader = Store::open(&path).unwrap();
+    let held: Vec<PathBuf> = reader.info().segments.iter().map(|of| of.path.clone()).collect();
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    writer.compact(&Compaction::One).unwrap();
+    drop(writer);
+    assert!(held.iter().all(|file| file.exists()));
+    drop(Writer::with_options(&path, options()).unwrap());
+    assert!(held.iter().all(|file| file.exists()));
+    assert!(records_of(&reader) == expected);
+    assert!(reader.refresh().unwrap());
+    assert_clean(&path, "after the reader let go");
+    assert!(held.iter().all(|file| !file.exists()));
+}
+
+/// An interrupted merge leaves the store as it was.
+#[test]
+fn an_interrupted_compaction_changes_nothing() {
+    let pristine = pristine();
+    let folder = site(pristine.path());
+    let path = folder.path().join("store.fps");
+    let before = all_records(&path);
+    for ends_at in 0..8 {
+        let options = options().observer(goes_on(ends_at));
+        let mut writer = Writer::with_options(&path, options).unwrap();
+        let done = writer.compact(&Compaction::One);
+        drop(writer);
+        assert_whole(&path, std::slice::from_ref(&before), done.is_ok(), &format!("{ends_at}"));
+        if done.is_ok() {
+            assert!(ends_at > 1);
+            return;
+        }
+        assert!(matches!(done, Err(Error::Interrupted)), "{done:?}");
+    }
+    panic!("it never ended");
+}
+
+/// At a byte a second the merge would take a day, but the observer can end it during a pause.
+#[test]
+fn a_slow_compaction_ends_when_it_is_told_to() {
+    let (_folder, path) = made();
+    let before = all_records(&path);
+    for ends_at in [1, 3, 9] {
+        let options = options().max_rate(1).observer(goes_on(ends_at));
+        let done = Compactor::with_options(&path, options).unwrap().compact(&Compaction::One);
+        assert!(matches!(done, Err(Error::Interrupted)), "{done:?}");
+        assert_whole(&path, std::slice::from_ref(&before), false, &format!("{ends_at}"));
+    }
+}
+
+/// A limit on the rate makes a merge take that long.
+#[test]
+fn a_compaction_keeps_to_its_rate() {
+    let (_folder, path) = made();
+    let len = Store::open(&path).unwrap().info().file_len();
+    let options = options().max_rate(len * 5);
+    let start = std::time::Instant::now();
+    let done = Writer::with_options(&path, options).unwrap().compact(&Compaction::One).unwrap();
+    let seconds = (done.read_len + done.written_len) as f64 / (len * 5) as f64;
+    // Values are read a run at a time, and the last run is not waited for.
+    assert!(start.elapsed().as_secs_f64() > 0.8 * seconds, "{seconds}");
+}
+
+#[test]
+fn a_disk_without_room_is_named_before_anything_is_written() {
+    let (_folder, path) = made();
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    let input =
+        crate::writing::input::InputEstimate { record_count: 1 << 50, ..Default::default() };
+    assert!(matches!(writer.expect(&input, true), Err(Error::NoSpace { .. })));
+    assert!(writer.expect(&input, false).is_ok());
+}
+
+/// On a file system without locks readers work, and writers report an error and change nothing.
+#[test]
+fn without_locks_there_are_readers_and_no_writers() {
+    use std::io::ErrorKind;
+
+    let (folder, path) = made();
+    let expected = all_records(&path);
+    let names = || fs::read_dir(&path).unwrap().count();
+    let before = names();
+    for kind in [ErrorKind::Unsupported, ErrorKind::PermissionDenied] {
+        fail_points::refuse_locks(folder.path(), kind, u64::MAX);
+        assert!(all_records(&path) == expected);
+        assert!(!Store::open(&path).unwrap().refresh().unwrap());
+        let refused = Writer::with_options(&path, options()).unwrap_err();
+        assert!(
+            matches!(&refused, Error::Io { doing: "lock", path, .. } if path.ends_with("LOCK"))
+        );
+        assert!(matches!(Compactor::open(&path), Err(Error::Io { doing: "lock", .. })));
+        fail_points::allow_locks(folder.path());
+    }
+    // A reader without locks keeps its mapped files when a writer, which has locks, removes them.
+    fail_points::refuse_locks(folder.path(), ErrorKind::Unsupported, u64::MAX);
+    let reader = Store::open(&path).unwrap();
+    fail_points::allow_locks(folder.path());
+    // The files of two locks that could not be taken.
+    assert_eq!(names(), before + 2);
+    // An interrupting signal is no refusal.
+    fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
+    writer.compact(&Compaction::One).unwrap();
+    drop(writer);
+    assert_clean(&path, "no reader holds a file");
+    assert!(records_of(&reader) == expected);
+    fail_points::allow_locks(folder.path());
+}

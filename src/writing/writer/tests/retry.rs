@@ -1,0 +1,141 @@
+//! What a change that failed leaves in the writer: nothing, unless the error says that the change
+//! took effect. So doing it again is always right, or always said to be wrong.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::*;
+use crate::disk::fail_points::{self, Fault};
+use fpstore_base::watch::{Observer, Phase};
+
+/// Pushes records of which one replaces a stored one.
+fn push_all(writer: &mut Writer) {
+    writer.push(Fingerprint::new(1), "page 8").unwrap();
+    writer.push(Fingerprint::new(2), "new").unwrap();
+}
+
+#[test]
+fn a_commit_that_failed_can_be_done_again() {
+    let pristine = pristine();
+    let mut before = all_records(&pristine.path().join("store.fps"));
+    let night = || options().replace(true).run(Some("night".into()));
+    let mut effects = 0;
+    for fails_at in 1.. {
+        let folder = site(pristine.path());
+        let path = folder.path().join("store.fps");
+        let mut writer = Writer::with_options(&path, night()).unwrap();
+        push_all(&mut writer);
+        fail_points::plan(folder.path(), fails_at, Fault::Full);
+        let done = writer.commit();
+        let passed = fail_points::forget(folder.path()).len() as u64;
+        let case = format!("operation {fails_at}: {done:?}");
+        assert_eq!(writer.pending_count(), 0, "{case}");
+        let store = writer.store().clone();
+        match &done {
+            Ok(_) => {}
+            Err(Error::InEffect { generation, .. }) => {
+                assert_eq!(*generation, store.generation(), "{case}");
+                effects += 1;
+            }
+            Err(_) => {
+                assert!(records_of(&store) == before, "{case}");
+                assert!(!store.has_run("night"), "{case}");
+                push_all(&mut writer);
+                writer.commit().unwrap();
+            }
+        }
+        let now = all_records(&path);
+        assert_eq!((&now[&1], &now[&2]), (&vec!["page 8".into()], &vec!["new".into()]), "{case}");
+        let holders = now.values().flatten().filter(|id| *id == "page 8").count();
+        assert_eq!(holders, 1, "{case}");
+        assert!(Store::open(&path).unwrap().has_run("night"), "{case}");
+        if passed < fails_at {
+            before.clear();
+            break;
+        }
+    }
+    assert!(effects >= 2, "the rename and the last sync report errors after the effect");
+}
+
+/// The records are safe before anything is merged, so an observer that ends the merge loses nothing,
+/// and what was to be replaced is replaced.
+#[test]
+fn a_merge_that_is_stopped_undoes_no_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let mut builder = Builder::with_options(&path, BuildOptions::default()).unwrap();
+    builder.push(Fingerprint::new(7), "old").unwrap();
+    builder.finish().unwrap();
+    for round in 0..2_u64 {
+        let mut writer = Writer::with_options(&path, options().label("")).unwrap();
+        writer.push(Fingerprint::new(100 + round), "more").unwrap();
+        writer.commit().unwrap();
+    }
+    let (is_published, breaks) = (AtomicBool::new(false), AtomicU32::new(0));
+    let observer = Observer::new(move |progress| {
+        is_published.fetch_or(progress.phase == Phase::Publish, Ordering::Relaxed);
+        let is_merge = is_published.load(Ordering::Relaxed) && progress.phase == Phase::Read;
+        if is_merge && breaks.fetch_add(1, Ordering::Relaxed) == 0 {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    let options = options().label("").compact(true).replace(true).observer(observer);
+    let mut writer = Writer::with_options(&path, options).unwrap();
+    writer.push(Fingerprint::new(9), "old").unwrap();
+    let committed = writer.commit().unwrap();
+    assert!(matches!(committed.unmerged.as_deref(), Some(Error::Interrupted)), "{committed:?}");
+    assert_eq!((committed.replaced.found, writer.pending_count()), (1, 0));
+    let records = all_records(&path);
+    assert_eq!(records.get(&9), Some(&vec!["old".into()]));
+    assert_eq!(records.get(&7), None);
+    // The next one merges.
+    writer.push(Fingerprint::new(10), "next").unwrap();
+    assert!(writer.commit().unwrap().unmerged.is_none());
+    assert_eq!(Store::open(&path).unwrap().info().segments.len(), 1);
+}
+
+/// Old damage must not keep new records out.
+#[test]
+fn records_are_added_to_a_store_whose_segments_cannot_be_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::with_options(&path, BuildOptions::default()).unwrap().finish().unwrap());
+    for round in 0..3 {
+        let mut writer = Writer::with_options(&path, options().label("")).unwrap();
+        writer.push(Fingerprint::new(round), "damaged").unwrap();
+        writer.commit().unwrap();
+    }
+    let damaged =
+        path.join(Store::open(&path).unwrap().info().segments[1].path.file_name().unwrap());
+    let mut bytes = fs::read(&damaged).unwrap();
+    // Tails and heads of the first table.
+    bytes[0x3000] ^= 1;
+    bytes[0x4000] ^= 1;
+    fs::remove_file(&damaged).unwrap();
+    fs::write(&damaged, bytes).unwrap();
+    let mut writer = Writer::with_options(&path, options().label("").compact(true)).unwrap();
+    for round in 0..4_u64 {
+        writer.push(Fingerprint::new(50 + round), "new").unwrap();
+        let committed = writer.commit().unwrap();
+        let unmerged = committed.unmerged.as_deref();
+        assert!(matches!(unmerged, Some(Error::Corrupt { .. })), "{round}: {committed:?}");
+    }
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.info().fingerprint_count(), 3 + 4);
+    writer.push(Fingerprint::new(60), "last").unwrap();
+    assert!(matches!(writer.finish(), Err(Error::Unmerged { .. })));
+    assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 3 + 5);
+}
+
+/// A name that a repair uses is in nobody's way if something else has it.
+#[test]
+fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
+    let pristine = pristine();
+    let path = pristine.path().join("store.fps");
+    fs::create_dir(path.join("MANIFEST.repaired")).unwrap();
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    writer.push(Fingerprint::new(1), "new").unwrap();
+    writer.commit().unwrap();
+    assert!(path.join("MANIFEST.repaired").is_dir());
+}

@@ -1,0 +1,67 @@
+//! Ids that a deletion looks for.
+
+use std::collections::HashMap;
+
+use crate::base::error::{Error, Fault};
+use crate::snapshot::OpenSegment;
+use fpstore_base::IdRef;
+
+/// The ids to delete. A text that is a canonical number counts as the number, because one segment
+/// may keep it as a text and another as a number.
+#[derive(Debug, Default)]
+pub(super) struct WantedIds {
+    numbers: HashMap<u64, bool>,
+    texts: HashMap<Box<str>, bool>,
+}
+
+impl WantedIds {
+    pub(super) fn insert(&mut self, id: IdRef<'_>) {
+        match number_of(id) {
+            Ok(number) => self.numbers.insert(number, false),
+            Err(text) => self.texts.insert(text.into(), false),
+        };
+    }
+
+    /// Whether an id is wanted; if so, it counts as found.
+    pub(super) fn find(&mut self, id: IdRef<'_>) -> bool {
+        let found = match number_of(id) {
+            Ok(number) => self.numbers.get_mut(&number),
+            Err(text) => self.texts.get_mut(text),
+        };
+        match found {
+            Some(found) => {
+                *found = true;
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn wanted(&self) -> u64 {
+        (self.numbers.len() + self.texts.len()) as u64
+    }
+
+    pub(super) fn found(&self) -> u64 {
+        self.numbers.values().chain(self.texts.values()).filter(|found| **found).count() as u64
+    }
+}
+
+pub(super) fn number_of(id: IdRef<'_>) -> Result<u64, &str> {
+    match id {
+        IdRef::U64(number) => Ok(number),
+        IdRef::Text(text) => IdRef::canonical_number(text).ok_or(text),
+    }
+}
+
+/// A fault in the id records of a segment.
+pub(super) fn id_fault(open: &OpenSegment, fault: Fault) -> Error {
+    match open.segment.id_places() {
+        Some((_, records)) => open.segment.corrupt(records, 0, fault),
+        None => Error::Corrupt {
+            path: open.segment.path().into(),
+            section: crate::base::section::Section::IdRecords,
+            offset: 0,
+            fault,
+        },
+    }
+}

@@ -1,0 +1,88 @@
+//! Stores of records, and what is in a store.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, VerifyOptions};
+use tempfile::TempDir;
+
+use super::Record;
+use super::program::names_in;
+
+/// A store that removes itself.
+pub struct TempStore {
+    pub store: Store,
+    pub folder: TempDir,
+}
+
+impl TempStore {
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("store.fps")
+    }
+}
+
+/// The scheme of this name for 3 bits.
+pub fn scheme_named(name: &str) -> Scheme {
+    Scheme::named(name, 3).unwrap()
+}
+
+/// Every scheme that has a fixed name.
+pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
+    ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
+        .map(|name| (name, Scheme::named(name, k).unwrap()))
+        .to_vec()
+}
+
+pub fn push_all(builder: &mut Builder, records: &[Record]) {
+    for (value, id) in records {
+        match id {
+            Some(id) => builder.push(Fingerprint::new(*value), id.as_ref()).unwrap(),
+            None => builder.push_bare(Fingerprint::new(*value)).unwrap(),
+        }
+    }
+}
+
+pub fn store_of(records: &[Record], scheme: Scheme) -> TempStore {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions::default().scheme(scheme);
+    let mut builder = Builder::with_options(folder.path().join("store.fps"), options).unwrap();
+    push_all(&mut builder, records);
+    TempStore { store: builder.finish().unwrap(), folder }
+}
+
+pub fn make_empty(path: &Path, scheme: Scheme) {
+    let options = BuildOptions::default().scheme(scheme);
+    Builder::with_options(path, options).unwrap().finish().unwrap();
+}
+
+/// Adds records to a store, as a segment of their own.
+pub fn add(path: &Path, records: &[Record], options: BuildOptions) -> Store {
+    let mut builder = Builder::append(path, options).unwrap();
+    push_all(&mut builder, records);
+    builder.finish().unwrap()
+}
+
+/// The ids of each fingerprint in a store, in their order.
+pub fn records_of(store: &Store) -> BTreeMap<u64, Vec<String>> {
+    let mut all = BTreeMap::new();
+    let listed = store.for_each(|hit| {
+        let ids: Vec<String> = hit.ids().map(|id| id.unwrap().to_string()).collect();
+        assert_eq!(hit.id_count().unwrap(), ids.len() as u64);
+        all.insert(hit.fingerprint().value(), ids);
+        Ok::<(), Error>(())
+    });
+    listed.unwrap();
+    all
+}
+
+/// The names of the files of a store, save those that are only there to be locked.
+pub fn names_of(store: &Path) -> Vec<String> {
+    let mut names = names_in(store);
+    names.retain(|name| !["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()));
+    names
+}
+
+/// To verify a store with so many sample queries.
+pub fn samples(count: u64) -> VerifyOptions {
+    VerifyOptions::default().samples(count)
+}

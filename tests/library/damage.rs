@@ -1,0 +1,404 @@
+//! No bytes lead to a wrong answer or to a panic.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::common::{Random, TempStore, digest, samples, scheme_named, skewed, store_of, uniform};
+use fpstore::{Error, Fingerprint, Match, Scheme, Store, Writer, verify};
+use tempfile::TempDir;
+
+const SEGMENT: &str = "segment-0000000000000001.fps";
+
+/// A copy of a store that can be damaged and mended.
+struct Patient {
+    folder: TempDir,
+    questions: Vec<(Fingerprint, u32)>,
+    answers: Vec<Vec<Match>>,
+}
+
+impl Patient {
+    fn of(store: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for file in fs::read_dir(store).unwrap() {
+            let name = file.unwrap().file_name();
+            fs::write(folder.path().join(&name), fs::read(store.join(&name)).unwrap()).unwrap();
+        }
+        let store = Store::open(folder.path()).unwrap();
+        let mut stored = Vec::new();
+        store
+            .for_each(|entry| {
+                stored.push(entry.fingerprint().value());
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+        let stride = stored.len().div_ceil(8).max(1);
+        let mut questions: Vec<(Fingerprint, u32)> = Vec::new();
+        for &value in stored.iter().step_by(stride) {
+            questions.push((Fingerprint::new(value ^ 0x8000_0001), 3));
+            questions.push((Fingerprint::new(value), 0));
+        }
+        questions.push((Fingerprint::new(0x1234), 6));
+        questions.push((Fingerprint::new(0x1234), 40));
+        let answers: Vec<Vec<Match>> =
+            questions.iter().map(|&(needle, k)| store.query(needle, k).unwrap()).collect();
+        assert!(answers.iter().any(|answer| !answer.is_empty()), "the intact store answers");
+        assert!(
+            verify(folder.path(), &samples(20)).unwrap().is_sound(),
+            "the intact store is sound"
+        );
+        Patient { folder, questions, answers }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs every query again: it gives the right answer or a typed error.
+    fn check(&self, case: &str) {
+        let store = match Store::open(self.folder.path()) {
+            Ok(store) => store,
+            Err(error) => return assert_typed(&error, case),
+        };
+        for (&(needle, k), answer) in self.questions.iter().zip(&self.answers) {
+            match store.query(needle, k) {
+                Ok(found) => assert!(found == *answer, "{case}: wrong answer to {needle}, k={k}"),
+                Err(error) => assert_typed(&error, case),
+            }
+        }
+    }
+
+    /// Fails unless `verify` reports a fault.
+    fn check_reported(&self, case: &str) {
+        match verify(self.folder.path(), &samples(0)) {
+            Ok(report) => {
+                assert!(!report.is_sound(), "{case}: not reported");
+                report.faults.iter().for_each(|fault| assert_typed(fault, case));
+            }
+            Err(error) => assert_typed(&error, case),
+        }
+    }
+}
+
+fn assert_typed(error: &Error, case: &str) {
+    assert!(
+        matches!(error, Error::Corrupt { .. } | Error::UnsupportedVersion { .. }),
+        "{case}: {error}"
+    );
+}
+
+fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+fn flip_every_byte(patient: &Patient, name: &str, step: usize) {
+    let path = patient.file(name);
+    let intact = fs::read(&path).unwrap();
+    for at in (0..intact.len()).step_by(step) {
+        // One bit, another one each time, and all of them.
+        for flip in [1 << (at / step % 8), 0xff] {
+            overwrite(&path, at as u64, &[intact[at] ^ flip]);
+            let case = format!("{name}, byte {at:#x} ^ {flip:#x}");
+            patient.check(&case);
+            patient.check_reported(&case);
+        }
+        overwrite(&path, at as u64, &intact[at..=at]);
+    }
+    patient.check("mended");
+}
+
+#[test]
+fn flipping_any_byte_gives_an_error_or_the_right_answer_and_is_reported() {
+    let patient = Patient::of(&golden("worked.fps"));
+    flip_every_byte(&patient, "MANIFEST", 1);
+    flip_every_byte(&patient, SEGMENT, 1);
+}
+
+#[test]
+fn flipping_or_cutting_any_byte_of_deletions_is_an_error_and_is_reported() {
+    let patient = Patient::of(&golden("lived.fps"));
+    flip_every_byte(&patient, "MANIFEST", 1);
+    for name in ["deletion-0000000000000004.fpd", "deletion-0000000000000005.fpd"] {
+        flip_every_byte(&patient, name, 1);
+        let path = patient.file(name);
+        let intact = fs::read(&path).unwrap();
+        for len in 0..intact.len() {
+            fs::write(&path, &intact[..len]).unwrap();
+            let error = Store::open(patient.folder.path()).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "{name} of {len} bytes: {error}");
+        }
+        fs::remove_file(&path).unwrap();
+        let error = Store::open(patient.folder.path()).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{name} is missing: {error}");
+        fs::write(&path, intact).unwrap();
+        patient.check("mended");
+    }
+}
+
+#[test]
+fn flipping_bytes_of_overflow_entries_and_restart_points_is_found_too() {
+    let patient = Patient::of(&golden("crowded.fps"));
+    flip_every_byte(&patient, SEGMENT, 97);
+}
+
+#[test]
+fn cutting_the_file_at_any_byte_is_an_error_and_never_a_panic() {
+    let patient = Patient::of(&golden("worked.fps"));
+    for name in ["MANIFEST", SEGMENT] {
+        let path = patient.file(name);
+        let intact = fs::read(&path).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        for len in (0..intact.len()).rev() {
+            file.set_len(len as u64).unwrap();
+            let error = Store::open(patient.folder.path()).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "{name} of {len} bytes: {error}");
+        }
+        fs::write(&path, &intact).unwrap();
+        overwrite(&path, intact.len() as u64, &[0]);
+        assert!(Store::open(patient.folder.path()).is_err(), "{name} with a byte more");
+        fs::write(&path, &intact).unwrap();
+    }
+    patient.check("mended");
+}
+
+#[test]
+fn a_page_moved_to_another_place_is_refused() {
+    let temp = store_of(&skewed(20_000, 5), scheme_named("2"));
+    let patient = Patient::of(temp.path().as_path());
+    let path = patient.file(SEGMENT);
+    let intact = fs::read(&path).unwrap();
+    let pages = intact.len() / 4096;
+    for page in 1..pages - 1 {
+        let (here, there) = (page * 4096, (page + 1) * 4096);
+        if intact[here..here + 4096] == intact[there..there + 4096] {
+            continue;
+        }
+        overwrite(&path, here as u64, &intact[there..there + 4096]);
+        let case = format!("page {} on page {page}", page + 1);
+        patient.check(&case);
+        patient.check_reported(&case);
+        overwrite(&path, here as u64, &intact[here..here + 4096]);
+    }
+}
+
+/// Recomputes every checksum and digest of a segment, as a forger would.
+fn sign(bytes: &mut [u8]) {
+    let u64_at =
+        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let u16_at = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let header_len = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let tables = usize::from(u16_at(bytes, 44));
+    let sections = usize::from(u16_at(bytes, 46));
+    let entry = |number: usize| 80 + 16 * tables + 24 * number;
+    if header_len.is_multiple_of(4096)
+        && (4096..=bytes.len()).contains(&header_len)
+        && entry(sections) < header_len
+    {
+        let checksums = u64_at(bytes, entry(sections.saturating_sub(1)) + 8) as usize;
+        for number in 0..sections.saturating_sub(1) {
+            let (offset, len) =
+                (u64_at(bytes, entry(number) + 8), u64_at(bytes, entry(number) + 16));
+            for page in 0..len.div_ceil(4096).min(1000) {
+                let start = offset.saturating_add(page * 4096) as usize;
+                let Some(content) = bytes.get(start..start.saturating_add(4096)) else { break };
+                let mut crc = crc32fast::Hasher::new();
+                crc.update(&bytes[entry(number)..entry(number) + 4]);
+                crc.update(&[0; 4]);
+                crc.update(&page.to_le_bytes());
+                crc.update(content);
+                let at = checksums.saturating_add((start.wrapping_sub(header_len)) / 4096 * 4);
+                if let Some(stored) = bytes.get_mut(at..at.saturating_add(4)) {
+                    stored.copy_from_slice(&crc.finalize().to_le_bytes());
+                }
+            }
+        }
+        let len = u64_at(bytes, entry(sections.saturating_sub(1)) + 16) as usize;
+        if let Some(checksums) = bytes.get(checksums..checksums.saturating_add(len)) {
+            let digest = digest(checksums);
+            bytes[64..80].copy_from_slice(&digest);
+        }
+        let crc = crc32fast::hash(&bytes[..header_len - 4]).to_le_bytes();
+        bytes[header_len - 4..header_len].copy_from_slice(&crc);
+    }
+}
+
+/// Makes the manifest entry of the only segment fit these bytes.
+fn fit_manifest(manifest: &mut [u8], segment: &[u8]) {
+    let header_len = u32::from_le_bytes(segment[12..16].try_into().unwrap()) as usize;
+    manifest[56..64].copy_from_slice(&(segment.len() as u64).to_le_bytes());
+    manifest[64..72].copy_from_slice(&segment[24..32]);
+    if let Some(header) = segment.get(..header_len) {
+        manifest[96..112].copy_from_slice(&digest(header));
+    }
+    let crc = crc32fast::hash(&manifest[..136]).to_le_bytes();
+    manifest[136..140].copy_from_slice(&crc);
+}
+
+/// With right checksums any content is accepted, so an answer may be wrong; but there must be an
+/// answer or a typed error, and soon.
+#[test]
+fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
+    let mut random = Random::new(97);
+    for name in ["worked.fps", "crowded.fps", "empty.fps"] {
+        let patient = Patient::of_any(&golden(name));
+        let (intact, manifest) =
+            (fs::read(patient.file(SEGMENT)).unwrap(), fs::read(patient.file("MANIFEST")).unwrap());
+        for round in 0..3000 {
+            let mut bytes = intact.clone();
+            for _ in 0..1 + random.below(3) {
+                // Half of the time in the header, where the counts are.
+                let limit = if random.below(2) == 0 { 0x180 } else { bytes.len() as u64 };
+                let at = random.below(limit) as usize;
+                let value = [0, 1, 0x7f, 0x80, 0xff, random.next() as u8][random.below(6) as usize];
+                bytes[at] = value;
+            }
+            sign(&mut bytes);
+            let mut manifest = manifest.clone();
+            fit_manifest(&mut manifest, &bytes);
+            fs::write(patient.file(SEGMENT), &bytes).unwrap();
+            fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+            let case = format!("{name}, round {round}");
+            if let Ok(store) = Store::open(patient.folder.path()) {
+                for &(needle, k) in &patient.questions {
+                    if let Err(error) = store.query(needle, k) {
+                        assert_typed(&error, &case);
+                    }
+                }
+                if let Err(error) = store.for_each(|entry| entry.to_match().map(drop)) {
+                    assert_typed(&error, &case);
+                }
+            }
+            let report = verify(patient.folder.path(), &samples(3));
+            if let Err(error) = report {
+                assert_typed(&error, &case);
+            }
+        }
+    }
+}
+
+/// A full read of a table also detects that its index leaves out a byte, though all checksums are
+/// right.
+#[test]
+fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
+    let patient = Patient::of_any(&golden("worked.fps"));
+    let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    // 16 times 5 values and 27 bytes: one byte less.
+    for end in bytes[0x2010..0x2040].chunks_mut(3) {
+        assert_eq!(end, [0x05, 0xb0, 0x01]);
+        end[1] = 0xa0;
+    }
+    sign(&mut bytes);
+    fit_manifest(&mut manifest, &bytes);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+    let store = Store::open(patient.folder.path()).unwrap();
+    let dumped = store.for_each(|_| Ok::<(), Error>(()));
+    assert!(matches!(dumped, Err(Error::Corrupt { .. })), "{dumped:?}");
+    assert!(store.query(Fingerprint::new(0), 64).is_err());
+    assert!(!verify(patient.folder.path(), &samples(0)).unwrap().is_sound());
+}
+
+/// A page and its checksum changed together pass every check but that of the digest.
+#[test]
+fn a_page_changed_with_its_checksum_is_reported() {
+    let patient = Patient::of_any(&golden("worked.fps"));
+    let intact = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut bytes = intact.clone();
+    let text = bytes.windows(6).position(|bytes| bytes == b"b.html").unwrap();
+    bytes[text] = b'B';
+    sign(&mut bytes);
+    // The header as it was: its content digest does not fit any more.
+    bytes[..4096].copy_from_slice(&intact[..4096]);
+    assert_ne!(bytes, intact);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    assert!(Store::open(patient.folder.path()).is_ok());
+    let report = verify(patient.folder.path(), &samples(0)).unwrap();
+    let [Error::Corrupt { fault, .. }] = &report.faults[..] else {
+        panic!("{:?}", report.faults);
+    };
+    assert!(matches!(fault, fpstore::Fault::Rule { rule: 27, .. }), "{fault}");
+}
+
+/// Another segment of the same length and count, from another store, in the place of the right one.
+#[test]
+fn a_segment_of_another_store_is_refused() {
+    let temp = |seed| store_of(&uniform(500, seed), scheme_named("2"));
+    let (own, other) = (temp(1), temp(2));
+    let path = |of: &TempStore| of.path();
+    assert!(verify(path(&own), &samples(20)).unwrap().is_sound());
+    let file = path(&own).join(SEGMENT);
+    fs::remove_file(&file).unwrap();
+    fs::copy(path(&other).join(SEGMENT), &file).unwrap();
+    let refused = Store::open(path(&own)).unwrap_err();
+    let is_rule_23 = |error: &Error| {
+        matches!(error, Error::Corrupt { fault: fpstore::Fault::Rule { rule: 23, .. }, .. })
+    };
+    assert!(is_rule_23(&refused), "{refused}");
+    let report = verify(path(&own), &samples(0)).unwrap();
+    assert!(report.faults.iter().any(is_rule_23), "{:?}", report.faults);
+}
+
+impl Patient {
+    /// As `of`, for a store that may be empty.
+    fn of_any(store: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["MANIFEST", SEGMENT] {
+            fs::write(folder.path().join(file), fs::read(store.join(file)).unwrap()).unwrap();
+        }
+        let near = |value: u64| Fingerprint::new(value);
+        let questions = vec![
+            (near(0), 3),
+            (near(u64::MAX), 3),
+            (near(0x0123_4567_89ab_cdef), 3),
+            (near(0xabcd_0000_0000_0001), 2),
+            (near(0xabcd_0000_0000_0001), 64),
+        ];
+        Patient { folder, questions, answers: Vec::new() }
+    }
+}
+
+#[test]
+fn masks_made_to_be_hard_do_not_hold_up_a_query() {
+    let mut random = Random::new(256);
+    let masks: Vec<u64> = (0..256).map(|_| random.next() & random.next()).collect();
+    let records = skewed(100, 8);
+    let temp = store_of(&records, Scheme::from_masks(masks, 3).unwrap());
+    for k in [3, 8, 20] {
+        crate::common::assert_exact(&temp.store, &records, &[1, 2], k, "hard masks");
+    }
+}
+
+/// A segment that states fewer ids than it holds is answered and dumped; deleting more than it
+/// states would make a manifest that no reader takes.
+#[test]
+fn deleting_from_a_segment_that_understates_its_ids_changes_nothing() {
+    let patient = Patient::of_any(&golden("worked.fps"));
+    let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    bytes[32..40].copy_from_slice(&1_u64.to_le_bytes());
+    sign(&mut bytes);
+    fit_manifest(&mut manifest, &bytes);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+    let store = Store::open(patient.folder.path()).unwrap();
+    let mut fingerprints = Vec::new();
+    store
+        .for_each(|entry| -> Result<(), Error> {
+            fingerprints.push(entry.fingerprint());
+            Ok(())
+        })
+        .unwrap();
+    let mut writer = Writer::open(patient.folder.path()).unwrap();
+    let refused = writer.delete_fingerprints(&fingerprints).unwrap_err();
+    assert!(refused.to_string().contains("ids to delete, the header states 1"), "{refused}");
+    drop(writer);
+    assert_eq!(fs::read(patient.file("MANIFEST")).unwrap(), manifest);
+    Store::open(patient.folder.path()).unwrap();
+}

@@ -1,0 +1,450 @@
+//! A store that changes answers as a plain map with a linear scan does, whatever the order of
+//! additions, deletions, expiries, compactions and crashes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::program::test_process;
+use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named};
+use fpstore::join::{JoinOptions, search_many};
+use fpstore::writer::{Compaction, Compactor, export};
+use fpstore::{Error, Fingerprint, Id, IdRef, Limits, Store, Writer, WriterOptions, verify};
+
+/// One segment, as the model has it: ids by fingerprint, in their order.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    label: String,
+    ids: BTreeMap<u64, Vec<String>>,
+}
+
+/// A store as a list of maps.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    parts: Vec<Part>,
+}
+
+impl Model {
+    fn add(&mut self, label: &str, records: &[(u64, Option<Id>)]) {
+        let mut part = Part { label: label.into(), ids: BTreeMap::new() };
+        for (value, id) in records {
+            let ids = part.ids.entry(*value).or_default();
+            ids.extend(id.iter().map(Id::to_string));
+        }
+        self.parts.push(part);
+    }
+
+    fn all(&self) -> BTreeMap<u64, Vec<String>> {
+        let mut all = BTreeMap::<u64, Vec<String>>::new();
+        for (value, ids) in self.parts.iter().flat_map(|part| &part.ids) {
+            all.entry(*value).or_default().extend(ids.iter().cloned());
+        }
+        all
+    }
+
+    /// Deletes fingerprints and returns the number of those that were stored.
+    fn delete_fingerprints(&mut self, wanted: &[u64]) -> u64 {
+        let all = self.all();
+        for part in &mut self.parts {
+            part.ids.retain(|value, _| !wanted.contains(value));
+        }
+        wanted.iter().filter(|value| all.contains_key(value)).count() as u64
+    }
+
+    /// Deletes ids and returns the number of those that were stored.
+    fn delete_ids(&mut self, wanted: &[String]) -> u64 {
+        let mut found = vec![false; wanted.len()];
+        let mut emptied = BTreeSet::new();
+        for part in &mut self.parts {
+            part.ids.retain(|value, ids| {
+                let before = ids.len();
+                ids.retain(|id| match wanted.iter().position(|wanted| wanted == id) {
+                    Some(at) => {
+                        found[at] = true;
+                        false
+                    }
+                    None => true,
+                });
+                if ids.is_empty() && before > 0 {
+                    emptied.insert((part.label.clone(), *value));
+                }
+                before == 0 || !ids.is_empty()
+            });
+        }
+        // A fingerprint that was also added without an id is deleted with the last id of the label:
+        // a merge cannot tell the two cases apart.
+        for (label, value) in emptied {
+            let of_label = |part: &&mut Part| part.label == label;
+            let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(of_label).collect();
+            if !parts.iter().any(|part| part.ids.get(&value).is_some_and(|ids| !ids.is_empty())) {
+                parts.iter_mut().for_each(|part| drop(part.ids.remove(&value)));
+            }
+        }
+        found.iter().filter(|found| **found).count() as u64
+    }
+
+    fn expire(&mut self, before: &str) {
+        self.parts.retain(|part| part.label.is_empty() || part.label.as_str() >= before);
+    }
+
+    /// Joins all parts into one, which expires last or never.
+    fn join(&mut self, labels: &[String]) {
+        let unlabelled = labels.iter().any(String::is_empty);
+        let greatest = labels.iter().max().filter(|_| !unlabelled);
+        let label = greatest.cloned().unwrap_or_default();
+        self.parts = vec![Part { label, ids: self.all() }];
+    }
+
+    fn scan(&self, needle: u64, k: u32) -> Vec<(u32, u64, Vec<String>)> {
+        let all = self.all();
+        let found = oracle::scan(all.keys(), needle, k).into_iter();
+        found.map(|(distance, value, _)| (distance, value, all[&value].clone())).collect()
+    }
+}
+
+type Shown = Vec<(u32, u64, Vec<String>)>;
+
+fn shown(answer: &fpstore::Answer<'_>) -> Shown {
+    let matches = answer.to_matches().unwrap();
+    assert_eq!(matches.len(), answer.len());
+    let one = |found: fpstore::Match| {
+        let ids = found.ids.iter().map(Id::to_string).collect();
+        (found.distance, found.fingerprint.value(), ids)
+    };
+    matches.into_iter().map(one).collect()
+}
+
+/// Fails unless every way to read the store agrees with the model.
+fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
+    let all = model.all();
+    assert_eq!(records_of(store), all, "{case}");
+    let info = store.info();
+    // A fingerprint in two segments counts twice, until they are merged.
+    let parts: u64 = model.parts.iter().map(|part| part.ids.len() as u64).sum();
+    assert!((all.len() as u64..=parts).contains(&info.fingerprint_count()), "{case}");
+    assert_eq!(info.id_count(), all.values().map(|ids| ids.len() as u64).sum::<u64>(), "{case}");
+    let values: Vec<u64> = all.keys().copied().collect();
+    let mut searcher = store.searcher();
+    let mut needles = Vec::new();
+    for k in [0, 2, 3, 5, 40] {
+        let mut needle = random.next();
+        if !values.is_empty() && random.below(4) > 0 {
+            needle = values[random.below(values.len() as u64) as usize];
+            needle = random.flip(needle, k.min(3));
+        }
+        needles.push(Fingerprint::new(needle));
+        let expected = model.scan(needle, k);
+        let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
+        assert_eq!(shown(&answer), expected, "{case}: {needle:016x}, k={k}");
+        let most = 1 + random.below(3) as usize;
+        let limits = Limits::default().limit(most);
+        let answer = searcher.search_with(Fingerprint::new(needle), k, &limits).unwrap();
+        assert_eq!(answer.outcome().cut, expected.len() > most, "{case}");
+        assert_eq!(shown(&answer), expected[..expected.len().min(most)], "{case}");
+    }
+    if random.below(4) > 0 {
+        return;
+    }
+    let options = JoinOptions::new(3).threads(1);
+    let done = search_many(
+        store,
+        &needles,
+        &options,
+        &Limits::default(),
+        [fpstore::join::BatchMode::Probe, fpstore::join::BatchMode::Pass][random.below(2) as usize],
+        |at, answer| {
+            assert_eq!(shown(&answer), model.scan(needles[at].value(), 3), "{case}, batch");
+            Ok::<(), Error>(())
+        },
+    );
+    done.unwrap();
+}
+
+/// A store that changes, with its model.
+struct Life {
+    path: PathBuf,
+    model: Model,
+    random: Random,
+    /// Fingerprints come from here, so that segments share some.
+    pool: Vec<u64>,
+    next_id: u64,
+}
+
+const LABELS: [&str; 5] = ["", "2026-08", "2026-09", "2026-10", "2026-11"];
+
+impl Life {
+    fn new(folder: &Path, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut pool: Vec<u64> = (0..60).map(|_| random.next()).collect();
+        for at in 0..60 {
+            let flips = random.below(5) as u32;
+            pool.push(random.flip(pool[at], flips));
+        }
+        pool.extend([0, u64::MAX]);
+        let path = folder.join(format!("{seed}.fps"));
+        make_empty(&path, scheme_named("2"));
+        let mut model = Model::default();
+        model.add("", &[]);
+        Life { path, model, random, pool, next_id: 0 }
+    }
+
+    fn value(&mut self) -> u64 {
+        self.pool[self.random.below(self.pool.len() as u64) as usize]
+    }
+
+    fn records(&mut self) -> Vec<(u64, Option<Id>)> {
+        let count = self.random.below(30);
+        let kind = self.random.below(3);
+        (0..count)
+            .map(|_| {
+                let value = self.value();
+                self.next_id += 1;
+                let id = self.random.below(self.next_id);
+                let id = match (kind, self.random.below(4)) {
+                    (0, _) | (_, 0) => None,
+                    (1, _) => Some(Id::U64(id)),
+                    _ => Some(Id::Text(format!("page {id}").into())),
+                };
+                (value, id)
+            })
+            .collect()
+    }
+
+    /// Ids of which some are there.
+    fn some_ids(&mut self) -> Vec<String> {
+        let count = 1 + self.random.below(6);
+        let all: Vec<String> = self.model.all().into_values().flatten().collect();
+        let mut ids: Vec<String> = (0..count)
+            .map(|_| match all.len() as u64 {
+                len if len > 0 && self.random.below(4) > 0 => {
+                    all[self.random.below(len) as usize].clone()
+                }
+                _ => format!("absent {}", self.random.below(9)),
+            })
+            .collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
+    fn writer(&mut self) -> Writer {
+        let scheme = ["1", "2", "4"][self.random.below(3) as usize];
+        let options = WriterOptions::default()
+            .scheme(scheme_named(scheme))
+            .label(LABELS[self.random.below(5) as usize])
+            .compact(self.random.below(2) == 0)
+            .threads(1);
+        Writer::with_options(&self.path, options).unwrap()
+    }
+
+    fn push(writer: &mut Writer, records: &[(u64, Option<Id>)]) {
+        for (value, id) in records {
+            let value = Fingerprint::new(*value);
+            match id {
+                Some(id) => writer.push(value, id.as_ref()).unwrap(),
+                None => writer.push_bare(value).unwrap(),
+            }
+        }
+    }
+
+    /// Kills a writer in a process of its own at a random time; the store then holds all of its
+    /// records or none.
+    fn crash(&mut self) -> String {
+        let (records, generation) = (self.records(), Store::open(&self.path).unwrap().generation());
+        let label = LABELS[self.random.below(5) as usize];
+        let lines: String = records
+            .iter()
+            .map(|(value, id)| match id {
+                None => format!("{value}\n"),
+                Some(Id::U64(id)) => format!("{value} number {id}\n"),
+                Some(id) => format!("{value} text {id}\n"),
+            })
+            .collect();
+        let mut child = test_process("library::life::a_writer_that_is_killed")
+            .env(KILLED, &self.path)
+            .env(KILLED_LABEL, label)
+            .env(KILLED_RECORDS, lines)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(self.random.below(20_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let moved = Store::open(&self.path).unwrap().generation() != generation;
+        if moved {
+            self.model.add(label, &records);
+        }
+        format!("killed while adding {}: {moved}", records.len())
+    }
+
+    /// One random change of the store and the model. Merges are not in the model, because no answer
+    /// may change by one.
+    fn step(&mut self, writer: &mut Writer) -> String {
+        match self.random.below(12) {
+            0..=4 => {
+                let records = self.records();
+                Life::push(writer, &records);
+                let committed = writer.commit().unwrap();
+                assert_eq!(committed.report.record_count, records.len() as u64);
+                if !records.is_empty() {
+                    self.model.add(writer.label(), &records);
+                }
+                format!("add {}", records.len())
+            }
+            5 | 6 => {
+                let ids = self.some_ids();
+                let found = self.model.delete_ids(&ids);
+                let deleted = writer.delete_ids(ids.iter().map(|id| IdRef::Text(id))).unwrap();
+                assert_eq!((deleted.wanted, deleted.found), (ids.len() as u64, found), "{ids:?}");
+                format!("delete ids {ids:?}")
+            }
+            7 | 8 => {
+                let mut values: Vec<u64> = (0..4).map(|_| self.value()).collect();
+                values.sort_unstable();
+                values.dedup();
+                let found = self.model.delete_fingerprints(&values);
+                let wanted: Vec<Fingerprint> =
+                    values.iter().map(|&v| Fingerprint::new(v)).collect();
+                let deleted = writer.delete_fingerprints(&wanted).unwrap();
+                assert_eq!((deleted.wanted, deleted.found), (values.len() as u64, found));
+                "delete fingerprints".into()
+            }
+            9 => {
+                let before = LABELS[self.random.below(5) as usize];
+                self.model.expire(before);
+                writer.expire_before(before).unwrap();
+                format!("expire {before}")
+            }
+            10 => {
+                if self.random.below(2) == 0 {
+                    writer.compact(&Compaction::Tier).unwrap();
+                    return "tier".into();
+                }
+                // A compactor beside the writer, which gets no notice of it.
+                let what = [Compaction::Tier, Compaction::All][self.random.below(2) as usize];
+                Compactor::open(&self.path).unwrap().compact(&what).unwrap();
+                format!("beside: {what:?}")
+            }
+            _ => {
+                // Merged segments of different labels expire together, in the model too.
+                if self.random.below(4) == 0 {
+                    let info = writer.store().info();
+                    let labels: Vec<String> =
+                        info.segments.into_iter().map(|segment| segment.label).collect();
+                    writer.compact(&Compaction::One).unwrap();
+                    self.model.join(&labels);
+                    "one".into()
+                } else {
+                    writer.compact(&Compaction::All).unwrap();
+                    "all".into()
+                }
+            }
+        }
+    }
+}
+
+/// The store, the label and the records of the process that is killed.
+const KILLED: &str = "FPSTORE_TEST_KILLED";
+const KILLED_LABEL: &str = "FPSTORE_TEST_KILLED_LABEL";
+const KILLED_RECORDS: &str = "FPSTORE_TEST_KILLED_RECORDS";
+
+/// The code of the process that is killed; does nothing where it is run as a test.
+#[test]
+fn a_writer_that_is_killed() {
+    let Ok(path) = std::env::var(KILLED) else { return };
+    let label = std::env::var(KILLED_LABEL).unwrap();
+    let options = WriterOptions::default().label(label).compact(false);
+    let mut writer = Writer::with_options(path, options).unwrap();
+    for line in std::env::var(KILLED_RECORDS).unwrap().lines() {
+        let mut words = line.splitn(3, ' ');
+        let value = Fingerprint::new(words.next().unwrap().parse().unwrap());
+        match (words.next(), words.next()) {
+            (Some("number"), Some(id)) => {
+                writer.push(value, IdRef::U64(id.parse().unwrap())).unwrap();
+            }
+            (_, Some(id)) => writer.push(value, IdRef::Text(id)).unwrap(),
+            _ => writer.push_bare(value).unwrap(),
+        }
+    }
+    writer.commit().unwrap();
+    // The process ends without any cleanup.
+    std::process::abort();
+}
+
+/// Steps of each life.
+fn step_count() -> u64 {
+    std::env::var("FPSTORE_TEST_STEPS").map_or(700, |steps| steps.parse().unwrap())
+}
+
+fn live(seed: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut life = Life::new(folder.path(), seed);
+    let reader = Store::open(&life.path).unwrap();
+    let mut writer = life.writer();
+    for step in 0..step_count() {
+        if life.random.below(6) == 0 {
+            drop(writer);
+            writer = life.writer();
+        }
+        let act = if life.random.below(40) == 0 {
+            drop(writer);
+            let act = life.crash();
+            writer = life.writer();
+            act
+        } else {
+            life.step(&mut writer)
+        };
+        let case = format!("seed {seed}, step {step}: {act}");
+        let store = match life.random.below(3) {
+            0 => {
+                reader.refresh().unwrap();
+                assert!(!reader.refresh().unwrap(), "{case}");
+                reader.clone()
+            }
+            1 => Store::open(&life.path).unwrap(),
+            _ => writer.store().clone(),
+        };
+        check(&store, &life.model, &mut life.random, &case);
+        if step % 100 == 99 {
+            let report = verify(&life.path, &samples(3)).unwrap();
+            assert!(report.is_sound(), "{case}: {:?}", report.faults);
+        }
+    }
+    drop(writer);
+    // The exported store holds the same records, and so does a store that imports it.
+    reader.refresh().unwrap();
+    let shipped = folder.path().join("shipped.fps");
+    export(&reader, &shipped, None).unwrap();
+    check(&Store::open(&shipped).unwrap(), &life.model, &mut life.random, "shipped");
+    let other = Life::new(folder.path(), seed + 100);
+    let mut taker = Writer::open(&other.path).unwrap();
+    taker.import(std::slice::from_ref(&shipped)).unwrap();
+    check(taker.store(), &life.model, &mut life.random, "imported");
+    assert!(matches!(taker.import(&[shipped]), Err(Error::InvalidOptions { .. })));
+    // Once no reader holds them, the next writer removes all old files.
+    drop(reader);
+    Writer::open(&life.path).unwrap().compact(&Compaction::One).unwrap();
+    assert_eq!(crate::common::names_of(&life.path).len(), 2, "the manifest and one segment");
+}
+
+#[test]
+fn a_store_that_lives_answers_as_a_map_does() {
+    live(1);
+}
+
+#[test]
+fn a_second_life_answers_as_a_map_does() {
+    live(2);
+}
+
+#[test]
+fn a_third_life_answers_as_a_map_does() {
+    live(3);
+}
+
+#[test]
+fn a_fourth_life_answers_as_a_map_does() {
+    live(4);
+}

@@ -1,0 +1,203 @@
+//! A store of many segments is asked and joined as one of few, and an empty segment costs nothing.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::joins::{join_options, pairs};
+use crate::common::{
+    Record, TempStore, add, clustered, needles, number, oracle, scan, scheme_named, store_of,
+    uniform, values_of,
+};
+use fpstore::join::{BatchMode, JoinInput, JoinOptions, Share, search_many};
+use fpstore::{
+    BuildOptions, Error, Fingerprint, Limits, Match, Observer, Phase, Store, Writer, WriterOptions,
+};
+
+fn batch(
+    store: &Store,
+    queries: &[u64],
+    options: &JoinOptions,
+    mode: BatchMode,
+) -> Vec<Vec<Match>> {
+    let queries: Vec<Fingerprint> = queries.iter().copied().map(Fingerprint::new).collect();
+    let mut answers = Vec::new();
+    search_many(store, &queries, options, &Limits::default(), mode, |at, answer| {
+        assert_eq!(at, answers.len());
+        answers.push(answer.to_matches()?);
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    answers
+}
+
+/// Forty segments that share fingerprints, some of them empty, some tiny, of two schemes, and with
+/// deletions.
+fn forty_segments() -> (TempStore, Vec<Record>) {
+    let records = clustered(2400, 401);
+    let temp = store_of(&records[..60], scheme_named("2"));
+    let path = temp.path();
+    for part in 1..40_usize {
+        // Each begins with the last ten records of the one before.
+        let range = part * 60 - 10..(part + 1) * 60;
+        let range = match part % 10 {
+            3 => 0..0,
+            _ => range,
+        };
+        let scheme = scheme_named(if part % 4 == 1 { "14" } else { "2" });
+        add(&path, &records[range], BuildOptions::default().scheme(scheme));
+    }
+    let options = WriterOptions::default().compact(false);
+    let mut writer = Writer::with_options(&path, options).unwrap();
+    let gone: Vec<Fingerprint> =
+        records.iter().step_by(7).map(|record| Fingerprint::new(record.0)).collect();
+    writer.delete_fingerprints(&gone).unwrap();
+    let store = writer.finish().unwrap();
+    let mut live: Vec<Record> = Vec::new();
+    for part in 0..40_usize {
+        let range = if part == 0 { 0..60 } else { part * 60 - 10..(part + 1) * 60 };
+        if part % 10 != 3 {
+            live.extend_from_slice(&records[range]);
+        }
+    }
+    live.retain(|record| !gone.contains(&Fingerprint::new(record.0)));
+    (TempStore { store, folder: temp.folder }, live)
+}
+
+#[test]
+fn forty_segments_are_joined_as_one_with_much_and_with_little_memory() {
+    let (temp, records) = forty_segments();
+    assert!(temp.store.info().segments.len() == 40);
+    for k in [0, 3, 6] {
+        let expected = oracle::pairs(values_of(&records), k);
+        for threads in [1, 3] {
+            let options = join_options(k, threads);
+            let least = options.clone().memory(BuildOptions::memory_min(threads));
+            assert_eq!(pairs(&temp.store, &options), expected, "k={k}, {threads} threads");
+            assert_eq!(pairs(&temp.store, &least), expected, "k={k}, least memory");
+        }
+    }
+    let mut values = Vec::new();
+    temp.store
+        .for_each(|hit| {
+            values.push((hit.fingerprint().value(), hit.ids().count()));
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    let mut expected: Vec<(u64, usize)> = Vec::new();
+    let mut sorted: Vec<u64> = records.iter().map(|record| record.0).collect();
+    sorted.sort_unstable();
+    for same in sorted.chunk_by(|a, b| a == b) {
+        expected.push((same[0], same.len()));
+    }
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn batches_over_forty_segments_get_the_answers_of_each_query() {
+    let (temp, records) = forty_segments();
+    for k in [0, 3, 7, 20] {
+        let queries = needles(&records, 120, k.min(8), 402);
+        let expected: Vec<Vec<Match>> =
+            queries.iter().map(|&query| temp.store.query(query.into(), k).unwrap()).collect();
+        for (query, found) in queries.iter().zip(&expected) {
+            let scanned = scan(&records, *query, k);
+            assert_eq!(found.len(), scanned.len(), "k={k}, {query:016x}");
+        }
+        for mode in [BatchMode::Auto, BatchMode::Probe, BatchMode::Pass] {
+            for threads in [1, 2] {
+                let options = join_options(k, threads);
+                let found = batch(&temp.store, &queries, &options, mode);
+                assert!(found == expected, "k={k}, {mode:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+/// The phases that a batch of ten queries goes through.
+fn phases(store: &Store, mode: BatchMode) -> Vec<Phase> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let observer = Observer::new(move |progress| {
+        sink.lock().unwrap().push(progress.phase);
+        std::ops::ControlFlow::Continue(())
+    });
+    let options = join_options(3, 1).observer(observer);
+    batch(store, &(0..10).collect::<Vec<u64>>(), &options, mode);
+    let seen = seen.lock().unwrap();
+    seen.clone()
+}
+
+#[test]
+fn an_empty_segment_does_not_turn_a_batch_into_a_pass() {
+    let temp = store_of(&uniform(60_000, 403), scheme_named("2"));
+    let path = temp.path();
+    assert!(phases(&temp.store, BatchMode::Pass).contains(&Phase::Join));
+    let joined = |store: &Store| phases(store, BatchMode::Auto).contains(&Phase::Join);
+    assert!(!joined(&temp.store), "ten queries are probed");
+    let store = add(&path, &[], BuildOptions::default().scheme(scheme_named("2")));
+    assert_eq!(store.info().segments.len(), 2);
+    assert!(!joined(&store), "nor beside an empty segment");
+}
+
+#[test]
+fn an_empty_segment_is_not_imported() {
+    let records = uniform(100, 404);
+    let target = store_of(&records, scheme_named("2"));
+    let (empty, other) =
+        (store_of(&[], scheme_named("2")), store_of(&[(7, number(7))], scheme_named("2")));
+    let path = |of: &TempStore| of.path();
+    let options = WriterOptions::default().compact(false);
+    let mut writer = Writer::with_options(path(&target), options).unwrap();
+    let done = writer.import(&[path(&empty), path(&other), path(&empty)]).unwrap();
+    assert_eq!((done.segments, done.fingerprints, done.empty), (1, 1, 2));
+    let store = writer.finish().unwrap();
+    assert_eq!(store.info().segments.len(), 2);
+    assert_eq!(store.query(7.into(), 0).unwrap().len(), 1);
+}
+
+#[test]
+fn one_segment_can_be_asked_alone() {
+    let (temp, _) = forty_segments();
+    let info = temp.store.info();
+    let options = join_options(3, 1);
+    let queries = needles(&[(info.segments[5].number, None)], 10, 3, 405);
+    let mut pairs_of_segments = 0;
+    for (at, segment) in info.segments.iter().enumerate() {
+        let alone = temp.store.segment(segment.number).unwrap();
+        assert_eq!(alone.info().segments, std::slice::from_ref(segment));
+        assert_eq!(alone.generation(), temp.store.generation());
+        assert!(!alone.refresh().unwrap());
+        for (found, &query) in
+            batch(&alone, &queries, &options, BatchMode::Auto).iter().zip(&queries)
+        {
+            assert_eq!(*found, alone.query(query.into(), 3).unwrap());
+        }
+        let found = pairs(&alone, &options);
+        assert_eq!(found, pairs(JoinInput::Segment(&temp.store, at), &options));
+        pairs_of_segments += found.len();
+    }
+    assert!(pairs_of_segments > 0);
+    let refused = temp.store.segment(9999).unwrap_err().to_string();
+    assert!(refused.contains("no segment 9999"), "{refused}");
+}
+
+/// Processes of one job are given different memory; their shares must still fit together.
+#[test]
+fn shares_with_different_memory_and_threads_fit_together() {
+    let records = clustered(30_000, 406);
+    let half = records.len() / 2;
+    let temp = store_of(&records[..half + 500], scheme_named("14"));
+    let options = BuildOptions::default().scheme(scheme_named("14"));
+    let store = add(&temp.path(), &records[half..], options);
+    let expected = oracle::pairs(values_of(&records), 3);
+    for count in [3, 7] {
+        let mut found = Vec::new();
+        for number in 0..count {
+            let threads = 1 + number as usize % 3;
+            let options = join_options(3, threads).share(Share { number, count });
+            let least = (number % 2 == 0).then(|| BuildOptions::memory_min(threads));
+            found.extend(pairs(&store, &options.memory(least)));
+        }
+        found.sort_unstable();
+        assert!(found == expected, "{count} shares");
+    }
+}

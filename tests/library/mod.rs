@@ -1,0 +1,33 @@
+//! The promises of the library.
+
+mod access;
+mod append;
+mod architecture;
+mod build;
+mod cluster;
+mod commit;
+mod compactor;
+mod corpus;
+mod damage;
+mod doctor;
+mod doors;
+mod errors;
+mod exact;
+mod format_spec;
+mod golden;
+mod join;
+mod life;
+mod live;
+mod many_segments;
+mod nearest;
+mod planner;
+mod real_data;
+mod refresh;
+mod repair;
+mod replace;
+mod resources;
+mod searcher;
+mod segments;
+mod shared_directory;
+mod shares;
+mod sketches;

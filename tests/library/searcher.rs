@@ -1,0 +1,174 @@
+//! A program that links the library can rely on these properties of searches.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use crate::common::{
+    Random, Record, assert_exact, clustered, needles, number, scan, scheme_named, skewed, store_of,
+    uniform,
+};
+use fpstore::{Error, Fingerprint, Limits, Searcher, Store, Warm};
+
+/// Counts the allocations of the current thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the promises that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_search_allocates_nothing_once_its_memory_has_grown() {
+    let records = clustered(50_000, 3);
+    let temp = store_of(&records, scheme_named("4"));
+    let mut searcher = temp.store.searcher();
+    let needles = needles(&records, 200, 4, 9);
+    let mut rounds = Vec::new();
+    for _ in 0..2 {
+        let before = ALLOCATIONS.get();
+        let mut ids = 0;
+        for &needle in &needles {
+            for k in [0, 3, 5, 40] {
+                let answer = searcher.search(Fingerprint::new(needle), k).unwrap();
+                ids += answer.hits().flat_map(|hit| hit.ids()).filter(Result::is_ok).count();
+            }
+        }
+        assert!(ids > 0);
+        rounds.push(ALLOCATIONS.get() - before);
+    }
+    assert!(rounds[0] > 0, "the counter counts");
+    assert_eq!(rounds[1], 0);
+}
+
+#[test]
+fn stores_and_searchers_go_to_other_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    fn sent<T: Send + 'static>() {}
+    shared::<Store>();
+    sent::<Searcher>();
+    fn error<T: std::error::Error + Send + Sync + 'static>() {}
+    error::<Error>();
+
+    let records = clustered(20_000, 4);
+    let temp = store_of(&records, scheme_named("2"));
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, records) = (temp.store.clone(), &records);
+            scope.spawn(move || {
+                let needles = needles(records, 100, 3, thread);
+                assert_exact(&store, records, &needles, 3, "thread");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
+    let records = skewed(20_000, 6);
+    for name in ["1", "2", "14"] {
+        let temp = store_of(&records, scheme_named(name));
+        let mut searcher = temp.store.searcher();
+        let mut cuts = 0;
+        for needle in needles(&records, 40, 3, 5) {
+            for k in [2, 6, 64] {
+                let all = scan(&records, needle, k);
+                for most in [0, 1, 7, 2000, all.len(), all.len() + 1] {
+                    let limits = Limits::default().limit(most);
+                    let answer =
+                        searcher.search_with(Fingerprint::new(needle), k, &limits).unwrap();
+                    let cut = all.len() > most;
+                    assert_eq!(answer.outcome().cut, cut, "{name}, k={k}, at most {most}");
+                    let nearest = &all[..most.min(all.len())];
+                    assert_eq!(answer.to_matches().unwrap(), nearest);
+                    cuts += u32::from(cut);
+                }
+            }
+        }
+        assert!(cuts > 100);
+    }
+}
+
+#[test]
+fn a_limit_on_work_stops_and_says_so() {
+    let records = uniform(50_000, 7);
+    let temp = store_of(&records, scheme_named("2"));
+    let mut searcher = temp.store.searcher();
+    let needle = Fingerprint::new(records[0].0);
+    let limits = Limits::default().max_compared(1000);
+    let scanned = searcher.search_with(needle, 50, &limits).unwrap().outcome();
+    assert!(scanned.cut && scanned.stats.scanned <= 1256, "{scanned:?}");
+    let few = searcher.search_with(needle, 3, &limits).unwrap();
+    assert!(!few.outcome().cut);
+    assert_eq!(few.to_matches().unwrap(), scan(&records, needle.value(), 3));
+}
+
+#[test]
+fn a_warm_store_has_no_page_left_to_check() {
+    let mut random = Random::new(1);
+    let records = uniform(30_000, 8);
+    let temp = store_of(&records, scheme_named("2"));
+    let cold = temp.store.query(Fingerprint::new(random.next()), 3);
+    assert_eq!(cold.unwrap(), []);
+    assert!(temp.store.warm(Warm::Hot).unwrap() > 0);
+    assert!(temp.store.warm(Warm::All).unwrap() > 100);
+    let mut searcher = temp.store.searcher();
+    for (value, _) in &records[..100] {
+        let outcome = searcher.search(Fingerprint::new(*value), 3).unwrap().outcome();
+        assert_eq!(outcome.stats.pages_checked, 0);
+    }
+}
+
+/// One fingerprint with very many ids does not slow those beside it.
+#[test]
+fn the_ids_of_a_neighbour_of_many_ids_are_found() {
+    let mut records: Vec<Record> = (0..40_000).map(|id| (500, number(id))).collect();
+    records.extend((0..1000).map(|value| (value, number(1_000_000 + value))));
+    let temp = store_of(&records, scheme_named("2"));
+    for value in [499, 500, 501, 0, 999] {
+        let expected = scan(&records, value, 0);
+        assert_eq!(temp.store.query(Fingerprint::new(value), 0).unwrap(), expected);
+    }
+}
+
+#[test]
+fn counters_tell_what_a_query_took() {
+    let records = uniform(100_000, 10);
+    let temp = store_of(&records, scheme_named("2"));
+    let mut searcher = temp.store.searcher();
+    let work = searcher.search(Fingerprint::new(records[5].0), 3).unwrap().outcome().stats;
+    // 11 bits name a block, so each table needs 1 + 11 of them.
+    assert_eq!(work.probes, 24);
+    assert!(work.candidates >= 1 && work.candidates < 100, "{work:?}");
+    assert_eq!(work.scanned, 0);
+    let plans = temp.store.plans(3).unwrap();
+    assert_eq!(plans.len(), 1);
+    assert!(temp.store.plans(65).is_err());
+}
+
+#[test]
+fn opening_what_is_no_store_says_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = Store::open(folder.path().join("none.fps"));
+    assert!(matches!(missing, Err(Error::NoStore { .. })));
+    let other = Store::open(folder.path());
+    assert!(matches!(other, Err(Error::NotAStore { .. })));
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    assert!(matches!(Store::open(&file), Err(Error::NotAStore { .. })));
+}

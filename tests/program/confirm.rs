@@ -1,0 +1,318 @@
+//! Near pairs of documents, confirmed by their features, compared with comparing each with each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fpstore::join::confirm::sketch_similarity;
+use fpstore_text::{TextRecipe, sketch};
+
+use crate::common::documents::{Document, confirmed_pairs, documents, json_lines};
+use crate::common::oracle;
+use crate::common::program::Desk;
+
+/// Pairs of documents by their positions, with what is shown of their similarity.
+type Pairs = BTreeMap<(usize, usize), String>;
+
+/// A folder with documents of a few dozen words, many of them near or equal.
+fn desk(count: usize) -> (Desk, Vec<Document>) {
+    let documents = documents(count, 16, 40, 4);
+    // A document without features is in no pair, and shifts no number.
+    let none = "{\"id\":\"none\",\"text\":\" \"}\n";
+    (Desk::with("docs.jsonl", &format!("{none}{}", json_lines(&documents))), documents)
+}
+
+fn shown(pairs: BTreeMap<(usize, usize), f64>) -> Pairs {
+    pairs.into_iter().map(|(pair, is)| (pair, format!("{is:.4}"))).collect()
+}
+
+/// The pairs by definition.
+fn alike(documents: &[Document], k: u32, threshold: f64) -> Pairs {
+    let similarity = |one: usize, other: usize| documents[one].similarity(&documents[other]);
+    shown(confirmed_pairs(documents, k, threshold, similarity))
+}
+
+/// The position of a document, by its id.
+fn position(id: &str) -> usize {
+    id[1..].parse().unwrap()
+}
+
+fn positions(one: &str, other: &str) -> (usize, usize) {
+    let (one, other) = (position(one), position(other));
+    (one.min(other), one.max(other))
+}
+
+/// The lines of those that stay, from a position on.
+fn kept(documents: &[Document], from: usize, dropped: &BTreeMap<usize, usize>) -> Vec<String> {
+    let kept = (from..documents.len()).filter(|at| !dropped.contains_key(at));
+    kept.map(|at| format!("{:016x}\t{}", documents[at].fingerprint, documents[at].id)).collect()
+}
+
+#[test]
+fn confirmed_pairs_are_those_of_each_with_each() {
+    let (desk, documents) = desk(150);
+    for (threshold, k) in [("0.8", None), ("0.6", Some("20")), ("1", None), ("0.3", Some("3"))] {
+        let mut args = vec!["pairs", "--docs", "docs.jsonl", "--confirm", threshold];
+        args.extend(k.iter().flat_map(|k| ["-k", *k]));
+        let threshold: f64 = threshold.parse().unwrap();
+        let bits = k.map_or(TextRecipe::default().candidate_k(threshold), |k| k.parse().unwrap());
+        let expected = alike(&documents, bits, threshold);
+        let (out, err) = desk.run(&args, 0);
+        assert!(err.contains(&format!("{} pairs of similarity {threshold}", expected.len())));
+        let mut found = BTreeMap::new();
+        for line in out.lines() {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [_, _, _, similarity, one, other] = columns[..] else { panic!("{line}") };
+            assert!(found.insert(positions(one, other), similarity.to_string()).is_none());
+        }
+        assert_eq!(found, expected);
+        // The same as JSON, on one thread with little memory, and from a folder of two files.
+        let json = [&args[..], &["--format", "json", "--memory", "64MiB", "--threads", "1"]];
+        let json = desk.ok(&json.concat(), "");
+        assert_eq!(json.lines().count(), expected.len());
+        assert!(json.lines().all(|line| line.contains("\"similarity\":")));
+    }
+}
+
+#[test]
+fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
+    let (desk, documents) = desk(120);
+    let pairs = alike(&documents, 12, 0.8);
+    let cluster = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.8"];
+    let (out, err) = desk.run(&cluster, 0);
+    assert!(err.contains("of similarity 0.8"), "{err}");
+    let mut number_of = BTreeMap::new();
+    for line in out.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [number, _, _, _, _, _, id] = columns[..] else { panic!("{line}") };
+        assert!(number_of.insert(id.to_string(), number.to_string()).is_none());
+    }
+    for &(one, other) in pairs.keys() {
+        let [one, other] = [one, other].map(|at| &documents[at].id);
+        assert!(number_of[one] == number_of[other], "{one} and {other} are a pair");
+    }
+    // Earlier numbers stay, whatever the format.
+    desk.write("before.tsv", &out);
+    let stable = [&cluster[..], &["--stable", "before.tsv", "-q"]].concat();
+    assert_eq!(desk.ok(&stable, ""), out);
+    let json = desk.ok(&[&stable[..], &["--format", "json"]].concat(), "");
+    desk.write("before.json", &json);
+    assert_eq!(desk.ok(&[&cluster[..], &["--stable", "before.json", "-q"]].concat(), ""), out);
+    for rule in ["representative", "smallest-id", "first", "largest-cluster"] {
+        let keep = [&cluster[..], &["--keep", rule, "-q"]].concat();
+        let kept = desk.ok(&keep, "");
+        let dropped = desk.ok(&[&keep[..], &["--drop"]].concat(), "");
+        let all: BTreeSet<&str> =
+            kept.lines().chain(dropped.lines()).map(|l| l.split('\t').nth(1).unwrap()).collect();
+        assert_eq!(all.len(), documents.len());
+        assert_eq!(kept.lines().count() + dropped.lines().count(), documents.len());
+        if rule == "first" {
+            let mut seen = BTreeSet::new();
+            let first = |document: &&Document| match number_of.get(&document.id) {
+                Some(number) => seen.insert(number.clone()),
+                None => true,
+            };
+            let expected: Vec<String> = documents
+                .iter()
+                .filter(first)
+                .map(|d| format!("{:016x}\t{}", d.fingerprint, d.id))
+                .collect();
+            assert_eq!(kept.lines().collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
+#[test]
+fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
+    let (desk, documents) = desk(120);
+    let pairs = alike(&documents, 12, 0.8);
+    let is_near = |one: usize, other: usize| pairs.contains_key(&(one, other));
+    let dropped = oracle::dropped(0..0, 0..documents.len(), is_near);
+    let dedup = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--list"];
+    let (out, err) = desk.run(&[&dedup[..], &["--removed", "removed.tsv"]].concat(), 0);
+    assert_eq!(out.lines().collect::<Vec<_>>(), kept(&documents, 0, &dropped));
+    assert!(err.contains(&format!("{} documents removed", dropped.len())), "{err}");
+    let matches = desk.read("removed.tsv");
+    assert_eq!(matches.lines().count(), dropped.len());
+    for line in matches.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [_, _, _, similarity, id, kept_id, "new"] = columns[..] else { panic!("{line}") };
+        assert_eq!(similarity, pairs[&positions(id, kept_id)]);
+        assert!(!dropped.contains_key(&position(kept_id)));
+    }
+}
+
+#[test]
+fn documents_are_joined_without_confirmation_too() {
+    let (desk, documents) = desk(100);
+    let expected = alike(&documents, 7, 0.0);
+    let (out, err) = desk.run(&["pairs", "--docs", "docs.jsonl"], 0);
+    assert!(err.contains(&format!("{} pairs within 7 bits", expected.len())), "{err}");
+    assert!(err.contains("used recipe minhash"), "{err}");
+    assert_eq!(out.lines().count(), expected.len());
+    let (kept, _) = desk.run(&["dedup", "--docs", "docs.jsonl", "--list"], 0);
+    let (same, _) = desk.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
+    let dropped: usize = documents.len() - kept.lines().count();
+    let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
+    assert_eq!(same.lines().count() - clusters.len(), dropped);
+    // Against a store, by its recipe.
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
+    let against = ["dedup", "-s", "docs.fps", "--docs", "docs.jsonl", "--list"];
+    let (out, err) = desk.run(&against, 0);
+    assert!(out.is_empty() && err.contains("0 documents kept"), "{err}");
+    let other = [&against[..], &["--recipe", "minhash"]].concat();
+    let (_, err) = desk.run(&other, 2);
+    assert!(err.contains("recipe"), "{err}");
+}
+
+#[test]
+fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
+    let (desk, _) = desk(3);
+    desk.write("pages.tsv", "00ff\ta\n");
+    desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "sketched.fps", "--sketch", "-q"], "");
+    for (args, expected) in [
+        (&["pairs", "pages.tsv", "--confirm", "0.8"][..], "add --docs"),
+        (&["cluster", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
+        (&["query", "00ff", "-s", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
+        (&["query", "00ff", "-s", "sketched.fps", "--confirm", "0.8"], "a fingerprint alone"),
+        (
+            &["query", "--from", "pages.tsv", "-s", "sketched.fps", "--confirm", "0.8"],
+            "--from with --docs",
+        ),
+        (
+            &["query", "--text", "a b c", "-s", "sketched.fps", "--confirm", "0.8", "--limit", "1"],
+            "leave one of both out",
+        ),
+        (&["query", "00ff", "-s", "pages.fps", "--encoding", "gbk"], "--encoding is for documents"),
+        (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),
+        (&["add", "pages.tsv", "-s", "sketched.fps", "--recipe", "minhash"], "add documents"),
+        (&["dedup", "pages.tsv", "--confirm", "0.8"], "add --docs"),
+        (&["pairs", ".", "--confirm", "0.8"], "if it holds documents, add --docs"),
+        (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
+        (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
+        (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),
+        (&["dedup", "--within", "pages.tsv", "--recipe", "minhash"], "--recipe is for documents"),
+        (&["dedup", "-s", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"], "recipe"),
+        (
+            &["dedup", "-s", "sketched.fps", "--add", "-", "--docs", "--confirm", "0.8"],
+            "leave out --confirm",
+        ),
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains(expected), "{args:?}: {err}");
+    }
+    for bad in ["0", "1.5", "-1", "much"] {
+        let args = ["pairs", "--docs", "docs.jsonl", &format!("--confirm={bad}")];
+        let output = desk.output(&args, "");
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+    }
+}
+
+/// All pairs whose sketches say so, within 12 bits.
+fn alike_by_sketches(documents: &[Document], len: u8) -> Pairs {
+    let sketches: Vec<Vec<u8>> = documents
+        .iter()
+        .map(|document| sketch(&document.features.iter().copied().collect::<Vec<u64>>(), len))
+        .collect();
+    let similarity = |one: usize, other: usize| sketch_similarity(&sketches[one], &sketches[other]);
+    shown(confirmed_pairs(documents, 12, 0.8, similarity))
+}
+
+#[test]
+fn a_store_with_sketches_confirms_without_the_documents() {
+    let (desk, documents) = desk(140);
+    let lines = desk.read("docs.jsonl");
+    let lines: Vec<&str> = lines.lines().collect();
+    desk.write("first.jsonl", format!("{}\n", lines[..90].join("\n")));
+    desk.write("second.jsonl", format!("{}\n", lines[90..].join("\n")));
+    for len in [32, 128] {
+        let store = format!("{len}.fps");
+        let sketch = format!("--sketch={len}");
+        desk.ok(&["build", "--docs", "first.jsonl", "-s", &store, &sketch, "-q"], "");
+        desk.ok(&["add", "--docs", "second.jsonl", "-s", &store, "-q"], "");
+        let info = desk.ok(&["info", "-s", &store], "");
+        assert!(info.contains(&format!("sketches       {len} bytes for each id")), "{info}");
+        let expected = alike_by_sketches(&documents, len);
+        for compacted in [false, true] {
+            if compacted {
+                desk.ok(&["compact", "--all", "-s", &store, "-q"], "");
+            }
+            let out = desk.ok(&["pairs", &store, "--confirm", "0.8", "-q"], "");
+            let mut found = BTreeMap::new();
+            for line in out.lines() {
+                let columns: Vec<&str> = line.split('\t').collect();
+                let [_, _, _, similarity, one, other] = columns[..] else { panic!("{line}") };
+                found.insert(positions(one, other), similarity.to_string());
+            }
+            assert_eq!(found, expected, "{len}");
+            let clusters = desk.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
+            assert!(clusters.lines().count() > 0);
+        }
+        // Each document finds itself and its partners, as a text, a file and a record.
+        let ask = ["query", "-s", &store, "--confirm", "0.8"];
+        let from = [&ask[..], &["--from", "docs.jsonl", "--docs"]].concat();
+        let from = desk.ok(&from, "");
+        assert_eq!(from.lines().count(), documents.len() + 2 * expected.len(), "{len}");
+        for (number, line) in lines[1..].iter().enumerate().take(20) {
+            let text = line.split('"').nth(7).unwrap();
+            let id = &documents[number].id;
+            let out = desk.ok(&[&ask[..], &["--text", text]].concat(), "");
+            let is_its = |pair: &&(usize, usize)| pair.0 == number || pair.1 == number;
+            let partners = expected.keys().filter(is_its).count();
+            assert_eq!(out.lines().count(), 1 + partners);
+            assert!(out.lines().any(|line| line.ends_with(&format!("\t0\t1.0000\t{id}"))), "{out}");
+            let own: Vec<&str> =
+                from.lines().filter_map(|line| line.strip_prefix(&format!("{id}\t"))).collect();
+            assert_eq!(out.lines().collect::<Vec<_>>(), own);
+            desk.write("one.txt", text);
+            assert_eq!(desk.ok(&[&ask[..], &["--file", "one.txt"]].concat(), ""), out);
+            assert_eq!(desk.ok(&[&ask[..], &["--id", id]].concat(), ""), out);
+            let json = desk.ok(&[&ask[..], &["--text", text, "--format", "json"]].concat(), "");
+            assert!(json.contains("\"similarities\":["), "{json}");
+        }
+    }
+    // Without confirmation everything is as without sketches.
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "plain.fps", "-q"], "");
+    let plain = desk.ok(&["dump", "-s", "plain.fps"], "");
+    assert_eq!(desk.ok(&["dump", "-s", "128.fps"], ""), plain);
+}
+
+#[test]
+fn dedup_against_a_store_with_sketches_confirms_and_adds() {
+    let (desk, documents) = desk(140);
+    let lines = desk.read("docs.jsonl");
+    let lines: Vec<&str> = lines.lines().collect();
+    // The first line is the document without features.
+    desk.write("old.jsonl", format!("{}\n", lines[..71].join("\n")));
+    desk.write("new.jsonl", format!("{}\n", lines[71..].join("\n")));
+    let pairs = alike_by_sketches(&documents, 128);
+    for within in [false, true] {
+        desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
+        let is_near = |one, other| (within || one < 70) && pairs.contains_key(&(one, other));
+        let dropped = oracle::dropped(0..70, 70..140, is_near);
+        let mut args = vec!["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list"];
+        args.extend(["--confirm", "0.8", "--add", "--removed", "removed.tsv", "-f"]);
+        args.extend(within.then_some("--within"));
+        let (out, err) = desk.run(&args, 0);
+        assert_eq!(out.lines().collect::<Vec<_>>(), kept(&documents, 70, &dropped));
+        assert!(err.contains("kept and added"), "{err}");
+        let matches = desk.read("removed.tsv");
+        let stored = matches.lines().filter(|line| line.ends_with("\tstored")).count();
+        assert_eq!(stored, dropped.values().filter(|&&other| other < 70).count());
+        assert_eq!(matches.lines().count() > stored, within);
+        for line in matches.lines() {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [_, _, _, similarity, id, other, _] = columns[..] else { panic!("{line}") };
+            assert_eq!(similarity, pairs[&positions(id, other)]);
+        }
+        // What was added has sketches: everything is known now.
+        let again = [&args[..], &["-q"]].concat();
+        assert_eq!(desk.ok(&again, ""), "");
+    }
+    // Without confirmation, too, what is added has a sketch.
+    desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
+    let plain =
+        ["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list", "--add", "-k", "0", "-q"];
+    let out = desk.ok(&plain, "");
+    assert!(out.lines().count() > 20);
+    assert!(desk.ok(&["info", "-s", "old.fps"], "").contains("128 bytes for each id"));
+}

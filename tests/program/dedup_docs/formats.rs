@@ -1,0 +1,149 @@
+//! Files of documents in the formats that `dedup --docs` gives back.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use crate::common::documents::Document;
+use crate::common::program::Desk;
+
+/// A format: what stands before the records, and how a record is written.
+pub struct Format {
+    pub end: &'static str,
+    pub head: &'static str,
+    record: fn(usize, &Document) -> String,
+}
+
+fn json(number: usize, document: &Document) -> String {
+    let Document { id, score, .. } = document;
+    let (text, score) = (document.text(), score.map_or("null".into(), |score| score.to_string()));
+    match number % 3 {
+        0 => format!("{{\"id\":\"{id}\",\"text\":\"{text}\",\"score\":{score}}}\n"),
+        1 => format!("{{ \"text\" : \"{text}\", \"score\":{score},  \"id\":\"{id}\" }}\r\n"),
+        _ => format!("\n{{\"id\":\"{id}\",\"more\":[1,{{}}],\"text\":\"{text}\"}}\n"),
+    }
+}
+
+fn csv(number: usize, document: &Document) -> String {
+    let (id, text) = (&document.id, document.text());
+    match number % 3 {
+        0 => format!("{id},{text}\r\n"),
+        1 => format!("{id},\"{}\"\n", document.words.join("\n")),
+        _ => format!("\"{id}\",\"{text}\"\r\n"),
+    }
+}
+
+pub const JSON_LINES: Format = Format { end: "jsonl", head: "\u{feff}", record: json };
+pub const CSV: Format = Format { end: "csv", head: "id,text\r\n", record: csv };
+pub const TSV: Format = Format {
+    end: "tsv",
+    head: "text\tid\n\n",
+    record: |_, document| format!("{}\t{}\n", document.text(), document.id),
+};
+
+impl Format {
+    pub fn file(&self, documents: &[Document], stays: impl Fn(usize) -> bool) -> Vec<u8> {
+        let numbered = documents.iter().enumerate().filter(|(at, _)| stays(*at));
+        let records: String = numbered.map(|(at, document)| (self.record)(at, document)).collect();
+        format!("{}{records}", self.head).into_bytes()
+    }
+}
+
+pub fn archived(number: usize, document: &Document) -> String {
+    let text = document.text();
+    if !number.is_multiple_of(2) {
+        return record_of("conversion", &document.id, "text/plain", &format!("-\n{text}"));
+    }
+    let page = format!("<title>-</title><p>{text}</p>");
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX: y\r\n\r\n{page}");
+    record_of("response", &document.id, "application/http; msgtype=response", &response)
+}
+
+pub fn record_of(kind: &str, uri: &str, media: &str, block: &str) -> String {
+    format!(
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nContent-Type: {media}\r\n\
+         Content-Length: {}\r\n\r\n{block}\r\n\r\n",
+        block.len()
+    )
+}
+
+pub fn compressed(name: &str, bytes: &[u8]) -> Vec<u8> {
+    match Path::new(name).extension().and_then(|end| end.to_str()) {
+        Some("gz") => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
+        Some("zst") => zstd::encode_all(bytes, 1).unwrap(),
+        _ => bytes.to_vec(),
+    }
+}
+
+pub fn decompressed(desk: &Desk, name: &str) -> Vec<u8> {
+    let bytes = fs::read(desk.path(name)).unwrap();
+    match Path::new(name).extension().and_then(|end| end.to_str()) {
+        Some("gz") => {
+            let mut content = Vec::new();
+            flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut content).unwrap();
+            content
+        }
+        Some("zst") => zstd::decode_all(&bytes[..]).unwrap(),
+        _ => bytes,
+    }
+}
+
+/// The lines of a jsonl document, blank ones before it included, stay where the blank ones are.
+pub fn expected(format: &Format, documents: &[Document], stays: impl Fn(usize) -> bool) -> Vec<u8> {
+    if format.end != "jsonl" {
+        return format.file(documents, stays);
+    }
+    let mut bytes = format.head.to_string();
+    for (at, document) in documents.iter().enumerate() {
+        let record = json(at, document);
+        let (blank, own) = record.split_at(usize::from(record.starts_with('\n')));
+        bytes.push_str(blank);
+        if stays(at) {
+            bytes.push_str(own);
+        }
+    }
+    bytes.into_bytes()
+}
+
+/// What people have in files called JSON Lines, and what they are told.
+#[test]
+fn files_that_are_something_else_are_named() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("in")).unwrap();
+    desk.write("in/a.jsonl", "{\"id\":\"a\",\"text\":\"one two three\"}\n");
+    desk.write("in/b.json", "[\n {\"id\":\"b\",\"text\":\"x y\"}\n]\n");
+    desk.write("in/c.jsonl", "{\"id\":\"c\",\"text\":\"half \\ud800 a pair\"}\n");
+    desk.write("in/d.jsonl", vec![0; 4096]);
+    desk.write(
+        "in/e.jsonl",
+        format!("{{\"id\":\"e\",\"text\":[\"{}\"]}}\n", "word ".repeat(10_000)),
+    );
+    let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", "out"], 2);
+    for told in [
+        "b.json: line 1: an array, expected one object a line; 'jq -c .[] FILE'",
+        "c.jsonl: line 1: a \\u escape for half of a character (a lone surrogate) at column",
+        "d.jsonl: byte 0 is not a text: it is full of NUL bytes",
+        "e.jsonl: line 1: ",
+        "1 file could not be read to the end",
+    ] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+    assert!(err.lines().all(|line| line.len() < 1000), "{err}");
+    // Bad records stay; the file that is no text is in no output.
+    for name in ["a.jsonl", "b.json", "c.jsonl", "e.jsonl"] {
+        let name = format!("/{name}");
+        assert_eq!(desk.read(&format!("out{name}")), desk.read(&format!("in{name}")));
+    }
+    assert!(!desk.path("out/d.jsonl").exists());
+    // A rule by a field that no document has keeps by chance.
+    let args = ["dedup", "--docs", "in/a.jsonl", "--keep", "newest:nope", "-o", "o.jsonl"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(
+        err.contains("no document has the field 'nope', by which 'newest:nope' keeps"),
+        "{err}"
+    );
+}

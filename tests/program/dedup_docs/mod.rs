@@ -1,0 +1,402 @@
+//! `dedup --docs` gives back the documents that are kept, byte for byte.
+
+mod formats;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read;
+
+use fpstore_text::TextRecipe;
+
+use crate::common::documents::{self, Document};
+use crate::common::program::{Desk, names_in};
+use crate::common::{Random, oracle};
+use formats::{CSV, JSON_LINES, TSV, archived, compressed, decompressed, expected, record_of};
+
+/// Documents of which many are near or equal.
+fn documents(count: usize, seed: u64) -> Vec<Document> {
+    documents::documents(count, seed, 40, 3)
+}
+
+fn are_near(one: &Document, other: &Document, threshold: Option<f64>) -> bool {
+    let recipe = TextRecipe::default();
+    let k = threshold.map_or(recipe.usual_k(), |threshold| recipe.candidate_k(threshold));
+    oracle::distance(one.fingerprint, other.fingerprint) <= k
+        && threshold.is_none_or(|threshold| one.similarity(other) >= threshold)
+}
+
+/// For each removed document the one that is kept: those of the smallest keys are kept.
+fn removed<K: Ord>(
+    documents: &[Document],
+    threshold: Option<f64>,
+    key: impl Fn(usize, &Document) -> K,
+) -> BTreeMap<usize, usize> {
+    let mut order: Vec<usize> = (0..documents.len()).collect();
+    order.sort_by_key(|&at| (key(at, &documents[at]), at));
+    let near = |one: usize, other: usize| are_near(&documents[one], &documents[other], threshold);
+    oracle::dropped(0..0, order, near)
+}
+
+#[test]
+fn web_archives_are_cleaned_record_by_record() {
+    let documents = documents(120, 24);
+    let other = |at: usize| record_of("request", &format!("r{at}"), "application/http", "GET /");
+    let gone = record_of("response", "gone", "application/http", "HTTP/1.1 404 No\r\n\r\n");
+    let info = record_of("warcinfo", "i", "application/warc-fields", "software: x\r\n");
+    let removed = removed(&documents, Some(0.8), |_, _| 0);
+    let file = |stays: &dyn Fn(usize) -> bool| {
+        let records = documents.iter().enumerate().map(|(at, document)| {
+            let own = if stays(at) { archived(at, document) } else { String::new() };
+            format!("{}{own}", other(at))
+        });
+        format!("{info}{}{gone}", records.collect::<String>())
+    };
+    for name in ["a.warc", "a.warc.gz"] {
+        let desk = Desk::new();
+        desk.write(&format!("in/{name}"), compressed(name, file(&|_| true).as_bytes()));
+        let args = ["dedup", "--docs", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
+        let (_, err) = desk.run(&args, 0);
+        assert!(err.contains("1 response that is no page or text passed over"), "{err}");
+        // The title differs, so that similarities do, too.
+        let rows = desk.read("r.tsv");
+        let ids: BTreeSet<&str> =
+            rows.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
+        assert!(ids.len() * 10 > removed.len() * 8, "{} of {}", ids.len(), removed.len());
+        let stays = |at: usize| !ids.contains(documents[at].id.as_str());
+        let out = format!("out/{name}");
+        assert!(decompressed(&desk, &out) == file(&stays).as_bytes());
+        if name.ends_with(".gz") {
+            // Each record is a member of its own.
+            let bytes = fs::read(desk.path(&out)).unwrap();
+            let mut first = String::new();
+            flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut first).unwrap();
+            assert_eq!(first, info);
+        }
+    }
+}
+
+#[test]
+fn records_without_ids_go_by_their_lines() {
+    let lines = ["{\"text\":\"<b>one</b> two three\"}\n", "{\"text\":\"one two three\"}\n"];
+    let desk = Desk::with("a.jsonl", &lines.concat());
+    let (_, err) = desk.run(&["dedup", "--docs", "a.jsonl", "-o", "b.jsonl"], 2);
+    assert!(err.contains("--line-ids"), "{err}");
+    let args = ["dedup", "--docs", "a.jsonl", "--line-ids", "--removed", "r.tsv", "-o", "b.jsonl"];
+    desk.run(&args, 0);
+    assert_eq!(desk.read("r.tsv"), "");
+    desk.run(&[&args[..], &["--text-format", "html", "-f"]].concat(), 0);
+    assert!(desk.read("r.tsv").contains("\t2\t1\tnew"), "{}", desk.read("r.tsv"));
+    assert_eq!(desk.read("b.jsonl"), lines[0]);
+}
+
+#[test]
+fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
+    let documents = documents(240, 17);
+    for (confirm, threads) in [(None, "1"), (Some("0.8"), "2")] {
+        let threshold = confirm.map(|text| text.parse().unwrap());
+        let removed = removed(&documents, threshold, |_, _| 0);
+        assert!(removed.len() > 50);
+        for format in [JSON_LINES, CSV, TSV] {
+            for ending in ["", ".gz", ".zst"] {
+                let desk = Desk::new();
+                let parts = [0..100, 100..100, 100..240];
+                let name = |part: usize| format!("in/{}/docs.{}{ending}", part % 2, format.end);
+                let names = [name(0), name(1).replace("docs", "none"), name(1)];
+                for (part, name) in parts.clone().into_iter().zip(&names) {
+                    let bytes = format.file(&documents[part], |_| true);
+                    desk.write(name, compressed(name, &bytes));
+                }
+                let mut args = vec!["dedup", "--docs", "in", "-o", "out/", "--removed", "r.tsv"];
+                args.extend(["--threads", threads]);
+                args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+                let (out, err) = desk.run(&args, 0);
+                let counts = format!("{} documents removed", removed.len());
+                assert!(out.is_empty() && err.contains(&counts), "{err}");
+                for (part, name) in parts.into_iter().zip(&names) {
+                    let stays = |at: usize| !removed.contains_key(&(part.start + at));
+                    let expected = expected(&format, &documents[part.clone()], stays);
+                    let found = decompressed(&desk, &name.replace("in/", "out/"));
+                    assert!(found == expected, "{name}");
+                }
+                let rows = desk.read("r.tsv");
+                for (line, (&at, &kept)) in rows.lines().zip(&removed) {
+                    let columns: Vec<&str> = line.split('\t').collect();
+                    let [own, other, distance, similarity, id, kept_id, "new"] = columns[..] else {
+                        panic!("{line}")
+                    };
+                    let (document, kept) = (&documents[at], &documents[kept]);
+                    assert_eq!(id, document.id);
+                    assert_eq!(own, format!("{:016x}", document.fingerprint));
+                    // Several kept ones may be near.
+                    let of = documents.iter().find(|document| document.id == kept_id).unwrap();
+                    assert!(are_near(of, document, threshold), "{line}, {}", kept.id);
+                    assert_eq!(other, format!("{:016x}", of.fingerprint));
+                    let bits = oracle::distance(of.fingerprint, document.fingerprint);
+                    assert_eq!(distance, bits.to_string());
+                    assert_eq!(similarity.is_empty(), confirm.is_none());
+                }
+                assert_eq!(rows.lines().count(), removed.len());
+                assert_eq!(names_in(&desk.path("out")), ["0", "1"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rule_says_which_of_near_documents_is_kept() {
+    let documents = documents(200, 18);
+    let desk = Desk::new();
+    desk.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
+    // Every third record has no score.
+    let score = |at: usize, document: &Document| if at % 3 == 2 { None } else { document.score };
+    let largest = |at, document: &Document| std::cmp::Reverse(score(at, document));
+    let longest = |document: &Document| std::cmp::Reverse(document.text().len());
+    let mut results = BTreeSet::new();
+    for (rule, removed) in [
+        ("first", removed(&documents, Some(0.7), |_, _| 0)),
+        ("last", removed(&documents, Some(0.7), |at, _| std::cmp::Reverse(at))),
+        ("longest", removed(&documents, Some(0.7), |_, document| longest(document))),
+        ("best:score", removed(&documents, Some(0.7), largest)),
+        ("newest:score", removed(&documents, Some(0.7), largest)),
+    ] {
+        let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.7", "--keep", rule];
+        desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
+        let stays = |at: usize| !removed.contains_key(&at);
+        let kept = fs::read(desk.path("kept.jsonl")).unwrap();
+        assert!(kept == expected(&JSON_LINES, &documents, stays), "{rule}");
+        let list = desk.ok(&[&args[..], &["--list", "-q"]].concat(), "");
+        let ids: Vec<&str> = list.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        let kept_ids = documents.iter().enumerate().filter(|(at, _)| stays(*at));
+        assert_eq!(ids, kept_ids.map(|(_, document)| document.id.as_str()).collect::<Vec<_>>());
+        results.insert(kept);
+    }
+    assert_eq!(results.len(), 4);
+    let bad = ["dedup", "--docs", "docs.jsonl", "--keep", "newest:text", "-o", "x.jsonl"];
+    let (_, err) = desk.run(&bad, 2);
+    assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
+}
+
+/// The features of all candidates together would take more than is allowed, so there are rounds.
+#[test]
+fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
+    let documents = documents::documents(300, 23, 900, 69);
+    let desk = Desk::new();
+    desk.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
+    let last = removed(&documents, Some(0.8), |at, _| std::cmp::Reverse(at));
+    assert!(last.len() > 50);
+    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--keep", "last", "-q"];
+    let to = ["-o", "kept.jsonl", "--removed", "removed.tsv"];
+    desk.ok(&[&args[..], &to].concat(), "");
+    let kept = fs::read(desk.path("kept.jsonl")).unwrap();
+    assert!(kept == expected(&JSON_LINES, &documents, |at| !last.contains_key(&at)));
+    for line in desk.read("removed.tsv").lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let of = |id: &str| id[1..].parse::<usize>().unwrap();
+        let [removed, other] = [fields[4], fields[5]].map(of);
+        assert_eq!(last[&removed], other, "{line}");
+        let similarity = documents[removed].similarity(&documents[other]);
+        assert_eq!(fields[3], format!("{similarity:.4}"), "{line}");
+    }
+}
+
+#[test]
+fn documents_are_marked_instead_of_removed() {
+    let documents = documents(120, 19);
+    let removed = removed(&documents, None, |_, _| 0);
+    let desk = Desk::new();
+    desk.write("docs.jsonl.gz", compressed("x.gz", &JSON_LINES.file(&documents, |_| true)));
+    let args = ["dedup", "--docs", "docs.jsonl.gz", "--annotate", "copy_of", "-o", "out.jsonl.gz"];
+    let (_, err) = desk.run(&args, 0);
+    assert!(err.contains(&format!("{} documents marked", removed.len())), "{err}");
+    let text = String::from_utf8(decompressed(&desk, "out.jsonl.gz")).unwrap();
+    let lines = text.trim_start_matches('\u{feff}').lines().filter(|line| !line.is_empty());
+    for ((at, document), line) in documents.iter().enumerate().zip(lines) {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(object["id"], *document.id);
+        match removed.contains_key(&at) {
+            true => {
+                let id = object["copy_of"].as_str().unwrap();
+                let of = documents.iter().find(|document| document.id == id).unwrap();
+                assert!(are_near(of, document, None));
+            }
+            false => assert!(object["copy_of"].is_null()),
+        }
+    }
+    // The field is new, or nothing is written.
+    let again = ["dedup", "--docs", "out.jsonl.gz", "--annotate", "copy_of", "-o", "x.jsonl.gz"];
+    let (_, err) = desk.run(&again, 2);
+    assert!(err.contains("line 1: field 'copy_of' is there already"), "{err}");
+    assert!(!desk.path("x.jsonl.gz").exists());
+}
+
+#[test]
+fn new_documents_are_compared_with_a_store_and_remembered() {
+    let documents = documents(200, 20);
+    let (old, new) = documents.split_at(80);
+    let desk = Desk::new();
+    desk.write("old.jsonl", JSON_LINES.file(old, |_| true));
+    desk.write("new/a.csv", CSV.file(new, |_| true));
+    desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+    let is_known = |document: &Document| old.iter().any(|other| are_near(other, document, None));
+    let unknown: Vec<usize> = (0..new.len()).filter(|&at| !is_known(&new[at])).collect();
+    let rest: Vec<Document> = unknown.iter().map(|&at| new[at].clone()).collect();
+    let again = removed(&rest, None, |_, _| 0);
+    let kept: BTreeSet<usize> =
+        (0..rest.len()).filter(|at| !again.contains_key(at)).map(|at| unknown[at]).collect();
+    assert!(kept.len() < unknown.len() && unknown.len() < new.len());
+    let args = ["dedup", "--docs", "new", "-s", "s.fps"];
+    desk.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
+    let stays = |at| !is_known(&new[at]);
+    assert!(fs::read(desk.path("known/a.csv")).unwrap() == CSV.file(new, stays));
+    assert!(desk.read("r.tsv").lines().all(|line| line.ends_with("\tstored")));
+    let adding = [&args[..], &["--within", "--add", "-o", "out"]].concat();
+    let (_, err) = desk.run(&adding, 0);
+    assert!(err.contains(&format!("{} documents kept and added", kept.len())), "{err}");
+    let stays = |at| kept.contains(&at);
+    assert!(fs::read(desk.path("out/a.csv")).unwrap() == CSV.file(new, stays));
+    let count = desk.json(&["info", "-s", "s.fps"])["ids"].as_u64();
+    assert_eq!(count, Some((old.len() + kept.len()) as u64));
+    // All of them are known now.
+    let (_, err) = desk.run(&[&args[..], &["-o", "none"]].concat(), 0);
+    assert!(err.contains("0 documents kept"), "{err}");
+    assert_eq!(fs::read(desk.path("none/a.csv")).unwrap(), CSV.head.as_bytes());
+}
+
+#[test]
+fn files_that_are_documents_are_listed() {
+    let documents = documents(40, 21);
+    let removed = removed(&documents, None, |_, _| 0);
+    let desk = Desk::new();
+    for (at, document) in documents.iter().enumerate() {
+        desk.write(&format!("in/{at:02}.txt"), document.text());
+    }
+    desk.run(&["dedup", "--docs", "in", "-o", "out/"], 0);
+    let stays = |at: &usize| !removed.contains_key(at);
+    let kept: Vec<usize> = (0..documents.len()).filter(stays).collect();
+    let kept: String = kept.iter().map(|at| format!("in/{at:02}.txt\n")).collect();
+    assert_eq!(desk.read("out/kept-files.txt"), kept);
+    desk.run(&["dedup", "--docs", "in", "-o", "list.txt"], 0);
+    assert_eq!(desk.read("list.txt"), kept);
+    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "x", "--annotate", "of"], 2);
+    assert!(err.contains("have no fields"), "{err}");
+}
+
+#[test]
+fn what_cannot_be_compared_stays() {
+    let desk = Desk::new();
+    let long = "x".repeat(3000);
+    let text = format!(
+        "{{\"id\":1,\"text\":\"one two three four\"}}\nno json\n{{\"id\":2,\"text\":\"\"}}\n\
+         {{\"id\":3,\"text\":\"one two three four\"}}\n{{\"id\":4,\"text\":\"{long}\"}}\n"
+    );
+    desk.write("a.jsonl", &text);
+    let args = ["dedup", "--docs", "a.jsonl", "-o", "b.jsonl", "--max-document", "2KiB"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("a.jsonl: line 2") && err.contains("--skip-bad"), "{err}");
+    // What failed at once leaves nothing behind.
+    desk.assert_files(&["a.jsonl"]);
+    let (_, err) = desk.run(&[&args[..], &["--skip-bad"]].concat(), 0);
+    assert!(
+        err.contains("1 document without fingerprint and 2 bad records stay as they are"),
+        "{err}"
+    );
+    let expected = text.replace("{\"id\":3,\"text\":\"one two three four\"}\n", "");
+    assert_eq!(desk.read("b.jsonl"), expected);
+    desk.assert_files(&["a.jsonl", "b.jsonl"]);
+}
+
+#[test]
+fn an_output_that_would_do_harm_is_refused() {
+    let desk = Desk::with("in/a.jsonl", "{\"id\":1,\"text\":\"one two three\"}\n");
+    desk.write("in/b/a.jsonl", "{\"id\":2,\"text\":\"four five six\"}\n");
+    desk.write("out/a.jsonl", "precious");
+    desk.write(
+        "wide.jsonl",
+        "{\"id\":1,\"text\":\"x\"}\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>(),
+    );
+    for (args, expected) in [
+        (&["in"][..], "say with -o where"),
+        (&["in/a.jsonl", "-o", "in/a.jsonl"], "in/a.jsonl would be overwritten"),
+        (&["in", "-o", "in"], "would be overwritten"),
+        (&["in", "-o", "in/b/c"], "lies in in, whose files are read"),
+        (&["in", "-o", "out"], "out/a.jsonl exists; --force"),
+        (&["in/a.jsonl", "in/../in/a.jsonl", "-o", "new"], "name it once"),
+        (&["-", "-o", "new"], "write it to a file first"),
+        (&["missing", "-o", "new"], "missing"),
+        (&["wide.jsonl", "-o", "new", "--encoding", "utf-16le"], "convert it to UTF-8 first"),
+        (&["in", "-o", "new", "--keep", "best:score", "--docs-format", "lines"], "'score'"),
+    ] {
+        let (_, err) = desk.run(&[&["dedup", "--docs"], args].concat(), 2);
+        assert!(err.contains(expected), "{args:?}: {err}");
+    }
+    for (args, expected) in [
+        (&["dedup", "in/a.jsonl", "--keep", "longest"][..], "add --docs"),
+        (&["dedup", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains(expected), "{args:?}: {err}");
+    }
+    assert_eq!(desk.read("out/a.jsonl"), "precious");
+    desk.run(&["dedup", "--docs", "in", "-o", "out", "-f"], 0);
+    assert_eq!(desk.read("out/a.jsonl"), desk.read("in/a.jsonl"));
+    assert_eq!(desk.read("out/b/a.jsonl"), desk.read("in/b/a.jsonl"));
+}
+
+/// A command that is killed goes on when it is given again, and the result is that of one that was
+/// not.
+#[cfg(unix)]
+#[test]
+fn a_killed_command_goes_on_where_it_was() {
+    let documents = documents(600, 22);
+    let desk = Desk::new();
+    for (number, part) in documents.chunks(60).enumerate() {
+        desk.write(&format!("in/{number}.jsonl"), JSON_LINES.file(part, |_| true));
+        desk.write(&format!("in/{number}.csv"), CSV.file(part, |_| true));
+    }
+    let old: Vec<Document> = documents[..30].to_vec();
+    desk.write("old.jsonl", JSON_LINES.file(&old, |_| true));
+    desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+    let args = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add", "-q"];
+    let run = |out: &'static str| [&args[..], &["-o", out, "--removed"]].concat();
+    desk.run(&["export", "-s", "s.fps", "-o", "backup"], 0);
+    let whole = [&run("whole")[..], &["whole.tsv"]].concat();
+    desk.run(&whole, 0);
+    let whole_info = desk.json(&["info", "-s", "s.fps"])["ids"].clone();
+    let mut random = Random::new(23);
+    let mut killed = 0;
+    for round in 0..6 {
+        fs::remove_dir_all(desk.path("s.fps")).unwrap();
+        desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
+        let _ = fs::remove_dir_all(desk.path("out"));
+        let _ = fs::remove_file(desk.path("out.tsv"));
+        let part = [&run("out")[..], &["out.tsv"]].concat();
+        for _ in 0..3 {
+            let mut child = desk.command(&part).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(random.next() % (40 + 40 * round)));
+            let _ = child.kill();
+            if child.wait().unwrap().success() {
+                break;
+            }
+            killed += 1;
+        }
+        if desk.path("out/.fpstore-dedup").exists() || !desk.path("out.tsv").exists() {
+            desk.run(&part, 0);
+        }
+        assert_eq!(names_in(&desk.path("out")), names_in(&desk.path("whole")));
+        for name in names_in(&desk.path("whole")) {
+            let read = |folder: &str| fs::read(desk.path(folder).join(&name)).unwrap();
+            assert!(read("out") == read("whole"), "{name}");
+        }
+        assert_eq!(desk.read("out.tsv"), desk.read("whole.tsv"));
+        assert_eq!(desk.json(&["info", "-s", "s.fps"])["ids"], whole_info);
+    }
+    assert!(killed > 0);
+    // Another command does not take over what a stopped one has left.
+    desk.run(&["dedup", "--docs", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
+    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "other"], 2);
+    assert!(
+        err.contains("holds unfinished work that differs in") && err.contains("--force"),
+        "{err}"
+    );
+    desk.run(&["dedup", "--docs", "in", "-o", "other", "-f"], 0);
+}

@@ -1,0 +1,22 @@
+//! The promises of the program: commands, outputs, statuses.
+
+mod basics;
+mod commit;
+mod confirm;
+mod dedup_docs;
+mod documents;
+mod fields;
+mod join;
+mod labels;
+mod life;
+mod man;
+mod options;
+mod output;
+mod page;
+mod plan;
+mod signal;
+mod stats;
+mod stream;
+#[cfg(feature = "parquet")]
+mod table;
+mod text;

@@ -1,0 +1,77 @@
+//! Results as Parquet files have the rows of the lines.
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+use crate::common::program::Desk;
+use crate::common::{clustered, record_lines};
+
+/// Each row as a line of its values, in the order of `columns`; numbers that are fingerprints in hex.
+fn lines_of(desk: &Desk, name: &str, columns: &[&str]) -> Vec<String> {
+    let file = std::fs::File::open(desk.path(name)).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let line = |row: parquet::record::Row| {
+        let row = row.into_columns();
+        let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
+        let shown = columns.iter().map(|column| {
+            let at = names.iter().position(|name| name == column);
+            match at.map(|at| &row[at].1) {
+                Some(Field::ULong(value)) => format!("{value:016x}"),
+                Some(Field::Str(text)) => text.clone(),
+                Some(Field::Null) => String::new(),
+                Some(Field::Double(value)) => format!("{value:.4}"),
+                Some(other) => other.to_string(),
+                None => panic!("no column {column} among {names:?}"),
+            }
+        });
+        shown.collect::<Vec<_>>().join("\t")
+    };
+    reader.get_row_iter(None).unwrap().map(|row| line(row.unwrap())).collect()
+}
+
+fn desk() -> Desk {
+    let records = clustered(600, 5);
+    let desk = Desk::with("pages.tsv", &record_lines(&records));
+    desk.ok(&["build", "pages.tsv", "-s", "store.fps", "-q", "--label", "first"], "");
+    desk
+}
+
+/// Runs a command twice, for lines and for a table, and compares what it wrote.
+fn assert_same(desk: &Desk, args: &[&str], columns: &[&str]) {
+    let lines = desk.ok(args, "");
+    assert!(lines.lines().count() > 3, "{args:?}: {lines}");
+    desk.ok(&[args, &["--format", "parquet", "-o", "table.parquet", "-f"]].concat(), "");
+    let expected: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines_of(desk, "table.parquet", columns), expected, "{args:?}");
+}
+
+#[test]
+fn pairs_and_answers_can_be_tables() {
+    let desk = desk();
+    let pairs = ["first", "second", "distance", "first_id", "second_id"];
+    assert_same(&desk, &["pairs", "store.fps", "-q"], &pairs);
+    let query = ["query", "-s", "store.fps", "-q"];
+    let columns = ["query", "fingerprint", "distance", "id"];
+    assert_same(&desk, &[&query[..], &["-k", "24", "0f0f"]].concat(), &columns);
+    let from = [&query[..], &["--from", "pages.tsv"]].concat();
+    let columns = ["query_id", "query", "fingerprint", "distance", "label", "id"];
+    assert_same(&desk, &[&from[..], &["--labels"]].concat(), &columns);
+    assert_same(&desk, &[&from[..], &["--labels", "--nearest", "2"]].concat(), &columns);
+    let (_, err) = desk.run(&[&from[..], &["--format", "parquet"]].concat(), 2);
+    assert!(err.contains("name one with -o"), "{err}");
+}
+
+#[test]
+fn similarities_are_a_column() {
+    let text = |n: usize| (0..60).map(|w| format!("w{} ", w + n)).collect::<String>();
+    let documents: String =
+        (0..6).map(|n| format!("{{\"id\":\"d{n}\",\"text\":\"{}\"}}\n", text(n))).collect();
+    let desk = Desk::with("docs.jsonl", &documents);
+    let pairs = ["pairs", "--docs", "docs.jsonl", "--confirm", "0.5", "-q"];
+    let columns = ["first", "second", "distance", "similarity", "first_id", "second_id"];
+    assert_same(&desk, &pairs, &columns);
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "store.fps", "--sketch", "-q"], "");
+    let query = ["query", "--from", "docs.jsonl", "--docs", "-s", "store.fps", "-q"];
+    let columns = ["query_id", "query", "fingerprint", "distance", "similarity", "id"];
+    assert_same(&desk, &[&query[..], &["--confirm", "0.5"]].concat(), &columns);
+}

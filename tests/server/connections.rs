@@ -1,0 +1,260 @@
+//! Clients that are slow, many, gone or rude do not keep `fpstore serve` from answering the others.
+
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use serde_json::json;
+
+use crate::common::clustered;
+use crate::common::http::{Connection, Server, wait_for};
+use crate::common::program::Desk;
+use crate::server::queries::desk_of;
+
+const QUERY: &str = "/v1/query?fingerprint=1";
+
+fn desk() -> Desk {
+    desk_of(&clustered(500, 2))
+}
+
+#[test]
+fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--header-timeout", "400ms", "--idle-timeout", "1h"]);
+    let mut idle = server.connect();
+    let mut after_one = server.connect();
+    assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
+    let mut slow = server.connect();
+    let start = Instant::now();
+    slow.stream.write_all(b"GET /healthz HT").unwrap();
+    // A byte now and then does not buy more time.
+    let mut writer = slow.stream.try_clone().unwrap();
+    std::thread::spawn(move || {
+        while writer.write_all(b"T").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    assert!(slow.has_ended());
+    assert!(start.elapsed() >= Duration::from_millis(400));
+    // The second head of a connection drips, too.
+    let mut again = server.connect();
+    assert_eq!(again.ask("GET", QUERY, &[], b"").status, 200);
+    again.stream.write_all(b"GET /heal").unwrap();
+    assert!(again.has_ended());
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(idle.ask("GET", QUERY, &[], b"").status, 200);
+    assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
+}
+
+#[test]
+fn a_connection_that_is_idle_for_too_long_is_ended() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--idle-timeout", "300ms"]);
+    assert!(server.connect().has_ended());
+    let mut after_one = server.connect();
+    assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
+    assert!(after_one.has_ended());
+}
+
+#[test]
+fn a_body_that_does_not_come_is_refused() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--body-timeout", "300ms"]);
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let mut slow = server.connect();
+    slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n{{").as_bytes()).unwrap();
+    let answer = slow.answer();
+    assert_eq!((answer.status, answer.code().as_str()), (408, "slow-body"));
+    assert!(slow.has_ended());
+    // A stream ends with a line that says so.
+    let mut slow = server.connect();
+    let head = head.replace("application/json", "application/x-ndjson");
+    slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n\"1\"\n").as_bytes()).unwrap();
+    let answer = slow.answer();
+    let body = String::from_utf8(answer.body).unwrap();
+    let lines: Vec<&str> = body.lines().collect();
+    assert_eq!(lines.len(), 2, "{body}");
+    assert!(lines[1].contains("slow-body"), "{body}");
+}
+
+#[test]
+fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--max-body", "64KiB"]);
+    for len in [65537, 400_000, 4_000_000] {
+        let mut connection = server.connect();
+        let answer = connection.ask(
+            "POST",
+            "/v1/query",
+            &[("Content-Type", "application/json")],
+            &vec![b' '; len],
+        );
+        assert_eq!((answer.status, answer.code().as_str()), (413, "body-over-limit"));
+        assert_eq!(answer.header("connection"), Some("close"));
+        assert!(connection.has_ended());
+    }
+    // Whoever asks first is told before it sends anything.
+    let mut careful = server.connect();
+    careful
+        .stream
+        .write_all(
+            b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+              Expect: 100-continue\r\nContent-Length: 99999\r\n\r\n",
+        )
+        .unwrap();
+    assert_eq!(careful.answer().status, 413);
+    // In chunks, of which the length is not announced.
+    let mut chunked = server.connect();
+    let head = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                 Transfer-Encoding: chunked\r\n\r\n";
+    chunked.stream.write_all(head).unwrap();
+    for _ in 0..20 {
+        chunked.stream.write_all(format!("1000\r\n{}\r\n", " ".repeat(4096)).as_bytes()).unwrap();
+    }
+    chunked.stream.write_all(b"0\r\n\r\n").unwrap();
+    assert_eq!(chunked.answer().code(), "body-over-limit");
+}
+
+#[test]
+fn a_client_that_has_said_all_still_gets_its_answers() {
+    let desk = desk();
+    let server = Server::start(&desk, &[]);
+    let mut half = server.connect();
+    half.send("GET", "/v1/query?fingerprint=1&k=64&ids=0&limit=400", &[], b"");
+    half.send("POST", "/v1/query", &[("Content-Type", "application/x-ndjson")], b"\"1\"\n\"2\"\n");
+    half.send("HEAD", "/readyz", &[], b"");
+    half.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(half.answer().json()["matches"].as_array().unwrap().len(), 400);
+    assert_eq!(String::from_utf8(half.answer().body).unwrap().lines().count(), 2);
+    let rest = half.rest();
+    assert!(rest.starts_with("HTTP/1.1 200 OK\r\n") && rest.ends_with("\r\n\r\n"), "{rest}");
+}
+
+#[test]
+fn a_client_that_reads_no_answers_is_not_read_from_and_is_ended() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--body-timeout", "1s"]);
+    let mut greedy = server.connect();
+    greedy.stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    let head = b"POST /v1/query?k=64 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
+                 Content-Type: application/x-ndjson\r\n\r\n";
+    greedy.stream.write_all(head).unwrap();
+    // Each line is answered with tens of kilobytes: far more than any buffer holds.
+    let chunk = format!("500\r\n{}\r\n", "\"1\"\n".repeat(320));
+    let mut is_ended = false;
+    for _ in 0..100_000 {
+        if greedy.stream.write_all(chunk.as_bytes()).is_err() {
+            is_ended = true;
+            break;
+        }
+    }
+    assert!(is_ended);
+    let memory = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = memory.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(kib < 500_000, "{line}");
+    assert_eq!(server.get(QUERY).status, 200);
+}
+
+#[test]
+fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let desk = desk();
+    let server = Server::start(&desk, &["--max-connections", "2000"]);
+    let open = || server.metric("fpstore_connections");
+    wait_for("the connections so far have ended", || open() <= 1.0);
+    let mut connections: Vec<Connection<TcpStream>> = (0..2000).map(|_| server.connect()).collect();
+    for connection in &mut connections {
+        connection.send("GET", QUERY, &[], b"");
+    }
+    for connection in &mut connections {
+        assert_eq!(connection.answer().status, 200);
+    }
+    let mut surplus = server.connect();
+    let answer = surplus.answer();
+    assert_eq!((answer.status, answer.code().as_str()), (503, "busy"));
+    assert!(answer.header("retry-after").is_some());
+    assert_eq!(answer.json()["error"]["limit"]["name"], "max-connections");
+    assert!(surplus.has_ended());
+    // Those that were there first are still served.
+    assert_eq!(connections[7].ask("GET", QUERY, &[], b"").status, 200);
+    drop(connections);
+    wait_for("there is room again", || server.get(QUERY).status == 200);
+}
+
+/// Sends a request that keeps the pool busy, and waits until it does.
+fn search_slowly(server: &Server) -> Connection<TcpStream> {
+    let slow = json!({ "fingerprints": vec!["1"; 100_000], "k": 30, "ids": 0, "limit": 1 });
+    let mut busy = server.connect();
+    busy.send(
+        "POST",
+        "/v1/query",
+        &[("Content-Type", "application/json")],
+        slow.to_string().as_bytes(),
+    );
+    wait_for("the pool searches", || server.metric("fpstore_pooled_total") >= 1.0);
+    busy
+}
+
+#[test]
+fn a_search_that_takes_long_holds_nobody_up_and_the_pool_is_bounded() {
+    let desk = desk_of(&clustered(300_000, 5));
+    let args = ["--threads", "1", "--queue-timeout", "100ms", "--deadline", "2s"];
+    let server = Server::start(&desk, &args);
+    let mut busy = search_slowly(&server);
+    // What is cheap is still answered by the only thread that reads requests.
+    assert_eq!(server.get(QUERY).status, 200);
+    // What is not finds the pool full.
+    let refused = server.get("/v1/query?fingerprint=1&k=30&ids=0&limit=1");
+    assert_eq!((refused.status, refused.code().as_str()), (503, "busy"));
+    assert!(refused.header("retry-after").is_some());
+    let answer = busy.answer();
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["answers"][99_999]["cut_by"], "deadline");
+}
+
+#[test]
+fn the_end_waits_for_what_is_under_way() {
+    let desk = desk_of(&clustered(300_000, 5));
+    let server = Server::start(&desk, &["--deadline", "1s", "--writable"]);
+    let mut busy = search_slowly(&server);
+    let mut idle = server.connect();
+    let address = server.address.clone();
+    let ended = std::thread::spawn(move || server.end());
+    assert!(idle.has_ended());
+    assert_eq!(busy.answer().status, 200);
+    let (status, stderr) = ended.join().unwrap();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn a_unix_socket_is_for_its_owner_and_is_removed() {
+    let desk = desk();
+    let path = desk.path("near.sock");
+    let listen = format!("unix:{}", path.display());
+    let server = Server::begin(&desk, &["--listen", &listen]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let mut connection = Connection::new(UnixStream::connect(&path).unwrap());
+    assert_eq!(connection.ask("GET", QUERY, &[], b"").status, 200);
+    let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
+    assert!(err.contains("another process listens at"), "{err}");
+    let (status, _) = server.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(!path.exists());
+    // What a killed server left is in nobody's way; what is no socket is left alone.
+    Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]).kill();
+    let server = Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o660);
+    drop(server);
+    std::fs::remove_file(&path).unwrap();
+    desk.write("near.sock", "precious");
+    let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
+    assert!(err.contains("is no socket"), "{err}");
+    assert_eq!(desk.read("near.sock"), "precious");
+}

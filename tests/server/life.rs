@@ -1,0 +1,217 @@
+//! The server follows its store, says how it is, and lets in whom it should.
+
+use std::fs;
+
+use fpstore::info::SectionInfo;
+use fpstore::{Section, Store};
+use serde_json::json;
+
+use crate::common::clustered;
+use crate::common::http::{Server, wait_for};
+use crate::common::program::Desk;
+use crate::server::queries::desk_of;
+
+const MARK: &str = "ffff00000000ffff\tmark\n";
+const MARKED: &str = "/v1/query?fingerprint=ffff00000000ffff&k=0";
+
+fn desk() -> Desk {
+    desk_of(&clustered(2000, 3))
+}
+
+fn add_mark(desk: &Desk) {
+    desk.run_on(&["add", "-", "-s", "store.fps", "-q"], MARK, 0);
+}
+
+fn shows_mark(server: &Server) -> bool {
+    server.get(MARKED).json()["matches"][0]["ids"] == json!(["mark"])
+}
+
+#[test]
+fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
+    let desk = desk();
+    let by_time = Server::start(&desk, &["--refresh", "50ms"]);
+    let by_signal = Server::start(&desk, &["--refresh", "10h"]);
+    let by_request = Server::start(&desk, &["--refresh", "10h", "--warm", "hot"]);
+    let never = Server::start(&desk, &["--refresh", "10h", "--warm", "none"]);
+    add_mark(&desk);
+    wait_for("the interval has passed", || shows_mark(&by_time));
+    assert!(!shows_mark(&by_signal) && !shows_mark(&by_request));
+    by_signal.signal("HUP");
+    wait_for("the signal was heeded", || shows_mark(&by_signal));
+    let answer = by_request.post("/v1/refresh", "text/plain", "").json();
+    assert_eq!(answer["changed"], true);
+    assert!(shows_mark(&by_request));
+    let again = by_request.post("/v1/refresh", "text/plain", "").json();
+    assert_eq!((&again["changed"], &again["generation"]), (&json!(false), &answer["generation"]));
+    assert!(!shows_mark(&never));
+    // A store that replaces this one is shown too.
+    desk.run_on(&["build", "-", "-s", "store.fps", "-q", "--force"], "7\tother\n", 0);
+    wait_for("the other store is shown", || {
+        by_time.get("/v1/nearest?fingerprint=0").json()["matches"][0]["ids"] == json!(["other"])
+    });
+}
+
+#[test]
+fn a_vanished_or_damaged_store_keeps_its_state_and_readiness_says_so() {
+    for is_damage in [false, true] {
+        let desk = desk();
+        let args = ["--refresh", "30ms", "--stale-after", "1ms"];
+        let server = Server::start(&desk, &args);
+        let patient = Server::start(&desk, &["--refresh", "30ms"]);
+        let before = server.get("/v1/query?fingerprint=1&k=20").json();
+        let manifest = fs::read(desk.path("store.fps/MANIFEST")).unwrap();
+        if is_damage {
+            let mut bytes = manifest.clone();
+            bytes[40] ^= 1;
+            fs::remove_file(desk.path("store.fps/MANIFEST")).unwrap();
+            fs::write(desk.path("store.fps/MANIFEST"), bytes).unwrap();
+        } else {
+            fs::rename(desk.path("store.fps"), desk.path("away.fps")).unwrap();
+        }
+        wait_for("readiness says so", || server.get("/readyz").status == 503);
+        let ready = server.get("/readyz").json();
+        assert_eq!(ready["error"]["code"], "refresh-failing", "{ready}");
+        assert_eq!(server.get("/healthz").status, 200);
+        assert_eq!(server.get("/v1/query?fingerprint=1&k=20").json(), before);
+        let refused = server.post("/v1/refresh", "text/plain", "");
+        assert_eq!((refused.status, refused.code().as_str()), (503, "refresh-failed"));
+        assert!(server.metric("fpstore_refresh_failures_total") > 0.0);
+        wait_for("a patient one mentions it", || {
+            patient.get("/readyz").json()["refresh"]["message"].is_string()
+        });
+        assert_eq!(patient.get("/readyz").status, 200);
+        // It recovers by itself.
+        if is_damage {
+            fs::write(desk.path("store.fps/MANIFEST"), manifest).unwrap();
+        } else {
+            fs::rename(desk.path("away.fps"), desk.path("store.fps")).unwrap();
+        }
+        wait_for("it is ready again", || server.get("/readyz").status == 200);
+        let (status, stderr) = server.end();
+        assert_eq!(status.code(), Some(0));
+        assert!(stderr.contains("the state before is still shown"), "{stderr}");
+        assert!(stderr.contains("can be read again"), "{stderr}");
+    }
+}
+
+#[test]
+fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so() {
+    let desk = desk();
+    let info = Store::open(desk.path("store.fps")).unwrap().info();
+    let segment = &info.segments[0];
+    let is_heads = |place: &&SectionInfo| matches!(place.section, Section::Heads(_));
+    let heads = segment.sections.iter().find(is_heads).unwrap();
+    let segment = &segment.path;
+    let mut bytes = fs::read(segment).unwrap();
+    bytes[heads.offset as usize..][..heads.len as usize].iter_mut().for_each(|byte| *byte ^= 0x55);
+    fs::remove_file(segment).unwrap();
+    fs::write(segment, bytes).unwrap();
+    let args = ["--listen", "127.0.0.1:0", "--warm"];
+    let cold = Server::begin(&desk, &[&args[..], &["none"]].concat());
+    cold.wait_until_ready();
+    let answer = cold.get("/v1/query?fingerprint=1&k=30");
+    assert_eq!((answer.status, answer.code().as_str()), (500, "store-damaged"), "{answer:?}");
+    assert_eq!(cold.get("/readyz").json()["error"]["code"], "store-damaged");
+    let warm = Server::begin(&desk, &[&args[..], &["all"]].concat());
+    wait_for("the damage is met", || {
+        warm.get("/readyz").json()["error"]["code"] == "store-damaged"
+    });
+}
+
+#[test]
+fn tokens_guard_reading_and_writing_apart() {
+    let desk = desk();
+    let (reader, writer) = ("r".repeat(20), "w".repeat(20));
+    desk.write("read", format!("# for reading\n\n{reader}\n"));
+    desk.write("write", &writer);
+    let args = ["--writable", "--token-file", "read", "--write-token-file", "write"];
+    let server = Server::begin(&desk, &[&["--listen", "0.0.0.0:0"], &args[..]].concat());
+    server.wait_until_ready();
+    let ask = |method: &str, path: &str, token: &str, body: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers: &[(&str, &str)] =
+            &[("Authorization", &bearer), ("Content-Type", "application/json")];
+        let headers = if token.is_empty() { &headers[1..] } else { headers };
+        server.connect().ask(method, path, headers, body.as_bytes()).status
+    };
+    let read = [
+        ("GET", "/v1/query?fingerprint=1", ""),
+        ("POST", "/v1/query", "{\"fingerprint\":\"1\"}"),
+        ("GET", "/v1/nearest?fingerprint=1", ""),
+        ("GET", "/v1/info", ""),
+        ("GET", "/metrics", ""),
+        ("POST", "/v1/refresh", ""),
+    ];
+    for (method, path, body) in read {
+        assert_eq!(ask(method, path, "", body), 401, "{path}");
+        assert_eq!(ask(method, path, &"x".repeat(20), body), 401, "{path}");
+        assert_eq!(ask(method, path, &reader, body), 200, "{path}");
+        assert_eq!(ask(method, path, &writer, body), 200, "{path}");
+    }
+    for (method, path, body) in
+        [("POST", "/v1/check-and-add", "{\"items\":[]}"), ("DELETE", "/v1/ids", "{\"ids\":[]}")]
+    {
+        assert_eq!(ask(method, path, "", body), 401, "{path}");
+        assert_eq!(ask(method, path, &reader, body), 403, "{path}");
+        assert_eq!(ask(method, path, &writer, body), 200, "{path}");
+    }
+    for path in ["/", "/page.css", "/page.js", "/healthz", "/readyz", "/openapi.json"] {
+        assert_eq!(ask("GET", path, "", ""), 200, "{path}");
+    }
+    let refused = server.get("/v1/info");
+    assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
+}
+
+#[test]
+fn other_machines_are_let_in_with_tokens_alone() {
+    let desk = desk();
+    desk.write("token", "t".repeat(16));
+    desk.write("short", "secret");
+    desk.write("none", "# nothing\n");
+    for (args, part) in [
+        (&["--listen", "0.0.0.0:0"][..], "--token-file"),
+        (&["--listen", "[::]:0"], "--token-file"),
+        (&["--listen", "0.0.0.0:0", "--writable", "--token-file", "token"], "--write-token-file"),
+        (&["--listen", "0.0.0.0:0", "--writable", "--write-token-file", "token"], "--token-file"),
+        (&["--writable", "--token-file", "token"], "--write-token-file"),
+        (&["--write-token-file", "token"], "--writable"),
+        (&["--token-file", "short"], "line 1 is no token"),
+        (&["--token-file", "none"], "holds no token"),
+        (&["--token-file", "missing"], "cannot read missing"),
+        (&["--listen", "7700"], "expected ADDRESS:PORT"),
+        (&["--label", "x"], "--writable"),
+        (&["--wait"], "--writable"),
+        (&["--link", "https://example.org"], "{id}"),
+        (&["--deadline", "0s"], "expected a time above 0"),
+    ] {
+        let output = desk.output(&[&["serve", "-s", "store.fps"], args].concat(), "");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
+        assert!(err.contains(part), "{args:?}: {err}");
+    }
+    let (_, err) = desk.run(&["serve", "-s", "nothing.fps", "--listen", "127.0.0.1:0"], 2);
+    assert!(err.contains("nothing.fps"), "{err}");
+    let open = Server::begin(&desk, &["--listen", "0.0.0.0:0", "--no-auth"]);
+    assert_eq!(open.get("/v1/query?fingerprint=1").status, 200);
+}
+
+#[test]
+fn pages_of_other_sites_cannot_ask_through_a_browser() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--writable", "--host", "near.example"]);
+    let ask = |method: &str, headers: &[(&str, &str)]| {
+        let path = if method == "GET" { "/v1/query?fingerprint=1" } else { "/v1/refresh" };
+        server.connect().ask(method, path, headers, b"").status
+    };
+    let port = server.address.rsplit_once(':').unwrap().1.to_string();
+    let own = format!("localhost:{port}");
+    assert_eq!(ask("GET", &[("Host", &own)]), 200);
+    assert_eq!(ask("GET", &[("Host", "[::1]")]), 200);
+    assert_eq!(ask("GET", &[("Host", "near.example:80")]), 200);
+    // A name that leads here is not a name of this server.
+    assert_eq!(ask("GET", &[("Host", "evil.example")]), 403);
+    assert_eq!(ask("POST", &[("Host", &own), ("Origin", &format!("http://{own}"))]), 200);
+    assert_eq!(ask("POST", &[("Host", &own)]), 200);
+    assert_eq!(ask("POST", &[("Host", &own), ("Origin", "https://evil.example")]), 403);
+    assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
+}

@@ -1,0 +1,137 @@
+//! `query --server` prints what `query` prints, so that scripts need not change.
+
+use serde_json::Value;
+
+use crate::common::http::Server;
+use crate::common::program::Desk;
+use crate::common::{clustered, needles};
+use crate::server::queries::desk_of;
+
+#[test]
+fn the_output_is_that_of_a_store() {
+    let records = clustered(4000, 21);
+    let desk = desk_of(&records);
+    let socket = format!("unix:{}", desk.path("s.sock").display());
+    let by_socket = Server::begin(&desk, &["--listen", &socket]);
+    let server = Server::start(&desk, &["--max-batch", "7", "--max-answer", "4KiB"]);
+    let url = format!("http://{}/", server.address);
+    let needles = needles(&records, 60, 3, 5);
+    let hex: Vec<String> = needles.iter().map(|needle| format!("{needle:016x}")).collect();
+    desk.write_fingerprints("queries.tsv", needles.iter().copied());
+    desk.write("bare.txt", hex.join("\n"));
+    let (a, b, c) = (hex[2].as_str(), hex[3].as_str(), hex[4].as_str());
+    let lines = hex.join("\n");
+    for (args, input) in [
+        (&[a][..], ""),
+        (&[a, b, c, "-k", "8"], ""),
+        (&[a, "-k", "0", "--format", "json"], ""),
+        (&[a, b, "--limit", "1", "-k", "12"], ""),
+        (&[a, "--limit", "1", "-k", "12", "--format", "json"], ""),
+        (&[a, c, "--nearest", "4"], ""),
+        (&[a, c, "--nearest", "1", "--format", "json"], ""),
+        (&["7777777777777777", "--nearest", "1", "-k", "0", "--format", "json"], ""),
+        (&["123456789", "--radix", "dec"], ""),
+        (&["7777777777777777", "-k", "0"], ""),
+        (&["-"], lines.as_str()),
+        (&["-", "--format", "json", "-k", "5"], &lines),
+        (&["--from", "queries.tsv"], ""),
+        (&["--from", "queries.tsv", "--format", "json", "-k", "6"], ""),
+        (&["--from", "bare.txt", "--nearest", "2"], ""),
+        (&["--from", "-", "-k", "4"], &lines),
+    ] {
+        let local = desk.output(&[&["query", "-s", "store.fps"], args].concat(), input);
+        for server in [url.as_str(), &socket] {
+            let remote = desk.output(&[&["query", "--server", server], args].concat(), input);
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            assert_eq!(
+                text(&remote.stdout),
+                text(&local.stdout),
+                "{args:?}: {}",
+                text(&remote.stderr)
+            );
+            assert_eq!(remote.status, local.status, "{args:?}");
+        }
+    }
+    drop(by_socket);
+}
+
+#[test]
+fn texts_and_files_are_asked_by_the_recipe_of_the_server() {
+    let desk = Desk::new();
+    let words =
+        |seed: u64| -> String { (0..200).map(|n| format!("w{} ", n * seed % 89)).collect() };
+    desk.write("docs/a.txt", words(7));
+    desk.write("docs/b.html", format!("<title>b</title><p>{}</p>", words(11)));
+    desk.ok(&["build", "--docs", "docs", "-s", "store.fps", "-q"], "");
+    let server = Server::start(&desk, &[]);
+    let url = format!("http://{}", server.address);
+    for args in [
+        &["--file", "docs/a.txt", "--file", "docs/b.html"][..],
+        &["--file", "docs/b.html", "--html", "full", "--nearest", "2"],
+        &["--text", "w7 w14 w21 w28 w35 and some more words", "-k", "30", "--format", "json"],
+    ] {
+        let local = desk.output(&[&["query", "-s", "store.fps"], args].concat(), "");
+        let remote = desk.output(&[&["query", "--server", &url], args].concat(), "");
+        assert_eq!(remote.stdout, local.stdout, "{args:?}: {:?}", String::from_utf8(remote.stderr));
+        assert_eq!(remote.status, local.status, "{args:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_the_server_cut_is_said_so() {
+    let desk = desk_of(&clustered(2000, 21));
+    let server = Server::start(&desk, &["--max-matches", "5"]);
+    let url = format!("http://{}", server.address);
+    let (out, err) = desk.run(&["query", "--server", &url, "1", "-k", "40", "-q"], 0);
+    assert_eq!(out.lines().count(), 5);
+    assert!(err.contains("cut to 5 matches by the --max-matches of the server"), "{err}");
+    let (out, err) = desk.run(&["query", "--server", &url, "1", "-k", "40", "--format", "json"], 0);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["cut"], true);
+    assert!(err.contains("cut to 5"), "{err}");
+    let (_, err) = desk.run(&["query", "--server", &url, "1", "--limit", "6"], 2);
+    assert!(err.contains("--max-matches 5"), "{err}");
+}
+
+#[test]
+fn what_a_server_cannot_do_is_refused_before_it_is_asked() {
+    let desk = desk_of(&clustered(200, 21));
+    desk.write("token", "t".repeat(16));
+    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--token-file", "token"]);
+    let url = format!("http://{}", server.address);
+    for args in [
+        &["1", "-s", "store.fps"][..],
+        &["1", "--explain"],
+        &["--id", "3"],
+        &["-", "--refresh"],
+        &["1", "--access", "memory"],
+        &["--text", "a", "--confirm", "0.5"],
+        &["--from", "a.tsv", "--docs"],
+    ] {
+        let output = desk.output(&[&["query", "--server", &url], args].concat(), "");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+    let (_, err) = desk.run(&["query", "--server", &url, "1"], 2);
+    assert!(err.contains("no-token"), "{err}");
+    desk.run(&["query", "--server", &url, "--token-file", "token", "1", "-k", "40"], 0);
+    for (url, part) in [
+        ("https://127.0.0.1:1", "no TLS"),
+        ("127.0.0.1:1", "expected http://"),
+        ("http://127.0.0.1:1", "cannot connect"),
+        ("unix:nothing", "cannot connect"),
+    ] {
+        let (_, err) = desk.run(&["query", "--server", url, "1"], 2);
+        assert!(err.contains(part), "{err}");
+    }
+    // Something else that listens.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", other.local_addr().unwrap());
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = other.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
+    });
+    let (_, err) = desk.run(&["query", "--server", &url, "1"], 2);
+    assert!(err.contains("404"), "{err}");
+}
