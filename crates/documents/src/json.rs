@@ -14,7 +14,7 @@ use fpstore_text::Weight;
 const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
 /// What `.json` files often hold.
 const JSON_ARRAY: &str =
-    "an array, expected one object a line; 'jq -c .[] FILE' writes the objects of an array so:";
+    "an array, expected one object a line; 'jq -c .[] FILE' writes the objects of an array so";
 
 /// The fields of a document.
 #[derive(Debug, PartialEq)]
@@ -80,17 +80,14 @@ fn parse<'a>(
 
 /// The message of serde without its line number, which is always 1 here.
 fn reason(fault: &serde_json::Error) -> String {
-    let text = fault.to_string();
-    let text = match () {
-        // serde says what it saw, and not what that means.
-        () if text.contains("surrogate") || text.starts_with("unexpected end of hex escape") => {
-            text.replacen(text.split(" at line").next().unwrap_or_default(), LONE_SURROGATE, 1)
-        }
-        () if text.starts_with("invalid type: sequence, expected an object") => {
-            text.replacen(text.split(" at line").next().unwrap_or_default(), JSON_ARRAY, 1)
-        }
-        () => text,
-    };
+    let mut text = fault.to_string();
+    // serde says what it saw, and not what that means.
+    if text.starts_with("invalid type: sequence, expected an object") {
+        return JSON_ARRAY.into();
+    }
+    if text.contains("surrogate") || text.starts_with("unexpected end of hex escape") {
+        text = text.replacen(text.split(" at line").next().unwrap_or_default(), LONE_SURROGATE, 1);
+    }
     match text.split_once(" at line 1 column ") {
         Some((what, column)) => format!("{what} at column {column}"),
         None => text,
@@ -473,7 +470,7 @@ mod tests {
             (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' is there twice"),
             (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
             (b"{\"id\":1,\"text\":\"x\"} y", "trailing characters at column 21"),
-            (b"[1]", "expected an object"),
+            (b"[1]", "an array, expected one object a line"),
             (b"{\"id\":1,\"te", "EOF while parsing"),
             (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 of the line is not UTF-8"),
         ] {
