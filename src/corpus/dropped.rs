@@ -2,12 +2,10 @@
 
 use std::io::{self, Read};
 
-use super::error::Result;
 use super::id_field::{put_id, read_id};
 use super::number::Number;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
-use crate::join::ClusterMethod;
-use crate::join::confirm::Confirmed;
+use crate::join::confirm::LedDocument;
 use fpstore_base::{Fingerprint, Id};
 
 /// A document that is dropped.
@@ -30,29 +28,15 @@ pub(super) enum Other {
 }
 
 impl Dropped {
-    /// The documents that go by an earlier one whose features are alike. `number_of` gives the number
-    /// of a document that was confirmed.
-    pub(super) fn of_confirmed(
-        confirmed: &Confirmed,
-        number_of: impl Fn(u32) -> Number,
-    ) -> Result<Vec<Dropped>> {
-        let mut list = Vec::new();
-        confirmed.clusters(ClusterMethod::Leader)?.for_each(|cluster| {
-            let leader = &cluster.members[0];
-            let kept = leader.documents[0];
-            for member in &cluster.members {
-                for &document in member.documents.iter().filter(|document| **document != kept) {
-                    list.push(Dropped {
-                        number: number_of(document),
-                        other: Other::New(number_of(kept)),
-                        other_fingerprint: leader.fingerprint,
-                        similarity: Some(member.similarity),
-                    });
-                }
-            }
-            Ok::<(), crate::Error>(())
-        })?;
-        Ok(list)
+    /// A document that goes by an earlier one whose features are alike. `number_of` gives the number
+    /// of a document that was compared.
+    pub(super) fn of_led(led: &LedDocument, number_of: impl Fn(u32) -> Number) -> Dropped {
+        Dropped {
+            number: number_of(led.document),
+            other: Other::New(number_of(led.leader)),
+            other_fingerprint: led.leader_fingerprint,
+            similarity: Some(led.similarity),
+        }
     }
 }
 

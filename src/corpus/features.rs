@@ -1,8 +1,8 @@
 //! Step 2 with a similarity and no store: documents are near if their features are alike.
 //!
-//! Candidates are read again, and their features are kept until all pairs are compared. If those of
-//! all would take much space, groups of documents that no pair connects are confirmed one after the
-//! other, and the files are read once for each such round.
+//! Candidates are read again, and their features are kept until they are compared with leaders. If
+//! those of all would take much space, groups of documents that no pair connects are taken one after
+//! the other, and the files are read once for each such round.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::number::Rank;
 use super::ranking::Ranking;
 use super::spool::{Entry, Spools};
 use super::work::Work;
-use crate::join::confirm::{Candidates, Confirmed, Documents, OUTLINE_LEN};
+use crate::join::confirm::{Candidates, Documents, LedDocument, OUTLINE_LEN};
 use fpstore_base::Fingerprint;
 
 /// The features of a round take the bytes of the input divided by this,
@@ -65,7 +65,7 @@ pub(super) fn by_features(
             let Known { fingerprint, digest, outline } = known[rank.index()];
             list.push_outlined(Fingerprint::new(fingerprint), digest, outline.as_ref());
         }
-        list.candidates(&options)
+        list.candidates_to_lead(&options)
     };
 
     let all: Vec<Rank> = (0..spools.len() as u32).map(Rank).collect();
@@ -80,12 +80,12 @@ pub(super) fn by_features(
         Ok(())
     })?;
     let rounds = Rounds::new(work, &found, &needed);
-    let dropped = |ranks: &[Rank], confirmed: &Confirmed| {
-        Dropped::of_confirmed(confirmed, |document| ranking.number_of(ranks[document as usize]))
+    let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
+        let number_of = |document: u32| ranking.number_of(ranks[document as usize]);
+        led.iter().map(|led| Dropped::of_led(led, number_of)).collect()
     };
     if rounds.count == 1 {
-        let confirmed = confirm(work, found, &all, needed.iter(), threshold)?;
-        return dropped(&all, &confirmed);
+        return Ok(dropped(&all, lead(work, found, &all, needed.iter(), threshold)?));
     }
     let round_of: Vec<u16> = all.iter().map(|&rank| rounds.of(&found, rank)).collect();
     drop(found);
@@ -94,13 +94,12 @@ pub(super) fn by_features(
         let is_in = |rank: &Rank| round_of[rank.index()] == round;
         let ranks: Vec<Rank> = all.iter().copied().filter(is_in).collect();
         let needed = needed.iter().filter(|needed| is_in(&needed.rank));
-        let confirmed = confirm(work, candidates(&ranks)?, &ranks, needed, threshold)?;
-        list.extend(dropped(&ranks, &confirmed)?);
+        list.extend(dropped(&ranks, lead(work, candidates(&ranks)?, &ranks, needed, threshold)?));
     }
     Ok(list)
 }
 
-/// Which groups are confirmed together.
+/// Which groups are taken together.
 struct Rounds {
     of_groups: HashMap<u32, u16>,
     count: u16,
@@ -136,21 +135,21 @@ impl Rounds {
     }
 }
 
-/// Reads the documents that are needed, and confirms their pairs. `ranks` are those of all documents
-/// of the candidates.
-fn confirm<'a>(
+/// Reads the documents that are needed, and finds those that go by an earlier one. `ranks` are those
+/// of all documents of the candidates.
+fn lead<'a>(
     work: &Work<'_>,
     mut candidates: Candidates,
     ranks: &[Rank],
     needed: impl Iterator<Item = &'a Needed> + Clone,
     threshold: f64,
-) -> Result<Confirmed> {
+) -> Result<Vec<LedDocument>> {
     let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
     for Needed { file, record, .. } in needed.clone() {
         places.entry(*file as usize).or_default().push(*record);
     }
     if places.is_empty() {
-        return Ok(candidates.confirm(threshold)?);
+        return Ok(candidates.lead(threshold)?);
     }
     let is_wanted = move |place: DocumentPlace| {
         let records = places.get(&place.file);
@@ -177,5 +176,5 @@ fn confirm<'a>(
     if next.next().is_some() {
         return Err(Error::refused("the files were changed while they were read"));
     }
-    Ok(candidates.confirm(threshold)?)
+    Ok(candidates.lead(threshold)?)
 }

@@ -84,14 +84,14 @@ pub(super) fn by_sketches(
     for &number in &rest {
         documents.push_sketch(fingerprints[number.index()], &sketches.get(number)?);
     }
-    let mut candidates = documents.candidates(&options)?;
+    let mut candidates = documents.candidates_to_lead(&options)?;
     for (document, &number) in (0..).zip(&rest) {
         if candidates.needs(document) {
             candidates.take_sketch(document, &sketches.get(number)?)?;
         }
     }
-    let confirmed = candidates.confirm(threshold)?;
-    list.extend(Dropped::of_confirmed(&confirmed, |document| rest[document as usize])?);
+    let led = candidates.lead(threshold)?;
+    list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
     Ok(list)
 }
 

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::join::engine::finder::PairFinder;
 use crate::join::engine::sides::SidesMut;
+use crate::join::grouping::disjoint_sets::DisjointSets;
+use crate::join::pairs::near_pairs::connect_near;
 use crate::{Error, Fingerprint};
 
 #[path = "../../tests/common/oracle.rs"]
@@ -199,6 +201,74 @@ fn shares_of_a_join_find_each_pair_once() {
             assert_eq!(found, expected, "k={k}, {count} shares");
         }
     }
+}
+
+/// Values about some centres: near copies of a few templates, and some others.
+fn templates(count: usize, seed: u64) -> Vec<u64> {
+    let mut random = Random::new(seed);
+    let centers: Vec<u64> = (0..3).map(|_| random.next()).collect();
+    let mut values: Vec<u64> = (0..count)
+        .map(|at| match random.next() {
+            any if at % 16 == 0 => any,
+            any => centers[any as usize % 3] ^ random.next() & random.next() & 0x3fff << (any % 3),
+        })
+        .collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// The sets that near pairs connect, and the number of pairs and values that told them.
+fn connected(values: &[u64], options: &JoinOptions) -> (Vec<u32>, usize) {
+    let told = std::sync::Mutex::new(Vec::new());
+    let connect = |group: &[u64]| {
+        told.lock().unwrap().extend(group.iter().map(|&value| (group[0], value)));
+        Ok(())
+    };
+    connect_near(&fingerprints(values), options, &connect, |pairs| {
+        told.lock().unwrap().extend(pairs.iter().map(values_of));
+        Ok(())
+    })
+    .unwrap();
+    let told = told.into_inner().unwrap();
+    let mut sets = DisjointSets::new(values.len() as u32);
+    let at = |value: u64| values.binary_search(&value).unwrap() as u32;
+    told.iter().for_each(|&(one, other)| sets.union(at(one), at(other)));
+    ((0..values.len() as u32).map(|at| sets.find(at)).collect(), told.len())
+}
+
+#[test]
+fn what_near_pairs_connect_is_in_one_set() {
+    for (values, k) in [
+        (templates(3000, 31), 3),
+        (templates(3000, 32), 7),
+        (templates(900, 33), 12),
+        (skewed(3000, 34), 4),
+        (skewed(3000, 35), 0),
+    ] {
+        let mut values = values;
+        values.sort_unstable();
+        values.dedup();
+        for (threads, memory) in [(1, 1 << 30), (3, 1 << 15)] {
+            let (set_of, _) =
+                connected(&values, &JoinOptions::new(k).threads(threads).memory(memory));
+            let at = |value: u64| values.binary_search(&value).unwrap();
+            for (one, other) in oracle::pairs(&values, k) {
+                assert_eq!(set_of[at(one)], set_of[at(other)], "{one:x} {other:x} k={k}");
+            }
+        }
+    }
+}
+
+/// Four times as many copies of templates have sixteen times as many near pairs.
+#[test]
+fn what_connects_copies_of_templates_grows_with_their_number() {
+    let told = |count: usize| {
+        let values = templates(count, 36);
+        (connected(&values, &JoinOptions::new(7).threads(1)).1 as f64, values.len() as f64)
+    };
+    let ((few, few_values), (many, many_values)) = (told(2_000), told(8_000));
+    assert!(many / few < 2.0 * many_values / few_values, "{few} of {few_values}, {many}");
 }
 
 #[test]

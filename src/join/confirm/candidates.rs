@@ -2,6 +2,7 @@
 
 use std::hash::Hasher;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use siphasher::sip::SipHasher13;
 
@@ -13,11 +14,14 @@ use crate::base::error::{Error, Result};
 use crate::join::engine::side_by_side::side_by_side;
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::near_pairs;
+use crate::join::pairs::near_pairs::{connect_near, near_pairs};
 use fpstore_base::Fingerprint;
 
 /// Candidate pairs that are confirmed at a time, by all threads.
 const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
+
+/// Nodes with one fingerprint that are connected without their pairs.
+const DENSE_COUNT: usize = if cfg!(test) { 4 } else { 32 };
 
 /// The fingerprints of documents, and digests of their features.
 ///
@@ -100,6 +104,20 @@ impl Documents {
     ///
     /// As [`near_pairs`]; [`Error::TooLarge`] for more than 2^32 - 2 documents.
     pub fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
+        self.find(options, false)
+    }
+
+    /// As [`Documents::candidates`], for [`Candidates::lead`]: many near documents are taken without
+    /// finding their pairs, so more documents may be needed than those in candidate pairs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Documents::candidates`].
+    pub fn candidates_to_lead(self, options: &JoinOptions) -> Result<Candidates> {
+        self.find(options, true)
+    }
+
+    fn find(self, options: &JoinOptions, to_lead: bool) -> Result<Candidates> {
         options.check()?;
         let count = self.len();
         let digests = self.list.iter().map(|&(_, digest)| digest).collect();
@@ -108,18 +126,18 @@ impl Documents {
         let outline_len = if outlines.is_empty() { 0 } else { size_of::<Outline>() as u64 };
         let outlines = Outlines::new(&outlines, &nodes, threshold.unwrap_or_default());
         let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
-        let mut is_candidate = vec![false; nodes.len()];
-        let mut groups = DisjointSets::new(nodes.len() as u32);
-        let mut pair_count = 0;
         let unlimited = options.clone().max_pairs(None);
-        each_pair(&nodes, &outlines, &unlimited, |one, other| {
-            pair_count += 1;
-            is_candidate[one as usize] = true;
-            is_candidate[other as usize] = true;
-            groups.union(one, other);
-            Ok(())
-        })?;
-        let groups = (0..nodes.len() as u32).map(|node| groups.find(node)).collect();
+        let mut connected = Connected::new(nodes.len());
+        if to_lead {
+            connected.connect(&nodes, &outlines, &unlimited)?;
+        } else {
+            each_pair(&nodes, &outlines, &unlimited, |one, other| {
+                connected.add(one, other);
+                Ok(())
+            })?;
+        }
+        let Connected { is_candidate, mut sets, pair_count } = connected;
+        let groups = (0..nodes.len() as u32).map(|node| sets.find(node)).collect();
         let folder = options.sort_resources()?.folder;
         let sets = FeatureFile::create(kind, nodes.len(), &folder)?;
         let candidates = Candidates {
@@ -134,6 +152,69 @@ impl Documents {
             options,
         };
         Ok(candidates)
+    }
+}
+
+/// Which nodes are candidates, and which of them pairs connect.
+struct Connected {
+    is_candidate: Vec<bool>,
+    sets: DisjointSets,
+    pair_count: u64,
+}
+
+impl Connected {
+    fn new(count: usize) -> Self {
+        let sets = DisjointSets::new(count as u32);
+        Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
+    }
+
+    fn add(&mut self, one: u32, other: u32) {
+        self.pair_count += 1;
+        self.is_candidate[one as usize] = true;
+        self.is_candidate[other as usize] = true;
+        self.sets.union(one, other);
+    }
+
+    /// Adds pairs that connect all near nodes whose outlines may be similar, and others.
+    fn connect(&mut self, nodes: &Nodes, outlines: &Outlines, options: &JoinOptions) -> Result<()> {
+        let all = Mutex::new(self);
+        let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
+        // Outlines are not asked here: two nodes that are alike must not be in two groups because
+        // the first one is alike to neither.
+        let chain = |mut chained: Range<u32>, first: u32| {
+            let mut all = all();
+            chained.by_ref().filter(|node| *node != first).for_each(|node| all.add(first, node));
+        };
+        let pairs = |one: Range<u32>, other: Range<u32>| {
+            for first in one {
+                for second in other.clone() {
+                    if first < second && outlines.admit(first, second) {
+                        all().add(first, second);
+                    }
+                }
+            }
+        };
+        for group in nodes.each_group().filter(|group| group.len() > 1) {
+            if group.len() > DENSE_COUNT {
+                chain(group.clone(), group.start);
+            } else {
+                pairs(group.clone(), group);
+            }
+        }
+        let connect = |values: &[u64]| {
+            let mut groups = values.iter().map(|&value| nodes.with(Fingerprint::new(value)));
+            let Some(first) = groups.next() else { return Ok(()) };
+            chain(first.clone(), first.start);
+            groups.for_each(|group| chain(group, first.start));
+            Ok(())
+        };
+        connect_near(nodes.fingerprints(), options, &connect, |near| {
+            near.iter().for_each(|pair| {
+                let (one, other) = (nodes.with(pair.first), nodes.with(pair.second));
+                pairs(one, other);
+            });
+            Ok(())
+        })
     }
 }
 
@@ -187,22 +268,23 @@ fn digest(features: &[u8]) -> u64 {
 /// The documents in candidate pairs, whose features are needed.
 #[derive(Debug)]
 pub struct Candidates {
-    nodes: Nodes,
-    outlines: Outlines,
+    pub(super) nodes: Nodes,
+    pub(super) outlines: Outlines,
     /// The similarity below which the outlines leave out pairs.
     outlined: Option<f64>,
     /// The digest of the features of each document.
     digests: Vec<u64>,
-    is_candidate: Vec<bool>,
+    pub(super) is_candidate: Vec<bool>,
     /// For each node the smallest one that pairs connect it with.
-    groups: Vec<u32>,
+    pub(super) groups: Vec<u32>,
     pair_count: u64,
-    sets: FeatureFile,
-    options: JoinOptions,
+    pub(super) sets: FeatureFile,
+    pub(super) options: JoinOptions,
 }
 
 impl Candidates {
-    /// The number of candidate pairs of documents with different features.
+    /// The number of candidate pairs of documents with different features; of candidates to lead,
+    /// that of the pairs that connect them.
     pub fn pair_count(&self) -> u64 {
         self.pair_count
     }
@@ -249,6 +331,20 @@ impl Candidates {
         self.sets.put(node, features)
     }
 
+    /// Refuses a threshold that the candidates are not for, and features that were not taken.
+    pub(super) fn check_complete(&self, threshold: f64) -> Result<()> {
+        check_threshold(threshold)?;
+        if let Some(outlined) = self.outlined.filter(|outlined| threshold < *outlined) {
+            let reason = format!("similarity {threshold}, and the outlines are for {outlined}");
+            return Err(Error::InvalidOptions { reason });
+        }
+        let mut needed = self.is_candidate.iter().zip(self.sets.are_set());
+        let Some(node) = needed.position(|(is, is_set)| *is && !is_set) else { return Ok(()) };
+        let document = self.nodes.documents(node as u32)[0];
+        let reason = format!("the features of document {document} were not given");
+        Err(Error::InvalidOptions { reason })
+    }
+
     /// Compares the features of all candidate pairs, and keeps the pairs whose Jaccard similarity is
     /// at least `threshold`. Documents with equal features have similarity 1.
     ///
@@ -259,21 +355,8 @@ impl Candidates {
     /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
     /// * Otherwise as [`near_pairs`].
     pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
-        let Candidates {
-            nodes, outlines, outlined, is_candidate, pair_count, sets, options, ..
-        } = self;
-        check_threshold(threshold)?;
-        if let Some(outlined) = outlined.filter(|outlined| threshold < *outlined) {
-            let reason = format!("similarity {threshold}, and the outlines are for {outlined}");
-            return Err(Error::InvalidOptions { reason });
-        }
-        let missing =
-            is_candidate.iter().zip(sets.are_set()).position(|(is, is_set)| *is && !is_set);
-        if let Some(node) = missing {
-            let document = nodes.documents(node as u32)[0];
-            let reason = format!("the features of document {document} were not given");
-            return Err(Error::InvalidOptions { reason });
-        }
+        self.check_complete(threshold)?;
+        let Candidates { nodes, outlines, pair_count, sets, options, .. } = self;
         let mut edges = EdgeSorter::new(&options, pair_count)?;
         let threads = options.sort_resources()?.threads.max(1);
         let mut batch: Vec<(u32, u32)> = Vec::new();

@@ -41,6 +41,10 @@ impl FeatureFile {
         Ok(FeatureFile { kind, file, places: vec![None; node_count] })
     }
 
+    pub(super) fn kind(&self) -> FeatureKind {
+        self.kind
+    }
+
     /// For each node whether its features are there.
     pub(super) fn are_set(&self) -> impl Iterator<Item = bool> {
         self.places.iter().map(Option::is_some)
@@ -57,7 +61,8 @@ impl FeatureFile {
         self.places[node as usize].expect("the features of all candidates are there")
     }
 
-    fn read<T: Pod>(&self, node: u32, features: &mut Vec<T>) -> Result<()> {
+    /// Reads the features of a node, of the type of its kind.
+    pub(super) fn read<T: Pod>(&self, node: u32, features: &mut Vec<T>) -> Result<()> {
         let Place { offset, len } = self.place(node);
         features.resize(len as usize / size_of::<T>(), T::zeroed());
         self.file.read_at(bytemuck::cast_slice_mut(features), offset)

@@ -27,6 +27,8 @@ mod confirmed;
 mod confirmer;
 mod features;
 mod ids;
+mod lead;
+mod leader_sets;
 mod nodes;
 mod outline;
 mod similarity;
@@ -39,6 +41,7 @@ pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use confirmer::{Confirmer, TakeFeatures};
+pub use lead::LedDocument;
 pub use outline::{OUTLINE_LEN, outline};
 pub use similarity::{jaccard, sketch_similarity};
 #[cfg(feature = "documents")]

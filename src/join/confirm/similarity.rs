@@ -22,13 +22,57 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
     if large.is_empty() {
         return Some(1.0);
     }
-    let of = |common: usize| common as f64 / (small.len() + large.len() - common) as f64;
+    let of = |common: usize| jaccard_of(common, small.len(), large.len());
     // Most candidates that are no duplicates differ so much in length that nothing need be compared.
     if of(small.len()) < threshold {
         return None;
     }
     let similarity = of(count_common(small, large));
     (similarity >= threshold).then_some(similarity)
+}
+
+/// The Jaccard similarity of two sets of `one` and `other` elements, of which `common` are in both.
+pub(super) fn jaccard_of(common: usize, one: usize, other: usize) -> f64 {
+    match one + other - common {
+        0 => 1.0,
+        all => common as f64 / all as f64,
+    }
+}
+
+/// The fewest common elements with which two sets of these sizes have the similarity; more than the
+/// smaller set has if none are enough.
+pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
+    // The similarity rises with the common elements, also as it is rounded.
+    let about = (threshold / (1.0 + threshold) * (one + other) as f64) as usize;
+    let mut least = about.saturating_sub(2);
+    while least <= one.min(other) && jaccard_of(least, one, other) < threshold {
+        least += 1;
+    }
+    least
+}
+
+/// The number of common elements of two sets, each ascending and without repeats, if it is at least
+/// `least`.
+pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Option<usize> {
+    /// Elements after which it is looked whether there can still be enough.
+    const STEP: usize = 32;
+    let (mut at, mut other_at, mut count) = (0, 0, 0);
+    loop {
+        let left = (one.len() - at).min(other.len() - other_at);
+        if count + left < least {
+            return None;
+        }
+        if left == 0 {
+            return Some(count);
+        }
+        // Neither set ends within as many steps as are left of the shorter one.
+        for _ in 0..left.min(STEP) {
+            let (a, b) = (one[at], other[other_at]);
+            at += usize::from(a <= b);
+            other_at += usize::from(b <= a);
+            count += usize::from(a == b);
+        }
+    }
 }
 
 /// The Jaccard similarity of two documents, estimated from sketches of the same length, whose bytes
@@ -64,4 +108,33 @@ fn count_common(one: &[u64], other: &[u64]) -> usize {
         count += usize::from(order == Ordering::Equal);
     }
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::collection::btree_set;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn list(set: &BTreeSet<u64>) -> Vec<u64> {
+        set.iter().copied().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn enough_common_elements_are_those_of_the_similarity(
+            one in btree_set(0_u64..90, 0..80),
+            other in btree_set(0_u64..90, 0..80),
+            threshold in prop_oneof![0.01_f64..1.0, Just(1.0), Just(0.5), Just(0.8)],
+        ) {
+            let (one, other) = (list(&one), list(&other));
+            let least = least_common(one.len(), other.len(), threshold);
+            let found = common_at_least(&one, &other, least);
+            let similarity = found.map(|common| jaccard_of(common, one.len(), other.len()));
+            prop_assert_eq!(similarity, at_least(&one, &other, threshold));
+        }
+    }
 }

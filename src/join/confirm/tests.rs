@@ -158,6 +158,89 @@ fn clusters_are_those_of_their_definition() {
     }
 }
 
+/// Each document goes by the first leader that it is alike to, by features and by sketches.
+#[test]
+fn each_document_goes_by_the_first_leader() {
+    for (documents, k, threshold) in [
+        (documents(0, 1), 3, 0.5),
+        (documents(1, 2), 3, 0.5),
+        (documents(400, 12), 4, 0.7),
+        (documents(400, 13), 12, 0.3),
+        (documents(400, 14), 64, 0.9),
+        (documents(400, 15), 0, 1.0),
+        (large_documents(300, 22), 2, 0.8),
+        (large_documents(300, 23), 2, 0.95),
+    ] {
+        let pairs = expected(&documents, k, threshold);
+        let near = |a: usize, b: usize| pairs.contains_key(&(a.min(b), a.max(b)));
+        let dropped = oracle::dropped(0..0, 0..documents.len(), near);
+        let expected: Vec<(u32, u32, f64)> = dropped
+            .iter()
+            .map(|(&at, &kept)| (at as u32, kept as u32, pairs[&(kept, at)]))
+            .collect();
+        for memory in [1 << 16, 1 << 30] {
+            for outlined in [false, true] {
+                let options = options(k).memory(memory);
+                let mut list =
+                    if outlined { Documents::outlined(threshold) } else { Documents::new() };
+                documents.iter().for_each(|(value, features)| list.push((*value).into(), features));
+                let mut candidates = list.candidates_to_lead(&options).unwrap();
+                for (number, (_, features)) in (0..).zip(&documents) {
+                    if candidates.needs(number) {
+                        candidates.take(number, features).unwrap();
+                    }
+                }
+                let led = candidates.lead(threshold).unwrap();
+                for led in &led {
+                    assert_eq!(led.leader_fingerprint.value(), documents[led.leader as usize].0);
+                }
+                let found: Vec<(u32, u32, f64)> =
+                    led.iter().map(|led| (led.document, led.leader, led.similarity)).collect();
+                assert_eq!(found, expected, "{} documents, k={k}", documents.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn sketches_lead_as_features_do() {
+    let mut random = Random::new(24);
+    let mut sketches: Vec<(u64, Vec<u8>)> = Vec::new();
+    for _ in 0..300 {
+        let mut sketch = match sketches.len() {
+            len if len > 0 && !random.next().is_multiple_of(4) => {
+                sketches[random.next() as usize % len].1.clone()
+            }
+            _ => (0..32).map(|_| random.next() as u8).collect(),
+        };
+        for _ in 0..random.next() % 6 {
+            sketch[random.next() as usize % 32] = random.next() as u8;
+        }
+        sketches.push((random.next() % 16, sketch));
+    }
+    let alike = |a: usize, b: usize| sketch_similarity(&sketches[a].1, &sketches[b].1);
+    let near = |a: usize, b: usize| {
+        sketches[a] == sketches[b]
+            || oracle::distance(sketches[a].0, sketches[b].0) <= 2 && alike(a, b) >= 0.8
+    };
+    let dropped = oracle::dropped(0..0, 0..sketches.len(), near);
+    let expected: Vec<(u32, u32)> =
+        dropped.iter().map(|(&at, &kept)| (at as u32, kept as u32)).collect();
+    for memory in [1 << 16, 1 << 30] {
+        let mut list = Documents::of_sketches();
+        sketches.iter().for_each(|(value, sketch)| list.push_sketch((*value).into(), sketch));
+        let mut candidates = list.candidates_to_lead(&options(2).memory(memory)).unwrap();
+        for (number, (_, sketch)) in (0..).zip(&sketches) {
+            if candidates.needs(number) {
+                candidates.take_sketch(number, sketch).unwrap();
+            }
+        }
+        let led = candidates.lead(0.8).unwrap();
+        let found: Vec<(u32, u32)> = led.iter().map(|led| (led.document, led.leader)).collect();
+        assert_eq!(found, expected);
+    }
+}
+
 /// Documents of many features, some of which are earlier ones with a few exchanged; all fingerprints
 /// are near, as those of unlike documents are in a large collection.
 fn large_documents(count: u64, seed: u64) -> Vec<Document> {

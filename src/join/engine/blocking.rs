@@ -54,6 +54,39 @@ impl Blocking {
         pairs: f64,
         k: u32,
     ) -> Option<Blocking> {
+        Blocking::cheapest(varying, count, pairs, k, |_, _| 0.0)
+    }
+
+    /// As [`Blocking::choose`], for values of any distribution. `sample` has the differences of some
+    /// of the pairs, which say how many pairs agree on a combination.
+    pub(in crate::join) fn choose_measured(
+        varying: u64,
+        count: u64,
+        pairs: f64,
+        k: u32,
+        sample: &[u64],
+    ) -> Option<Blocking> {
+        Blocking::cheapest(varying, count, pairs, k, |blocks, agreeing| {
+            // A pair is a candidate of each combination on which it agrees.
+            let cut = even_blocks(varying, blocks);
+            let combinations = |diff: &u64| {
+                let equal = cut.iter().filter(|&block| diff & block == 0).count() as u32;
+                if equal < agreeing { 0.0 } else { combination_count(equal, agreeing) }
+            };
+            let mean = sample.iter().map(combinations).sum::<f64>() / sample.len().max(1) as f64;
+            pairs * mean * NANOS_PER_CANDIDATE
+        })
+    }
+
+    /// The cheapest blocking, where `more` says for some blocks, of which some agree, what a join
+    /// takes beside the nanoseconds for evenly distributed values.
+    fn cheapest(
+        varying: u64,
+        count: u64,
+        pairs: f64,
+        k: u32,
+        more: impl Fn(u32, u32) -> f64,
+    ) -> Option<Blocking> {
         if count <= COMPARE_ALL_MAX {
             return None;
         }
@@ -66,7 +99,7 @@ impl Blocking {
             if blocks > bits || combinations > COMBINATIONS_MAX {
                 break;
             }
-            let nanos = nanos(bits, blocks, agreeing, count, pairs);
+            let nanos = nanos(bits, blocks, agreeing, count, pairs) + more(blocks, agreeing);
             if nanos < least {
                 least = nanos;
                 best = Some((blocks, agreeing));

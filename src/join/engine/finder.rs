@@ -3,12 +3,14 @@
 //! A [`PairFinder`] belongs to one thread. It divides values that are too many for the cache into
 //! partitions, and compares the values that agree on a combination of blocks ([`Blocking`]) with a
 //! hash table. Where too many values agree, it sorts them by those bits and treats each group as a
-//! set of its own, blocked by the bits in which it still varies. So the cost of skewed values is
-//! about proportional to their number of near pairs.
+//! set of its own, blocked by the bits in which it still varies, as a sample of its pairs says that
+//! it is cheapest: values of one group are near one another in more than those bits. So the cost of
+//! skewed values is about proportional to their number of near pairs.
 
 use crate::base::error::Result;
 use crate::bytes::mask::at_most_bits;
 use crate::join::engine::blocking::{Blocking, Combination};
+use crate::join::engine::density::{Connect, is_cluster, is_dense};
 use crate::join::engine::hash_table::{HashTable, partition_of};
 use crate::join::engine::sides::{Sides, SidesMut};
 
@@ -16,6 +18,8 @@ use crate::join::engine::sides::{Sides, SidesMut};
 pub(in crate::join) const VALUES_PER_PARTITION: usize = 1 << 13;
 /// Partitions into which values are divided at a time, as a power of two.
 pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
+/// Pairs of skewed values that are looked at, where any values may be.
+const SAMPLE_COUNT: usize = 512;
 /// Pairs that are emitted together.
 const BATCH_COUNT: usize = 1 << 12;
 
@@ -26,8 +30,7 @@ pub(in crate::join) type ValuePair = (u64, u64);
 pub(in crate::join) type Emit<'a> = &'a mut dyn FnMut(&mut Vec<ValuePair>) -> Result<()>;
 
 /// Finds near pairs. Its memory is used again for the next values.
-#[derive(Debug)]
-pub(in crate::join) struct PairFinder {
+pub(in crate::join) struct PairFinder<'a> {
     k: u32,
     table: HashTable,
     found: Vec<ValuePair>,
@@ -35,9 +38,11 @@ pub(in crate::join) struct PairFinder {
     differ: Vec<u64>,
     /// Bits on which a pair must agree, for the same reason.
     agree: u64,
+    /// Takes dense values, unless all pairs are wanted.
+    connect: Option<Connect<'a>>,
 }
 
-impl PairFinder {
+impl<'a> PairFinder<'a> {
     pub(in crate::join) fn new(k: u32) -> Self {
         PairFinder {
             k,
@@ -45,7 +50,13 @@ impl PairFinder {
             found: Vec::new(),
             differ: Vec::new(),
             agree: 0,
+            connect: None,
         }
+    }
+
+    /// A finder of pairs that connect what is near, and not of all: dense values go to `connect`.
+    pub(in crate::join) fn connecting(self, connect: Option<Connect<'a>>) -> Self {
+        PairFinder { connect, ..self }
     }
 
     /// A finder only of pairs that agree on the bits `agree` and differ in each block of `differ`.
@@ -111,8 +122,15 @@ impl PairFinder {
         if self.differ.iter().any(|block| block & varying == 0) {
             return Ok(());
         }
-        let count = sides.value_count() as u64;
-        let Some(blocking) = Blocking::choose(varying, count, sides.pair_count(), self.k) else {
+        let (count, pairs) = (sides.value_count() as u64, sides.pair_count());
+        let sample = sides.sample(sample_count(count, pairs));
+        if let (Some(connect), SidesMut::Within(values)) = (self.connect, &*sides)
+            && is_dense(&sample, count, self.k)
+        {
+            return connect(values);
+        }
+        let chosen = Blocking::choose_measured(varying, count, pairs, self.k, &sample);
+        let Some(blocking) = chosen else {
             return self.compare_all(sides, emit);
         };
         for (first, &block) in blocking.firsts().iter().enumerate() {
@@ -170,6 +188,12 @@ impl PairFinder {
             if !complete {
                 // The pairs found so far are found again.
                 self.found.truncate(found_before);
+                if let (Some(connect), SidesMut::Within(values)) = (self.connect, &*sides)
+                    && is_cluster(&sides.sample(SAMPLE_COUNT), self.k)
+                {
+                    self.differ.truncate(differ_before);
+                    return connect(values);
+                }
                 self.find_in_groups(sides, combination.agree, emit)?;
             }
             self.differ.truncate(differ_before);
@@ -182,7 +206,7 @@ impl PairFinder {
 
     /// Compares the values that agree on a mask; `false` if too many agree.
     fn find_hashed(&mut self, sides: Sides<'_>, mask: u64) -> bool {
-        let PairFinder { k, table, found, differ, agree } = self;
+        let PairFinder { k, table, found, differ, agree, .. } = self;
         let found = |one: u64, other: u64| {
             let diff = one ^ other;
             if diff & *agree == 0 && differ.iter().all(|block| diff & block != 0) {
@@ -251,6 +275,11 @@ impl PairFinder {
         }
         if self.found.len() >= BATCH_COUNT { self.flush(emit) } else { Ok(()) }
     }
+}
+
+/// The pairs that are looked at before a blocking is chosen: few beside what it will cost.
+fn sample_count(count: u64, pairs: f64) -> usize {
+    (pairs as u64 / 64).clamp(16, SAMPLE_COUNT as u64 + count / 16) as usize
 }
 
 /// The bits by which `count` values are divided into partitions that fit the cache.

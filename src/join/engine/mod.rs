@@ -4,6 +4,7 @@
 
 pub(in crate::join) mod blocking;
 pub(in crate::join) mod callback;
+pub(in crate::join) mod density;
 pub(in crate::join) mod distinct;
 pub(in crate::join) mod finder;
 pub(in crate::join) mod hash_table;

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::density::Connect;
 use super::finder::{Emit, PairFinder, ValuePair};
 use super::side_by_side::side_by_side;
 use super::skew::SkewedPartition;
@@ -14,7 +15,6 @@ use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 
 /// One set with itself, or one with another.
-#[derive(Debug)]
 pub(in crate::join) struct Join<'a> {
     /// One side, or the probe side and the build side.
     pub(in crate::join) sides: Vec<JoinValues<'a>>,
@@ -23,6 +23,8 @@ pub(in crate::join) struct Join<'a> {
     pub(in crate::join) resources: SortResources,
     pub(in crate::join) watch: Watch,
     pub(in crate::join) partition: SkewedPartition,
+    /// Takes dense values, if pairs need only connect what is near.
+    pub(in crate::join) connect: Option<Connect<'a>>,
 }
 
 /// Takes pairs from one thread at a time and empties the vector.
@@ -37,7 +39,14 @@ impl<'a> Join<'a> {
     ) -> Self {
         let watch = options.watch(Phase::Join, None);
         let (k, share) = (options.k, options.share);
-        Join { sides, k, share, resources, watch, partition: SkewedPartition::default() }
+        let partition = SkewedPartition::default();
+        Join { sides, k, share, resources, watch, partition, connect: None }
+    }
+
+    /// A join of one side whose pairs connect what is near, and are not all: dense values go to
+    /// `connect`.
+    pub(in crate::join) fn connecting(self, connect: Connect<'a>) -> Self {
+        Join { connect: Some(connect), ..self }
     }
 
     /// The same join under another watch.
@@ -114,11 +123,12 @@ impl<'a> Join<'a> {
     pub(in crate::join) fn on_all_threads(
         &self,
         emit: &SharedEmit<'_>,
-        work: impl Fn(&mut PairFinder, Emit<'_>) -> Result<()> + Sync,
+        work: impl Fn(&mut PairFinder<'_>, Emit<'_>) -> Result<()> + Sync,
     ) -> Result<()> {
         let on_thread = |_: &usize| {
             let SkewedPartition { agree, differ, .. } = &self.partition;
-            let mut finder = PairFinder::new(self.k).within(*agree, differ);
+            let finder = PairFinder::new(self.k).within(*agree, differ);
+            let mut finder = finder.connecting(self.connect);
             let mut emit = |found: &mut Vec<ValuePair>| {
                 // Checked here too, because a skewed partition may take very long.
                 self.watch.report()?;

@@ -10,17 +10,22 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::blocking::Blocking;
+use super::density::{Connect, is_cluster, is_dense};
 use super::finder::{PARTITION_BITS_MAX, VALUES_PER_PARTITION, ValuePair, partition_bits};
 use super::one_join::{Join, SharedEmit};
 use super::partition_pass::{PartitionCounts, PartitionPass};
+use super::sides::SidesMut;
 use super::skew::Partition;
-use super::values::JoinValues;
+use super::values::{JoinValues, Piece};
 use crate::base::error::Result;
 use crate::join::options::Share;
 use fpstore_base::watch::Phase;
 
 /// Values that a thread compares with all others at a time where no blocking pays.
 const RANGE_COUNT: usize = 1 << 10;
+/// Values of a side of which pairs are drawn to choose a blocking, and the pairs.
+const SAMPLED_COUNT: u64 = 1 << 12;
+const SAMPLE_COUNT: usize = 1 << 14;
 /// A partition with at most this many values is never joined by itself.
 const SKEWED_MIN: usize = if cfg!(test) { 64 } else { 4 * VALUES_PER_PARTITION };
 
@@ -34,6 +39,11 @@ impl Join<'_> {
         let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
         if pair_count(&counts) < 1.0 {
             return Ok(());
+        }
+        if let Some(connect) = self.connect
+            && is_cluster(&self.sample(&counts)?, self.k)
+        {
+            return self.connect_all(connect);
         }
         if let Some(blocking) = self.blocking(&counts)? {
             let count = counts.iter().sum::<u64>() * blocking.firsts().len() as u64;
@@ -50,6 +60,42 @@ impl Join<'_> {
     fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
         let varying = self.varying()? & !self.partition.agree;
         Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
+    }
+
+    /// The differences of some pairs. They depend on the values alone.
+    fn sample(&self, counts: &[u64]) -> Result<Vec<u64>> {
+        let mut sides = Vec::new();
+        for (side, &count) in counts.iter().enumerate() {
+            let step = (count / SAMPLED_COUNT).max(1);
+            let (mut at, mut some) = (0, Vec::new());
+            self.read(Piece::whole(side), |run| {
+                for &value in run {
+                    if at % step == 0 {
+                        some.push(value);
+                    }
+                    at += 1;
+                }
+                Ok(self.watch.report()?)
+            })?;
+            sides.push(some);
+        }
+        Ok(match &mut sides[..] {
+            [probe, build] => SidesMut::Across { probe, build }.sample(SAMPLE_COUNT),
+            [values, ..] => SidesMut::Within(values).sample(SAMPLE_COUNT),
+            [] => Vec::new(),
+        })
+    }
+
+    /// Gives all values as connected.
+    fn connect_all(&self, connect: Connect<'_>) -> Result<()> {
+        let mut values = Vec::new();
+        self.read(Piece::whole(0), |run| {
+            // Each call has the first value of all, so that the runs are connected.
+            values.truncate(1);
+            values.extend_from_slice(run);
+            connect(&values)?;
+            self.tick(run.len() as u64)
+        })
     }
 
     /// Finds the pairs whose first agreeing block in a blocking is the one at `first`, under the
@@ -132,11 +178,22 @@ impl Join<'_> {
             resources: self.resources.clone(),
             watch: self.watch.clone(),
             partition: self.partition.within(partition, earlier),
+            connect: self.connect,
         };
         let count = |side| counts.of_side(side, partition.number) as u64;
         let counts: Vec<u64> = (0..self.sides.len()).map(count).collect();
         if pair_count(&counts) >= 1.0 {
-            match inner.blocking(&counts)? {
+            let (count, pairs) = (counts.iter().sum(), pair_count(&counts));
+            let sample = inner.sample(&counts)?;
+            if let Some(connect) = self.connect
+                && is_dense(&sample, count, self.k)
+            {
+                inner.connect_all(connect)?;
+                return self.tick(count);
+            }
+            // Values that agree on a block are rarely even, so their pairs are measured.
+            let varying = inner.varying()? & !inner.partition.agree;
+            match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
                 Some(blocking) => {
                     let firsts = 0..blocking.firsts().len();
                     inner.join_partitions(&blocking, firsts, &counts, emit)?;

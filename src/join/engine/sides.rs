@@ -1,5 +1,7 @@
 //! The sides of a join in memory: one set, or a probe side and a build side.
 
+use crate::bytes::scramble::scramble;
+
 /// The values to be compared, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Sides<'a> {
@@ -40,6 +42,27 @@ impl SidesMut<'_> {
         match self {
             SidesMut::Within(values) => values.len() as f64 * (values.len() as f64 - 1.0) / 2.0,
             SidesMut::Across { probe, build } => probe.len() as f64 * build.len() as f64,
+        }
+    }
+
+    /// The differences of about `count` pairs: of the same ones for the same numbers of values.
+    pub(in crate::join) fn sample(&self, count: usize) -> Vec<u64> {
+        if self.pair_count() < 1.0 {
+            return Vec::new();
+        }
+        let mut state = 0;
+        let mut any = |values: &[u64]| {
+            state += 1;
+            values[((u128::from(scramble(state)) * values.len() as u128) >> 64) as usize]
+        };
+        let diffs = (0..count).map(|_| match self {
+            SidesMut::Within(values) => any(values) ^ any(values),
+            SidesMut::Across { probe, build } => any(probe) ^ any(build),
+        });
+        match self {
+            // A value makes no pair with itself; the values are distinct.
+            SidesMut::Within(_) => diffs.filter(|diff| *diff != 0).collect(),
+            SidesMut::Across { .. } => diffs.collect(),
         }
     }
 

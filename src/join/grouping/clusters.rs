@@ -1,10 +1,12 @@
 //! Clusters: documents that are near-duplicates of one another.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of};
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use super::graph::NearGraph;
+use super::leaders::{Near, lead};
 use crate::base::error::{Error, Result};
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
@@ -110,7 +112,7 @@ pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> 
 }
 
 /// The memory of the join beside the memory that clusters take.
-pub(in crate::join) struct JoinMemory(SortResources);
+pub(in crate::join) struct JoinMemory(pub(in crate::join) SortResources);
 
 impl JoinMemory {
     pub(in crate::join) fn of(store: &Store, options: &JoinOptions) -> Result<Self> {
@@ -213,9 +215,8 @@ impl Clusters {
         let mut searcher = self.store.searcher();
         let mut count = 0;
         for component in self.members.chunk_by(|a, b| a.0 == b.0) {
-            watch.tick(component.len() as u64).map_err(Error::from)?;
             let members = self.load(component, &mut searcher)?;
-            for mut cluster in self.divide(members)? {
+            for mut cluster in self.divide(members, &watch)? {
                 count += 1;
                 cluster.number = match &self.numbers {
                     Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),
@@ -247,40 +248,32 @@ impl Clusters {
     }
 
     /// The clusters of a component, whose members ascend.
-    fn divide(&self, members: Vec<ClusterMember>) -> Result<Vec<Cluster>> {
-        let graph = NearGraph::new(&members, self.k)?;
-        let order = match self.method {
-            ClusterMethod::Leader => by_degree(&members, |_| 0),
-            _ => by_degree(&members, |at| graph.degrees[at as usize]),
+    fn divide(&self, members: Vec<ClusterMember>, watch: &Watch) -> Result<Vec<Cluster>> {
+        let groups = if self.method == ClusterMethod::Leader {
+            self.by_leaders(&members, watch)?
+        } else {
+            watch.tick(members.len() as u64)?;
+            by_degrees(&members, self.k, self.method)?
         };
-        let mut taken = vec![false; members.len()];
-        let mut groups: Vec<Vec<u32>> = Vec::new();
-        for &center in &order {
-            if std::mem::replace(&mut taken[center as usize], true) {
-                continue;
-            }
-            let mut group = vec![center];
-            match self.method {
-                ClusterMethod::Components => {
-                    group.extend(order.iter().filter(|at| **at != center));
-                    taken.fill(true);
-                }
-                ClusterMethod::Star | ClusterMethod::Leader => {
-                    graph.for_each_neighbour(center, |near| {
-                        if !std::mem::replace(&mut taken[near as usize], true) {
-                            group.push(near);
-                        }
-                    });
-                }
-            }
-            groups.push(group);
-        }
         let mut members: Vec<Option<ClusterMember>> = members.into_iter().map(Some).collect();
         let mut take =
             |at: u32| members[at as usize].take().expect("each member is in one cluster");
         let clusters =
             groups.iter().map(|group| cluster_of(group.iter().map(|&at| take(at)).collect()));
         Ok(clusters.filter(|cluster| cluster.size > 1).collect())
+    }
+
+    /// The positions of each leader and of those that it leads.
+    fn by_leaders(&self, members: &[ClusterMember], watch: &Watch) -> Result<Vec<Vec<u32>>> {
+        let order = by_degree(members, |_| 0);
+        let values: Vec<u64> =
+            order.iter().map(|&at| members[at as usize].fingerprint.value()).collect();
+        let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let led = lead(&values, self.k, &mut [Near], watch)?;
+        for (&at, (leader, ())) in order.iter().zip(led) {
+            groups.entry(leader).or_default().push(at);
+        }
+        Ok(groups.into_values().collect())
     }
 
     pub(in crate::join) fn store(&self) -> &Store {
@@ -290,4 +283,28 @@ impl Clusters {
     pub(in crate::join) fn values(&self) -> &[u64] {
         &self.values
     }
+}
+
+/// The positions of the members of each cluster of a component, its most connected member first.
+fn by_degrees(members: &[ClusterMember], k: u32, method: ClusterMethod) -> Result<Vec<Vec<u32>>> {
+    let graph = NearGraph::new(members, k)?;
+    let order = by_degree(members, |at| graph.degrees[at as usize]);
+    if method == ClusterMethod::Components {
+        return Ok(vec![order]);
+    }
+    let mut taken = vec![false; members.len()];
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    for center in order {
+        if std::mem::replace(&mut taken[center as usize], true) {
+            continue;
+        }
+        let mut group = vec![center];
+        graph.for_each_neighbour(center, |near| {
+            if !std::mem::replace(&mut taken[near as usize], true) {
+                group.push(near);
+            }
+        });
+        groups.push(group);
+    }
+    Ok(groups)
 }

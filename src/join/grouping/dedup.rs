@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::clusters::{ClusterMethod, Clusters, JoinMemory, ReadValues, read};
+use super::clusters::{JoinMemory, ReadValues, read};
 use super::disjoint_sets::PositionIndex;
-use super::keep::{Fate, KeepRule};
+use super::keep::Fate;
+use super::within::Within;
 use crate::base::error::{Error, Result};
 use crate::join::batch::batch_mode::BatchMode;
 use crate::join::batch::search_many::search_many;
@@ -26,8 +27,8 @@ pub struct Dedup {
     stored: Option<Store>,
     /// Each new fingerprint that is near a stored one, with the nearest, ascending.
     near_stored: Vec<Pair>,
-    /// Clusters of the new fingerprints that are near no stored one.
-    within: Option<Clusters>,
+    /// Which of the new fingerprints that are near no stored one go by which.
+    within: Option<Within>,
     /// The new fingerprints that are near no stored one.
     unmatched: Arc<Vec<u64>>,
 }
@@ -119,8 +120,7 @@ pub fn dedup(
     drop(nearest);
     let rest = without(ReadValues { values, copied }, &is_near);
     let unmatched = Arc::clone(&rest.values);
-    let cluster = || Clusters::among(new, options, ClusterMethod::Leader, memory, rest);
-    let within = within.then(cluster).transpose()?;
+    let within = within.then(|| Within::among(new, options, memory, &rest)).transpose()?;
     Ok(Dedup { new: new.clone(), stored: stored.cloned(), near_stored, within, unmatched })
 }
 
@@ -160,27 +160,40 @@ impl Dedup {
         &self,
         mut each: impl FnMut(Fate, Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(within) = &self.within {
-            return within.for_each_document(KeepRule::Representative, each);
-        }
-        let mut unmatched = self.unmatched.iter().peekable();
+        let mut unmatched = (0..).zip(&*self.unmatched).peekable();
         self.new.for_each(|hit| {
             let fingerprint = hit.fingerprint();
-            let keep = unmatched.next_if_eq(&&fingerprint.value()).is_some();
-            let fate = if keep { Fate::Keep } else { Fate::Drop };
-            let mut bare = true;
-            for id in hit.ids() {
-                bare = false;
-                each(fate, fingerprint, Some(id?))?;
+            let at = unmatched.next_if(|(_, value)| **value == fingerprint.value());
+            let mut keep = at.is_some();
+            // Of a leader with several documents the one with the smallest id is kept.
+            let mut first = None;
+            if let (Some((at, _)), Some(within)) = (at, &self.within) {
+                keep = within.leader_of(at) == at;
+                for (number, id) in hit.ids().enumerate() {
+                    let id = id?;
+                    if first.as_ref().is_none_or(|(_, least): &(usize, Id)| id < least.as_ref()) {
+                        first = Some((number, id.to_id()));
+                    }
+                }
             }
-            if bare { each(fate, fingerprint, None) } else { Ok(()) }
+            let fate = |number: usize| {
+                let is_first = first.as_ref().is_none_or(|(first, _)| *first == number);
+                if keep && is_first { Fate::Keep } else { Fate::Drop }
+            };
+            let mut count = 0;
+            for id in hit.ids() {
+                each(fate(count), fingerprint, Some(id?))?;
+                count += 1;
+            }
+            if count == 0 { each(fate(0), fingerprint, None) } else { Ok(()) }
         })
     }
 
     /// Calls `each` once with each new document that is dropped, and with the document that is the
     /// reason: first those that are near a stored one, by ascending fingerprint, then the others, by
-    /// ascending smallest fingerprint of their component, then by the kept document, then by distance
-    /// from it. Of several stored documents it is the nearest, ties by fingerprint, then by id.
+    /// ascending fingerprint of the kept document, then by distance from it, then by fingerprint. Of
+    /// several stored documents the reason is the nearest, ties by fingerprint, then by id; of several
+    /// kept ones it is the first, by id.
     ///
     /// # Errors
     ///
@@ -202,21 +215,25 @@ impl Dedup {
             }
         }
         let Some(within) = &self.within else { return Ok(()) };
-        within.for_each(|cluster| {
-            let leader = cluster.representative();
-            let kept = leader.ids.iter().enumerate().min_by_key(|(_, id)| *id);
-            for (number, member) in cluster.members.iter().enumerate() {
-                let pair = Pair { first: member.fingerprint, second: leader.fingerprint };
-                for (at, id) in each_or_none(&member.ids).enumerate() {
-                    if number == 0 && kept.is_none_or(|(kept, _)| kept == at) {
-                        continue;
-                    }
-                    let other_id = kept.map(|(_, id)| id.as_ref());
+        let mut documents = IdLookup::new(&self.new);
+        let mut leaders = IdLookup::new(&self.new);
+        for &at in within.listed() {
+            let leader = within.leader_of(at);
+            let [first, second] =
+                [at, leader].map(|at| Fingerprint::new(self.unmatched[at as usize]));
+            documents.look_up(first)?;
+            leaders.look_up(second)?;
+            let kept = leaders.ids.iter().enumerate().min_by_key(|(_, id)| *id);
+            let other_id = kept.map(|(_, id)| id.as_ref());
+            for (number, id) in each_or_none(&documents.ids).enumerate() {
+                let is_kept = at == leader && kept.is_none_or(|(kept, _)| kept == number);
+                if !is_kept {
+                    let pair = Pair { first, second };
                     each(DroppedDocument { pair, id, other_id, is_stored: false })?;
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }
 

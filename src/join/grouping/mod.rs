@@ -10,4 +10,7 @@ pub(in crate::join) mod disjoint_sets;
 pub(in crate::join) mod graph;
 pub(in crate::join) mod groups;
 pub(in crate::join) mod keep;
+pub(in crate::join) mod leader_pairs;
+pub(in crate::join) mod leaders;
 pub(in crate::join) mod numbering;
+pub(in crate::join) mod within;

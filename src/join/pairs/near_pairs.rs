@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::callback::CallbackError;
+use crate::join::engine::density::Connect;
 use crate::join::engine::finder::ValuePair;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
@@ -93,6 +94,21 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
     let resources = options.sort_resources()?;
     let values = JoinValues::open(input, resources.memory / 2)?;
     emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
+}
+
+/// As [`near_pairs`] of all of these, for callers that want to know what near pairs connect: dense
+/// fingerprints go to `connect`, without their pairs.
+pub(in crate::join) fn connect_near(
+    fingerprints: &[Fingerprint],
+    options: &JoinOptions,
+    connect: Connect<'_>,
+    each: impl FnMut(&[Pair]) -> Result<()> + Send,
+) -> Result<()> {
+    options.check()?;
+    let resources = options.sort_resources()?;
+    let values = JoinValues::open(fingerprints.into(), resources.memory / 2)?;
+    let join = Join::new(vec![values], options, resources).connecting(connect);
+    emit_pairs(options, each, |emit| join.run(emit))
 }
 
 /// Runs a join of one side, and gives its pairs to `each`.

@@ -1,0 +1,287 @@
+//! Leaders: in the order of the documents, each that goes by no leader becomes one.
+//!
+//! A document is only compared with earlier leaders, never with another document that is none. So a
+//! dense cluster costs its size times its few leaders, not the square of its size.
+//!
+//! # Source
+//!
+//! Hartigan, "Clustering Algorithms", 1975, chapter 3. The leaders are the lexicographically first
+//! maximal independent set of the graph of documents that are alike; taking the documents block by
+//! block follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and Matching
+//! are Parallel on Average", SPAA 2012.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::leader_pairs::{near_across, near_within};
+use crate::base::error::Result;
+use crate::join::engine::side_by_side::side_by_side;
+use fpstore_base::watch::Watch;
+
+/// Documents among which leaders are found one by one.
+const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
+/// Documents of a thread, at least.
+const PART_COUNT: usize = if cfg!(test) { 2 } else { 64 };
+/// Documents after which the observer is asked.
+const REPORT_COUNT: usize = 16;
+
+/// Decides whether a document whose fingerprint is near that of a leader goes by it. Each thread has
+/// its own.
+pub(in crate::join) trait Judge: Send {
+    /// What is kept of a document and its leader.
+    type Bond: Copy + Default + Send + Sync;
+
+    /// The bond of the documents at two positions, the leader last; `None` if they are not alike.
+    fn judge(&mut self, document: u32, leader: u32) -> Result<Option<Self::Bond>>;
+}
+
+/// Takes all documents whose fingerprints are near as alike.
+pub(in crate::join) struct Near;
+
+impl Judge for Near {
+    type Bond = ();
+
+    fn judge(&mut self, _: u32, _: u32) -> Result<Option<()>> {
+        Ok(Some(()))
+    }
+}
+
+/// The position of the leader of a document, its own if it is one, and their bond.
+pub(in crate::join) type Led<B> = (u32, B);
+
+/// For each of some documents, whose fingerprints are `values`, the first leader that it goes by.
+/// The documents come in the order in which they may become leaders; values may repeat. There is a
+/// judge for each thread.
+///
+/// The result depends on neither the number of threads nor on what is compared first.
+pub(in crate::join) fn lead<J: Judge>(
+    values: &[u64],
+    k: u32,
+    judges: &mut [J],
+    watch: &Watch,
+) -> Result<Vec<Led<J::Bond>>> {
+    let led = (0..values.len() as u32).map(|at| (at, J::Bond::default())).collect();
+    let mut leading = Leading { values, k, judges, watch, led };
+    let all: Vec<u32> = (0..values.len() as u32).collect();
+    leading.lead(&all)?;
+    Ok(leading.led)
+}
+
+/// Leaders in their order.
+#[derive(Default)]
+struct Leaders {
+    positions: Vec<u32>,
+    values: Vec<u64>,
+}
+
+impl Leaders {
+    fn push(&mut self, position: u32, value: u64) {
+        self.positions.push(position);
+        self.values.push(value);
+    }
+
+    /// The first leader that a document goes by.
+    fn first_of<J: Judge>(
+        &self,
+        (document, value): (u32, u64),
+        k: u32,
+        judge: &mut J,
+    ) -> Result<Option<Led<J::Bond>>> {
+        for (chunk, others) in self.values.chunks(16).enumerate() {
+            // A chunk at a time, without a branch.
+            let mut near = 0_u32;
+            for (at, other) in others.iter().enumerate() {
+                near |= u32::from((value ^ other).count_ones() <= k) << at;
+            }
+            while near != 0 {
+                let leader = self.positions[16 * chunk + near.trailing_zeros() as usize];
+                if let Some(bond) = judge.judge(document, leader)? {
+                    return Ok(Some((leader, bond)));
+                }
+                near &= near - 1;
+            }
+        }
+        Ok(None)
+    }
+}
+
+struct Leading<'a, J: Judge> {
+    values: &'a [u64],
+    k: u32,
+    judges: &'a mut [J],
+    watch: &'a Watch,
+    led: Vec<Led<J::Bond>>,
+}
+
+impl<J: Judge> Leading<'_, J> {
+    /// The leaders among some documents, which ascend and go by no leader outside.
+    fn lead(&mut self, documents: &[u32]) -> Result<Leaders> {
+        let mut leaders = Leaders::default();
+        let mut rest = documents;
+        while !rest.is_empty() {
+            // Blocks grow with the leaders, so that each leader is looked at for many documents.
+            let count = rest.len().min(leaders.positions.len().max(BLOCK_COUNT));
+            let (block, after) = rest.split_at(count);
+            rest = after;
+            let left = self.against(block, &leaders)?;
+            let own = self.among(&left)?;
+            leaders.positions.extend(own.positions);
+            leaders.values.extend(own.values);
+        }
+        Ok(leaders)
+    }
+
+    /// Those documents that go by none of these leaders.
+    fn against(&mut self, block: &[u32], leaders: &Leaders) -> Result<Vec<u32>> {
+        if leaders.positions.is_empty() {
+            return Ok(block.to_vec());
+        }
+        let own: Vec<u64> = block.iter().map(|&at| self.values[at as usize]).collect();
+        let near = near_across(&own, &leaders.values, self.k)?;
+        let size = block.len().div_ceil(self.judges.len()).max(PART_COUNT);
+        let parts: Vec<_> = block
+            .chunks(size)
+            .zip(self.judges.iter_mut())
+            .enumerate()
+            .map(|(part, (documents, judge))| (part * size, documents, Mutex::new(judge)))
+            .collect();
+        let (k, watch) = (self.k, self.watch);
+        let of_part = |(start, documents, judge): &(usize, &[u32], Mutex<&mut J>)| {
+            let judge = &mut **judge.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = Vec::with_capacity(documents.len());
+            for (at, &document) in (*start..).zip(*documents) {
+                if at % REPORT_COUNT == 0 {
+                    watch.report()?;
+                }
+                found.push(match &near {
+                    None => leaders.first_of((document, own[at]), k, judge)?,
+                    Some(near) => {
+                        let some = near.of(at as u32).map(|at| leaders.positions[at as usize]);
+                        first_of(document, some, judge)?
+                    }
+                });
+            }
+            Ok(found)
+        };
+        let found = side_by_side(&parts, of_part)?;
+        drop(parts);
+        let mut left = Vec::new();
+        for (&document, found) in block.iter().zip(found.into_iter().flatten()) {
+            match found {
+                Some(led) => self.led[document as usize] = led,
+                None => left.push(document),
+            }
+        }
+        self.watch.tick((block.len() - left.len()) as u64)?;
+        Ok(left)
+    }
+
+    /// The leaders among documents that go by no earlier leader.
+    fn among(&mut self, documents: &[u32]) -> Result<Leaders> {
+        let mut leaders = Leaders::default();
+        let near = if documents.len() <= BLOCK_COUNT {
+            None
+        } else {
+            let own: Vec<u64> = documents.iter().map(|&at| self.values[at as usize]).collect();
+            let near = near_within(&own, self.k)?;
+            if near.is_none() {
+                // They are fewer than the documents around them: those are the leaders, too.
+                return self.lead(documents);
+            }
+            near
+        };
+        for (at, &document) in documents.iter().enumerate() {
+            if at % REPORT_COUNT == 0 {
+                self.watch.report()?;
+            }
+            let value = self.values[document as usize];
+            let judge = &mut self.judges[0];
+            let found = match &near {
+                None => leaders.first_of((document, value), self.k, judge)?,
+                Some(near) => {
+                    let earlier = near.of(at as u32).map(|at| documents[at as usize]);
+                    let is_leader = |at: &u32| self.led[*at as usize].0 == *at;
+                    first_of(document, earlier.filter(is_leader), judge)?
+                }
+            };
+            match found {
+                Some(led) => self.led[document as usize] = led,
+                None => leaders.push(document, value),
+            }
+        }
+        self.watch.tick(documents.len() as u64)?;
+        Ok(leaders)
+    }
+}
+
+/// The first of some leaders that a document goes by.
+fn first_of<J: Judge>(
+    document: u32,
+    leaders: impl Iterator<Item = u32>,
+    judge: &mut J,
+) -> Result<Option<Led<J::Bond>>> {
+    for leader in leaders {
+        if let Some(bond) = judge.judge(document, leader)? {
+            return Ok(Some((leader, bond)));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Alike if the positions are not both in some set, which depends on the pair alone.
+    struct Picky(u32);
+
+    impl Judge for Picky {
+        type Bond = u32;
+
+        fn judge(&mut self, document: u32, leader: u32) -> Result<Option<u32>> {
+            let is_alike = (document * 31 + leader * 17) % 8 >= self.0;
+            Ok(is_alike.then_some(document + leader))
+        }
+    }
+
+    fn oracle(values: &[u64], k: u32, pickiness: u32) -> Vec<Led<u32>> {
+        let mut led: Vec<Led<u32>> = Vec::new();
+        for (at, value) in (0..).zip(values) {
+            let is_near = |other: u32| (value ^ values[other as usize]).count_ones() <= k;
+            let mut leaders = (0..at).filter(|&other| led[other as usize].0 == other);
+            let found = leaders.find_map(|other| {
+                let bond = Picky(pickiness).judge(at, other).unwrap();
+                bond.filter(|_| is_near(other)).map(|bond| (other, bond))
+            });
+            led.push(found.unwrap_or((at, 0)));
+        }
+        led
+    }
+
+    /// Values about some centres, of which more or fewer bits vary.
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        let centres = proptest::collection::vec(any::<u64>(), 1..6);
+        let members =
+            proptest::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 0..400);
+        (centres, members, 0_u32..64).prop_map(|(centres, members, free)| {
+            let mask = 1_u64.checked_shl(free).map_or(u64::MAX, |bit| bit - 1);
+            members
+                .iter()
+                .map(|(centre, noise)| centre.get(&centres) ^ (noise & noise >> 7 & mask))
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn each_goes_by_the_first_leader(
+            values in values(), k in 0_u32..12, pickiness in 0_u32..8, threads in 1_usize..4
+        ) {
+            let mut judges: Vec<Picky> = (0..threads).map(|_| Picky(pickiness)).collect();
+            let watch = Watch::new(None, fpstore_base::watch::Phase::Cluster, None);
+            let found = lead(&values, k, &mut judges, &watch).unwrap();
+            prop_assert_eq!(found, oracle(&values, k, pickiness));
+        }
+    }
+}
