@@ -1,27 +1,21 @@
 //! From fingerprints to candidate pairs, and from the features of these to confirmed pairs.
 
 use std::hash::Hasher;
-use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use siphasher::sip::SipHasher13;
 
 use super::confirmed::{Confirmed, EdgeSorter};
+use super::connected::{Connected, each_pair};
 use super::features::{FeatureFile, FeatureKind};
 use super::nodes::{DOCUMENT_LEN, Nodes};
 use super::outline::{OUTLINE_LEN, Outline, Outlines, outline};
 use crate::base::error::{Error, Result};
 use crate::join::engine::side_by_side::side_by_side;
-use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::{connect_near, near_pairs};
 use fpstore_base::Fingerprint;
 
 /// Candidate pairs that are confirmed at a time, by all threads.
 const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
-
-/// Nodes with one fingerprint that are connected without their pairs.
-const DENSE_COUNT: usize = if cfg!(test) { 4 } else { 32 };
 
 /// The fingerprints of documents, and digests of their features.
 ///
@@ -102,7 +96,7 @@ impl Documents {
     ///
     /// # Errors
     ///
-    /// As [`near_pairs`]; [`Error::TooLarge`] for more than 2^32 - 2 documents.
+    /// As [`near_pairs`](crate::join::near_pairs); [`Error::TooLarge`] for more than 2^32 - 2 documents.
     pub fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
         self.find(options, false)
     }
@@ -153,96 +147,6 @@ impl Documents {
         };
         Ok(candidates)
     }
-}
-
-/// Which nodes are candidates, and which of them pairs connect.
-struct Connected {
-    is_candidate: Vec<bool>,
-    sets: DisjointSets,
-    pair_count: u64,
-}
-
-impl Connected {
-    fn new(count: usize) -> Self {
-        let sets = DisjointSets::new(count as u32);
-        Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
-    }
-
-    fn add(&mut self, one: u32, other: u32) {
-        self.pair_count += 1;
-        self.is_candidate[one as usize] = true;
-        self.is_candidate[other as usize] = true;
-        self.sets.union(one, other);
-    }
-
-    /// Adds pairs that connect all near nodes whose outlines may be similar, and others.
-    fn connect(&mut self, nodes: &Nodes, outlines: &Outlines, options: &JoinOptions) -> Result<()> {
-        let all = Mutex::new(self);
-        let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
-        // Outlines are not asked here: two nodes that are alike must not be in two groups because
-        // the first one is alike to neither.
-        let chain = |mut chained: Range<u32>, first: u32| {
-            let mut all = all();
-            chained.by_ref().filter(|node| *node != first).for_each(|node| all.add(first, node));
-        };
-        let pairs = |one: Range<u32>, other: Range<u32>| {
-            for first in one {
-                for second in other.clone() {
-                    if first < second && outlines.admit(first, second) {
-                        all().add(first, second);
-                    }
-                }
-            }
-        };
-        for group in nodes.each_group().filter(|group| group.len() > 1) {
-            if group.len() > DENSE_COUNT {
-                chain(group.clone(), group.start);
-            } else {
-                pairs(group.clone(), group);
-            }
-        }
-        let connect = |values: &[u64]| {
-            let mut groups = values.iter().map(|&value| nodes.with(Fingerprint::new(value)));
-            let Some(first) = groups.next() else { return Ok(()) };
-            chain(first.clone(), first.start);
-            groups.for_each(|group| chain(group, first.start));
-            Ok(())
-        };
-        connect_near(nodes.fingerprints(), options, &connect, |near| {
-            near.iter().for_each(|pair| {
-                let (one, other) = (nodes.with(pair.first), nodes.with(pair.second));
-                pairs(one, other);
-            });
-            Ok(())
-        })
-    }
-}
-
-/// Calls `each` with each pair of nodes whose fingerprints are near and whose outlines may be similar,
-/// the smaller node first.
-fn each_pair(
-    nodes: &Nodes,
-    outlines: &Outlines,
-    options: &JoinOptions,
-    mut each: impl FnMut(u32, u32) -> Result<()> + Send,
-) -> Result<()> {
-    let mut of = |one: Range<u32>, other: Range<u32>| -> Result<()> {
-        for first in one {
-            for second in other.clone().filter(|&second| second > first) {
-                if outlines.admit(first, second) {
-                    each(first, second)?;
-                }
-            }
-        }
-        Ok(())
-    };
-    for group in nodes.each_group().filter(|group| group.len() > 1) {
-        of(group.clone(), group)?;
-    }
-    near_pairs(nodes.fingerprints(), options, |pairs| {
-        pairs.iter().try_for_each(|pair| of(nodes.with(pair.first), nodes.with(pair.second)))
-    })?;
-    Ok(())
 }
 
 /// Refuses a similarity that no pair can be asked for.
@@ -353,7 +257,7 @@ impl Candidates {
     /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or below that of
     ///   [`Documents::outlined`], or if features that are needed were not taken.
     /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
-    /// * Otherwise as [`near_pairs`].
+    /// * Otherwise as [`near_pairs`](crate::join::near_pairs).
     pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
         self.check_complete(threshold)?;
         let Candidates { nodes, outlines, pair_count, sets, options, .. } = self;

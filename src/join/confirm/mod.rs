@@ -25,6 +25,7 @@ mod candidates;
 mod clusters;
 mod confirmed;
 mod confirmer;
+mod connected;
 mod features;
 mod ids;
 mod lead;

@@ -1,0 +1,110 @@
+//! Which documents are in candidate pairs: pairs of near fingerprints whose outlines may be similar.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::nodes::Nodes;
+use super::outline::Outlines;
+use crate::base::error::Result;
+use crate::join::grouping::disjoint_sets::DisjointSets;
+use crate::join::options::JoinOptions;
+use crate::join::pairs::near_pairs::{connect_near, near_pairs};
+use fpstore_base::Fingerprint;
+
+/// Nodes with one fingerprint that are connected without their pairs.
+const DENSE_COUNT: usize = if cfg!(test) { 4 } else { 32 };
+
+/// Which nodes are candidates, and which of them pairs connect.
+pub(super) struct Connected {
+    pub(super) is_candidate: Vec<bool>,
+    pub(super) sets: DisjointSets,
+    pub(super) pair_count: u64,
+}
+
+impl Connected {
+    pub(super) fn new(count: usize) -> Self {
+        let sets = DisjointSets::new(count as u32);
+        Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
+    }
+
+    pub(super) fn add(&mut self, one: u32, other: u32) {
+        self.pair_count += 1;
+        self.is_candidate[one as usize] = true;
+        self.is_candidate[other as usize] = true;
+        self.sets.union(one, other);
+    }
+
+    /// Adds pairs that connect all near nodes whose outlines may be similar, and others.
+    pub(super) fn connect(
+        &mut self,
+        nodes: &Nodes,
+        outlines: &Outlines,
+        options: &JoinOptions,
+    ) -> Result<()> {
+        let all = Mutex::new(self);
+        let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
+        // Outlines are not asked here: two nodes that are alike must not be in two groups because
+        // the first one is alike to neither.
+        let chain = |mut chained: Range<u32>, first: u32| {
+            let mut all = all();
+            chained.by_ref().filter(|node| *node != first).for_each(|node| all.add(first, node));
+        };
+        let pairs = |one: Range<u32>, other: Range<u32>| {
+            for first in one {
+                for second in other.clone() {
+                    if first < second && outlines.admit(first, second) {
+                        all().add(first, second);
+                    }
+                }
+            }
+        };
+        for group in nodes.each_group().filter(|group| group.len() > 1) {
+            if group.len() > DENSE_COUNT {
+                chain(group.clone(), group.start);
+            } else {
+                pairs(group.clone(), group);
+            }
+        }
+        let connect = |values: &[u64]| {
+            let mut groups = values.iter().map(|&value| nodes.with(Fingerprint::new(value)));
+            let Some(first) = groups.next() else { return Ok(()) };
+            chain(first.clone(), first.start);
+            groups.for_each(|group| chain(group, first.start));
+            Ok(())
+        };
+        connect_near(nodes.fingerprints(), options, &connect, |near| {
+            near.iter().for_each(|pair| {
+                let (one, other) = (nodes.with(pair.first), nodes.with(pair.second));
+                pairs(one, other);
+            });
+            Ok(())
+        })
+    }
+}
+
+/// Calls `each` with each pair of nodes whose fingerprints are near and whose outlines may be similar,
+/// the smaller node first.
+pub(super) fn each_pair(
+    nodes: &Nodes,
+    outlines: &Outlines,
+    options: &JoinOptions,
+    mut each: impl FnMut(u32, u32) -> Result<()> + Send,
+) -> Result<()> {
+    let mut of = |one: Range<u32>, other: Range<u32>| -> Result<()> {
+        for first in one {
+            for second in other.clone().filter(|&second| second > first) {
+                if outlines.admit(first, second) {
+                    each(first, second)?;
+                }
+            }
+        }
+        Ok(())
+    };
+    for group in nodes.each_group().filter(|group| group.len() > 1) {
+        of(group.clone(), group)?;
+    }
+    near_pairs(nodes.fingerprints(), options, |pairs| {
+        pairs.iter().try_for_each(|pair| of(nodes.with(pair.first), nodes.with(pair.second)))
+    })?;
+    Ok(())
+}
