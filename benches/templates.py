@@ -15,6 +15,7 @@ files, and the lists of what was removed are compared byte for byte. FPSTORE nam
 """
 
 import argparse
+import itertools
 import os
 import random
 import subprocess
@@ -30,15 +31,14 @@ def make(path, kind, count):
     rng = random.Random(SEED)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(30_000)]
-    weights = [1 / (rank + 1) ** 0.9 for rank in range(len(words))]
-    text = lambda length: rng.choices(words, weights, k=length)
-    template = text(200)
+    weights = list(itertools.accumulate(1 / (rank + 1) ** 0.9 for rank in range(len(words))))
+    text = lambda: rng.choices(words, cum_weights=weights, k=200)
+    template = text()
     exchanged = 7 if kind == "far" else 3
-    ordinary = iter(text(200 * count)) if kind == "mixed" else None
     with open(path, "w") as out:
         for number in range(count):
-            if ordinary and rng.random() < 0.9:
-                own = [next(ordinary) for _ in range(200)]
+            if kind == "mixed" and rng.random() < 0.9:
+                own = text()
             else:
                 own = template[:]
                 for place in rng.sample(range(200), exchanged):
@@ -49,20 +49,20 @@ def make(path, kind, count):
 def clean(program, corpus, folder, rule):
     """Returns processor seconds, megabytes, the documents kept, and the list of removed ones."""
     removed = folder / "removed.tsv"
-    command = [program, "dedup", "--docs", corpus, "-o", folder / "clean", "--removed", removed]
-    run = subprocess.Popen([*command, *rule, "-q"])
+    command = [program, "dedup", "--docs", corpus, "-o", folder / "clean.jsonl", *rule, "-q"]
+    run = subprocess.Popen([*command, "--removed", removed])
     _, status, usage = os.wait4(run.pid, 0)
     if status:
         raise SystemExit(f"{command}: status {status}")
     seconds = usage.ru_utime + usage.ru_stime
-    with open(folder / "clean" / corpus.name) as kept:
+    with open(folder / "clean.jsonl") as kept:
         count = sum(1 for _ in kept)
     return seconds, usage.ru_maxrss / 1024, count, removed.read_bytes()
 
 
 def expected(program, corpus):
     """The documents that go by an earlier one, by their fingerprints, each with each."""
-    lines = subprocess.check_output([program, "fingerprint", corpus, "--docs"], text=True)
+    lines = subprocess.check_output([program, "fingerprint", corpus], text=True)
     documents = [line.split("\t") for line in lines.splitlines()]
     kept, gone = [], {}
     for value, number in documents:

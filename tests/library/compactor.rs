@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Random, make_empty, names_of, records_of, samples, scheme_named};
-use fpstore::writer::{Compacted, Compaction, Compactor};
+use fpstore::writer::{Compacted, Compaction, Compactor, Expiry};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Observer, Store, Writer, WriterOptions,
     verify,
@@ -121,7 +121,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
                     acts.push(Box::new(move |path| add(path, "c", &records)));
                 }
                 _ => acts.push(Box::new(|path| {
-                    writer(path).expire_before("b").unwrap();
+                    writer(path).expire(&Expiry::before("b").all(true)).unwrap();
                 })),
             }
         }

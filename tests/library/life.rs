@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::program::test_process;
 use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named};
 use fpstore::join::{JoinOptions, search_many};
-use fpstore::writer::{Compaction, Compactor, export};
+use fpstore::writer::{Compaction, Compactor, Expiry, export};
 use fpstore::{Error, Fingerprint, Id, IdRef, Limits, Store, Writer, WriterOptions, verify};
 
 /// One segment, as the model has it: ids by fingerprint, in their order.
@@ -314,7 +314,7 @@ impl Life {
             9 => {
                 let before = LABELS[self.random.below(5) as usize];
                 self.model.expire(before);
-                writer.expire_before(before).unwrap();
+                writer.expire(&Expiry::before(before).all(true)).unwrap();
                 format!("expire {before}")
             }
             10 => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Random, number, scheme_named, store_of};
-use fpstore::writer::Compaction;
+use fpstore::writer::{Compaction, Expiry};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Scheme, Store, Writer,
     WriterOptions,
@@ -152,7 +152,7 @@ fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
         builder.finish().unwrap();
         let mut all = Writer::open(&path).unwrap();
         if by_label {
-            assert_eq!(all.expire_before("2027").unwrap().segments.len(), 1);
+            assert_eq!(all.expire(&Expiry::before("2027").all(true)).unwrap().segments.len(), 1);
         } else {
             all.delete_fingerprints(&[Fingerprint::new(7)]).unwrap();
             all.compact(&Compaction::All).unwrap();

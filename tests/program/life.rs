@@ -68,7 +68,9 @@ fn records_come_and_go() {
 fn labels_expire() {
     let desk = desk();
     desk.ok(&["build", "-", "-s", "first.fps", "--label", "2026-08", "-q"], "1\ta\n");
-    desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q"], 0);
+    let (_, err) = desk.run(&["expire", "--before", "2026-09", "-s", "first.fps"], 2);
+    assert!(err.contains("nothing would stay; 'all' allows that"), "{err}");
+    desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q", "--all"], 0);
     desk.run(&["query", "1", "-s", "first.fps"], 1);
     for label in ["2026-09", "2026-10", "2026-11"] {
         desk.ok(&["add", "-s", "pages.fps", "--label", label, "-q"], &format!("1\t{label}\n"));
@@ -84,6 +86,37 @@ fn labels_expire() {
     );
     let (_, err) = desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 0);
     assert_eq!(err, "fpstore: no segment has a label before '2026-11'\n");
+}
+
+/// A store of days is not emptied by a date in another spelling.
+#[test]
+fn what_expires_is_a_label_of_the_same_form() {
+    let desk = desk();
+    for label in ["2026-11-04", "2026-11-05", "2026-11-06"] {
+        desk.ok(&["add", "-s", "pages.fps", "--label", label, "-q"], &format!("1\t{label}\n"));
+    }
+    let all = dump(&desk);
+    for wrong in ["30d", "today", "yesterday", "2026/11/06", "20261106", "6 Nov", "2026-11-6"] {
+        for dry in [&["--dry-run"][..], &[]] {
+            let command = [&["expire", "--before", wrong, "-s", "pages.fps"][..], dry].concat();
+            let (_, err) = desk.run(&command, 2);
+            let expected = format!(
+                "fpstore: pages.fps: segment 2 has the label '2026-11-04', which is not of the form \
+                 of '{wrong}'\n"
+            );
+            assert!(err.starts_with(&expected), "{err}");
+        }
+    }
+    assert_eq!(dump(&desk), all);
+    let (_, err) = desk.run(&["expire", "--older-than", "3m", "-s", "pages.fps"], 2);
+    assert!(err.contains("'3m', expected days, weeks, months or years"), "{err}");
+    desk.ok(&["add", "-s", "pages.fps", "--label", "today", "-q"], "2\tnew\n");
+    let (_, err) = desk.run(&["expire", "--older-than", "1000y", "-s", "pages.fps"], 0);
+    assert!(err.starts_with("fpstore: no segment has a label older than 1000y (before "), "{err}");
+    let label = info_of(&desk)["segments"][4]["label"].as_str().unwrap().to_string();
+    assert!(label.len() == 10 && label.starts_with("2"), "{label}");
+    let (_, err) = desk.run(&["expire", "--before", "2026-11-06", "-s", "pages.fps"], 0);
+    assert!(err.contains("2 segments removed"), "{err}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ def watch(hashes: list[str], path: Path) -> list[str]:
     nearest = store.nearest("f0f0f0f00f0f0f0f", count=5)
     report += [f"{match.distance} bits: {match.ids[0]}" for match in nearest]
     with fpstore.Writer(path) as writer:
-        expired = [segment.label for segment in writer.expire_before("2026-10")]
+        expired = [segment.label for segment in writer.expire("2026-10")]
     store.refresh()
     report.append(f"forgot {', '.join(expired)}; {len(store)} left")
     return report

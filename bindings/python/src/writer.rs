@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::options::MAX_RATE;
-use fpstore::writer::{CheckedWriter, Compaction, Deleted, export as export_store, export_linked};
+use fpstore::writer::{
+    CheckedWriter, Compaction, Deleted, Expiry, export as export_store, export_linked,
+};
 use fpstore::{Error, Fingerprint, IdRef, WriterOptions};
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
@@ -13,7 +15,7 @@ use pyo3::types::{PyList, PyTuple};
 use crate::adding::{Adder, Adding, add};
 use crate::checked::CheckedRows;
 use crate::columns::id_kind;
-use crate::errors::{Failure, chained};
+use crate::errors::{Failure, chained, input_error};
 use crate::id_rule::IdRule;
 use crate::input::batches::Batches;
 use crate::input::fingerprints;
@@ -313,10 +315,29 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Removes the segments whose label sorts before this one, such as `2026-09` before `2026-10`,
-    /// and returns them.
-    fn expire_before<'py>(&self, py: Python<'py>, label: &str) -> PyResult<Bound<'py, PyList>> {
-        let done = self.0.lent.run(py, |open, _| Ok(open.target()?.expire_before(label)?))?;
+    /// Removes segments by their label, and returns them: with `before` those whose label sorts before
+    /// it, such as `2026-09` before `2026-10`; with `older_than` those whose label is a date of more
+    /// than `30d`, `6w`, `3mo` or `1y` ago. Where no segment would stay, `all=True` has to allow it.
+    /// With `dry_run` only returns them.
+    #[pyo3(signature = (before=None, *, older_than=None, all=false, dry_run=false))]
+    fn expire<'py>(
+        &self,
+        py: Python<'py>,
+        before: Option<&str>,
+        older_than: Option<&str>,
+        all: bool,
+        dry_run: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let expiry = match (before, older_than) {
+            (Some(label), None) => Expiry::before(label),
+            (None, Some(age)) => Expiry::older_than(age).map_err(Failure::from)?,
+            _ => return Err(input_error(py, "expire takes one of before and older_than")),
+        };
+        let expiry = expiry.all(all);
+        let done = self.0.lent.run(py, |open, _| {
+            let writer = open.target()?;
+            Ok(if dry_run { writer.store().expiring(&expiry)? } else { writer.expire(&expiry)? })
+        })?;
         let segments: PyResult<Vec<_>> =
             done.segments.iter().map(|segment| segment_info(py, segment)).collect();
         PyList::new(py, segments?)

@@ -140,7 +140,7 @@ def test_the_life_of_a_store(tmp_path: Path, values: U64) -> None:
         "2026-10",
     ]
     with fpstore.Writer(path) as writer:
-        assert [segment.label for segment in writer.expire_before("2026-10")] == ["2026-09"]
+        assert [segment.label for segment in writer.expire("2026-10")] == ["2026-09"]
         assert writer.compact("all").merged == 2
     reader.refresh()
     assert len(reader.info().segments) == 1

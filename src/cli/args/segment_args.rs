@@ -1,13 +1,25 @@
 //! The options of commands that add segments to a store: their label, and the name of the job.
 
 use clap::Args;
+use fpstore::writer::label_of_today;
 
 /// The label of what is added.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct LabelArgs {
-    /// The label of new segments, such as 2026-11; see 'expire'
+    /// The label of new segments, such as 2026-11; today is the day in UTC; see 'expire'
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
-    pub(in crate::cli) label: String,
+    label: String,
+}
+
+impl LabelArgs {
+    /// The label, with the date in place of the word.
+    pub(in crate::cli) fn label(&self) -> String {
+        if self.is_today() { label_of_today() } else { self.label.clone() }
+    }
+
+    pub(in crate::cli) fn is_today(&self) -> bool {
+        self.label == "today"
+    }
 }
 
 /// The name of a job that may run again.

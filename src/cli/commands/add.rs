@@ -106,7 +106,7 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let monitor = args.work.monitor()?;
     let recipe = documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.source.recipe());
     let mut options = WriterOptions::default()
-        .label(&args.label.label)
+        .label(args.label.label())
         .ids(args.ids)
         .recipe(recipe)
         .run(args.run.run.clone())

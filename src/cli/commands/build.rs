@@ -270,6 +270,6 @@ fn options(args: &BuildArgs, k: u32, monitor: &Monitor) -> anyhow::Result<BuildO
         .ids(args.ids)
         .replace(args.force)
         .wait(args.work.wait.duration())
-        .label(&args.label.label)
+        .label(args.label.label())
         .resources(args.work.resources.given(monitor)?))
 }

@@ -57,7 +57,7 @@ pub(in crate::cli) fn run(args: &CommitArgs) -> anyhow::Result<ExitStatus> {
         receipts.extend(read_receipts(file)?);
     }
     let options = CommitOptions::default()
-        .label(&args.label.label)
+        .label(args.label.label())
         .run(args.run.run.clone())
         .remove(args.remove)
         .wait(args.wait.duration())

@@ -86,7 +86,7 @@ pub(in crate::cli) struct ExportArgs {
 
 pub(in crate::cli) fn run_import(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
     let options = WriterOptions::default()
-        .label(&args.label.label)
+        .label(args.label.label())
         .compact(false)
         .wait(args.wait.duration())
         .observer(announcer());

@@ -1,5 +1,8 @@
 //! Expiry: segments are removed by their label.
 
+use std::collections::HashSet;
+
+use super::expiry::Expiry;
 use crate::base::error::Result;
 use crate::base::id_policy::IdPolicy;
 use crate::format::manifest::SegmentEntry;
@@ -8,7 +11,7 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::writer::Writer;
 use crate::writing::writer::scheme::scheme_for;
 
-/// The result of [`Writer::expire_before`].
+/// The result of [`Writer::expire`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Expired {
@@ -17,21 +20,25 @@ pub struct Expired {
 }
 
 impl Store {
-    /// The segments that [`Writer::expire_before`] would remove.
-    pub fn expiring_before(&self, label: &str) -> Expired {
-        let info = self.info();
-        let segments = info.segments.into_iter().filter(|of| is_before(&of.label, label)).collect();
-        Expired { segments }
+    /// The segments that [`Writer::expire`] would remove.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) as [`Writer::expire`].
+    pub fn expiring(&self, expiry: &Expiry) -> Result<Expired> {
+        Ok(Expired { segments: expiry.expiring(&self.info().segments)? })
     }
 }
 
 impl Writer {
-    /// Removes all segments whose label sorts before `label`, byte by byte: `2026-09` before
-    /// `2026-10`. Those without a label stay. Where none would stay, an empty segment is added, so
-    /// that the store keeps its recipe and its scheme.
+    /// Removes whole segments by their label. Those without a label stay. Where none would stay, which
+    /// [`Expiry::all`] has to allow, an empty segment is added, so that the store keeps its recipe and
+    /// its scheme.
     ///
     /// # Errors
     ///
+    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if a label is of another form than that
+    /// of the expiry, if no label is a date, or if nothing would stay.
     /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only if the
     /// last rename or sync reported the error, everything may be.
     ///
@@ -44,20 +51,22 @@ impl Writer {
     /// # let options = fpstore::BuildOptions::default().label("2026-09");
     /// # fpstore::Builder::with_options(&path, options)?.finish()?;
     /// let mut writer = fpstore::Writer::open(&path)?;
-    /// for segment in writer.expire_before("2026-10")?.segments {
+    /// let expiry = fpstore::writer::Expiry::before("2026-10").all(true);
+    /// for segment in writer.expire(&expiry)?.segments {
     ///     println!("removed {}", segment.label);
     /// }
     /// # Ok(()) }
     /// ```
-    pub fn expire_before(&mut self, label: &str) -> Result<Expired> {
-        if self.store.expiring_before(label).segments.is_empty() {
+    pub fn expire(&mut self, expiry: &Expiry) -> Result<Expired> {
+        if self.store.expiring(expiry)?.segments.is_empty() {
             return Ok(Expired::default());
         }
         let mut transaction = self.directory.begin()?;
         // A merge may have been published meanwhile; it kept the labels.
         self.store.refresh()?;
-        let expired = self.store.expiring_before(label);
-        let stays = |entry: &&SegmentEntry| !is_before(&entry.label, label);
+        let expired = self.store.expiring(expiry)?;
+        let numbers: HashSet<u64> = expired.segments.iter().map(|segment| segment.number).collect();
+        let stays = |entry: &&SegmentEntry| !numbers.contains(&entry.number);
         let mut segments: Vec<_> = transaction.segments().iter().filter(stays).cloned().collect();
         if segments.is_empty() {
             let observer = self.options.resources.observer.clone();
@@ -72,8 +81,4 @@ impl Writer {
         self.commit_segments(transaction, segments)?;
         Ok(expired)
     }
-}
-
-fn is_before(own: &str, label: &str) -> bool {
-    !own.is_empty() && own < label
 }

@@ -56,7 +56,7 @@ use fpstore_base::Recipe;
 /// # let path = folder.path().join("pages.fps");
 /// # fpstore::Builder::new(&path)?.finish()?;
 /// use fpstore::{IdRef, Writer, WriterOptions};
-/// use fpstore::writer::Compaction;
+/// use fpstore::writer::{Compaction, Expiry};
 ///
 /// let options = WriterOptions::default().label("2026-11");
 /// let mut writer = Writer::with_options(&path, options)?;
@@ -67,7 +67,7 @@ use fpstore_base::Recipe;
 /// let deleted = writer.delete_ids([IdRef::Text("b.html")])?;
 /// assert_eq!(deleted.found, 1);
 /// writer.compact(&Compaction::All)?;
-/// writer.expire_before("2026-10")?;
+/// writer.expire(&Expiry::before("2026-10"))?;
 /// let store = writer.finish()?;
 /// assert_eq!(store.info().fingerprint_count(), 1);
 /// # Ok(()) }

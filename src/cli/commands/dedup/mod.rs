@@ -248,7 +248,7 @@ impl<'a> Plan<'a> {
         if args.near.confirm.is_some() && documents.is_none() {
             bail!("--confirm compares documents; add --docs and name their files");
         }
-        let options = WriterOptions::default().label(&args.label.label).recipe(recipe.clone());
+        let options = WriterOptions::default().label(args.label.label()).recipe(recipe.clone());
         let options = args.work.limit(options.run(args.run.run.clone()), monitor)?;
         let store = args.store.as_deref().filter(|_| args.add);
         if let (true, Some(path)) = (is_stream, store) {

@@ -207,6 +207,9 @@ impl ServeArgs {
         if self.writing.wait.is_given() && !self.writing.writable {
             bail!("--wait is for servers that write; add --writable");
         }
+        if self.writing.label.is_today() {
+            bail!("--label today is the day on which the server starts; give it the date");
+        }
         if self.write_token_file.is_some() && !self.writing.writable {
             bail!("--write-token-file is for servers that write; add --writable");
         }
@@ -239,7 +242,7 @@ impl WritingArgs {
     fn options(&self) -> Option<WritingOptions> {
         let WritingArgs { writable, label, commit_every, memory, no_compact, wait } = self;
         let writer = WriterOptions::default()
-            .label(&label.label)
+            .label(label.label())
             .compact(false)
             .memory(memory.as_u64())
             .wait(wait.duration())

@@ -8,6 +8,7 @@ use std::process::Command;
 use super::*;
 use crate::disk::FailPoint;
 use crate::disk::fail_points::{self, Fault};
+use crate::writing::writer::Expiry;
 
 type Act = fn(&Path) -> Result<()>;
 
@@ -32,7 +33,7 @@ const ACTS: [(&str, Act); 11] = [
     }),
     ("expire", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
-        writer.expire_before("2026-10").map(drop)
+        writer.expire(&Expiry::before("2026-10").all(true)).map(drop)
     }),
     ("compact", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
@@ -44,7 +45,7 @@ const ACTS: [(&str, Act); 11] = [
     }),
     ("expire all", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
-        writer.expire_before("2027").map(drop)
+        writer.expire(&Expiry::before("2027").all(true)).map(drop)
     }),
     ("export", |folder| {
         let store = Store::open(folder.join("store.fps"))?;

@@ -9,6 +9,7 @@ use crate::disk::change::Change;
 use crate::disk::power_loss::{Disk, Replayed};
 use crate::disk::recorder;
 use crate::disk::tree::Tree;
+use crate::writing::writer::Expiry;
 
 /// The states of a disk after a loss of power that are tried at each change, if there are more.
 /// `FPSTORE_POWER_LOSS_STATES` sets another number.
@@ -62,14 +63,16 @@ const LIFE: [(&str, Act); 14] = [
         let mut compactor = Compactor::with_options(folder.join("store.fps"), options())?;
         compactor.compact(&Compaction::One).map(drop)
     }),
-    ("expire nothing", |folder| writer(folder)?.expire_before("2026-01").map(drop)),
+    ("expire nothing", |folder| {
+        writer(folder)?.expire(&Expiry::before("2026-01").all(true)).map(drop)
+    }),
     ("add and merge", |folder| {
         let options = options().compact(true);
         let mut writer = Writer::with_options(folder.join("store.fps"), options)?;
         (400..430).try_for_each(|i| writer.push(Fingerprint::new(value(i)), i))?;
         writer.finish().map(drop)
     }),
-    ("expire all", |folder| writer(folder)?.expire_before("2027").map(drop)),
+    ("expire all", |folder| writer(folder)?.expire(&Expiry::before("2027").all(true)).map(drop)),
     ("replace", |folder| build(folder, 700..760, "")),
     ("export", |folder| {
         export(&Store::open(folder.join("store.fps"))?, folder.join("shipped.fps"), None).map(drop)
