@@ -141,6 +141,12 @@ impl Tokenizer {
         )
     }
 
+    /// Whether some tokens are letters of scripts without spaces, which may have a length of their
+    /// own.
+    pub(crate) fn has_letters(self) -> bool {
+        matches!(self, Tokenizer::Words | Tokenizer::Letters | Tokenizer::Dictionary(_))
+    }
+
     /// The tokenizer with this name: `words`, `code`, `letters`, `characters`, `python-characters`,
     /// `jieba`, `forward`, `backward`, `fewest` or `given`.
     ///

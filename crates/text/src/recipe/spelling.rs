@@ -87,17 +87,24 @@ impl<'a> Lines<'a> {
         const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
         let default = TextRecipe::default();
         let hash = self.get("hash").unwrap_or_default();
+        let tokenizer = match self.get("segment") {
+            Some(name) => {
+                by_name(TOKENIZERS, name).ok_or_else(|| bad_line("segment", name, TOKENIZERS))?
+            }
+            None => return Err(invalid("it has no line 'segment'")),
+        };
         Ok(TextRecipe {
             nfkc: self.named("nfkc", YES_NO, true)?,
             vowel_marks: self.named("vowel-marks", MARKS, true)?,
             case: self.named("case", CASES, Case::Kept)?,
-            tokenizer: match self.get("segment") {
-                Some(name) => by_name(TOKENIZERS, name)
-                    .ok_or_else(|| bad_line("segment", name, TOKENIZERS))?,
-                None => return Err(invalid("it has no line 'segment'")),
-            },
+            tokenizer,
             shingle: self.number("shingle", default.shingle)?,
             ngram: self.number("ngram", default.ngram)?,
+            letter_ngram: match self.get("letter-ngram") {
+                Some(_) => Some(self.number("letter-ngram", default.ngram)?),
+                // The line has no meaning, or the recipe is from before there was one.
+                None => default.letter_ngram.filter(|_| !tokenizer.has_letters()),
+            },
             stop_words: match self.get("stop") {
                 None | Some("none") => None,
                 Some(value) => Some(self.resource_id("stop", value)?),
@@ -220,6 +227,9 @@ impl TextRecipe {
         }
         if tokenizer.has_characters() {
             let _ = writeln!(text, "ngram={}", self.ngram);
+        }
+        if let Some(len) = self.letter_ngram.filter(|_| tokenizer.has_letters()) {
+            let _ = writeln!(text, "letter-ngram={len}");
         }
         if tokenizer != Tokenizer::Given {
             let _ = match self.stop_words {

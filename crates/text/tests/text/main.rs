@@ -16,6 +16,7 @@ mod published;
 mod random;
 mod recipes;
 mod resources;
+mod scripts;
 
 use random::Random;
 
