@@ -123,6 +123,8 @@ def features(text, recipe):
         found = [joined(cut)]
     if not found and recipe["empty"] == "feature":
         found = [""]
+    if not found and recipe["empty"] == "text" and text.strip():
+        found = [text.strip()]
     return found
 
 

@@ -28,6 +28,28 @@ pub(super) const COUNTS: &[(CountWeight, &str)] =
 pub(super) const METHODS: &[(Method, &str)] =
     &[(Method::SimHash(VoteRules::ONCE), "simhash"), (Method::MinHash, "minhash")];
 
+/// What becomes of a text without features, and its names in recipes.
+pub(super) const EMPTY: &[(FeaturelessText, &str)] = &[
+    (FeaturelessText::NoFingerprint, "nothing"),
+    (FeaturelessText::EmptyFeature, "feature"),
+    (FeaturelessText::WholeText, "text"),
+];
+
+/// What becomes of a text in which nothing is a word or letter, such as one of signs and emoji.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FeaturelessText {
+    /// It has no fingerprint.
+    NoFingerprint,
+    /// It has the empty feature, so that all such texts are the same.
+    EmptyFeature,
+    /// The whole text is its one feature, in the form of the recipe and without white space at both
+    /// ends, so that equal texts are the same and others are not. A text of white space alone has no
+    /// fingerprint.
+    #[default]
+    WholeText,
+}
+
 /// What becomes of capitals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

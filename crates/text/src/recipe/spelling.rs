@@ -7,7 +7,9 @@ use std::fmt::Write;
 
 use super::hash_names::spell_key;
 use super::name_tables::{by_name, name_of, names_of};
-use super::parts::{COUNTS, Case, Factor, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules};
+use super::parts::{
+    COUNTS, Case, EMPTY, Factor, FeaturelessText, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules,
+};
 use super::text_recipe::TextRecipe;
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
@@ -84,7 +86,6 @@ impl<'a> Lines<'a> {
     fn read(&self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
         const MARKS: &[(bool, &str)] = &[(true, "kept"), (false, "dropped")];
-        const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
         let default = TextRecipe::default();
         let hash = self.get("hash").unwrap_or_default();
         let tokenizer = match self.get("segment") {
@@ -119,7 +120,7 @@ impl<'a> Lines<'a> {
                 },
                 None => return Err(invalid("it has no line 'method'")),
             },
-            empty_feature: self.named("empty", EMPTY, false)?,
+            featureless: self.named("empty", EMPTY, FeaturelessText::NoFingerprint)?,
         })
     }
 
@@ -193,8 +194,7 @@ impl TextRecipe {
             };
             let _ = writeln!(text, "tie={}", rules.ties);
         }
-        let empty = if self.empty_feature { "feature" } else { "nothing" };
-        let _ = write!(text, "empty={empty}");
+        let _ = write!(text, "empty={}", name_of(EMPTY, self.featureless));
         Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
     }
 

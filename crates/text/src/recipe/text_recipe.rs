@@ -1,6 +1,6 @@
 //! The recipe itself: a plain value that decides every step from a text to its fingerprint.
 
-use super::parts::{Case, Method, Tokenizer, VoteRules};
+use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use crate::features::hash::FeatureHash;
 use crate::resource_id::ResourceId;
 
@@ -47,8 +47,8 @@ pub struct TextRecipe {
     pub hash: FeatureHash,
     /// The way from the hashes to the fingerprint.
     pub method: Method,
-    /// Whether a text without features has the empty feature. Otherwise it has no fingerprint.
-    pub empty_feature: bool,
+    /// What becomes of a text without features.
+    pub featureless: FeaturelessText,
 }
 
 impl Default for TextRecipe {
@@ -66,7 +66,7 @@ impl Default for TextRecipe {
             stop_words: None,
             hash: FeatureHash::default(),
             method: Method::MinHash,
-            empty_feature: false,
+            featureless: FeaturelessText::WholeText,
         }
     }
 }
@@ -94,6 +94,8 @@ impl TextRecipe {
         TextRecipe {
             tokenizer: Tokenizer::Given,
             method: Method::SimHash(VoteRules::default()),
+            // There is no text.
+            featureless: FeaturelessText::NoFingerprint,
             ..TextRecipe::default()
         }
     }

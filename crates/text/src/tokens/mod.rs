@@ -11,7 +11,7 @@ pub(crate) mod scripts;
 pub(crate) mod windows;
 mod words;
 
-use crate::recipe::{TextRecipe, Tokenizer};
+use crate::recipe::{FeaturelessText, TextRecipe, Tokenizer};
 use crate::resources::lists::StopWords;
 use crate::tokens::dictionary::dictionary_words;
 use crate::tokens::normal::Form;
@@ -31,6 +31,8 @@ pub(crate) struct Tokens {
     scratch: String,
     /// The text of the tokens that belong to unfinished features.
     carried: String,
+    /// The folded text as long as it has no token, if it may be a feature as a whole.
+    bare: Option<String>,
 }
 
 impl Tokens {
@@ -49,6 +51,7 @@ impl Tokens {
             folded: String::new(),
             scratch: String::new(),
             carried: String::new(),
+            bare: (recipe.featureless == FeaturelessText::WholeText).then(String::new),
         }
     }
 
@@ -88,6 +91,7 @@ impl Tokens {
         stop_words: Option<&StopWords>,
         sink: &mut impl FeatureSink,
     ) {
+        let is_first = self.windows.is_untouched();
         std::mem::swap(&mut self.folded, &mut self.carried);
         let start = self.folded.len();
         match self.characters() {
@@ -108,7 +112,19 @@ impl Tokens {
                 }
             }
         }
+        if is_first {
+            self.note_bare(piece);
+        }
         self.windows.carry(&self.folded, &mut self.carried, sink);
+    }
+
+    /// Keeps a piece of a text that has had no token, or forgets the text once it has one.
+    fn note_bare(&mut self, piece: &str) {
+        let Some(bare) = &mut self.bare else { return };
+        match self.windows.is_untouched() {
+            true => self.form.push(piece, bare, &mut self.scratch),
+            false => *bare = String::new(),
+        }
     }
 
     /// The same for tokens that are single characters: they are written side by side, so that each
@@ -148,6 +164,13 @@ impl Tokens {
 
     /// Makes the last features of the text, and forgets it.
     pub(crate) fn finish(&mut self, sink: &mut impl FeatureSink) {
+        if let Some(bare) = &mut self.bare {
+            let text = bare.trim().as_bytes();
+            if self.windows.is_untouched() && !text.is_empty() {
+                sink.take(text, text.len());
+            }
+            bare.clear();
+        }
         self.windows.finish(&self.carried, sink);
         self.carried.clear();
     }
@@ -156,6 +179,9 @@ impl Tokens {
     pub(crate) fn clear(&mut self) {
         self.windows.clear();
         self.carried.clear();
+        if let Some(bare) = &mut self.bare {
+            bare.clear();
+        }
     }
 
     /// Appends a piece to `folded` in the form of the recipe.

@@ -279,6 +279,11 @@ impl Windows {
         self.clear();
     }
 
+    /// Whether no token of the text has come.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.tokens.is_empty() && !self.made_any
+    }
+
     /// Forgets the text.
     pub(crate) fn clear(&mut self) {
         self.tokens.clear();
