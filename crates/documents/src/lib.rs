@@ -53,12 +53,17 @@ mod guard;
 mod in_memory;
 mod inputs;
 mod json;
+mod json_array;
+mod json_text;
 mod markup;
 mod names;
 mod options;
 mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_path;
+mod paths;
 mod pipeline;
 mod raw;
 mod reading;

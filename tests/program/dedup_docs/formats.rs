@@ -147,3 +147,32 @@ fn files_that_are_something_else_are_named() {
         "{err}"
     );
 }
+
+/// The texts of a chat stand in an array of each document.
+#[test]
+fn texts_in_arrays_are_compared_and_their_documents_copied() {
+    let line = |id: usize, question: &str, answer: &str| {
+        format!(
+            "{{\"meta\":{{\"url\":\"u{id}\"}},\"messages\":[{{\"role\":\"user\",\"content\":\
+             \"{question}\"}},{{\"role\":\"assistant\",\"content\":\"{answer}\"}}]}}\n"
+        )
+    };
+    let lines = [
+        line(0, "what is the height of the tower", "three hundred metres and some more"),
+        line(1, "what is the height of the tower", "nobody has measured it in recent years"),
+        line(2, "what is the height of the tower", "three hundred metres and some more"),
+    ];
+    let desk = Desk::with("chat.jsonl", &lines.concat());
+    let args = ["dedup", "--docs", "chat.jsonl", "--id-field", "meta.url", "-o", "out.jsonl"];
+    let named = ["--text-field", "messages[].content", "--removed", "r.tsv"];
+    desk.run(&[&args[..], &named].concat(), 0);
+    assert_eq!(desk.read("out.jsonl"), lines[..2].concat());
+    assert!(desk.read("r.tsv").ends_with("\tu2\tu0\tnew\n"), "{}", desk.read("r.tsv"));
+    for (field, told) in [
+        ("messages", "'messages' is an array, expected a text; 'messages[]' names the texts in it"),
+        ("messages[].text", "no field 'messages[].text'; other fields: meta, messages"),
+    ] {
+        let (_, err) = desk.run(&[&args[..], &["--text-field", field, "-f"]].concat(), 2);
+        assert!(err.contains("line 1: ") && err.contains(told), "{err}");
+    }
+}
