@@ -69,6 +69,7 @@ mod raw;
 mod reading;
 mod ready;
 mod records;
+mod repeated_ids;
 mod summary;
 mod task;
 mod warc;
@@ -90,4 +91,5 @@ pub use pipeline::{
     read_fingerprints, read_texts,
 };
 pub use reading::Wanted;
+pub use repeated_ids::{EXACT_IDS_MAX, IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -176,3 +176,25 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
         assert!(err.contains("line 1: ") && err.contains(told), "{err}");
     }
 }
+
+/// Ids that repeat are no fault, but lists by id then say less than they seem to.
+#[test]
+fn documents_that_share_an_id_are_told() {
+    let line = |id: &str, text: &str| format!("{{\"id\":{id},\"text\":\"{text}\"}}\n");
+    let [one, two] = ["one text of some words", "another text that differs"];
+    let desk = Desk::new();
+    desk.write("in/a.jsonl", line("\"a\"", one) + &line("\"b\"", two) + &line("\"a\"", one));
+    desk.write("in/b.jsonl", line("\"b\"", one) + &line("7", two));
+    let told = "2 documents have the id of an earlier one, such as 'a'";
+    for args in [
+        &["dedup", "--docs", "in", "-o", "out"][..],
+        &["dedup", "--docs", "in", "--list", "-o", "list"],
+        &["build", "--docs", "in"],
+        &["fingerprint", "in", "-o", "prints"],
+    ] {
+        let (_, err) = desk.run(args, 0);
+        assert_eq!(err.matches(told).count(), 1, "{args:?}: {err}");
+    }
+    let (_, err) = desk.run(&["build", "--docs", "in/b.jsonl", "-f"], 0);
+    assert!(!err.contains("earlier one"), "{err}");
+}
