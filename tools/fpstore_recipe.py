@@ -18,61 +18,81 @@ import sys
 import unicodedata
 
 MASK = (1 << 64) - 1
-SINGLE = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x3005, 0x3007), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
-          (0x3041, 0x3096), (0x309D, 0x309F), (0x0E01, 0x0E3A), (0x0E40, 0x0E4E), (0x0E81, 0x0ECD),
-          (0x0EDC, 0x0EDF), (0x1000, 0x103F), (0x1050, 0x108F), (0x1780, 0x17D3)]
+# Signs and letters of scripts without spaces; in a recipe without the line letter-ngram, the first
+# letters are signs, and the other ones of both lists are words.
+SIGNS = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x3005, 0x3007), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
+         (0x3041, 0x3096), (0x309D, 0x309F)]
+MORE_SIGNS = [(0xA000, 0xA48C), (0x12000, 0x12399), (0x12400, 0x1246E), (0x12480, 0x12543),
+              (0x13000, 0x1342F), (0x13460, 0x143FA), (0x14400, 0x14646)]
+FIRST_LETTERS = [(0x0E01, 0x0E3A), (0x0E40, 0x0E4E), (0x0E81, 0x0ECD), (0x0EDC, 0x0EDF), (0x1000, 0x103F),
+                 (0x1050, 0x108F), (0x1780, 0x17D3)]
+MORE_LETTERS = [(0x0ECE, 0x0ECE), (0x109A, 0x109D), (0xA9E0, 0xA9EF), (0xA9FA, 0xA9FE), (0xAA60, 0xAA76),
+                (0xAA7A, 0xAA7F), (0x17D7, 0x17D7), (0x17DC, 0x17DD), (0x1950, 0x1974), (0x1980, 0x19C9),
+                (0x1A20, 0x1A7C), (0x1AA7, 0x1AA7), (0xAA80, 0xAAC2), (0xAADB, 0xAADD), (0x11700, 0x1172B),
+                (0x11740, 0x11746), (0x1B00, 0x1B4C), (0xA980, 0xA9C0), (0xA9CF, 0xA9CF), (0x1A00, 0x1A1B)]
 
 VOWEL_MARKS = [(0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7), (0x610, 0x61A),
                (0x640, 0x640), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
                (0x6EA, 0x6ED)]
 
 
-def is_single(c):
-    """Whether the script of a character puts no spaces between words."""
-    return any(first <= ord(c) <= last for first, last in SINGLE)
+def is_in(c, ranges):
+    return any(first <= ord(c) <= last for first, last in ranges)
+
+
+def line_of(c, recipe):
+    """The line of the recipe that says how long a feature is which starts at this character, where it
+    is a token of its own: ngram or letter-ngram, or None for a letter of a word."""
+    if "letter-ngram" not in recipe:
+        return "ngram" if is_in(c, SIGNS + FIRST_LETTERS) else None
+    if is_in(c, FIRST_LETTERS + MORE_LETTERS):
+        return "letter-ngram"
+    return "ngram" if is_in(c, SIGNS + MORE_SIGNS) else None
 
 
 def is_letter(c):
     return unicodedata.category(c)[0] in "LMN"
 
 
-def tokens(text, segment):
-    """The tokens, each with whether it is single."""
+def tokens(text, recipe):
+    """The tokens, each with the line for features that start at it."""
+    segment = recipe["segment"]
     if segment == "letters":
-        return [(c, is_single(c)) for c in text if is_letter(c)]
+        return [(c, line_of(c, recipe) or "shingle") for c in text if is_letter(c)]
     if segment == "characters":
-        return [(c, True) for c in text if is_letter(c)]
+        return [(c, "ngram") for c in text if is_letter(c)]
     if segment == "python-characters":
-        return [(c, True) for c in text if unicodedata.category(c)[0] in "LN" or c == "_"]
+        return [(c, "ngram") for c in text if unicodedata.category(c)[0] in "LN" or c == "_"]
     if segment == "code":
         found, name = [], ""
         for c in text + " ":
             if is_letter(c) or c == "_":
                 name += c
                 continue
-            found += [(name, False)] if name else []
+            found += [(name, "shingle")] if name else []
             name = ""
-            found += [] if c.isspace() else [(c, False)]
+            found += [] if c.isspace() else [(c, "shingle")]
         return found
     if segment == "words":
-        return words(text)
+        return words(text, recipe)
     sys.exit(f"segment={segment} is not implemented here")
 
 
-def words(text):
+def words(text, recipe):
     """Words of UAX #29 that hold a letter or digit, the runs of single characters cut up first."""
     from uniseg.wordbreak import words as cut
 
     found, run = [], ""
     for c in text + "\u4e00":
-        if not is_single(c):
+        line = line_of(c, recipe)
+        if not line:
             run += c
             continue
         for word in cut(run):
             if any(c.isalnum() for c in word):
-                found.append((word, False))
+                found.append((word, "shingle"))
         run = ""
-        found.append((c, True))
+        found.append((c, line))
     return found[:-1]
 
 
@@ -85,24 +105,26 @@ def features(text, recipe):
         text = text.lower()
     if recipe["case"] == "folded":
         text = "".join(c.lower() for c in "".join(c.upper() for c in text))
-    cut = tokens(text, recipe["segment"])
+    cut = tokens(text, recipe)
     spaced = recipe["segment"] != "letters"
 
     def joined(part):
         text = part[0][0]
-        for (_, before), (token, single) in zip(part, part[1:]):
-            text += (" " if spaced and not (before and single) else "") + token
+        for (_, before), (token, line) in zip(part, part[1:]):
+            text += (" " if spaced and "shingle" in (before, line) else "") + token
         return text
 
     found = []
-    for at, (_, single) in enumerate(cut):
-        length = int(recipe["ngram" if single else "shingle"])
+    for at, (_, line) in enumerate(cut):
+        length = int(recipe[line])
         if at + length <= len(cut):
             found.append(joined(cut[at:at + length]))
     if not found and cut:
         found = [joined(cut)]
     if not found and recipe["empty"] == "feature":
         found = [""]
+    if not found and recipe["empty"] == "text" and text.strip():
+        found = [text.strip()]
     return found
 
 

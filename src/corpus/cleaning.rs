@@ -113,8 +113,12 @@ impl<'a> Cleaning<'a> {
     pub fn run(self) -> Result<Cleaned<'a>> {
         let Cleaning { work, job, targets, run, .. } = &self;
         let was_added = job.is_resumed() && work.stored.as_ref().is_some_and(|it| it.has_run(run));
+        let mut is_first = true;
         loop {
             let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
+            if std::mem::take(&mut is_first) && spools.repeated_ids().count > 0 {
+                work.tell(Event::RepeatedIds(spools.repeated_ids()));
+            }
             let decisions = decide::run(work, job, &spools, was_added)?;
             let failed = match targets {
                 Some(targets) => write::run(work, job, &spools, &decisions, targets)?,

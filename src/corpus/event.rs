@@ -1,6 +1,6 @@
 //! What a cleaning says while it works.
 
-use fpstore_documents::DocumentSummary;
+use fpstore_documents::{DocumentSummary, RepeatedIds};
 
 use super::error::Error;
 
@@ -16,8 +16,11 @@ pub enum Event<'a> {
         /// All parts.
         count: usize,
     },
-    /// A part of the documents was read: the counts of this part, and its bad records.
+    /// A part of the documents was read: the counts of this part, and its bad records. Repeated ids
+    /// are told of all parts together.
     Read(&'a DocumentSummary),
+    /// Documents share ids, so that lists by id cannot tell them apart. All is read.
+    RepeatedIds(&'a RepeatedIds),
     /// A file that was found in a folder could not be copied; the others go on.
     NotCopied(&'a Error),
     /// The kept documents are added to the store, but segments that were due to be merged were not.

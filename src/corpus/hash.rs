@@ -120,8 +120,9 @@ fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer
 }
 
 /// The summary of a part. The files that were left out are the same for all parts, so only the first
-/// part tells them.
+/// part tells them. Ids may repeat from one part to the next, so they are told at the end.
 fn of_part(mut summary: DocumentSummary, part: usize) -> DocumentSummary {
+    summary.repeated_ids = Default::default();
     if part > 0 {
         summary.passed_over = Default::default();
     }

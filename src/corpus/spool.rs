@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use fpstore_documents::{IdNotes, RepeatedIds};
+
 use super::error::{Error, Result};
 use super::id_field::{put_id, read_id};
 use super::number::Number;
@@ -156,6 +158,7 @@ pub(super) struct Spools {
     left_out: HashSet<u64>,
     /// The documents of these files.
     left_out_count: u64,
+    ids: IdNotes,
 }
 
 impl Spools {
@@ -177,13 +180,16 @@ impl Spools {
             counts: Counts::default(),
             left_out: left_out.into_iter().collect(),
             left_out_count: 0,
+            ids: IdNotes::default(),
         };
         let mut count = 0_u64;
         for batch in 0..spools.paths.len() {
             spools.starts.push(u32::try_from(count).map_err(|_| too_many())?);
             let mut of_files: HashMap<u64, u64> = HashMap::new();
-            let end = read(&spools.paths[batch], |entry| {
+            let path = spools.paths[batch].clone();
+            let end = read(&path, |entry| {
                 *of_files.entry(entry.file.into()).or_default() += 1;
+                spools.ids.note(entry.id.as_ref());
                 Ok::<(), Error>(())
             })?;
             if whole_files {
@@ -205,6 +211,11 @@ impl Spools {
 
     pub(super) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// The documents that share an id with an earlier one, with those of files that are passed over.
+    pub(super) fn repeated_ids(&self) -> &RepeatedIds {
+        self.ids.found()
     }
 
     /// The number of documents.

@@ -213,13 +213,15 @@ impl Copier<'_> {
         other.cloned().unwrap_or(Id::Text("".into()))
     }
 
-    /// Writes the list of the files that are documents and are kept.
+    /// Writes the list of the files that are documents and are kept. A file that could not be read
+    /// is not one of them: the account counts it as left out.
     fn write_kept_files(&self) -> Result<()> {
         let Some(path) = &self.targets.kept_files else { return Ok(()) };
         if self.is_written(KEPT_FILES, path)? {
             return Ok(());
         }
-        let files = (0..self.work.files.len()).filter(|&at| self.targets.copy_of(at).is_none());
+        let files = (0..self.work.files.len())
+            .filter(|&at| self.targets.copy_of(at).is_none() && !self.spools.leaves_out(at));
         let mut is_dropped = vec![false; self.work.files.len()];
         self.spools.each(|number, entry| {
             is_dropped[entry.file as usize] |= self.dropped.get(number).is_some();

@@ -140,6 +140,8 @@ fn stopped_work_goes_on_with_the_same_settings() {
             assert_eq!((done, count), (1, 1));
             resumed.fetch_add(1, Ordering::Relaxed);
         }
+        // Both files count their documents from 0.
+        Event::RepeatedIds(found) => assert_eq!((found.count, found.is_least), (80, false)),
         event => panic!("{event:?}"),
     };
     let cleaning = cleaner().output(desk.path("out")).listener(&listener).begin();

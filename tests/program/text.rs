@@ -11,7 +11,7 @@ const DOCS: &str = "\
 {\"id\":\"a\",\"text\":\"Two such documents differ from each other in a very small portion\"}
 {\"id\":\"b\",\"text\":\"two such documents differ from each other in a very small part\"}
 {\"id\":\"c\",\"text\":\"An engineer has looked at the cracks in the second pillar of the bridge\"}
-{\"id\":\"empty\",\"text\":\" ... \"}
+{\"id\":\"empty\",\"text\":\"  \"}
 ";
 
 /// A folder with `docs.jsonl` in it.
@@ -76,7 +76,7 @@ fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
     let (from_files, _) =
         desk.run(&["query", "--file", "page.html", "--file", "plain.txt", "-k0"], 0);
     assert_eq!(from_files, out.repeat(2));
-    let (_, err) = desk.run(&["query", "--text", "..."], 2);
+    let (_, err) = desk.run(&["query", "--text", " "], 2);
     assert!(err.contains("no features"), "{err}");
     let (_, err) = desk.run(&["query", "--file", "docs.jsonl"], 2);
     assert!(err.contains("holds 4 documents, expected one"), "{err}");
@@ -273,7 +273,7 @@ fn compare_and_evaluate_tell_distances() {
     let report: Value = serde_json::from_str(&json).unwrap();
     assert!(report["distance"].as_u64().unwrap() > 10, "{json}");
     assert_eq!((&report["jaccard"], &report["only_b"][0]), (&0.0.into(), &"six ten".into()));
-    desk.run(&["compare", "--literal", "...", "a"], 2);
+    desk.run(&["compare", "--literal", " ", "a"], 2);
 
     desk.write("pairs.tsv", "id1\tid2\tlabel\na\tb\t1\na\tc\t0\nc\tb\t-1\n");
     let args = ["evaluate", "--pairs", "pairs.tsv", "--docs", "docs.jsonl"];

@@ -186,7 +186,7 @@ fn a_text_is_found_as_the_program_finds_it() {
     assert_eq!(answer["matches"][0]["ids"], json!(["a.txt"]));
     assert!(answer["explain"]["segments"][0]["path"].is_string());
     for (path, kind, body, code) in [
-        ("/v1/text", "text/plain", " -- ", "no-features"),
+        ("/v1/text", "text/plain", "  ", "no-features"),
         ("/v1/text", "text/plain; charset=nothing", "a", "bad-content-type"),
         ("/v1/text", "application/pdf", "a", "bad-content-type"),
         ("/v1/text?html=half", "text/html", "a", "bad-parameter"),

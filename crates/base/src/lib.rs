@@ -9,6 +9,8 @@
 #![warn(missing_docs)]
 
 mod choice;
+#[cfg(feature = "work")]
+pub mod decompress;
 mod error;
 mod fingerprint;
 mod id;

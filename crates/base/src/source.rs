@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IoError;
+use crate::decompress::{GzipReader, ZstandardReader};
 use crate::read_inputs;
 use crate::waiting::{self, WaitingFile};
 
 /// Bytes that a buffered input takes at a time.
 pub const BUFFER_LEN: usize = 1 << 18;
-/// Files made with `zstd --long=31` need a window of this many bits.
-const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 /// The bytes of an input, decompressed.
 pub struct Source {
@@ -260,13 +259,9 @@ impl Compression {
 
     fn decoder(self, reader: BoxedReader) -> io::Result<BoxedReader> {
         Ok(match self {
-            Compression::Gzip => {
-                Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(reader)))
-            }
+            Compression::Gzip => Box::new(GzipReader::new(BufReader::new(reader))),
             Compression::Zstandard => {
-                let mut decoder = zstd::Decoder::new(reader)?;
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Box::new(decoder)
+                Box::new(ZstandardReader::new(BufReader::with_capacity(BUFFER_LEN, reader))?)
             }
         })
     }

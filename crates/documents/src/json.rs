@@ -5,7 +5,10 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::json_array::Gather;
+use super::json_text::{KeyText, TextValue, twice};
 use super::names::{LISTED_MAX, Names, listed};
+use super::paths::{self, Gathered};
 use super::ready;
 use fpstore_base::{Id, Radix};
 use fpstore_text::Weight;
@@ -70,6 +73,12 @@ fn parse<'a>(
             others => format!("no field '{field}'; other fields: {}", listed(others)),
         }
     };
+    for single in id.into_iter().chain(rank) {
+        let is_found = if Some(single) == id { found.id.is_some() } else { found.rank.is_some() };
+        if paths::has_array(single) && !is_found {
+            return Err(paths::not_single(single));
+        }
+    }
     let own_id = match id {
         // The caller knows it.
         None => Id::U64(0),
@@ -102,8 +111,8 @@ enum Content<'a> {
     Features(Features<'a>),
 }
 
-/// Picks some fields of an object and skips the others. A name with dots is a path into objects,
-/// unless a field has the whole name.
+/// Picks some fields of an object and skips the others. A name with dots or brackets is a path into
+/// objects and arrays, unless a field has the whole name.
 #[derive(Clone, Copy)]
 struct Fields<'f> {
     /// The rest of the path, if the field is in this object.
@@ -136,9 +145,12 @@ pub(super) fn is_there(name: &str) -> String {
     format!("field '{name}' is there already; choose another name for the new one")
 }
 
-fn twice<E: serde::de::Error>(key: &str) -> E {
-    // Which of two the writer meant is unknown; other readers take the last one.
-    E::custom(format!("field '{key}' is there twice"))
+impl<'f> Fields<'f> {
+    /// The rest of the path to the text, if `key` is an array on it.
+    fn array(&self, key: &str) -> Option<&'f str> {
+        let is_text = !self.features && self.ready.is_none();
+        paths::rest(self.content?, key).filter(|rest| is_text && rest.starts_with("[]"))
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
@@ -189,6 +201,16 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 if found.rank.replace(map.next_value_seed(RankValue(key_text))?).is_some() {
                     return Err(twice(key_text));
                 }
+            } else if let Some(rest) = self.array(key_text) {
+                let mut gathered = Gathered::default();
+                let name = key_text.to_string();
+                map.next_value_seed(Gather { rest, name, to: &mut gathered })?;
+                if let Some(text) = gathered.finish()
+                    && found.content.replace(Content::Text(text.into())).is_some()
+                {
+                    return Err(twice(key_text));
+                }
+                found.others.push(key);
             } else if inner.id.is_some() || inner.content.is_some() || inner.rank.is_some() {
                 let deeper = map.next_value_seed(inner)?;
                 let is_second = deeper.id.is_some() && found.id.is_some()
@@ -209,45 +231,6 @@ impl<'de> Visitor<'de> for Fields<'_> {
             }
         }
         Ok(found)
-    }
-}
-
-/// A text that is borrowed where it holds no escapes.
-struct KeyText<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for KeyText<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        TextValue("a key").deserialize(deserializer).map(KeyText)
-    }
-}
-
-struct TextValue<'f>(&'f str);
-
-impl<'de> DeserializeSeed<'de> for TextValue<'_> {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TextValue<'_> {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a string in '{}'", self.0)
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_string()))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(""))
     }
 }
 
@@ -459,6 +442,42 @@ mod tests {
     }
 
     #[test]
+    fn texts_in_arrays_are_joined() {
+        let of = |line: &'static str, path| {
+            pick(line.as_bytes(), "id", path).map(|(_, text)| text.into_owned())
+        };
+        let chat = r#"{"messages":[{"role":"user","content":"one"},{"content":"t\u0077o","n":[1]},
+            {"role":"tool","content":null},{"role":"tool"},null],"id":1,"m.n[]":"own"}"#;
+        assert_eq!(of(chat, "messages[].content"), Ok("one\ntwo".into()));
+        assert_eq!(of(chat, "messages[].role"), Ok("user\ntool\ntool".into()));
+        assert_eq!(of(chat, "m.n[]"), Ok("own".into()));
+        let deep = r#"{"id":1,"a":{"b":[[{"c.d":{"e":["x","y"]}}],[{"c.d":{"e":["z"]}}]]}}"#;
+        assert_eq!(of(deep, "a.b[][].c.d.e[]"), Ok("x\ny\nz".into()));
+        let plain = r#"{"id":1,"lines":["a","","b"]}"#;
+        assert_eq!(of(plain, "lines[]"), Ok("a\n\nb".into()));
+        for empty in [r#"{"id":1,"l":[]}"#, r#"{"id":1,"l":null}"#] {
+            assert_eq!(of(empty, "l[]"), Ok("".into()));
+            assert_eq!(of(empty, "l[].text"), Ok("".into()));
+        }
+        for (line, path, part) in [
+            (chat, "messages[].text", "no field 'messages[].text'; other fields: messages"),
+            (chat, "messages", "'messages' is an array, expected a text; 'messages[]' names"),
+            (chat, "messages[]", "'messages[]' is an object, expected a text; 'messages[].FIELD'"),
+            (chat, "messages[].n", "'messages[].n' is an array"),
+            (plain, "lines[].x", "invalid type: string, expected an object in 'lines[]'"),
+            (r#"{"id":1,"l":"x"}"#, "l[]", "invalid type: string, expected an array in 'l'"),
+            (r#"{"id":1,"l":[7]}"#, "l[]", "integer `7`, expected a string in 'l[]'"),
+            (r#"{"id":1,"l":["x"],"l":["y"]}"#, "l[]", "field 'l' is there twice"),
+            (r#"{"id":1,"l":[{"x":"y","x":"z"}]}"#, "l[].x", "field 'x' is there twice"),
+        ] {
+            let reason = of(line, path).unwrap_err();
+            assert!(reason.contains(part), "{path}: {reason}");
+        }
+        let reason = pick(chat.as_bytes(), "messages[].role", "messages[].content").unwrap_err();
+        assert!(reason.contains("'messages[].role' names the values of an array"), "{reason}");
+    }
+
+    #[test]
     fn a_bad_object_is_refused_with_its_reason() {
         for (line, part) in [
             (&b"{\"id\":1}"[..], "no field 'text'"),
@@ -471,6 +490,11 @@ mod tests {
             (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
             (b"{\"id\":1,\"text\":\"x\"} y", "trailing characters at column 21"),
             (b"[1]", "an array, expected one object a line"),
+            (b"{\"id\":1,\"text\":[\"x\"]}", "'text' is an array, expected a text; 'text[]' names"),
+            (
+                b"{\"id\":1,\"text\":{\"x\":\"y\"}}",
+                "'text' is an object, expected a text; 'text.FIELD'",
+            ),
             (b"{\"id\":1,\"te", "EOF while parsing"),
             (b"{\"id\":1,\"text\":\"\xff\"}", "byte 16 of the line is not UTF-8"),
         ] {

@@ -53,17 +53,23 @@ mod guard;
 mod in_memory;
 mod inputs;
 mod json;
+mod json_array;
+mod json_text;
 mod markup;
 mod names;
 mod options;
 mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_path;
+mod paths;
 mod pipeline;
 mod raw;
 mod reading;
 mod ready;
 mod records;
+mod repeated_ids;
 mod summary;
 mod task;
 mod warc;
@@ -85,4 +91,5 @@ pub use pipeline::{
     read_fingerprints, read_texts,
 };
 pub use reading::Wanted;
+pub use repeated_ids::{EXACT_IDS_MAX, IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -12,6 +12,8 @@ use ::parquet::schema::types::Type;
 use super::capped::TooLong;
 use super::inputs::Input;
 use super::names::Names;
+use super::parquet_path::Column;
+use super::paths;
 use super::raw::RowFields;
 use super::ready;
 use crate::error::{Error, Result};
@@ -37,31 +39,50 @@ pub(super) fn read(
     let columns = schema.get_fields();
     let all: Vec<&str> = columns.iter().map(|column| column.name()).collect();
     super::records::check_new(&all, names).map_err(bad)?;
-    let wanted_names: Vec<&str> =
-        [names.text].into_iter().chain(names.id).chain(names.rank).collect();
     let is_ready = names.ready.is_some();
-    let find = |wanted: &&str| super::records::column(&all, wanted, is_ready).map_err(bad);
-    let mut places = wanted_names.iter().map(find).collect::<Result<Vec<usize>>>()?;
-    check_codecs(&reader, &wanted_names).map_err(bad)?;
+    let find = |name| {
+        let column = match super::records::column(&all, name, is_ready) {
+            Ok(place) => Column::at(place, name),
+            Err(reason) => Column::below(&all, name).ok_or(reason)?,
+        };
+        column.check(&columns[column.place])?;
+        Ok(column)
+    };
+    let single = |name| match find(name) {
+        Ok(column) if column.is_list() => Err(paths::not_single(name)),
+        found => found,
+    };
+    let text = if is_ready { single(names.text) } else { find(names.text) }.map_err(bad)?;
+    let own_id = names.id.map(single).transpose().map_err(bad)?;
+    let rank = names.rank.map(single).transpose().map_err(bad)?;
+    let found = [text].into_iter().chain(own_id).chain(rank);
+    let mut places: Vec<usize> = found.map(|column| column.place).collect();
     places.sort_unstable();
     places.dedup();
-    let wanted = places.into_iter().map(|place| columns[place].clone()).collect();
+    let wanted_names: Vec<&str> = places.iter().map(|&place| all[place]).collect();
+    check_codecs(&reader, &wanted_names).map_err(bad)?;
+    let wanted = places.iter().map(|&place| columns[place].clone()).collect();
     let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build();
     let rows = reader.get_row_iter(Some(projection.map_err(broken)?)).map_err(broken)?;
     for (number, row) in (1..).zip(rows) {
         let row = row.map_err(broken)?;
-        let field = |wanted: &str| row.get_column_iter().find(|(name, _)| *name == wanted);
-        let field = |wanted: &str| field(wanted).map_or(&Field::Null, |(_, field)| field);
-        let id = names.id.map_or(Ok(String::new()), |name| id_of(field(name), name));
+        let field = |column: Column<'_>| {
+            let mut fields = row.get_column_iter();
+            let found = fields.find(|(name, _)| *name == all[column.place]);
+            found.map_or(&Field::Null, |(_, field)| field)
+        };
+        let id = own_id.map_or(Ok(String::new()), |id| id_of(id.value(field(id)), id.name));
         let fields = id.and_then(|id| {
             let text = match names.ready {
-                None => text_of(field(names.text), names.text),
-                Some(radix) => fingerprint_of(field(names.text), names.text, radix),
+                None if text.is_list() => text.texts(field(text), &|one| text_of(one, text.name)),
+                None => text_of(text.value(field(text)), text.name),
+                Some(radix) => fingerprint_of(text.value(field(text)), text.name, radix),
             }?;
             if text.len() as u64 > len_max {
                 return Err(format!("the text is {}", TooLong { len_max }));
             }
-            let rank = names.rank.map(|name| rank_of(field(name), name)).transpose()?.flatten();
+            let rank = rank.map(|rank| rank_of(rank.value(field(rank)), rank.name));
+            let rank = rank.transpose()?.flatten();
             Ok(RowFields { id, text, rank })
         });
         if !take(number, fields) {
@@ -181,6 +202,78 @@ mod tests {
         column.close().unwrap();
         group.close().unwrap();
         writer.close().unwrap();
+    }
+
+    /// Three rows: the first has all, in the second some values are null or empty, in the third all are.
+    fn write_nested(path: &Path) {
+        let schema = "message docs {
+            required int64 id;
+            optional group meta { optional binary url (UTF8); }
+            optional group messages (LIST) {
+                repeated group list {
+                    optional group element { optional binary content (UTF8); }
+                }
+            }
+            optional group tags (LIST) { repeated group list { optional binary element (UTF8); } }
+        }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let file = File::create(path).unwrap();
+        let mut writer = SerializedFileWriter::new(file, schema, Default::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[1, 2, 3], None, None).unwrap();
+        column.close().unwrap();
+        for (texts, defined, repeated) in [
+            (&["a url"][..], &[2, 0, 1][..], None),
+            (&["one", "two"], &[4, 4, 3, 0], Some(&[0, 1, 0, 0][..])),
+            (&["x", "y"], &[3, 3, 1, 0], Some(&[0, 1, 0, 0])),
+        ] {
+            let texts: Vec<ByteArray> = texts.iter().map(|text| ByteArray::from(*text)).collect();
+            let mut column = group.next_column().unwrap().unwrap();
+            let typed = column.typed::<ByteArrayType>();
+            typed.write_batch(&texts, Some(defined), repeated).unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn names_lead_into_structs_and_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        write_nested(&path);
+        let input = Input::named(path);
+        let rows = |names: Names<'_>| {
+            let mut rows = Vec::new();
+            let done = read(&input, names, 100, &mut |_, fields| {
+                rows.push(fields.map(|fields| (fields.id, fields.text, fields.rank)));
+                true
+            });
+            done.map(|()| rows).map_err(|error| error.to_string())
+        };
+        let texts = |text| {
+            let rows = rows(Names { text, ..NAMES }).unwrap();
+            rows.into_iter().map(|row| row.unwrap().1).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("meta.url"), ["a url", "", ""]);
+        assert_eq!(texts("messages[].content"), ["one\ntwo", "", ""]);
+        assert_eq!(texts("tags[]"), ["x\ny", "", ""]);
+        // The id and the field that ranks may be in structs, also in that of the text.
+        let names = Names { id: Some("meta.url"), text: "tags[]", rank: Some("meta.url"), ..NAMES };
+        let found = rows(names).unwrap();
+        assert_eq!(found[0], Ok(("a url".into(), "x\ny".into(), Some("a url".into()))));
+        assert!(found[1].as_ref().unwrap_err().contains("column 'meta.url' is null"));
+        for (id, text, part) in [
+            ("id", "tags", "column 'tags' is an array, expected a text; 'tags[]' names"),
+            ("id", "messages[].text", "no field 'text' in 'messages[]' among content"),
+            ("id", "meta", "column 'meta' is an object"),
+            ("id", "body", "no column 'body' among id, meta, messages, tags"),
+            ("tags[]", "meta.url", "'tags[]' names the values of an array"),
+        ] {
+            let reason = rows(Names { id: Some(id), text, ..NAMES }).unwrap_err();
+            assert!(reason.contains(part), "{reason}");
+        }
     }
 
     /// The reader of Parquet panics at some hostile bytes. All bytes of a small file are changed in

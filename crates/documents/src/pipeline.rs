@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::files::{DocumentFiles, DocumentPlace};
 use super::options::DocumentOptions;
 use super::reading::{Reader, Wanted};
+use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
 use super::task::{
     self, BothTask, CountTask, Failure, Finished, HashTask, Processed, ReadyTask, Task, TextTask,
@@ -150,11 +151,12 @@ impl DocumentFiles {
         let options = &DocumentOptions { ready: Some(radix), ..options.clone() };
         let make_task = ReadyTask::default;
         let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
+        let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
             let Processed { id, output: fingerprint, rank, .. } = document;
             let (id, rank) = (id.as_ref(), rank.as_deref());
             let document = Document { place, id, fingerprint, features: &[], text_len: 0, rank };
-            admit(document, summary, &mut take)
+            admit(document, &mut ids, summary, &mut take)
         })
     }
 
@@ -177,11 +179,12 @@ impl DocumentFiles {
             wanted: None,
             make_task: move || HashTask(task_hasher.clone()),
         };
+        let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
             let Processed { id, output: fingerprint, text_len, rank } = document;
             let (id, rank) = (id.as_ref(), rank.as_deref());
             let document = Document { place, id, fingerprint, features: &[], text_len, rank };
-            admit(document, summary, &mut take)
+            admit(document, &mut ids, summary, &mut take)
         })
     }
 
@@ -206,11 +209,12 @@ impl DocumentFiles {
             wanted,
             make_task: move || BothTask(task_hasher.clone()),
         };
+        let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
             let Processed { id, output: (fingerprint, features), text_len, rank } = document;
             let (id, rank, features) = (id.as_ref(), rank.as_deref(), features.as_slice());
             let document = Document { place, id, fingerprint, features, text_len, rank };
-            admit(document, summary, &mut take)
+            admit(document, &mut ids, summary, &mut take)
         })
     }
 }
@@ -219,6 +223,7 @@ impl DocumentFiles {
 /// taken.
 fn admit<E>(
     document: Document<'_>,
+    ids: &mut IdNotes,
     summary: &mut DocumentSummary,
     take: &mut impl FnMut(Document<'_>) -> Result<Admission, E>,
 ) -> Result<Admission, E> {
@@ -230,6 +235,10 @@ fn admit<E>(
     let admission = take(document)?;
     if admission == Admission::Taken {
         summary.count(document.id, document.fingerprint.is_some());
+        ids.note(document.id);
+        if *ids.found() != summary.repeated_ids {
+            summary.repeated_ids = ids.found().clone();
+        }
     }
     Ok(admission)
 }

@@ -3,6 +3,7 @@
 use super::files::{DocumentFiles, DocumentPlace};
 use super::folders::PassedOver;
 use super::options::DocumentOptions;
+use super::repeated_ids::RepeatedIds;
 use super::task::Failure;
 use crate::error::{Error, Result, shown};
 use fpstore_base::{Id, IdRef};
@@ -20,6 +21,8 @@ pub struct DocumentSummary {
     pub empty_count: u64,
     /// The ids of the first ten of these.
     pub empty: Vec<Id>,
+    /// Documents that share an id with an earlier one, with or without features. That is no fault.
+    pub repeated_ids: RepeatedIds,
     /// Records of web archives with responses that are no documents: errors, images.
     pub other_count: u64,
     /// Bad records that were skipped.

@@ -5,7 +5,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use flate2::read::ZlibDecoder;
+use fpstore_base::decompress::GzipReader;
 
 use super::capped::{Capped, TooLong};
 use super::decode::{TextEncoding, decode_stream};
@@ -217,7 +218,7 @@ fn decompressed(body: Vec<u8>, coding: &str, len_max: u64) -> Result<Vec<u8>, St
     let is_gzip = body.starts_with(&[0x1f, 0x8b]);
     let decoder: Box<dyn Read> = match coding {
         "" | "identity" => return Ok(body),
-        "gzip" | "x-gzip" | "deflate" if is_gzip => Box::new(MultiGzDecoder::new(&body[..])),
+        "gzip" | "x-gzip" | "deflate" if is_gzip => Box::new(GzipReader::new(&body[..])),
         // An archive that has decoded it.
         "gzip" | "x-gzip" => return Ok(body),
         "deflate" if body.first() == Some(&0x78) => Box::new(ZlibDecoder::new(&body[..])),

@@ -45,7 +45,9 @@ pub use fpstore_base::{
     Choice, Fingerprint, Id, IdRef, InputPlace, Recipe, Resources, SKETCH_LENS, sketch,
 };
 pub use hasher::{Feature, TextHasher};
-pub use recipe::{Case, Factor, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules};
+pub use recipe::{
+    Case, Factor, FeaturelessText, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules,
+};
 pub use resource_id::ResourceId;
 pub use resources::TextResources;
 pub use resources::df::DfTable;

@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::{Fingerprint, Store};
 use fpstore_documents::{
-    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, hash_documents, read_texts,
+    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, RepeatedIds, hash_documents,
+    read_texts,
 };
 use fpstore_text::TextHasher;
 
@@ -265,6 +266,7 @@ pub(in crate::cli) fn report(summary: &DocumentSummary) {
         let files = counted(summary.bad_file_count, "bad file", "bad files");
         message!("{files} skipped, or the rest of them");
     }
+    report_repeated_ids(&summary.repeated_ids);
     if summary.empty_count > 0 {
         let ids: Vec<String> = summary.empty.iter().map(ToString::to_string).collect();
         let more = if summary.empty_count > ids.len() as u64 { ", ..." } else { "" };
@@ -274,6 +276,20 @@ pub(in crate::cli) fn report(summary: &DocumentSummary) {
             ids.join(", ")
         );
     }
+}
+
+/// Prints that documents share ids, if some do. The ids are no fault: a store may hold them.
+pub(in crate::cli) fn report_repeated_ids(found: &RepeatedIds) {
+    let RepeatedIds { count, first: Some(first), is_least, .. } = found else { return };
+    let least = if *is_least { "at least " } else { "" };
+    let documents = match count {
+        1 => "1 document has".into(),
+        count => format!("{} have", counted(*count, "document", "documents")),
+    };
+    message!(
+        "{least}{documents} the id of an earlier one, such as '{first}': lists by id do not tell them \
+         apart"
+    );
 }
 
 /// The text of an argument: itself with `is_text`, else that of the one document in the file.

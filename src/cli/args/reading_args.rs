@@ -27,7 +27,8 @@ pub(in crate::cli) struct ReadingArgs {
     line_ids: bool,
     /// The field or column of the text
     ///
-    /// In JSON, doc.body is the field body of the object doc.
+    /// In JSON and Parquet, doc.body is the field body of the object doc, and messages[].content the
+    /// field content of all elements of the array messages, joined by line feeds.
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
     /// What the text in a field is

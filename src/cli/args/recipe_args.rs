@@ -29,7 +29,7 @@ pub(in crate::cli) struct RecipeArgs {
     #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     shingle: Option<u32>,
     /// Characters in a row that make a feature, in scripts without spaces or with --segment
-    /// characters
+    /// characters [default: 2 signs, as of Chinese; 6 letters, as of Thai]
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     ngram: Option<u32>,
     /// What the count of a feature is worth: once, log, count

@@ -147,3 +147,54 @@ fn files_that_are_something_else_are_named() {
         "{err}"
     );
 }
+
+/// The texts of a chat stand in an array of each document.
+#[test]
+fn texts_in_arrays_are_compared_and_their_documents_copied() {
+    let line = |id: usize, question: &str, answer: &str| {
+        format!(
+            "{{\"meta\":{{\"url\":\"u{id}\"}},\"messages\":[{{\"role\":\"user\",\"content\":\
+             \"{question}\"}},{{\"role\":\"assistant\",\"content\":\"{answer}\"}}]}}\n"
+        )
+    };
+    let lines = [
+        line(0, "what is the height of the tower", "three hundred metres and some more"),
+        line(1, "what is the height of the tower", "nobody has measured it in recent years"),
+        line(2, "what is the height of the tower", "three hundred metres and some more"),
+    ];
+    let desk = Desk::with("chat.jsonl", &lines.concat());
+    let args = ["dedup", "--docs", "chat.jsonl", "--id-field", "meta.url", "-o", "out.jsonl"];
+    let named = ["--text-field", "messages[].content", "--removed", "r.tsv"];
+    desk.run(&[&args[..], &named].concat(), 0);
+    assert_eq!(desk.read("out.jsonl"), lines[..2].concat());
+    assert!(desk.read("r.tsv").ends_with("\tu2\tu0\tnew\n"), "{}", desk.read("r.tsv"));
+    for (field, told) in [
+        ("messages", "'messages' is an array, expected a text; 'messages[]' names the texts in it"),
+        ("messages[].text", "no field 'messages[].text'; other fields: meta, messages"),
+    ] {
+        let (_, err) = desk.run(&[&args[..], &["--text-field", field, "-f"]].concat(), 2);
+        assert!(err.contains("line 1: ") && err.contains(told), "{err}");
+    }
+}
+
+/// Ids that repeat are no fault, but lists by id then say less than they seem to.
+#[test]
+fn documents_that_share_an_id_are_told() {
+    let line = |id: &str, text: &str| format!("{{\"id\":{id},\"text\":\"{text}\"}}\n");
+    let [one, two] = ["one text of some words", "another text that differs"];
+    let desk = Desk::new();
+    desk.write("in/a.jsonl", line("\"a\"", one) + &line("\"b\"", two) + &line("\"a\"", one));
+    desk.write("in/b.jsonl", line("\"b\"", one) + &line("7", two));
+    let told = "2 documents have the id of an earlier one, such as 'a'";
+    for args in [
+        &["dedup", "--docs", "in", "-o", "out"][..],
+        &["dedup", "--docs", "in", "--list", "-o", "list"],
+        &["build", "--docs", "in"],
+        &["fingerprint", "in", "-o", "prints"],
+    ] {
+        let (_, err) = desk.run(args, 0);
+        assert_eq!(err.matches(told).count(), 1, "{args:?}: {err}");
+    }
+    let (_, err) = desk.run(&["build", "--docs", "in/b.jsonl", "-f"], 0);
+    assert!(!err.contains("earlier one"), "{err}");
+}

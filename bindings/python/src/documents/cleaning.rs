@@ -141,13 +141,21 @@ pub(crate) fn clean<'py>(
     told(py, TYPES, "Cleaned", fields)
 }
 
-/// What a user should know of an event: bad records, files that could not be read or copied, and why
-/// segments were not merged.
+/// What a user should know of an event: bad records, files that could not be read or copied, ids that
+/// repeat, and why segments were not merged.
 fn faults_of(event: Event<'_>) -> Vec<String> {
     match event {
         Event::Read(summary) => [&summary.skipped[..], &summary.bad_files].concat(),
         Event::NotCopied(error) => {
             vec![format!("{}; it was not copied", chained(error))]
+        }
+        Event::RepeatedIds(found) => {
+            let least = if found.is_least { "at least " } else { "" };
+            let first = found.first.as_ref().map(ToString::to_string).unwrap_or_default();
+            vec![format!(
+                "{least}{} documents have the id of an earlier one, such as '{first}'",
+                found.count
+            )]
         }
         Event::Unmerged(error) => vec![chained(error)],
         _ => Vec::new(),

@@ -170,7 +170,7 @@ def texts(spark: Any) -> Any:
     known = [(path.name, path.read_text()) for path in LICENCES]
     rows: list[tuple[str, str | None]] = [*known]
     rows += [("copy of " + name, text.replace("2", "3")) for name, text in known]
-    rows += [("null", None), ("dots", "...")]
+    rows += [("null", None), ("dots", " ")]
     return spark.createDataFrame(rows, "name string, text string").repartition(3)
 
 

@@ -20,17 +20,19 @@ pub(super) fn copy(
         })?;
         let start = raw.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(0);
         let mut record = (&raw[start..]).chain(reader.by_ref().take(header.block_len));
-        if decide(number)? == RecordFate::Drop {
-            io::copy(&mut record, &mut io::sink())?;
-            continue;
-        }
-        let len = io::copy(&mut record, out)?;
+        let is_kept = decide(number)? != RecordFate::Drop;
+        let len = match is_kept {
+            true => io::copy(&mut record, out)?,
+            false => io::copy(&mut record, &mut io::sink())?,
+        };
         if len != (raw.len() - start) as u64 + header.block_len {
             let reason = format!("record {number} is cut");
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
         }
-        out.write_all(b"\r\n\r\n")?;
-        out.flush()?;
+        if is_kept {
+            out.write_all(b"\r\n\r\n")?;
+            out.flush()?;
+        }
     }
     Ok(())
 }
@@ -60,7 +62,9 @@ mod tests {
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
         let cut = &records.concat()[..records[0].len() + 40];
-        let copied = copy(cut.as_bytes(), &mut Vec::new(), &mut |_| Ok(RecordFate::Keep));
-        assert!(copied.unwrap_err().to_string().contains("record 2"));
+        for fate in [RecordFate::Keep, RecordFate::Drop] {
+            let copied = copy(cut.as_bytes(), &mut Vec::new(), &mut |_| Ok(fate.clone()));
+            assert!(copied.unwrap_err().to_string().contains("record 2"));
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::TextHasher;
 use super::feature::Feature;
-use crate::recipe::Method;
+use crate::recipe::{FeaturelessText, Method};
 use crate::tokens::runs::each_piece;
 use crate::tokens::windows::FeatureSink;
 use crate::votes::weight::Weight;
@@ -35,7 +35,8 @@ impl TextHasher {
         let stop_words = tables.stop_words.as_ref();
         each_piece(text, &mut |piece| tokens.feed(piece, stop_words, &mut listing));
         tokens.finish(&mut listing);
-        if listing.features.is_empty() && recipe.empty_feature {
+        let has_empty = recipe.featureless == FeaturelessText::EmptyFeature;
+        if listing.features.is_empty() && has_empty {
             listing.take(&[], 0);
         }
         let mut list = listing.features;

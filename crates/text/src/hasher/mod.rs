@@ -12,7 +12,7 @@ pub use feature::Feature;
 
 use crate::error::Result;
 use crate::features::{Features, Mode};
-use crate::recipe::{Factor, Method, TextRecipe};
+use crate::recipe::{Factor, FeaturelessText, Method, TextRecipe};
 use crate::resources::Tables;
 use crate::resources::TextResources;
 use crate::tokens::Tokens;
@@ -39,8 +39,9 @@ use fpstore_base::Fingerprint;
 /// assert_eq!(a, b);
 /// let c = hasher.fingerprint(&text.replace("jumps", "jumped")).unwrap();
 /// assert!(a.distance(c) < 20);
-/// // A text without words has no fingerprint.
-/// assert_eq!(hasher.fingerprint(" -- "), None);
+/// // A text without words is one feature as a whole; a text of white space has no fingerprint.
+/// assert_ne!(hasher.fingerprint(" -- "), hasher.fingerprint("++"));
+/// assert_eq!(hasher.fingerprint("  "), None);
 /// # Ok::<(), fpstore_text::Error>(())
 /// ```
 ///
@@ -254,7 +255,8 @@ impl TextHasher {
 
     /// Takes the empty feature where a recipe gives it to texts without features.
     fn take_empty_feature(&mut self) {
-        if !self.features.any && self.recipe.empty_feature {
+        let has_one = self.recipe.featureless == FeaturelessText::EmptyFeature;
+        if !self.features.any && has_one {
             self.features.take(&[], 0);
             self.features.flush();
         }

@@ -41,7 +41,8 @@ pub struct RecipeChanges {
     pub usual_shingle: bool,
     /// [`TextRecipe::shingle`]. It counts words unless `segment` says otherwise.
     pub shingle: Option<u32>,
-    /// [`TextRecipe::ngram`].
+    /// [`TextRecipe::ngram`], and [`TextRecipe::letter_ngram`] where the recipe has one: the length of
+    /// features in all scripts without spaces.
     pub ngram: Option<u32>,
     /// [`VoteRules::count`](crate::VoteRules::count).
     pub count: Option<CountWeight>,
@@ -82,6 +83,7 @@ impl RecipeChanges {
         }
         recipe.shingle = self.shingle.unwrap_or(recipe.shingle);
         recipe.ngram = self.ngram.unwrap_or(recipe.ngram);
+        recipe.letter_ngram = recipe.letter_ngram.map(|len| self.ngram.unwrap_or(len));
         recipe.hash = self.hash.unwrap_or(recipe.hash);
         if let Some(key) = self.hash_key {
             let without_key = || useless("hash_key", "the hash of this recipe, which has no key");

@@ -14,5 +14,5 @@ mod spelling;
 mod text_recipe;
 
 pub use changes::RecipeChanges;
-pub use parts::{Case, Factor, Method, Tokenizer, VoteRules};
+pub use parts::{Case, Factor, FeaturelessText, Method, Tokenizer, VoteRules};
 pub use text_recipe::TextRecipe;

@@ -2,7 +2,7 @@
 
 use super::changes::USUAL_SHINGLE_OF_LETTERS;
 use super::name_tables::unknown;
-use super::parts::{Case, Method, Tokenizer, VoteRules};
+use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use super::text_recipe::TextRecipe;
 use crate::error::Result;
 use crate::features::hash::FeatureHash;
@@ -63,7 +63,7 @@ impl TextRecipe {
                     count: CountWeight::Count,
                     ..VoteRules::default()
                 }),
-                empty_feature: true,
+                featureless: FeaturelessText::EmptyFeature,
                 ..TextRecipe::default()
             }),
             name => Err(unknown("recipe", name, TextRecipe::NAMES.join(", "))),

@@ -28,6 +28,28 @@ pub(super) const COUNTS: &[(CountWeight, &str)] =
 pub(super) const METHODS: &[(Method, &str)] =
     &[(Method::SimHash(VoteRules::ONCE), "simhash"), (Method::MinHash, "minhash")];
 
+/// What becomes of a text without features, and its names in recipes.
+pub(super) const EMPTY: &[(FeaturelessText, &str)] = &[
+    (FeaturelessText::NoFingerprint, "nothing"),
+    (FeaturelessText::EmptyFeature, "feature"),
+    (FeaturelessText::WholeText, "text"),
+];
+
+/// What becomes of a text in which nothing is a word or letter, such as one of signs and emoji.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FeaturelessText {
+    /// It has no fingerprint.
+    NoFingerprint,
+    /// It has the empty feature, so that all such texts are the same.
+    EmptyFeature,
+    /// The whole text is its one feature, in the form of the recipe and without white space at both
+    /// ends, so that equal texts are the same and others are not. A text of white space alone has no
+    /// fingerprint.
+    #[default]
+    WholeText,
+}
+
 /// What becomes of capitals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -139,6 +161,12 @@ impl Tokenizer {
                 | Tokenizer::Characters
                 | Tokenizer::PythonCharacters
         )
+    }
+
+    /// Whether some tokens are letters of scripts without spaces, which may have a length of their
+    /// own.
+    pub(crate) fn has_letters(self) -> bool {
+        matches!(self, Tokenizer::Words | Tokenizer::Letters | Tokenizer::Dictionary(_))
     }
 
     /// The tokenizer with this name: `words`, `code`, `letters`, `characters`, `python-characters`,

@@ -7,7 +7,9 @@ use std::fmt::Write;
 
 use super::hash_names::spell_key;
 use super::name_tables::{by_name, name_of, names_of};
-use super::parts::{COUNTS, Case, Factor, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules};
+use super::parts::{
+    COUNTS, Case, EMPTY, Factor, FeaturelessText, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules,
+};
 use super::text_recipe::TextRecipe;
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
@@ -84,20 +86,26 @@ impl<'a> Lines<'a> {
     fn read(&self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
         const MARKS: &[(bool, &str)] = &[(true, "kept"), (false, "dropped")];
-        const EMPTY: &[(bool, &str)] = &[(true, "feature"), (false, "nothing")];
         let default = TextRecipe::default();
         let hash = self.get("hash").unwrap_or_default();
+        let tokenizer = match self.get("segment") {
+            Some(name) => {
+                by_name(TOKENIZERS, name).ok_or_else(|| bad_line("segment", name, TOKENIZERS))?
+            }
+            None => return Err(invalid("it has no line 'segment'")),
+        };
         Ok(TextRecipe {
             nfkc: self.named("nfkc", YES_NO, true)?,
             vowel_marks: self.named("vowel-marks", MARKS, true)?,
             case: self.named("case", CASES, Case::Kept)?,
-            tokenizer: match self.get("segment") {
-                Some(name) => by_name(TOKENIZERS, name)
-                    .ok_or_else(|| bad_line("segment", name, TOKENIZERS))?,
-                None => return Err(invalid("it has no line 'segment'")),
-            },
+            tokenizer,
             shingle: self.number("shingle", default.shingle)?,
             ngram: self.number("ngram", default.ngram)?,
+            letter_ngram: match self.get("letter-ngram") {
+                Some(_) => Some(self.number("letter-ngram", default.ngram)?),
+                // The line has no meaning, or the recipe is from before there was one.
+                None => default.letter_ngram.filter(|_| !tokenizer.has_letters()),
+            },
             stop_words: match self.get("stop") {
                 None | Some("none") => None,
                 Some(value) => Some(self.resource_id("stop", value)?),
@@ -112,7 +120,7 @@ impl<'a> Lines<'a> {
                 },
                 None => return Err(invalid("it has no line 'method'")),
             },
-            empty_feature: self.named("empty", EMPTY, false)?,
+            featureless: self.named("empty", EMPTY, FeaturelessText::NoFingerprint)?,
         })
     }
 
@@ -186,8 +194,7 @@ impl TextRecipe {
             };
             let _ = writeln!(text, "tie={}", rules.ties);
         }
-        let empty = if self.empty_feature { "feature" } else { "nothing" };
-        let _ = write!(text, "empty={empty}");
+        let _ = write!(text, "empty={}", name_of(EMPTY, self.featureless));
         Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
     }
 
@@ -220,6 +227,9 @@ impl TextRecipe {
         }
         if tokenizer.has_characters() {
             let _ = writeln!(text, "ngram={}", self.ngram);
+        }
+        if let Some(len) = self.letter_ngram.filter(|_| tokenizer.has_letters()) {
+            let _ = writeln!(text, "letter-ngram={len}");
         }
         if tokenizer != Tokenizer::Given {
             let _ = match self.stop_words {

@@ -1,8 +1,12 @@
 //! The recipe itself: a plain value that decides every step from a text to its fingerprint.
 
-use super::parts::{Case, Method, Tokenizer, VoteRules};
+use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use crate::features::hash::FeatureHash;
 use crate::resource_id::ResourceId;
+
+/// The usual [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so that six of
+/// them differ between unrelated texts, and stay in an edited one, as often as pairs of words do.
+const LETTER_NGRAM: u32 = 6;
 
 /// The rules that decide the fingerprint of a text. A plain value: every field can be set.
 ///
@@ -31,6 +35,11 @@ pub struct TextRecipe {
     pub shingle: u32,
     /// The number of tokens in a feature that starts at a single character; at least 1.
     pub ngram: u32,
+    /// The number of tokens in a feature that starts at a letter of a script with few letters and no
+    /// spaces between words (Thai, Lao, Myanmar, Khmer, Javanese and others); at least 1. `None`, as
+    /// in recipes that were stored before there was such a length: [`TextRecipe::ngram`] applies to
+    /// the first four, and the others have words.
+    pub letter_ngram: Option<u32>,
     /// The list of words that are left out before features are made, also where tokens are single
     /// letters.
     pub stop_words: Option<ResourceId>,
@@ -38,13 +47,13 @@ pub struct TextRecipe {
     pub hash: FeatureHash,
     /// The way from the hashes to the fingerprint.
     pub method: Method,
-    /// Whether a text without features has the empty feature. Otherwise it has no fingerprint.
-    pub empty_feature: bool,
+    /// What becomes of a text without features.
+    pub featureless: FeaturelessText,
 }
 
 impl Default for TextRecipe {
-    /// The recipe for texts in any language: MinHash of pairs of words, or of pairs of characters
-    /// where a script puts no spaces between words.
+    /// The recipe for texts in any language: MinHash of pairs of words; where a script puts no spaces
+    /// between words, of pairs of signs (Han, Hiragana) or of six letters (Thai, Khmer).
     fn default() -> Self {
         TextRecipe {
             nfkc: true,
@@ -53,10 +62,11 @@ impl Default for TextRecipe {
             tokenizer: Tokenizer::Words,
             shingle: 2,
             ngram: 2,
+            letter_ngram: Some(LETTER_NGRAM),
             stop_words: None,
             hash: FeatureHash::default(),
             method: Method::MinHash,
-            empty_feature: false,
+            featureless: FeaturelessText::WholeText,
         }
     }
 }
@@ -84,6 +94,8 @@ impl TextRecipe {
         TextRecipe {
             tokenizer: Tokenizer::Given,
             method: Method::SimHash(VoteRules::default()),
+            // There is no text.
+            featureless: FeaturelessText::NoFingerprint,
             ..TextRecipe::default()
         }
     }

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use jieba_rs::Jieba;
 
-use crate::tokens::words::{Token, is_han, spaced_words, split_run};
+use crate::tokens::scripts::{Scripts, is_han};
+use crate::tokens::words::{Token, split_run, words_and_letters};
 
 /// The dictionary: that of the crate jieba-rs, of exactly this version; the CRC-32 of its file
 /// `dict.txt`, and the number of its lines.
@@ -27,17 +28,18 @@ pub enum DictionaryMethod {
     FewestWords,
 }
 
-/// Cuts runs of Han by `method` and the rest by UAX #29. A character that is in no word is a word
-/// of its own.
+/// Cuts runs of Han by `method` and the rest by UAX #29, but for letters of scripts without spaces. A
+/// character that is in no word is a word of its own.
 pub(crate) fn dictionary_words<'a>(
     mut text: &'a str,
     method: DictionaryMethod,
+    scripts: Scripts,
     take: &mut impl FnMut(Token<'a>),
 ) {
     while !text.is_empty() {
         let (run, han, rest) = split_run(text, is_han);
         match (han, method) {
-            (false, _) => spaced_words(run, take),
+            (false, _) => words_and_letters(run, scripts, take),
             (true, DictionaryMethod::Jieba) => {
                 for token in jieba().cut(run, false) {
                     take(Token::Word(token.word));
@@ -143,9 +145,9 @@ mod tests {
 
     fn cut(text: &str, method: DictionaryMethod) -> String {
         let mut out = Vec::new();
-        dictionary_words(text, method, &mut |token| match token {
+        dictionary_words(text, method, Scripts::All, &mut |token| match token {
             Token::Word(word) => out.push(word.to_string()),
-            Token::Character(_) => unreachable!("dictionaries give words"),
+            _ => unreachable!("dictionaries give words"),
         });
         out.join("/")
     }

@@ -7,14 +7,16 @@
 pub(crate) mod dictionary;
 mod normal;
 pub(crate) mod runs;
+pub(crate) mod scripts;
 pub(crate) mod windows;
 mod words;
 
-use crate::recipe::{TextRecipe, Tokenizer};
+use crate::recipe::{FeaturelessText, TextRecipe, Tokenizer};
 use crate::resources::lists::StopWords;
 use crate::tokens::dictionary::dictionary_words;
 use crate::tokens::normal::Form;
-use crate::tokens::windows::{FeatureSink, Windows};
+use crate::tokens::scripts::Scripts;
+use crate::tokens::windows::{FeatureSink, Lens, Windows};
 use crate::tokens::words::{CharacterSet, Token, code, words};
 
 /// Cuts the pieces of one text after the other and makes features of the tokens.
@@ -22,24 +24,34 @@ use crate::tokens::words::{CharacterSet, Token, code, words};
 pub(crate) struct Tokens {
     form: Form,
     tokenizer: Tokenizer,
+    scripts: Scripts,
     windows: Windows,
     /// The folded piece, after the tokens that were carried from the piece before.
     folded: String,
     scratch: String,
     /// The text of the tokens that belong to unfinished features.
     carried: String,
+    /// The folded text as long as it has no token, if it may be a feature as a whole.
+    bare: Option<String>,
 }
 
 impl Tokens {
     pub(crate) fn new(recipe: &TextRecipe) -> Self {
-        let (words, characters) = (recipe.shingle as usize, recipe.ngram as usize);
+        let lens = Lens {
+            word: recipe.shingle as usize,
+            character: recipe.ngram as usize,
+            // Without a length of their own, letters are taken as signs, and none come.
+            letter: recipe.letter_ngram.unwrap_or(recipe.ngram) as usize,
+        };
         Tokens {
             form: Form::of(recipe),
             tokenizer: recipe.tokenizer,
-            windows: Windows::new(words, characters, recipe.tokenizer != Tokenizer::Letters),
+            scripts: if recipe.letter_ngram.is_some() { Scripts::All } else { Scripts::First },
+            windows: Windows::new(lens, recipe.tokenizer != Tokenizer::Letters),
             folded: String::new(),
             scratch: String::new(),
             carried: String::new(),
+            bare: (recipe.featureless == FeaturelessText::WholeText).then(String::new),
         }
     }
 
@@ -56,14 +68,14 @@ impl Tokens {
         match self.characters() {
             // Where tokens are characters, stop words are removed before words are cut up.
             Some(characters) if stop_words.is_some() => {
-                cut_words(&self.folded, self.tokenizer, &mut |word| {
+                cut_words(&self.folded, self.tokenizer, self.scripts, &mut |word| {
                     if !stopped(word.text()) {
                         characters.each(word.text(), &mut |letter| take(letter.text()));
                     }
                 });
             }
             Some(characters) => characters.each(&self.folded, &mut |letter| take(letter.text())),
-            None => cut_words(&self.folded, self.tokenizer, &mut |token| {
+            None => cut_words(&self.folded, self.tokenizer, self.scripts, &mut |token| {
                 if !stopped(token.text()) {
                     take(token.text());
                 }
@@ -79,19 +91,20 @@ impl Tokens {
         stop_words: Option<&StopWords>,
         sink: &mut impl FeatureSink,
     ) {
+        let is_first = self.windows.is_untouched();
         std::mem::swap(&mut self.folded, &mut self.carried);
         let start = self.folded.len();
         match self.characters() {
             Some(characters) => self.feed_characters(characters, piece, start, stop_words, sink),
             None => {
                 self.fold(piece);
-                let Tokens { folded, windows, tokenizer, .. } = self;
+                let Tokens { folded, windows, tokenizer, scripts, .. } = self;
                 let text = &folded[start..];
                 match stop_words {
-                    None => cut_words(text, *tokenizer, &mut |token| {
+                    None => cut_words(text, *tokenizer, *scripts, &mut |token| {
                         windows.push(folded, token, sink);
                     }),
-                    Some(stop_words) => cut_words(text, *tokenizer, &mut |token| {
+                    Some(stop_words) => cut_words(text, *tokenizer, *scripts, &mut |token| {
                         if !stop_words.contains(token.text()) {
                             windows.push(folded, token, sink);
                         }
@@ -99,7 +112,19 @@ impl Tokens {
                 }
             }
         }
+        if is_first {
+            self.note_bare(piece);
+        }
         self.windows.carry(&self.folded, &mut self.carried, sink);
+    }
+
+    /// Keeps a piece of a text that has had no token, or forgets the text once it has one.
+    fn note_bare(&mut self, piece: &str) {
+        let Some(bare) = &mut self.bare else { return };
+        match self.windows.is_untouched() {
+            true => self.form.push(piece, bare, &mut self.scratch),
+            false => *bare = String::new(),
+        }
     }
 
     /// The same for tokens that are single characters: they are written side by side, so that each
@@ -120,14 +145,16 @@ impl Tokens {
         match stop_words {
             None => characters.push_members(&self.folded, &mut letters),
             // As in `each`.
-            Some(stop_words) => cut_words(&self.folded, self.tokenizer, &mut |word| {
-                if !stop_words.contains(word.text()) {
-                    characters.push_members(word.text(), &mut letters);
-                }
-            }),
+            Some(stop_words) => {
+                cut_words(&self.folded, self.tokenizer, self.scripts, &mut |word| {
+                    if !stop_words.contains(word.text()) {
+                        characters.push_members(word.text(), &mut letters);
+                    }
+                })
+            }
         }
         if letters.is_ascii() {
-            self.windows.push_bytes(&letters, characters != CharacterSet::Letters, sink);
+            self.windows.push_bytes(&letters, characters.is_single(), sink);
         } else {
             characters
                 .each(&letters[start..], &mut |token| self.windows.push(&letters, token, sink));
@@ -137,6 +164,13 @@ impl Tokens {
 
     /// Makes the last features of the text, and forgets it.
     pub(crate) fn finish(&mut self, sink: &mut impl FeatureSink) {
+        if let Some(bare) = &mut self.bare {
+            let text = bare.trim().as_bytes();
+            if self.windows.is_untouched() && !text.is_empty() {
+                sink.take(text, text.len());
+            }
+            bare.clear();
+        }
         self.windows.finish(&self.carried, sink);
         self.carried.clear();
     }
@@ -145,6 +179,9 @@ impl Tokens {
     pub(crate) fn clear(&mut self) {
         self.windows.clear();
         self.carried.clear();
+        if let Some(bare) = &mut self.bare {
+            bare.clear();
+        }
     }
 
     /// Appends a piece to `folded` in the form of the recipe.
@@ -155,7 +192,7 @@ impl Tokens {
     /// The characters that are tokens, or `None` if tokens are words.
     fn characters(&self) -> Option<CharacterSet> {
         match self.tokenizer {
-            Tokenizer::Letters => Some(CharacterSet::Letters),
+            Tokenizer::Letters => Some(CharacterSet::Letters(self.scripts)),
             Tokenizer::Characters => Some(CharacterSet::Characters),
             Tokenizer::PythonCharacters => Some(CharacterSet::PythonCharacters),
             Tokenizer::Words | Tokenizer::Code | Tokenizer::Dictionary(_) | Tokenizer::Given => {
@@ -165,12 +202,17 @@ impl Tokens {
     }
 }
 
-fn cut_words<'a>(text: &'a str, tokenizer: Tokenizer, take: &mut impl FnMut(Token<'a>)) {
+fn cut_words<'a>(
+    text: &'a str,
+    tokenizer: Tokenizer,
+    scripts: Scripts,
+    take: &mut impl FnMut(Token<'a>),
+) {
     match tokenizer {
-        Tokenizer::Dictionary(method) => dictionary_words(text, method, take),
+        Tokenizer::Dictionary(method) => dictionary_words(text, method, scripts, take),
         Tokenizer::Code => code(text, take),
         // Given features do not come here.
         Tokenizer::Given => {}
-        _ => words(text, take),
+        _ => words(text, scripts, take),
     }
 }

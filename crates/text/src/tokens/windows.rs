@@ -6,9 +6,9 @@ use crate::tokens::words::Token;
 
 /// Makes features of tokens that arrive one after the other.
 ///
-/// A feature starts at each token. It has `word_len` tokens if the first one is a word and
-/// `character_len` if it is a character. Its text is that of the tokens; if `spaced`, with one
-/// space between two tokens of which one is a word. A feature that would reach beyond the end of
+/// A feature starts at each token. The number of its tokens goes by the kind of the first one, see
+/// [`Lens`]. Its text is that of the tokens; if `spaced`, with one space between two tokens of which
+/// one is a word. A feature that would reach beyond the end of
 /// the text is left out; if no feature is left, the whole text is one. With word length 2 and
 /// character length 2, the tokens `ab x y cd` (`x` and `y` are characters) give `ab x`, `xy`, `y
 /// cd`.
@@ -17,14 +17,13 @@ use crate::tokens::words::Token;
 /// the feature, the feature is a slice of the text and nothing is copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
-    word_len: usize,
-    character_len: usize,
+    lens: Lens,
     /// Whether a space stands next to words.
     spaced: bool,
     /// The tokens of features that are not made yet.
     tokens: Vec<Span>,
-    /// Whether this text had a token that is a character.
-    any_character: bool,
+    /// Whether this text had a token that is no word.
+    any_single: bool,
     /// The length of `tokens` when features were last made.
     kept_count: usize,
     made_any: bool,
@@ -32,11 +31,33 @@ pub(crate) struct Windows {
     joined: Vec<u8>,
 }
 
+/// The number of tokens in a feature, each at least 1, by the kind of its first token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lens {
+    pub(crate) word: usize,
+    pub(crate) character: usize,
+    pub(crate) letter: usize,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: usize,
     end: usize,
-    is_character: bool,
+    kind: Kind,
+}
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Character,
+    Letter,
+}
+
+impl Span {
+    fn is_single(self) -> bool {
+        self.kind != Kind::Word
+    }
 }
 
 /// Features are made when this many tokens have come. A batch takes half the time of features that
@@ -53,14 +74,13 @@ pub(crate) trait FeatureSink {
 }
 
 impl Windows {
-    /// Windows of these lengths, each at least 1, with or without spaces next to words.
-    pub(crate) fn new(word_len: usize, character_len: usize, spaced: bool) -> Self {
+    /// Windows of these lengths, with or without spaces next to words.
+    pub(crate) fn new(lens: Lens, spaced: bool) -> Self {
         Windows {
-            word_len,
-            character_len,
+            lens,
             spaced,
             tokens: Vec::new(),
-            any_character: false,
+            any_single: false,
             kept_count: 0,
             made_any: false,
             joined: Vec::new(),
@@ -70,15 +90,16 @@ impl Windows {
     /// Takes the next token, which is a slice of `text`.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, token: Token<'_>, sink: &mut impl FeatureSink) {
-        let (token, is_character) = match token {
-            Token::Word(word) => (word, false),
-            Token::Character(c) => (c, true),
+        let (token, kind) = match token {
+            Token::Word(word) => (word, Kind::Word),
+            Token::Character(c) => (c, Kind::Character),
+            Token::Letter(c) => (c, Kind::Letter),
         };
         // The token is a slice of the text, so the difference is an offset. If it were not, slicing
         // with it below would panic.
         let start = token.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
-        self.any_character |= is_character;
-        self.tokens.push(Span { start, end: start + token.len(), is_character });
+        self.any_single |= kind != Kind::Word;
+        self.tokens.push(Span { start, end: start + token.len(), kind });
         if self.tokens.len() >= BATCH_LEN + self.kept_count {
             self.make_complete(text, sink);
         }
@@ -87,11 +108,8 @@ impl Windows {
     /// Makes the features whose tokens are complete, and keeps the tokens of the others.
     #[inline(never)]
     fn make_complete(&mut self, text: &str, sink: &mut impl FeatureSink) {
-        let made_count = if self.any_character {
-            self.make_mixed(text, sink)
-        } else {
-            self.make_words(text, sink)
-        };
+        let made_count =
+            if self.any_single { self.make_mixed(text, sink) } else { self.make_words(text, sink) };
         self.made_any |= made_count > 0;
         self.tokens.drain(..made_count);
         self.kept_count = self.tokens.len();
@@ -99,7 +117,7 @@ impl Windows {
 
     /// Makes the features if all tokens are words.
     fn make_words(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
-        let len = self.word_len;
+        let len = self.lens.word;
         // The number of tokens, up to the last one seen, that are a slice in the form of a feature.
         let mut run_len = 0;
         let mut last_end = usize::MAX;
@@ -121,14 +139,14 @@ impl Windows {
         (self.tokens.len() + 1).saturating_sub(len)
     }
 
-    /// Makes the features if some tokens are words and some are characters.
+    /// Makes the features if some tokens are words and some are not.
     fn make_mixed(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let mut run_len = 0;
-        let mut before = Span { start: 0, end: usize::MAX, is_character: false };
+        let mut before = Span { start: 0, end: usize::MAX, kind: Kind::Word };
         let mut first = 0;
         for number in 0..self.tokens.len() {
             let span = self.tokens[number];
-            let spaced = !(before.is_character && span.is_character);
+            let spaced = !(before.is_single() && span.is_single());
             let follows = self.follows(text, before.end, span.start, spaced);
             run_len = if follows { run_len + 1 } else { 1 };
             before = span;
@@ -162,7 +180,11 @@ impl Windows {
     /// The number of tokens in the feature that starts at a token.
     #[inline]
     fn len_at(&self, number: usize) -> usize {
-        if self.tokens[number].is_character { self.character_len } else { self.word_len }
+        match self.tokens[number].kind {
+            Kind::Word => self.lens.word,
+            Kind::Character => self.lens.character,
+            Kind::Letter => self.lens.letter,
+        }
     }
 
     /// Takes a whole text in which each byte is a token and all are of one kind. It starts with the
@@ -174,7 +196,10 @@ impl Windows {
         sink: &mut impl FeatureSink,
     ) {
         debug_assert!(text.is_ascii() && (is_character || !self.spaced));
-        let len = if is_character { self.character_len } else { self.word_len };
+        let (len, kind) = match is_character {
+            true => (self.lens.character, Kind::Character),
+            false => (self.lens.word, Kind::Word),
+        };
         let bytes = text.as_bytes();
         let mut start = 0;
         while start + len <= bytes.len() {
@@ -182,13 +207,9 @@ impl Windows {
             start += 1;
         }
         self.made_any |= start > 0;
-        self.any_character |= is_character;
+        self.any_single |= is_character;
         self.tokens.clear();
-        self.tokens.extend((start..bytes.len()).map(|start| Span {
-            start,
-            end: start + 1,
-            is_character,
-        }));
+        self.tokens.extend((start..bytes.len()).map(|start| Span { start, end: start + 1, kind }));
     }
 
     fn make_joined(&mut self, text: &str, range: Range<usize>, sink: &mut impl FeatureSink) {
@@ -208,7 +229,7 @@ impl Windows {
             if out.len() < len + token_len + 2 * JOINED_LEN {
                 out.resize(len + 2 * (token_len + 2 * JOINED_LEN), 0);
             }
-            if self.spaced && before.is_some_and(|b| !(b.is_character && span.is_character)) {
+            if self.spaced && before.is_some_and(|b| !(b.is_single() && span.is_single())) {
                 out[len] = b' ';
                 len += 1;
             }
@@ -232,7 +253,7 @@ impl Windows {
         carried.clear();
         let mut before: Option<Span> = None;
         for span in &mut self.tokens {
-            if self.spaced && before.is_some_and(|b| !(b.is_character && span.is_character)) {
+            if self.spaced && before.is_some_and(|b| !(b.is_single() && span.is_single())) {
                 carried.push(' ');
             }
             let start = carried.len();
@@ -258,10 +279,15 @@ impl Windows {
         self.clear();
     }
 
+    /// Whether no token of the text has come.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.tokens.is_empty() && !self.made_any
+    }
+
     /// Forgets the text.
     pub(crate) fn clear(&mut self) {
         self.tokens.clear();
-        self.any_character = false;
+        self.any_single = false;
         self.kept_count = 0;
         self.made_any = false;
     }
@@ -303,6 +329,7 @@ mod tests {
                 let token = match token {
                     Token::Word(_) => Token::Word(slice),
                     Token::Character(_) => Token::Character(slice),
+                    Token::Letter(_) => Token::Letter(slice),
                 };
                 windows.push(&text, token, &mut sink);
             }
@@ -313,8 +340,9 @@ mod tests {
         sink.0
     }
 
-    fn features(tokens: &[Token<'_>], word_len: usize, character_len: usize) -> Vec<String> {
-        let mut windows = Windows::new(word_len, character_len, true);
+    /// The features where letters have a length of 3.
+    fn features(tokens: &[Token<'_>], word: usize, character: usize) -> Vec<String> {
+        let mut windows = Windows::new(Lens { word, character, letter: 3 }, true);
         let plain = made(&mut windows, tokens, &[" "], |_| false);
         for gaps in [&[", "][..], &["", " "], &[" ", "-", "", " ", " ", " "]] {
             for step in [1, 2, 5] {
@@ -355,6 +383,16 @@ mod tests {
     }
 
     #[test]
+    fn letters_have_a_length_of_their_own() {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(Token::Letter);
+        let (word, sign) = (Token::Word("word"), Token::Character("s"));
+        assert_eq!(features(&[a, b, c, d], 2, 2), ["abc", "bcd"]);
+        assert_eq!(features(&[a, b], 2, 2), ["ab"]);
+        let tokens = [a, b, sign, c, word, d];
+        assert_eq!(features(&tokens, 2, 2), ["abs", "bsc", "sc", "c word d", "word d"]);
+    }
+
+    #[test]
     fn long_texts_lose_nothing() {
         let letters: Vec<String> = (0..26).map(|n| char::from(b'a' + n).to_string()).collect();
         let tokens: Vec<Token<'_>> = (0..20_000)
@@ -373,9 +411,7 @@ mod tests {
                     if place > 0 && (at % 7 == 0 || (at - 1) % 7 == 0) {
                         text.push(' ');
                     }
-                    match token {
-                        Token::Word(t) | Token::Character(t) => text.push_str(t),
-                    }
+                    text.push_str(token.text());
                 }
                 Some(text)
             })

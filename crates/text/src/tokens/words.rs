@@ -1,85 +1,72 @@
 //! Cutting a text into tokens without a dictionary: words, or single characters.
-//!
-//! A script is *unsegmented* if it puts no spaces between words.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tokens::runs::each_run;
+use crate::tokens::scripts::{Class, Scripts};
 
 /// A token, which is a slice of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
     /// A word of a script that puts spaces between words, or one found in a dictionary.
     Word(&'a str),
-    /// A character of a script that does not.
+    /// A character of a script that does not: a sign, or any where all tokens are characters.
     Character(&'a str),
+    /// A letter of such a script, where letters have a length of their own.
+    Letter(&'a str),
 }
 
 impl<'a> Token<'a> {
     #[inline]
     pub(crate) fn text(self) -> &'a str {
-        let (Token::Word(text) | Token::Character(text)) = self;
+        let (Token::Word(text) | Token::Character(text) | Token::Letter(text)) = self;
         text
     }
 }
 
-/// Whether a character belongs to a script that puts no spaces between words: Han, Hiragana, Thai,
-/// Lao, Myanmar, Khmer. These are letters, vowel signs and tones; punctuation is not among them.
-#[inline]
-pub(crate) fn is_unsegmented(c: char) -> bool {
-    is_han(c)
-        || matches!(
-            c,
-            '\u{3041}'..='\u{3096}'
-                | '\u{309d}'..='\u{309f}'
-                | '\u{0e01}'..='\u{0e3a}'
-                | '\u{0e40}'..='\u{0e4e}'
-                | '\u{0e81}'..='\u{0ecd}'
-                | '\u{0edc}'..='\u{0edf}'
-                | '\u{1000}'..='\u{103f}'
-                | '\u{1050}'..='\u{108f}'
-                | '\u{1780}'..='\u{17d3}'
-        )
-}
-
-/// Whether a character is a Han ideograph.
-#[inline]
-pub(crate) fn is_han(c: char) -> bool {
-    matches!(
-        c,
-        '\u{4e00}'..='\u{9fff}'
-            | '\u{3400}'..='\u{4dbf}'
-            | '\u{3005}'..='\u{3007}'
-            | '\u{f900}'..='\u{faff}'
-            | '\u{20000}'..='\u{3ffff}'
-    )
-}
-
-/// Splits off the longest start of a text in which `inside` is the same for all characters.
-pub(crate) fn split_run(text: &str, inside: fn(char) -> bool) -> (&str, bool, &str) {
-    let is_inside = text.chars().next().is_some_and(inside);
-    let len = text.find(|c| inside(c) != is_inside).unwrap_or(text.len());
+/// Splits off the longest start of a text in which all characters have the same class.
+pub(crate) fn split_run<C: PartialEq>(text: &str, class: impl Fn(char) -> C) -> (&str, C, &str) {
+    let first = class(text.chars().next().unwrap_or_default());
+    let len = text.find(|c| class(c) != first).unwrap_or(text.len());
     let (run, rest) = text.split_at(len);
-    (run, is_inside, rest)
+    (run, first, rest)
 }
 
-/// The words of UAX #29, with the characters of unsegmented scripts one by one.
-pub(crate) fn words<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
+/// The words of UAX #29, with the characters of scripts without spaces one by one.
+pub(crate) fn words<'a>(text: &'a str, scripts: Scripts, take: &mut impl FnMut(Token<'a>)) {
     each_run(text, &mut |mut run_text: &'a str| {
         if run_text.is_ascii() {
             return spaced_words(run_text, take);
         }
         while !run_text.is_empty() {
-            let (run, unsegmented, rest) = split_run(run_text, is_unsegmented);
-            if unsegmented {
-                characters(run, take);
-            } else {
-                spaced_words(run, take);
+            let (run, class, rest) = split_run(run_text, |c| scripts.class(c));
+            match class {
+                Class::Spaced => spaced_words(run, take),
+                Class::Sign => characters(run, Token::Character, take),
+                Class::Letter => characters(run, Token::Letter, take),
             }
             run_text = rest;
         }
     });
+}
+
+/// The words of UAX #29 in a text that `words` does not cut: with a dictionary only runs of letters
+/// are cut beside Han.
+pub(crate) fn words_and_letters<'a>(
+    mut text: &'a str,
+    scripts: Scripts,
+    take: &mut impl FnMut(Token<'a>),
+) {
+    while !text.is_empty() {
+        let is_letter = |c| scripts.class(c) == Class::Letter;
+        let (run, letters, rest) = split_run(text, is_letter);
+        match letters {
+            true => characters(run, Token::Letter, take),
+            false => spaced_words(run, take),
+        }
+        text = rest;
+    }
 }
 
 /// The words of UAX #29.
@@ -103,12 +90,16 @@ pub(crate) fn code<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     }
 }
 
-/// All characters one by one.
-fn characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
+/// All characters one by one, each as the token that `token` makes of it.
+fn characters<'a>(
+    text: &'a str,
+    token: fn(&'a str) -> Token<'a>,
+    take: &mut impl FnMut(Token<'a>),
+) {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let mut start = 0;
     for end in ends {
-        take(Token::Character(&text[start..end]));
+        take(token(&text[start..end]));
         start = end;
     }
 }
@@ -117,7 +108,7 @@ fn characters<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CharacterSet {
     /// Letters, marks and numbers; `Word` where their script puts spaces between words.
-    Letters,
+    Letters(Scripts),
     /// Letters, marks and numbers, each a `Character`.
     Characters,
     /// Letters, numbers and the underscore, like `\w` in Python, each a `Character`.
@@ -128,23 +119,34 @@ impl CharacterSet {
     #[inline]
     fn contains(self, c: char) -> bool {
         match self {
-            CharacterSet::Letters | CharacterSet::Characters => is_word_character(c),
+            CharacterSet::Letters(_) | CharacterSet::Characters => is_word_character(c),
             CharacterSet::PythonCharacters => is_python_word_character(c),
         }
     }
 
-    /// Whether the token of a character of this set is a `Character`.
+    /// Whether all tokens are `Character`s, whatever their scripts are.
+    pub(crate) fn is_single(self) -> bool {
+        !matches!(self, CharacterSet::Letters(_))
+    }
+
+    /// The token of a character of this set.
     #[inline]
-    pub(crate) fn is_character(self, c: char) -> bool {
-        self != CharacterSet::Letters || is_unsegmented(c)
+    fn token(self, c: char, text: &str) -> Token<'_> {
+        match self {
+            CharacterSet::Letters(scripts) => match scripts.class(c) {
+                Class::Spaced => Token::Word(text),
+                Class::Sign => Token::Character(text),
+                Class::Letter => Token::Letter(text),
+            },
+            _ => Token::Character(text),
+        }
     }
 
     /// Gives the characters of this set to `take` as tokens.
     pub(crate) fn each<'a>(self, text: &'a str, take: &mut impl FnMut(Token<'a>)) {
         for (start, c) in text.char_indices() {
             if self.contains(c) {
-                let kept = &text[start..start + c.len_utf8()];
-                take(if self.is_character(c) { Token::Character(kept) } else { Token::Word(kept) });
+                take(self.token(c, &text[start..start + c.len_utf8()]));
             }
         }
     }
@@ -199,15 +201,38 @@ fn is_python_word_character(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn cut(text: &str) -> Vec<String> {
+    fn cut_by(scripts: Scripts, text: &str) -> Vec<String> {
         let mut tokens = Vec::new();
-        words(text, &mut |token| {
+        words(text, scripts, &mut |token| {
             tokens.push(match token {
                 Token::Word(word) => word.to_string(),
                 Token::Character(c) => format!("{c}*"),
+                Token::Letter(c) => format!("{c}+"),
             });
         });
         tokens
+    }
+
+    fn cut(text: &str) -> Vec<String> {
+        cut_by(Scripts::First, text)
+    }
+
+    #[test]
+    fn letters_of_scripts_without_spaces_are_told_from_signs() {
+        // Thai with a digit, Han, and a run of Javanese.
+        let text = "\u{e01}\u{e33}\u{e51}\u{4e2d} \u{a992}\u{a9b6}";
+        let expected = ["\u{e01}+", "\u{e33}+", "\u{e51}", "\u{4e2d}*", "\u{a992}+", "\u{a9b6}+"];
+        assert_eq!(cut_by(Scripts::All, text), expected);
+        let mut kept = Vec::new();
+        let letters = CharacterSet::Letters(Scripts::All);
+        letters.each("a \u{e01}\u{4e2d}", &mut |token| kept.push(token));
+        let expected = [Token::Word("a"), Token::Letter("\u{e01}"), Token::Character("\u{4e2d}")];
+        assert_eq!(kept, expected);
+        // With a dictionary, Han is cut elsewhere.
+        let mut kept = Vec::new();
+        words_and_letters("\u{e01}b \u{3042}", Scripts::All, &mut |token| kept.push(token));
+        let expected = [Token::Letter("\u{e01}"), Token::Word("b"), Token::Word("\u{3042}")];
+        assert_eq!(kept, expected);
     }
 
     #[test]
@@ -249,13 +274,13 @@ mod tests {
         let text = "a_1\u{e9}\u{301}\u{4e2d}\u{2460}-\u{3002} \u{1f600}";
         CharacterSet::Characters.each(text, &mut |token| match token {
             Token::Character(c) => kept.push_str(c),
-            Token::Word(_) => unreachable!(),
+            _ => unreachable!(),
         });
         assert_eq!(kept, "a1\u{e9}\u{301}\u{4e2d}\u{2460}");
         kept.clear();
         CharacterSet::PythonCharacters.each(text, &mut |token| match token {
             Token::Character(c) => kept.push_str(c),
-            Token::Word(_) => unreachable!(),
+            _ => unreachable!(),
         });
         assert_eq!(kept, "a_1\u{e9}\u{4e2d}\u{2460}");
     }

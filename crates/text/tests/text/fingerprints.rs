@@ -169,14 +169,46 @@ fn one_repeated_token_does_not_decide_a_fingerprint() {
     }
 }
 
+/// Texts without a word or letter: by stored recipes they have no fingerprint; now each is compared
+/// as a whole.
 #[test]
-fn a_text_without_features_has_no_fingerprint() {
+fn a_text_without_words_is_its_own_feature() {
+    let bare = ["... --- !!!", "...", "\u{3002}\u{ff0c}", "\u{1f600}", "\u{1f600}\u{1f600}", "+ ="];
     for name in ["minhash", "simhash"] {
-        let mut hasher = TextHasher::new(&TextRecipe::named(name).unwrap()).unwrap();
-        for text in ["", " ", "\n\n", "... --- !!!", "\u{3002}\u{ff0c}", "\u{200b}"] {
+        let recipe = TextRecipe::named(name).unwrap();
+        let mut hasher = TextHasher::new(&recipe).unwrap();
+        let mut stored = TextHasher::new(&before(&recipe)).unwrap();
+        for text in ["", " ", "\n\n", "\u{3000}"] {
             assert_eq!(hasher.fingerprint(text), None, "{name}: {text:?}");
+            assert_eq!(stored.fingerprint(text), None, "{name}: {text:?}");
         }
-        assert!(hasher.fingerprint("a").is_some());
+        let found: Vec<Fingerprint> =
+            bare.iter().map(|text| hasher.fingerprint(text).unwrap()).collect();
+        for (at, text) in bare.iter().enumerate() {
+            assert_eq!(stored.fingerprint(text), None, "{name}: {text:?}");
+            assert_eq!(hasher.distinct_features(text).len(), 1);
+            // White space around the text is no part of it, nor the way in which it was fed.
+            let padded = format!(" \n{text}\t ");
+            assert_eq!(hasher.fingerprint(&padded), Some(found[at]));
+            padded.chars().for_each(|c| hasher.feed(c.encode_utf8(&mut [0; 4])));
+            assert_eq!(hasher.finish(), Some(found[at]));
+            // Unrelated texts are as far apart as any.
+            for other in &found[..at] {
+                assert!(found[at].distance(*other) > recipe.usual_k(), "{name}: {text:?}");
+            }
+            let listed = hasher.features(text);
+            assert_eq!((listed.len(), listed[0].count), (1, 1));
+            // One word makes it a text like others.
+            let worded = format!("{text} a {text}");
+            assert_eq!(hasher.fingerprint(&worded), hasher.fingerprint("a"));
+            assert_eq!(hasher.fingerprint("a"), stored.fingerprint("a"));
+        }
+        // A text that ended leaves nothing to the next.
+        assert_eq!(hasher.fingerprint(bare[0]), Some(found[0]));
+        assert_eq!(hasher.fingerprint(bare[1]), Some(found[1]));
+        // Text that fills many pieces.
+        let [long, longer] = [20_000, 20_001].map(|count| "-- ".repeat(count));
+        assert_ne!(hasher.fingerprint(&long), hasher.fingerprint(&longer));
     }
     assert_eq!(simhash([], TieRule::One), None);
     assert_eq!(simhash([(u64::MAX, Weight::ZERO)], TieRule::One), None);
@@ -185,6 +217,11 @@ fn a_text_without_features_has_no_fingerprint() {
     let recipe = TextRecipe { stop_words: Some(list.id()), ..words_recipe() };
     let resources = TextResources::default().stop_words(list);
     let mut hasher = TextHasher::with_resources(&recipe, resources).unwrap();
+    assert_eq!(hasher.features("The of, THE")[0].text, "the of, the");
+    let before = TextRecipe { featureless: FeaturelessText::NoFingerprint, ..recipe };
+    let list = StopWords::from_list("# of no use\nthe\n\nof\n");
+    let resources = TextResources::default().stop_words(list);
+    let mut hasher = TextHasher::with_resources(&before, resources).unwrap();
     assert_eq!(hasher.fingerprint("The of, THE"), None);
     let mut plain = TextHasher::new(&words_recipe()).unwrap();
     assert_eq!(hasher.fingerprint("the cat of night"), plain.fingerprint("cat night"));

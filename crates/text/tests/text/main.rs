@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fpstore_text::{
-    Case, CountWeight, DfBuilder, DfTable, Error, Factor, FeatureHash, Fingerprint, GivenWeights,
-    HashKey, Method, Recipe, StopWords, TextHasher, TextRecipe, TextResources, TieRule, Tokenizer,
-    VoteRules, Weight, simhash,
+    Case, CountWeight, DfBuilder, DfTable, Error, Factor, FeatureHash, FeaturelessText,
+    Fingerprint, GivenWeights, HashKey, Method, Recipe, StopWords, TextHasher, TextRecipe,
+    TextResources, TieRule, Tokenizer, VoteRules, Weight, simhash,
 };
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ mod published;
 mod random;
 mod recipes;
 mod resources;
+mod scripts;
 
 use random::Random;
 
@@ -27,6 +28,17 @@ fn words_recipe() -> TextRecipe {
         method: voting(VoteRules::default()),
         ..TextRecipe::default()
     }
+}
+
+/// The recipe as it was stored before recipes had a length for letters, and before a text without
+/// features was a feature.
+fn before(recipe: &TextRecipe) -> TextRecipe {
+    let text = recipe.to_recipe().text().replace("\nempty=text", "\nempty=nothing");
+    let lines = text.lines().filter(|line| !line.starts_with("letter-ngram="));
+    let text = Recipe::from_text(&lines.collect::<Vec<_>>().join("\n")).unwrap();
+    let before = TextRecipe::from_recipe(&text).unwrap();
+    assert_eq!(before.to_recipe(), text);
+    before
 }
 
 fn voting(rules: VoteRules) -> Method {
@@ -90,6 +102,10 @@ fn slow_fingerprint(text: &str, recipe: &TextRecipe) -> Option<u64> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for window in words.windows(shingle.min(words.len()).max(1)) {
         *counts.entry(window.join(" ")).or_default() += 1;
+    }
+    let whole = text.trim();
+    if counts.is_empty() && recipe.featureless == FeaturelessText::WholeText && !whole.is_empty() {
+        counts.insert(whole.into(), 1);
     }
     let Some(rules) = recipe.votes() else {
         // The minima themselves are tested where they are.

@@ -8,7 +8,7 @@ use fpstore::corpus::{Account, Cleaner, Event};
 use fpstore::rows::{RecordRow, RemovedRow};
 use fpstore_base::chain;
 
-use crate::cli::args::documents::report;
+use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
@@ -77,6 +77,7 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
             message!("going on with unfinished work: {done} of {count} parts are read");
         }
         Event::Read(summary) => monitor.suspend(|| report(summary)),
+        Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
         Event::NotCopied(error) => {
             monitor.suspend(|| message!("{}; its documents were left out", chain(error)));
         }

@@ -1,0 +1,236 @@
+//! Columns of Parquet by a name that may lead into structs and lists: `meta.url`,
+//! `messages[].content`.
+//!
+//! The way is followed in the schema before a row is read, so that a wrong name is an error of the
+//! file; then in each row.
+
+use ::parquet::basic::{ConvertedType, Repetition};
+use ::parquet::record::Field;
+use ::parquet::schema::types::Type;
+
+use super::names::listed;
+use super::paths::{self, Gathered, rest};
+
+/// The way to a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Column<'p> {
+    /// The place of the column among all.
+    pub(super) place: usize,
+    /// The rest of the way below it: empty, or it begins with `.` or `[]`.
+    rest: &'p str,
+    /// The whole way, as it was named.
+    pub(super) name: &'p str,
+}
+
+impl<'p> Column<'p> {
+    /// Finds the column that `name` leads to among `all`: the one of this name, or else the one of the
+    /// longest name with which it begins. `None` if there is none.
+    pub(super) fn below(all: &[&str], name: &'p str) -> Option<Self> {
+        let ways = all.iter().enumerate().filter_map(|(place, column)| {
+            let rest = rest(name, column)?;
+            Some(Column { place, rest, name })
+        });
+        ways.min_by_key(|column| column.rest.len())
+    }
+
+    /// A column as it stands.
+    pub(super) fn at(place: usize, name: &'p str) -> Self {
+        Column { place, rest: "", name }
+    }
+
+    /// Whether values come from a list.
+    pub(super) fn is_list(&self) -> bool {
+        self.rest.contains("[]")
+    }
+
+    /// Follows the way in the schema, from the type of the column; or why it leads to no value.
+    pub(super) fn check(&self, column: &Type) -> Result<(), String> {
+        let (mut at, mut way) = (column, self.rest);
+        loop {
+            let so_far = &self.name[..self.name.len() - way.len()];
+            let element = element_of(at);
+            way = match (way.strip_prefix("[]"), way.strip_prefix('.'), element) {
+                (Some(way), _, Some(element)) => {
+                    at = element;
+                    way
+                }
+                (Some(_), _, None) => return Err(format!("column '{so_far}' is no list")),
+                (_, Some(fields), None) if at.is_group() && !is_map(at) => {
+                    let found = at
+                        .get_fields()
+                        .iter()
+                        .filter_map(|field| rest(fields, field.name()).map(|way| (field, way)));
+                    let Some((field, way)) = found.min_by_key(|(_, way)| way.len()) else {
+                        let names: Vec<&str> =
+                            at.get_fields().iter().map(|field| field.name()).collect();
+                        let names = listed(&names);
+                        return Err(format!("no field '{fields}' in '{so_far}' among {names}"));
+                    };
+                    at = field;
+                    way
+                }
+                (_, Some(_), Some(_)) => return Err(format!("column {}", paths::is_array(so_far))),
+                (_, Some(_), None) => return Err(format!("column '{so_far}' has no fields")),
+                (None, None, Some(_)) => return Err(format!("column {}", paths::is_array(so_far))),
+                (None, None, None) if at.is_group() && !is_map(at) => {
+                    return Err(format!("column {}", paths::is_object(so_far)));
+                }
+                // What the values are is said where one is read.
+                (None, None, None) => return Ok(()),
+            };
+        }
+    }
+
+    /// The value that the way leads to in the column `field`, if there is no list on it. Null where a
+    /// struct on the way is.
+    pub(super) fn value<'f>(&self, field: &'f Field) -> &'f Field {
+        const NULL: &Field = &Field::Null;
+        let (mut at, mut way) = (field, self.rest);
+        while let Some(fields) = way.strip_prefix('.') {
+            let Field::Group(row) = at else { return NULL };
+            let below = row.get_column_iter();
+            let found = below.filter_map(|(name, field)| Some((field, rest(fields, name)?)));
+            let Some(found) = found.min_by_key(|(_, way)| way.len()) else { return NULL };
+            (at, way) = found;
+        }
+        at
+    }
+
+    /// The texts that the way leads to in the column `field`, joined; `text` reads one.
+    pub(super) fn texts(
+        &self,
+        field: &Field,
+        text: &dyn Fn(&Field) -> Result<String, String>,
+    ) -> Result<String, String> {
+        let mut gathered = Gathered::default();
+        gather(field, self.rest, text, &mut gathered)?;
+        // The schema has the field, so elements without it are nulls.
+        Ok(gathered.finish().unwrap_or_default())
+    }
+}
+
+fn gather(
+    field: &Field,
+    way: &str,
+    text: &dyn Fn(&Field) -> Result<String, String>,
+    to: &mut Gathered,
+) -> Result<(), String> {
+    match (field, way.strip_prefix("[]"), way.strip_prefix('.')) {
+        (Field::Null, _, _) => Ok(()),
+        (Field::ListInternal(list), Some(way), _) => {
+            for element in list.elements() {
+                to.any_element = true;
+                gather(element, way, text, to)?;
+            }
+            Ok(())
+        }
+        (Field::Group(row), _, Some(fields)) => {
+            let below = row.get_column_iter();
+            let found = below.filter_map(|(name, field)| Some((field, rest(fields, name)?)));
+            match found.min_by_key(|(_, way)| way.len()) {
+                Some((field, way)) => gather(field, way, text, to),
+                None => Ok(()),
+            }
+        }
+        (field, _, _) => {
+            to.push(&text(field)?);
+            Ok(())
+        }
+    }
+}
+
+/// The type of the elements, if a type is a list; by the rules for lists of all writers, as the reader
+/// of rows follows them.
+fn element_of(list: &Type) -> Option<&Type> {
+    if !list.is_group() || list.get_basic_info().converted_type() != ConvertedType::LIST {
+        return None;
+    }
+    let repeated = list.get_fields().first()?;
+    let fields = if repeated.is_group() { repeated.get_fields() } else { &[] };
+    let is_nested = repeated.get_basic_info().converted_type() == ConvertedType::LIST
+        || matches!(fields, [only] if is_repeated(only));
+    let is_element =
+        fields.len() != 1 || repeated.name() == "array" || repeated.name().ends_with("_tuple");
+    match is_element && !is_nested {
+        true => Some(repeated),
+        false => fields.first().map(|element| &**element),
+    }
+}
+
+fn is_repeated(of: &Type) -> bool {
+    let info = of.get_basic_info();
+    info.has_repetition() && info.repetition() == Repetition::REPEATED
+}
+
+fn is_map(of: &Type) -> bool {
+    let converted = of.get_basic_info().converted_type();
+    matches!(converted, ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE)
+}
+
+#[cfg(test)]
+mod tests {
+    use ::parquet::schema::parser::parse_message_type;
+
+    use super::*;
+
+    /// What a name leads to in a schema with structs and lists.
+    fn check(name: &str) -> Result<bool, String> {
+        let schema = parse_message_type(
+            "message docs {
+                required int64 id;
+                optional binary a.b (UTF8);
+                optional group meta {
+                    optional binary url (UTF8);
+                    optional group a { optional binary b (UTF8); }
+                }
+                optional group tags (LIST) { repeated group list { optional binary element (UTF8); } }
+                optional group old (LIST) { repeated binary array (UTF8); }
+                optional group messages (LIST) {
+                    repeated group list {
+                        optional group element {
+                            optional binary role (UTF8);
+                            optional binary content (UTF8);
+                        }
+                    }
+                }
+                optional group pairs (MAP) {
+                    repeated group key_value { required binary key (UTF8); optional binary value; }
+                }
+            }",
+        )
+        .unwrap();
+        let all: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
+        let column = Column::below(&all, name).ok_or("none")?;
+        column.check(&schema.get_fields()[column.place])?;
+        Ok(column.is_list())
+    }
+
+    #[test]
+    fn a_name_leads_into_structs_and_lists_or_is_refused() {
+        for (name, is_list) in [
+            ("id", false),
+            ("a.b", false),
+            ("meta.url", false),
+            ("meta.a.b", false),
+            ("tags[]", true),
+            ("old[]", true),
+            ("messages[].content", true),
+        ] {
+            assert_eq!(check(name), Ok(is_list), "{name}");
+        }
+        for (name, part) in [
+            ("mess", "none"),
+            ("meta", "'meta' is an object, expected a text; 'meta.FIELD'"),
+            ("meta.uri", "no field 'uri' in 'meta' among url, a"),
+            ("meta.url.host", "column 'meta.url' has no fields"),
+            ("meta[].url", "column 'meta' is no list"),
+            ("tags", "'tags' is an array, expected a text; 'tags[]' names"),
+            ("messages.content", "'messages' is an array"),
+            ("messages[]", "'messages[]' is an object"),
+            ("messages[].text", "no field 'text' in 'messages[]' among role, content"),
+            ("pairs.key", "column 'pairs' has no fields"),
+        ] {
+            assert!(check(name).unwrap_err().contains(part), "{name}: {:?}", check(name));
+        }
+    }
+}

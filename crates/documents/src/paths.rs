@@ -1,0 +1,100 @@
+//! Names of fields that lead into objects and arrays: `meta.url`, `messages[].content`.
+//!
+//! A name is tried as it stands first: a field may have dots in its name. Else a part before `.` is
+//! the name of an object, and one before `[]` that of an array, of which each element goes the rest
+//! of the way. A text may be in an array; an id may not, because it is one value.
+
+/// What stands between the texts of an array.
+const SEPARATOR: char = '\n';
+
+/// The rest of a path behind the field `key`: empty if it leads to this field, else it begins with
+/// `.` or `[]`. `None` if it leads elsewhere.
+pub(super) fn rest<'p>(path: &'p str, key: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(key)?;
+    (rest.is_empty() || rest.starts_with('.') || rest.starts_with("[]")).then_some(rest)
+}
+
+/// Whether a path leads into an array.
+pub(super) fn has_array(path: &str) -> bool {
+    path.ends_with("[]") || path.contains("[].") || path.contains("[][")
+}
+
+/// Why an id, or another single value, cannot be taken from an array.
+pub(super) fn not_single(path: &str) -> String {
+    format!("'{path}' names the values of an array, expected a field of one value")
+}
+
+/// Why the array `key` is no text.
+pub(super) fn is_array(key: &str) -> String {
+    format!(
+        "'{key}' is an array, expected a text; '{key}[]' names the texts in it, '{key}[].FIELD' those \
+         in its objects"
+    )
+}
+
+/// Why the object `key` is no text.
+pub(super) fn is_object(key: &str) -> String {
+    format!("'{key}' is an object, expected a text; '{key}.FIELD' names a field of it")
+}
+
+/// The texts at the ends of a path, joined.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    text: Option<String>,
+    /// Whether an element of an array was looked at.
+    pub(super) any_element: bool,
+}
+
+impl Gathered {
+    pub(super) fn push(&mut self, text: &str) {
+        match &mut self.text {
+            None => self.text = Some(text.into()),
+            Some(all) => {
+                all.push(SEPARATOR);
+                all.push_str(text);
+            }
+        }
+    }
+
+    /// The text. Arrays without elements, and nulls, are an empty one; `None` if there are elements,
+    /// and none of them has the field.
+    pub(super) fn finish(self) -> Option<String> {
+        match self.any_element {
+            true => self.text,
+            false => Some(self.text.unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_on_behind_a_field_that_it_names() {
+        for (path, key, expected) in [
+            ("text", "text", Some("")),
+            ("meta.url", "meta", Some(".url")),
+            ("meta.url", "meta.url", Some("")),
+            ("a[].b", "a", Some("[].b")),
+            ("a[][]", "a", Some("[][]")),
+            ("meta.url", "met", None),
+            ("meta", "meta.url", None),
+        ] {
+            assert_eq!(rest(path, key), expected, "{path} {key}");
+        }
+        assert!(has_array("a[]") && has_array("a.b[].c") && !has_array("a.b"));
+    }
+
+    #[test]
+    fn texts_are_joined_by_line_feeds() {
+        let mut gathered = Gathered::default();
+        gathered.push("one");
+        gathered.push("");
+        gathered.push("two");
+        gathered.any_element = true;
+        assert_eq!(gathered.finish().unwrap(), "one\n\ntwo");
+        assert_eq!(Gathered::default().finish().unwrap(), "");
+        assert_eq!(Gathered { text: None, any_element: true }.finish(), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Noticing that documents share an id, in little memory.
+//!
+//! Lists of removed or near documents name them by their ids, so a user must know if an id names
+//! several. Ids are noted by hashes of 64 bits. If there are more of them than
+//! [`EXACT_IDS_MAX`], only those of a part of all ids are noted, halved each time the memory is
+//! full: an id is in that part or not by its hash, so all documents of one id are.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use fpstore_base::{Id, IdRef};
+
+/// The most ids of which every repeat is noticed; each takes about 16 bytes of memory.
+pub const EXACT_IDS_MAX: usize = 1 << 18;
+
+/// Documents that share an id with an earlier one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepeatedIds {
+    /// The number of such documents; the least number if only a part of the ids was noted.
+    pub count: u64,
+    /// The id of the first of them.
+    pub first: Option<Id>,
+    /// Whether only a part of the ids was noted, because there are more than [`EXACT_IDS_MAX`].
+    pub is_least: bool,
+}
+
+/// Notes ids, and counts those that were noted before.
+#[derive(Clone, Debug, Default)]
+pub struct IdNotes {
+    seen: HashSet<u64>,
+    /// Ids are noted whose hash has this number of zeros at its end.
+    zeros: u32,
+    found: RepeatedIds,
+}
+
+impl IdNotes {
+    /// Notes the id of the next document.
+    pub fn note(&mut self, id: IdRef<'_>) {
+        // The keys of this hasher are fixed: the same documents give the same counts.
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        let hash = hasher.finish();
+        if hash.trailing_zeros() < self.zeros {
+            return;
+        }
+        if !self.seen.insert(hash) {
+            self.found.count += 1;
+            self.found.first.get_or_insert_with(|| id.to_id());
+        }
+        while self.seen.len() > EXACT_IDS_MAX {
+            self.zeros += 1;
+            self.found.is_least = true;
+            self.seen.retain(|hash| hash.trailing_zeros() >= self.zeros);
+        }
+    }
+
+    /// What was found so far.
+    pub fn found(&self) -> &RepeatedIds {
+        &self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_are_counted_exactly_up_to_the_limit() {
+        let mut notes = IdNotes::default();
+        for id in [IdRef::U64(7), IdRef::Text("7"), IdRef::Text("b")] {
+            notes.note(id);
+        }
+        assert_eq!(*notes.found(), RepeatedIds::default());
+        for id in [IdRef::Text("b"), IdRef::U64(7), IdRef::Text("b")] {
+            notes.note(id);
+        }
+        let first = Some(Id::Text("b".into()));
+        assert_eq!(*notes.found(), RepeatedIds { count: 3, first, is_least: false });
+        let mut notes = IdNotes::default();
+        (0..EXACT_IDS_MAX as u64).for_each(|id| notes.note(IdRef::U64(id)));
+        notes.note(IdRef::U64(5));
+        assert_eq!((notes.found().count, notes.found().is_least), (1, false));
+    }
+
+    #[test]
+    fn of_many_ids_a_part_is_noted_and_the_memory_is_bounded() {
+        let count = 5 * EXACT_IDS_MAX as u64;
+        let mut notes = IdNotes::default();
+        (0..count).for_each(|id| notes.note(IdRef::U64(id)));
+        assert_eq!((notes.found().count, notes.found().is_least), (0, true));
+        assert!(notes.seen.len() <= EXACT_IDS_MAX);
+        // A file that was given twice is noticed.
+        (0..count).for_each(|id| notes.note(IdRef::U64(id)));
+        let found = notes.found().count;
+        assert!((count / 16..count / 4).contains(&found), "{found}");
+        assert!(notes.seen.len() <= EXACT_IDS_MAX);
+    }
+}
