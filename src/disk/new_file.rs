@@ -127,7 +127,8 @@ impl NewFile {
     /// # Errors
     ///
     /// That of the system if it refuses; [`io::ErrorKind::AlreadyExists`] if the name is taken and
-    /// nothing is replaced.
+    /// nothing is replaced. Where the last rename or sync reported the error, the whole file may
+    /// have its name.
     pub fn publish(self) -> io::Result<()> {
         let path = self.path.clone();
         self.publish_for_now()?;

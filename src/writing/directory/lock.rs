@@ -93,6 +93,11 @@ impl StoreLock {
         parent_of(&self.file.path)
     }
 
+    /// Whether the file of the lock is in `directory` now.
+    pub(super) fn has_moved_to(&self, directory: &Path) -> bool {
+        self.file.path.file_name().is_some_and(|name| self.file.is_at(&directory.join(name)))
+    }
+
     /// Notes that the directory of the lock has moved.
     pub(super) fn moved_to(&mut self, directory: &Path) {
         if let Some(name) = self.file.path.file_name() {

@@ -1,7 +1,7 @@
 //! A new store under a temporary name beside its final path.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
@@ -14,6 +14,8 @@ use crate::writing::directory::names::TEMPORARY_PREFIX;
 /// The builder gives up after this many new directories that another process removed before they
 /// were locked.
 const CREATE_TRIES: u32 = 5;
+const MOVE: &str = "move the new store to";
+
 /// A temporary directory that will move to `path`. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct Staging {
@@ -31,18 +33,34 @@ impl Staging {
     }
 
     /// Moves the directory with its `lock` to its final path and returns that path.
-    pub(super) fn move_into_place(mut self, lock: &mut StoreLock) -> Result<PathBuf> {
+    ///
+    /// After an error the store is not there; only after [`Error::InEffect`] with its `generation`
+    /// it is.
+    pub(super) fn move_into_place(
+        mut self,
+        lock: &mut StoreLock,
+        generation: u64,
+    ) -> Result<PathBuf> {
         let path = self.path.clone();
-        if let Some(directory) = self.directory.take() {
-            directory.rename(&path).map_err(|source| match source.kind() {
-                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
-                    Error::StoreExists { path: path.clone() }
-                }
-                _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
-            })?;
-        }
+        let renamed = self.directory.take().map_or(Ok(()), |directory| directory.rename(&path));
+        let moved = match renamed {
+            Err(source)
+                if matches!(
+                    source.kind(),
+                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
+                ) =>
+            {
+                return Err(Error::StoreExists { path });
+            }
+            // A rename that reports an error may have taken place.
+            Err(source) if !lock.has_moved_to(&path) => {
+                return Err(Error::Io { doing: MOVE, path, source });
+            }
+            renamed => renamed.map_err(Error::io(MOVE, &path)),
+        };
         lock.moved_to(&path);
-        disk::sync_directory(parent_of(&path))?;
+        let durable = moved.and_then(|()| disk::sync_directory(parent_of(&path)));
+        durable.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
         Ok(path)
     }
 }

@@ -167,17 +167,23 @@ impl StoreDirectory {
         Ok(Manifest { store_id, generation, next_number, segments, runs })
     }
 
-    /// Ends the changes and opens the store: moves a new directory to its path, and removes
-    /// orphaned files from an old one.
-    pub(crate) fn finish(mut self) -> Result<Store> {
-        match self.staging.take() {
-            Some(staging) => Store::map(&staging.move_into_place(&mut self.lock)?),
-            None => {
-                let store = Store::map(&self.path)?;
-                self.collect_garbage();
-                Ok(store)
-            }
+    /// Ends the changes, of which the last made `generation`, and opens the store: moves a new
+    /// directory to its path, and removes orphaned files from an old one.
+    ///
+    /// An error is [`Error::InEffect`], unless a new directory could not be moved.
+    pub(crate) fn finish(mut self, generation: u64) -> Result<Store> {
+        let staging = self.staging.take();
+        let is_new = staging.is_some();
+        if let Some(staging) = staging {
+            self.path = staging.move_into_place(&mut self.lock, generation)?;
         }
+        let opened = Store::map(&self.path);
+        let store =
+            opened.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+        if !is_new {
+            self.collect_garbage();
+        }
+        Ok(store)
     }
 
     /// Removes orphaned files: segment and deletion files that the manifest does not name. Files

@@ -124,7 +124,9 @@ pub struct SegmentsCommitted {
 /// * [`Error::NotAStore`] if there is something else at `path`.
 /// * [`Error::Io`] if a file is missing that the store does not have, or the system refuses.
 ///
-/// Then nothing is changed; only if the last rename or sync reported the error, everything may be.
+/// Then nothing is changed.
+///
+/// * [`Error::InEffect`] if the system failed after the last step: everything is committed.
 ///
 /// # Examples
 ///
@@ -219,7 +221,7 @@ fn commit_to(
             transaction.add_run(run);
         }
         done.generation = transaction.commit(entries)?;
-        directory.finish()?;
+        directory.finish(done.generation)?;
     }
     if options.remove {
         for receipt in agreed.new.iter().chain(&agreed.present) {

@@ -43,8 +43,8 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the store is damaged,
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then
-    /// nothing is deleted; only if the last rename or sync reported the error, everything may be.
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is deleted; only after
+    /// [`Error::InEffect`](crate::Error::InEffect) everything is.
     ///
     /// # Examples
     ///

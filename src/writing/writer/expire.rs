@@ -32,8 +32,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only if the
-    /// last rename or sync reported the error, everything may be.
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only after
+    /// [`Error::InEffect`](crate::Error::InEffect) everything is.
     ///
     /// # Examples
     ///

@@ -1,6 +1,6 @@
 //! Merging: one segment from several, published in their place.
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
@@ -170,8 +170,8 @@ impl<'a> Merger<'a> {
             let committed = transaction.commit(segments);
             // After an error, the new manifest may be in place all the same.
             let refreshed = self.store.refresh();
-            committed?;
-            refreshed?;
+            let generation = committed?;
+            refreshed.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
             return Ok(Published::InPlace(number));
         }
         Ok(Published::Conflict)

@@ -72,8 +72,9 @@ impl Writer {
     ///   store that has one twice is taken as it is.
     /// * [`Error::Io`] if the system refuses.
     ///
-    /// Then nothing is imported; only if the last rename or sync reported the error, everything may
-    /// be.
+    /// Then nothing is imported.
+    ///
+    /// * [`Error::InEffect`] if the system failed after the last step: everything is imported.
     ///
     /// # Examples
     ///
@@ -226,7 +227,8 @@ pub(super) fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
 ///
 /// * [`Error::StoreExists`] if there is something at `to`.
 /// * [`Error::InvalidOptions`] if there is no such segment.
-/// * [`Error::Io`] if the system refuses.
+/// * [`Error::Io`] if the system refuses. There is no new store then.
+/// * [`Error::InEffect`] if the system failed after the last step: the new store is in its place.
 ///
 /// # Examples
 ///
@@ -291,7 +293,7 @@ fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Resu
         done.with_deletions += u64::from(entry.deletions.is_some());
         segments.push(entry);
     }
-    transaction.commit(segments)?;
-    directory.finish()?;
+    let generation = transaction.commit(segments)?;
+    directory.finish(generation)?;
     Ok(done)
 }
