@@ -18,10 +18,12 @@ pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 pub use options::OpenOptions;
 pub use warm::Warm;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::access::Access;
 use crate::plan::Plan;
 use crate::search::{Match, Searcher};
@@ -161,22 +163,20 @@ impl Store {
     pub fn with_labels<L: AsRef<str>>(&self, labels: &[L]) -> Result<Store> {
         let snapshot = self.snapshot();
         let all = || snapshot.segments().iter().map(|open| open.entry.label.as_str());
-        let wanted: Vec<&str> = labels.iter().map(AsRef::as_ref).collect();
-        if let Some(unknown) = wanted.iter().find(|&&label| all().all(|of| of != label)) {
-            let mut known: Vec<&str> = all().filter(|label| !label.is_empty()).collect();
-            known.sort_unstable();
-            known.dedup();
+        let known: BTreeSet<Counted<&str>> = all().map(Counted).collect();
+        let wanted = || labels.iter().map(|label| Counted(label.as_ref()));
+        if let Some(Counted(unknown)) = wanted().find(|label| !known.contains(label)) {
+            let known = known.iter().map(|label| label.0).filter(|label| !label.is_empty());
+            let known: Vec<&str> = known.collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             let path = snapshot.path().display();
             let reason =
                 format!("{path} has no segment with the label '{unknown}'; it has {known}");
             return Err(Error::InvalidOptions { reason });
         }
-        let positions: Vec<usize> = all()
-            .enumerate()
-            .filter(|(_, label)| wanted.contains(label))
-            .map(|(at, _)| at)
-            .collect();
+        let wanted: BTreeSet<Counted<&str>> = wanted().collect();
+        let is_wanted = |&(_, label): &(usize, &str)| wanted.contains(&Counted(label));
+        let positions: Vec<usize> = all().enumerate().filter(is_wanted).map(|(at, _)| at).collect();
         Ok(self.part(&positions))
     }
 

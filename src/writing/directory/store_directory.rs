@@ -1,10 +1,12 @@
 //! The directory of a store whose lock this process holds.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::{is_temporary_name, names_in, plain_file, remove_file};
 use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
 use crate::snapshot::read_manifest;
@@ -197,14 +199,15 @@ impl StoreDirectory {
         let (Ok(manifest), Ok(names)) = (read_manifest(&self.path), names_in(&self.path)) else {
             return;
         };
-        let live: Vec<u64> = manifest
+        let live: BTreeSet<Counted<u64>> = manifest
             .segments
             .iter()
             .flat_map(|entry| [Some(entry.number), entry.deletions.map(|of| of.number)])
             .flatten()
+            .map(Counted)
             .collect();
         for name in names {
-            if number_of(&name).is_some_and(|number| !live.contains(&number)) {
+            if number_of(&name).is_some_and(|number| !live.contains(&Counted(number))) {
                 unlink_unless_held(&self.path.join(name));
             }
         }

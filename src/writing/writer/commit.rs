@@ -5,12 +5,13 @@
 //! and only after that are the first names removed, if at all. So a process that dies at any point
 //! loses no file, and doing it again completes the change or finds it done.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::{parent_of, remove_file};
 use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
 use crate::segment::map;
@@ -250,7 +251,8 @@ struct Agreed<'a> {
 impl<'a> Agreed<'a> {
     fn of(store: Option<&Snapshot>, receipts: &'a [SegmentReceipt]) -> Result<Self> {
         let segments = store.map_or([].as_slice(), Snapshot::segments);
-        let live: Vec<[u8; 16]> = segments.iter().map(|open| open.entry.digest.bytes()).collect();
+        let live: BTreeSet<Counted<[u8; 16]>> =
+            segments.iter().map(|open| Counted(open.entry.digest.bytes())).collect();
         let mut agreed = Agreed::default();
         let mut sorted: Vec<&SegmentReceipt> = receipts.iter().collect();
         sorted.sort_by(|one, other| one.path.cmp(&other.path));
@@ -258,11 +260,10 @@ impl<'a> Agreed<'a> {
             .first()
             .map(|open| SegmentReceipt::for_segment(open.segment.path(), &open.segment));
         let mut first = in_store.as_ref();
-        // The first receipt of each digest.
-        let mut seen: BTreeMap<[u8; 16], &Path> = BTreeMap::new();
+        let mut seen: BTreeSet<Counted<[u8; 16]>> = BTreeSet::new();
         let mut masks: Option<&[u64]> = None;
         for receipt in sorted {
-            let is_live = live.contains(&receipt.digest);
+            let is_live = live.contains(&Counted(receipt.digest));
             match check_file(receipt) {
                 // Its name was removed after an earlier commit.
                 Err(Error::Io { source, .. })
@@ -274,7 +275,7 @@ impl<'a> Agreed<'a> {
                 checked => checked?,
             }
             check_agreement(first.get_or_insert(receipt), receipt)?;
-            if is_live || seen.insert(receipt.digest, &receipt.path).is_some() {
+            if is_live || !seen.insert(Counted(receipt.digest)) {
                 agreed.repeated += 1;
                 agreed.present.push(receipt);
                 continue;

@@ -1,15 +1,17 @@
 //! Import and export: copies of segments from other stores, and to a new one.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions::Deletions;
 use crate::format::manifest;
 use crate::segment::{Segment, map, open_file};
-use crate::snapshot::OpenSegment;
+use crate::snapshot::{OpenSegment, Snapshot};
 use crate::store::Store;
 use crate::store::verify::faults_of;
 use crate::writing::directory::{
@@ -95,6 +97,8 @@ impl Writer {
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         // All are looked at before the first is copied, which may take long.
         let mut wanted: Vec<(&Arrival, Digest)> = Vec::new();
+        let snapshot = self.store.snapshot();
+        let mut known = Known::of(&snapshot);
         for (number, arrival) in arrivals.iter().enumerate() {
             let segment = map(&arrival.path)?;
             if let Some(recipe) = &recipe {
@@ -108,10 +112,7 @@ impl Writer {
                 done.empty += 1;
                 continue;
             }
-            // A store may hold the same twice, under two labels for example. It is one state.
-            let earlier = wanted.iter().filter(|(of, _)| of.source != arrival.source);
-            let earlier = earlier.map(|&(of, digest)| (of.path.as_path(), digest));
-            self.check_new(&arrival.path, segment.header().digest, earlier)?;
+            known.take(arrival, segment.header().digest)?;
             wanted.push((arrival, segment.header().digest));
         }
         let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
@@ -145,27 +146,31 @@ impl Writer {
         }
         Ok(done)
     }
+}
 
-    /// Refuses a segment that the store has already, or that is among the `earlier` arrivals of
-    /// other sources: each id would be there twice. Equal headers have equal contents, because they hold the digest of the
-    /// contents.
-    fn check_new<'a>(
-        &self,
-        path: &Path,
-        digest: Digest,
-        earlier: impl Iterator<Item = (&'a Path, Digest)>,
-    ) -> Result<()> {
-        let snapshot = self.store.snapshot();
-        let mut live = snapshot.segments().iter();
-        let in_store = live.find(|open| open.entry.digest == digest);
-        let in_store = in_store.map(|open| open.segment.path());
-        let mut earlier = earlier.filter(|&(_, of)| of == digest).map(|(path, _)| path);
-        match in_store.or_else(|| earlier.next()) {
-            Some(other) => Err(Error::InvalidOptions {
-                reason: format!("{} holds the same as {}", path.display(), other.display()),
-            }),
-            None => Ok(()),
+/// The segments that are known by the digest of their contents: each with the position of the source
+/// that it is from, or `None` in the store, and its path.
+struct Known<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
+
+impl<'a> Known<'a> {
+    fn of(store: &'a Snapshot) -> Self {
+        let known = |open: &'a OpenSegment| {
+            (Counted(open.entry.digest.bytes()), (None, open.segment.path()))
+        };
+        Known(store.segments().iter().map(known).collect())
+    }
+
+    /// Takes a segment. Refuses one that the store has already, or another source: each id would be
+    /// there twice. Equal headers have equal contents, because they hold the digest of the contents.
+    fn take(&mut self, arrival: &'a Arrival, digest: Digest) -> Result<()> {
+        let own = (Some(arrival.source), arrival.path.as_path());
+        let (source, other) = *self.0.entry(Counted(digest.bytes())).or_insert(own);
+        // A store may hold the same twice, under two labels for example. It is one state.
+        if source == own.0 {
+            return Ok(());
         }
+        let (path, other) = (arrival.path.display(), other.display());
+        Err(Error::InvalidOptions { reason: format!("{path} holds the same as {other}") })
     }
 }
 
