@@ -419,3 +419,38 @@ impl Searcher {
         self.set_snapshot(store.snapshot());
     }
 }
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+    use crate::{Builder, Writer, WriterOptions};
+
+    /// A thread that read a state slowly does not put it in the place of a newer one.
+    #[test]
+    fn a_slow_refresh_does_not_bring_an_older_state_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let store = Builder::new(&path).unwrap().finish().unwrap();
+        let add = |value: u64| {
+            let options = WriterOptions::default().compact(false);
+            let mut writer = Writer::with_options(&path, options).unwrap();
+            writer.push(Fingerprint::new(value), value).unwrap();
+            writer.commit().unwrap();
+        };
+        add(1);
+        let refreshed = store.refresh_after(|slow| {
+            add(2);
+            assert!(store.refresh().unwrap());
+            assert_eq!((slow.generation(), store.generation()), (2, 3));
+            Ok(())
+        });
+        assert!(refreshed.unwrap());
+        assert_eq!((store.generation(), store.info().fingerprint_count()), (3, 2));
+        // A refresh that fails shows nothing of what it read.
+        add(3);
+        assert!(store.refresh_after(|_| Err(Error::Interrupted)).is_err());
+        assert_eq!(store.generation(), 3);
+        assert!(store.refresh().unwrap());
+        assert_eq!(store.generation(), 4);
+    }
+}

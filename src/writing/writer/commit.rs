@@ -420,3 +420,35 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     }
     Ok(receipts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BuildOptions, Builder};
+    use fpstore_base::Fingerprint;
+
+    fn part(path: &Path, value: u64) -> SegmentReceipt {
+        let options = BuildOptions::default().replace(true).threads(1);
+        let mut builder = Builder::segment_file(path, options).unwrap();
+        builder.push(Fingerprint::new(value), value).unwrap();
+        builder.finish_segment().unwrap()
+    }
+
+    /// A task that runs a second time replaces its file between the check and the link.
+    #[test]
+    fn a_file_that_is_replaced_after_its_check_is_not_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (folder.path().join("part.fps"), folder.path().join("store.fps"));
+        drop(Builder::new(&store).unwrap().finish().unwrap());
+        let receipt = part(&path, 1);
+        check_file(&receipt).unwrap();
+        let patience = Patience::default();
+        let destination = Destination::acquire(store, OpenMode::Change, patience).unwrap();
+        let directory = destination.open(None).unwrap();
+        assert!(place(&directory, &receipt, "").is_ok());
+        let other = part(&path, 2);
+        let refused = place(&directory, &receipt, "").unwrap_err().to_string();
+        assert!(refused.ends_with("part.fps was replaced while it was committed"), "{refused}");
+        assert!(place(&directory, &other, "").is_ok());
+    }
+}

@@ -119,14 +119,7 @@ impl Writer {
         for (arrival, digest) in wanted {
             let own = &self.options.label;
             let label = if own.is_empty() { arrival.label.clone() } else { own.clone() };
-            let mut file = self.directory.new_segment()?;
-            copy_verified(&arrival.path, &mut file)?;
-            let copy = self.finish_segment(file, &label)?;
-            if copy.entry.digest != digest {
-                let path = arrival.path.display();
-                let reason = format!("{path} was replaced while it was imported");
-                return Err(Error::InvalidOptions { reason });
-            }
+            let copy = self.copy_of(&arrival.path, digest, &label)?;
             let deleted = arrival.deletions.as_ref().map_or(0, |of| of.fingerprint_count());
             done.segments += 1;
             done.fingerprints += copy.entry.fingerprint_count - deleted;
@@ -145,6 +138,18 @@ impl Writer {
             self.recipe = recipe.unwrap_or(self.recipe.clone());
         }
         Ok(done)
+    }
+
+    /// A verified copy of the segment at `path`, which had this digest when it was looked at.
+    fn copy_of(&mut self, path: &Path, digest: Digest, label: &str) -> Result<UncommittedSegment> {
+        let mut file = self.directory.new_segment()?;
+        copy_verified(path, &mut file)?;
+        let copy = self.finish_segment(file, label)?;
+        if copy.entry.digest != digest {
+            let reason = format!("{} was replaced while it was imported", path.display());
+            return Err(Error::InvalidOptions { reason });
+        }
+        Ok(copy)
     }
 }
 
@@ -301,4 +306,28 @@ fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Resu
     let generation = transaction.commit(segments)?;
     directory.finish(generation)?;
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+
+    #[test]
+    fn a_file_that_is_replaced_after_it_was_looked_at_is_not_imported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let build = |name: &str, value: u64| {
+            let mut builder = Builder::new(folder.path().join(name)).unwrap();
+            builder.push(value.into(), value).unwrap();
+            let info = builder.finish().unwrap().info();
+            (info.segments[0].path.clone(), map(&info.segments[0].path).unwrap().header().digest)
+        };
+        drop(build("store.fps", 7));
+        let (one, other) = (build("one.fps", 1), build("other.fps", 2));
+        let mut writer = Writer::open(path).unwrap();
+        assert!(writer.copy_of(&one.0, one.1, "").is_ok());
+        let refused = writer.copy_of(&one.0, other.1, "").unwrap_err().to_string();
+        assert!(refused.ends_with("was replaced while it was imported"), "{refused}");
+    }
 }

@@ -257,3 +257,31 @@ fn others_write_between_turns_and_what_they_wrote_is_found() {
     assert_eq!(ask(&mut writer, 0xffff, 4), "added");
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
 }
+
+/// After a commit that failed, another process adds one of the pending records, and another id of the
+/// fingerprint of a second one: the first is not added twice, and the second is added.
+#[test]
+fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
+    let (folder, path) = empty();
+    let mut writer = CheckedWriter::new(&path, options());
+    let records = [(0xff, 1), (0xff_0000, 2), (0xff_0000_0000, 3)];
+    for (value, id) in records {
+        assert_eq!(ask(&mut writer, value, id), "added");
+    }
+    fail_points::plan(folder.path(), 1, Fault::Full);
+    assert!(writer.commit().is_err());
+    fail_points::forget(folder.path());
+    let mut other = Writer::with_options(&path, options()).unwrap();
+    // A store keeps a number as a text where other ids are texts.
+    other.push(Fingerprint::new(0xff), "1").unwrap();
+    other.push(Fingerprint::new(0xff), "more").unwrap();
+    other.push(Fingerprint::new(0xff_0000), "other").unwrap();
+    other.commit().unwrap();
+    drop(other);
+    assert_eq!(writer.pending().len(), 3);
+    writer.writer().unwrap();
+    let left: Vec<u64> = writer.pending().iter().map(|of| of.fingerprint.value()).collect();
+    assert_eq!(left, [0xff_0000, 0xff_0000_0000]);
+    assert_eq!(writer.commit().unwrap().report.record_count, 2);
+    assert_eq!(stored(&path), ["1", "more", "other", "2", "3"]);
+}
