@@ -110,8 +110,9 @@ pub struct SegmentsCommitted {
 /// store, makes one of them.
 ///
 /// The segments come in the order of their paths, whatever the order of the receipts, so the ids of
-/// a fingerprint do too. A segment that the store has already is left out: a commit that is done
-/// again changes nothing and says so. Files are linked, or copied where the system has no hard
+/// a fingerprint do too. A segment that the store has already is left out, also where records of it
+/// were deleted since, or where it has another label: a commit that is done again changes nothing and
+/// says so. Files are linked, or copied where the system has no hard
 /// links between the two places; copies are verified front to back. Of a linked file only the
 /// header is read, which holds a digest of the rest: [`verify`](crate::verify()) reads all.
 ///

@@ -139,3 +139,32 @@ fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     writer.commit().unwrap();
     assert!(path.join("MANIFEST.repaired").is_dir());
 }
+
+/// A repair that nobody has used yet is worth keeping as long as the store is as it was.
+#[test]
+fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
+    let pristine = pristine();
+    for fails_at in 1.. {
+        let folder = site(pristine.path());
+        let path = folder.path().join("store.fps");
+        let repaired = path.join("MANIFEST.repaired");
+        fs::copy(path.join("MANIFEST"), &repaired).unwrap();
+        let mut writer = Writer::with_options(&path, options()).unwrap();
+        writer.push(Fingerprint::new(1), "new").unwrap();
+        fail_points::plan(folder.path(), fails_at, Fault::Full);
+        let done = writer.commit();
+        let passed = fail_points::forget(folder.path());
+        let failed = passed.get(fails_at as usize - 1).copied();
+        let case = format!("{failed:?} at {fails_at}: {done:?}");
+        match &done {
+            Ok(_) | Err(Error::InEffect { .. }) => assert!(!repaired.exists(), "{case}"),
+            // The rename of the manifest comes after the removal, which must not come too late.
+            Err(Error::Io { doing: "replace", .. }) => {}
+            Err(_) => assert!(repaired.exists(), "{case}"),
+        }
+        if failed.is_none() {
+            assert!(fails_at > 5, "{case}");
+            return;
+        }
+    }
+}
