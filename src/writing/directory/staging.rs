@@ -103,3 +103,78 @@ fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, S
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::disk::FailPoint;
+    use crate::disk::fail_points::{self, Fault};
+    use crate::writing::directory::StoreDirectory;
+
+    /// A new store without segments, which is to be moved to `path`.
+    fn staged(path: &Path) -> (StoreDirectory, u64) {
+        let directory = StoreDirectory::stage(path, [7; 16], None).unwrap();
+        let generation = directory.begin().unwrap().commit(Vec::new()).unwrap();
+        (directory, generation)
+    }
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_move_that_took_place_is_in_effect_and_one_that_did_not_leaves_nothing() {
+        let mut effects = Vec::new();
+        for fails_at in 1.. {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.fps");
+            let (directory, generation) = staged(&path);
+            fail_points::plan(folder.path(), fails_at, Fault::Full);
+            let done = directory.finish(generation).map(drop);
+            let passed = fail_points::forget(folder.path());
+            let failed = passed.get(fails_at as usize - 1).copied();
+            let case = format!("{failed:?}: {done:?}");
+            match done {
+                Err(Error::InEffect { generation: 1, .. }) => effects.extend(failed),
+                Err(Error::Io { doing: MOVE, .. }) => {
+                    assert_eq!(failed, Some(FailPoint::Rename), "{case}");
+                    assert!(names_in(folder.path()).is_empty(), "{case}");
+                    continue;
+                }
+                // The lock file is removed if it can be.
+                _ => assert!(done.is_ok() && matches!(failed, None | Some(FailPoint::Remove))),
+            }
+            assert_eq!(names_in(folder.path()), ["store.fps"], "{case}");
+            if failed != Some(FailPoint::Remove) {
+                assert_eq!(names_in(&path), ["MANIFEST"], "{case}");
+            }
+            if failed.is_none() {
+                break;
+            }
+        }
+        assert_eq!(effects, [FailPoint::RenameReport, FailPoint::SyncDirectory]);
+    }
+
+    #[test]
+    fn a_store_that_came_first_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let (directory, generation) = staged(&path);
+        let (other, of_other) = staged(&path);
+        other.finish(of_other).unwrap();
+        let refused = directory.finish(generation).unwrap_err();
+        assert!(matches!(refused, Error::StoreExists { .. }), "{refused}");
+        assert_eq!(names_in(folder.path()), ["store.fps"]);
+        // A builder that is given up removes its directory, and one that died leaves it to the next.
+        let (given_up, _) = staged(&path);
+        assert_eq!(names_in(folder.path()).len(), 2);
+        drop(given_up);
+        assert_eq!(names_in(folder.path()), ["store.fps"]);
+        fs::create_dir(folder.path().join(".store.fps.tmp-abc123")).unwrap();
+        assert_eq!(remove_leftovers(&path), Vec::<PathBuf>::new());
+        assert_eq!(names_in(folder.path()), ["store.fps"]);
+    }
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Changes the program in small ways, one at a time, in the lines that differ from a base, and says
+# which changes no unit test of the library notices. Those are answered by a test, or by a reason.
+#
+#     tools/mutants.sh BASE [MINUTES] [TEST]...
+#
+# BASE is a commit or branch, such as main. It stops after 10 minutes, or after MINUTES; what was
+# not tried until then is not named. TEST names tests, as for cargo test, so that each change costs
+# seconds instead of minutes; without any, the tests that fail or kill at each operation are left
+# out, because they take most of the time. Which files are changed says .cargo/mutants.toml.
+#
+# The results are in target/mutants/mutants.out: missed.txt, caught.txt, timeout.txt. Needs
+# cargo-mutants, which it installs below target/tools.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+base=${1:?usage: tools/mutants.sh BASE [MINUTES] [TEST]...}
+minutes=${2:-10}
+shift $(($# > 1 ? 2 : 1))
+
+version=27.1.0
+tool=target/tools/bin/cargo-mutants
+[ -x "$tool" ] && "$tool" mutants --version | grep -qF "$version" ||
+    cargo install --locked --quiet --debug --root target/tools "cargo-mutants@$version"
+
+mkdir -p target/mutants
+changes=target/mutants/changes.diff
+git diff "$base" -- src >"$changes"
+if [ ! -s "$changes" ]; then
+    echo "nothing in src differs from $base"
+    exit 0
+fi
+slow=(--skip whichever_operation --skip that_dies_at --skip power_loss --skip undisturbed)
+[ $# -eq 0 ] && set -- "${slow[@]}"
+
+# In a copy of the tree, so that work goes on meanwhile; with the dependencies that are built.
+status=0
+timeout --signal=INT "${minutes}m" "$tool" mutants --in-diff "$changes" --output target/mutants \
+    --cap-lints=true -- --lib -- "$@" || status=$?
+missed=target/mutants/mutants.out/missed.txt
+case $status in
+    0) echo "every change was noticed" ;;
+    2 | 3) echo "changes that nothing noticed are in $missed" ;;
+    124 | 130) echo "stopped after $minutes minutes; what nothing noticed so far is in $missed" ;;
+esac
+exit "$status"
