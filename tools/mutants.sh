@@ -5,9 +5,10 @@
 #     tools/mutants.sh BASE [MINUTES] [TEST]...
 #
 # BASE is a commit or branch, such as main. It stops after 10 minutes, or after MINUTES; what was
-# not tried until then is not named. TEST names tests, as for cargo test, so that each change costs
-# seconds instead of minutes; without any, the tests that fail or kill at each operation are left
-# out, because they take most of the time. Which files are changed says .cargo/mutants.toml.
+# not tried until then is not named. TEST is a part of the names of tests, as for cargo test; without
+# any, the tests of the modules around the changed files run. Those that fail or kill at each
+# operation are left out: they take minutes, and a change that only they notice is named here, too.
+# Which files are changed says .cargo/mutants.toml.
 #
 # The results are in target/mutants/mutants.out: missed.txt, caught.txt, timeout.txt. Needs
 # cargo-mutants, which it installs below target/tools.
@@ -30,13 +31,19 @@ if [ ! -s "$changes" ]; then
     echo "nothing in src differs from $base"
     exit 0
 fi
-slow=(--skip whichever_operation --skip that_dies_at --skip power_loss --skip undisturbed)
-[ $# -eq 0 ] && set -- "${slow[@]}"
+slow=(--skip whichever_operation --skip that_dies_at --skip power_loss)
+if [ $# -eq 0 ]; then
+    # src/writing/directory/lock.rs: the tests of writing::directory.
+    mapfile -t folders < <(sed -n 's,^+++ b/src/\(.*\)/[^/]*\.rs$,\1,p' "$changes" | sort -u)
+    set -- "${folders[@]//\//::}"
+fi
+echo "tests: $*"
 
-# In a copy of the tree, so that work goes on meanwhile; with the dependencies that are built.
+# In a copy of the tree, so that work goes on meanwhile. The dependencies are built once.
+export CARGO_TARGET_DIR="$PWD/target/mutants/build"
 status=0
 timeout --signal=INT "${minutes}m" "$tool" mutants --in-diff "$changes" --output target/mutants \
-    --cap-lints=true -- --lib -- "$@" || status=$?
+    --cap-lints=true -- --lib -- "$@" "${slow[@]}" || status=$?
 missed=target/mutants/mutants.out/missed.txt
 case $status in
     0) echo "every change was noticed" ;;
