@@ -7,16 +7,19 @@ of the program; needs strace.
     python3 tools/check_syncs.py target/debug/fpstore
 """
 
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-CALLS = "write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fdatasync," \
-    "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat"
+CALLS = "fcntl,write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fdatasync," \
+    "rename,renameat,renameat2,linkat,unlink,unlinkat,mkdir,mkdirat"
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)")
+# Outputs are files without names until they are whole.
+OUTPUT = re.compile(r"/#\d+$")
 TEMPORARY = re.compile(r"/\.[^/]*tmp-[^/]*$")
 
 
@@ -34,10 +37,12 @@ def calls(trace):
         if not call or int(call[4]) < 0:
             continue
         name, arguments = call[2], call[3]
-        if name in ("rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat"):
+        if name in ("rename", "renameat", "renameat2", "linkat", "unlink", "unlinkat", "mkdir",
+                    "mkdirat"):
             yield name.removesuffix("2").removesuffix("at"), re.findall(r'"([^"]*)"', arguments)
         else:
-            yield name, re.findall(r"^\d+<([^>]*)>", arguments)
+            found = re.match(r"^(\d+)<([^>]*)>", arguments)
+            yield name, [found[2], found[1]] if found else []
 
 
 class Checker:
@@ -46,6 +51,8 @@ class Checker:
         self.unsynced_files = set()
         # For each directory the names in it that a loss of power may take back.
         self.unsynced_names = {}
+        # The file without a name of each descriptor.
+        self.unnamed = {}
         self.faults = []
         self.count = {"sync": 0, "rename": 0}
 
@@ -53,11 +60,16 @@ class Checker:
         self.unsynced_names.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
 
     def take(self, name, paths):
+        descriptor = paths[1] if len(paths) == 2 and paths[1].isdecimal() else None
         paths = [os.path.normpath(os.path.join(self.folder, path)) for path in paths]
+        if name == "link":
+            return self.link(*paths)
         paths = [path for path in paths if path.startswith(self.folder + "/") or path == self.folder]
         if not paths:
             return
         path = paths[0]
+        if OUTPUT.search(path):
+            self.unnamed[descriptor] = path
         if name in ("fsync", "fdatasync"):
             self.count["sync"] += 1
             self.unsynced_files.discard(path)
@@ -66,8 +78,19 @@ class Checker:
             self.rename(path, paths[1])
         elif name == "unlink":
             self.unlink(path)
-        elif name != "mkdir" and re.search(r"/(MANIFEST|\.tmp-[^/]*|(segment|deletion)-[^/]*)$", path):
+        elif name not in ("mkdir", "fcntl") and re.search(r"/(MANIFEST|\.tmp-[^/]*|(segment|deletion)-[^/]*)$", path) \
+                or OUTPUT.search(path):
             self.unsynced_files.add(path)
+
+    def link(self, path, to):
+        """A file without a name gets one through its descriptor."""
+        if not to.startswith(self.folder + "/"):
+            return
+        self.count["rename"] += 1
+        unnamed = self.unnamed.get(os.path.basename(path))
+        if path.startswith("/proc/") and (unnamed is None or unnamed in self.unsynced_files):
+            self.faults.append(f"{to} got its name before its bytes were synced")
+        self.changed(to)
 
     def rename(self, path, to):
         self.count["rename"] += 1
@@ -108,6 +131,11 @@ def main():
         write("third.tsv", range(5000, 5100))
         with open(os.path.join(folder, "ids.txt"), "w") as file:
             file.writelines(f"{number}\n" for number in range(300))
+        with open(os.path.join(folder, "docs.jsonl"), "w") as file:
+            words = [" ".join(f"w{(kind + 7) * (at + 3) % 997}" for at in range(40))
+                     for kind in range(60)]
+            file.writelines(json.dumps({"id": str(at), "text": f"{words[at % 50]} {at}"}) + "\n"
+                            for at in range(70))
         commands = [
             "build first.tsv -s store.fps --label 2026-09",
             "add second.tsv -s store.fps --label 2026-10 --no-compact",
@@ -118,6 +146,9 @@ def main():
             "expire --before 2026-10 -s store.fps",
             "export --output shipped.fps -s store.fps",
             "build third.tsv -s store.fps --force",
+            "build --docs docs.jsonl -s texts.fps",
+            "dedup --docs docs.jsonl -o out/",
+            "dedup --docs docs.jsonl -o clean.jsonl",
         ]
         faults = 0
         for command in commands:

@@ -9,3 +9,4 @@ pub(crate) mod id_policy;
 pub(crate) mod limits;
 pub mod options;
 pub(crate) mod section;
+pub(crate) mod steps;

@@ -11,7 +11,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 
 use super::*;
 use crate::disk::fail_points::{self, Fault};
-use crate::{Builder, Store, Writer, WriterOptions};
+use crate::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
 fn source(options: DocumentOptions) -> DocumentSource {
     DocumentSource::of_texts(TextHasher::new(&TextRecipe::default()).unwrap(), options)
@@ -264,4 +264,55 @@ fn nothing_behind_a_link_is_removed() {
     }
     assert_eq!(fs::read(victim.join("thesis.txt")).unwrap(), b"precious");
     assert!(victim.join("sub").is_dir());
+}
+
+/// The ids of lines.
+fn ids_of(lines: &str) -> Vec<String> {
+    let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone();
+    lines.lines().map(|line| id(line).as_str().unwrap().to_string()).collect()
+}
+
+/// The documents of the second batch are counted on from those of the first: what is listed as
+/// removed is in no output, and all else is in one.
+#[test]
+fn lists_and_outputs_of_several_batches_agree() {
+    let folder = site();
+    let mut all = Vec::new();
+    for name in ["in/a.jsonl", "in/b/c.jsonl", "in/d.jsonl"] {
+        all.extend(ids_of(&fs::read_to_string(folder.path().join(name)).unwrap()));
+    }
+    all.sort();
+    let cleaned = cleaner(folder.path()).begin().unwrap().unwrap().run().unwrap();
+    let mut removed = Vec::new();
+    cleaned
+        .for_each_removed(|row| {
+            let (id, other) = (row.id.unwrap().to_string(), row.other_id.unwrap().to_string());
+            assert_ne!(id, other);
+            removed.push((id, other));
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    let mut listed = Vec::new();
+    let list = |_: Fingerprint, id: IdRef<'_>| {
+        listed.push(id.to_string());
+        Ok::<(), Error>(())
+    };
+    cleaned.for_each_kept(list).unwrap();
+    drop(cleaned);
+    let (outputs, _) = result(folder.path());
+    let mut kept = Vec::new();
+    for bytes in outputs.values() {
+        kept.extend(ids_of(str::from_utf8(bytes).unwrap()));
+    }
+    kept.sort();
+    listed.sort();
+    assert_eq!(kept, listed);
+    assert!(removed.iter().any(|(id, _)| id.starts_with('d') || id.starts_with('c')));
+    for (id, other) in &removed {
+        assert!(kept.contains(other) || other.starts_with("old"), "{id} is near {other}");
+    }
+    let mut found: Vec<String> =
+        kept.into_iter().chain(removed.into_iter().map(|(id, _)| id)).collect();
+    found.sort();
+    assert_eq!(found, all);
 }

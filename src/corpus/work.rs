@@ -16,7 +16,8 @@ use fpstore_base::watch::{Phase, Watch};
 /// A batch of files is full when it has this many bytes or files. After a crash, the files of one
 /// batch are read again.
 const BATCH_LEN: u64 = 64 << 20;
-const BATCH_COUNT: usize = 4096;
+// The corpora of tests are small, and have several batches all the same.
+const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
 /// All that the steps share.
 pub(super) struct Work<'a> {

@@ -42,6 +42,23 @@ pub(crate) fn forget(folder: &Path) -> Vec<FailPoint> {
     plans.remove(folder).unwrap_or_default().passed
 }
 
+/// By the directory below which the disk seems to have so many free bytes.
+static FREE: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
+
+/// Lets the disk of `folder` seem to have this many free bytes; `None` for as many as it has.
+pub(crate) fn limit_space(folder: &Path, free: Option<u64>) {
+    let mut limits = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    match free {
+        Some(free) => limits.insert(folder.into(), free),
+        None => limits.remove(folder),
+    };
+}
+
+pub(super) fn free_space(path: &Path) -> Option<u64> {
+    let limits = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    limits.iter().find(|(folder, _)| path.starts_with(folder)).map(|(_, free)| *free)
+}
+
 /// For each directory the error of locks below it and the number of locks that still fail.
 static REFUSED: Mutex<Vec<(PathBuf, io::ErrorKind, u64)>> = Mutex::new(Vec::new());
 

@@ -30,18 +30,22 @@ pub(super) fn sync(
 /// Makes renames in a directory durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     #[cfg(unix)]
-    match File::open(path) {
-        // A directory may be writable and not readable; the system syncs it in time.
-        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => {}
-        opened => {
-            let directory = opened.map_err(Error::io("sync", path))?;
-            let change = || Change::SyncDirectory(path.into());
-            sync(&directory, FailPoint::SyncDirectory, path, change)?;
-        }
+    if let Some(directory) = if_readable(File::open(path)).map_err(Error::io("sync", path))? {
+        let change = || Change::SyncDirectory(path.into());
+        sync(&directory, FailPoint::SyncDirectory, path, change)?;
     }
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
+}
+
+/// A directory may be writable and not readable; the system syncs it in time.
+#[cfg(unix)]
+fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
+    match opened {
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 /// A rename can fail, or take place and have its report lost: by a network, for example.
@@ -102,6 +106,15 @@ pub(crate) fn digest_of(path: &Path) -> io::Result<Option<(u64, Digest)>> {
     Ok(Some(digested.written()))
 }
 
+/// The free bytes of the disk that `path` is on.
+pub(crate) fn free_space(path: &Path) -> io::Result<u64> {
+    #[cfg(test)]
+    if let Some(free) = super::fail_points::free_space(path) {
+        return Ok(free);
+    }
+    fs4::available_space(path)
+}
+
 /// The directory that `path` is in.
 pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
@@ -140,4 +153,19 @@ pub(crate) fn bare(failed: io::Error) -> io::Error {
 pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_path_buf();
     move |failed| Error::Io { doing, path, source: bare(failed) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// Whoever runs tests as root may read every directory, so the refusal is made up.
+    #[test]
+    fn a_directory_that_is_not_readable_is_synced_by_the_system_and_a_missing_one_is_an_error() {
+        assert!(if_readable(Err(io::ErrorKind::PermissionDenied.into())).unwrap().is_none());
+        assert!(if_readable(Err(io::ErrorKind::NotFound.into())).is_err());
+        let folder = tempfile::tempdir().unwrap();
+        assert!(sync_directory(folder.path()).is_ok());
+        assert!(sync_directory(&folder.path().join("missing")).is_err());
+    }
 }

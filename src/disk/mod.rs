@@ -48,7 +48,8 @@ pub(crate) use fail_point::{FailPoint, fail_point, lock_fail_point};
 pub(crate) use files::{create_directories, digest_of, open, remove_directory_tree};
 #[cfg(feature = "write")]
 pub(crate) use files::{
-    is_temporary_name, names_in, parent_of, remove_empty_directory, remove_file, sync_directory,
+    free_space, is_temporary_name, names_in, parent_of, remove_empty_directory, remove_file,
+    sync_directory,
 };
 #[cfg(feature = "documents")]
 pub use new_file::NewFile;

@@ -3,15 +3,19 @@
 //! Until then it has no name, so that the system removes it however the process ends. Where that
 //! is impossible it has a temporary name, and a later process removes it if this one is killed.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
-use super::files::{bare, create_directories, parent_of, renaming, sync_directory};
+use super::files::{
+    bare, create_directories, is_temporary_name, parent_of, renaming, sync_directory,
+};
 use super::stale::remove_stale_files;
 use super::temporary::with_usual_mode;
 
@@ -69,9 +73,14 @@ impl NewFile {
         fail_point(folder, FailPoint::Create)?;
         #[cfg(target_os = "linux")]
         if let Some(file) = unnamed(folder) {
+            // It will have a second name for a moment, which a process that is killed then leaves.
+            if replaced.is_some() {
+                let _ = file.try_lock();
+                clean(folder);
+            }
             return Ok(NewFile { path, replaced, held: Held::Unnamed(file) });
         }
-        remove_stale_files(folder, NewFile::is_temporary_name);
+        clean(folder);
         let mut builder = tempfile::Builder::new();
         let builder = with_usual_mode(builder.prefix(PREFIX).suffix(SUFFIX), 0o666);
         let named = builder.tempfile_in(folder).map_err(bare)?;
@@ -82,7 +91,7 @@ impl NewFile {
 
     /// Whether a file that is being written has a name like this, where it has one.
     pub(crate) fn is_temporary_name(name: &str) -> bool {
-        name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+        name.strip_suffix(SUFFIX).is_some_and(|name| is_temporary_name(name, PREFIX))
     }
 
     /// A file that never gets a name, for bytes that are of use to this process alone.
@@ -127,7 +136,8 @@ impl NewFile {
     /// # Errors
     ///
     /// That of the system if it refuses; [`io::ErrorKind::AlreadyExists`] if the name is taken and
-    /// nothing is replaced.
+    /// nothing is replaced. Where the last rename or sync reported the error, the whole file may
+    /// have its name.
     pub fn publish(self) -> io::Result<()> {
         let path = self.path.clone();
         self.publish_for_now()?;
@@ -174,6 +184,15 @@ impl NewFile {
             }
             Held::Named(file) => file.persist(&self.path).map(drop).map_err(|failed| failed.error),
         }
+    }
+}
+
+/// Removes what killed processes left in a folder, the first time that this process writes there: a
+/// folder may get very many files.
+fn clean(folder: &Path) {
+    static CLEANED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if CLEANED.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into()) {
+        remove_stale_files(folder, NewFile::is_temporary_name);
     }
 }
 
@@ -224,4 +243,44 @@ fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     file.set_permissions(replaced.permissions())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// The second name of a file that replaces another one, of a killed process, of this one, and of
+    /// somebody else who chose a name like it.
+    #[test]
+    fn second_names_of_killed_processes_are_removed_and_those_in_use_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["out.tsv", ".fpstore-abc123.tmp", ".fpstore-notes.tmp", "fpstore-abc123.tmp"] {
+            fs::write(at(name), name).unwrap();
+        }
+        let other = tempfile::tempdir_in(folder.path()).unwrap();
+        let replaced = || Some(at("out.tsv").metadata().unwrap());
+        // As in the moment in which it has its second name.
+        let in_use = NewFile::create(other.path().join("out.tsv"), replaced()).unwrap();
+        let Held::Unnamed(file) = &in_use.held else { panic!("{in_use:?}") };
+        link(file, &at(".fpstore-use123.tmp")).unwrap();
+        let new = NewFile::create(at("out.tsv"), replaced()).unwrap();
+        new.file().unwrap().write_all(b"new").unwrap();
+        new.publish().unwrap();
+        let mut names: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [".fpstore-notes.tmp", ".fpstore-use123.tmp", "fpstore-abc123.tmp", "out.tsv"]
+                .map(String::from)
+        );
+        assert_eq!(fs::read(at("out.tsv")).unwrap(), b"new");
+    }
 }

@@ -82,6 +82,19 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
 mod tests {
     use super::*;
 
+    /// Between the bind and the rights of the socket nobody may connect who may not later.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_socket_never_has_more_rights_than_it_will_have() {
+        let folder = tempfile::tempdir().unwrap();
+        for mode in [0o600, 0o660, 0o666] {
+            let path = folder.path().join(format!("{mode:o}.sock"));
+            let _listener = bind(&path, mode).unwrap();
+            let found = path.symlink_metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(found & !mode, 0, "{found:o} of {mode:o}");
+        }
+    }
+
     #[test]
     fn a_socket_is_removed_by_the_process_that_made_it() {
         let folder = tempfile::tempdir().unwrap();

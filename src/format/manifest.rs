@@ -215,6 +215,7 @@ impl Manifest {
             manifest.segments.push(entry);
         }
         let mut rest = labels;
+        let mut names = BTreeSet::new();
         for _ in 0..run_count {
             let start = body_len - rest.len();
             let bad_run = |detail: String| at(start, Fault::rule(29, detail));
@@ -225,7 +226,7 @@ impl Manifest {
             rest = after;
             let name = str::from_utf8(name).map_err(|_| bad_run("not UTF-8".into()))?;
             fault_of_run(name).map_or(Ok(()), |detail| Err(bad_run(detail)))?;
-            if manifest.runs.iter().any(|run| run == name) {
+            if !names.insert(name) {
                 return Err(bad_run(format!("two runs have the name {name}")));
             }
             manifest.runs.push(name.into());

@@ -201,7 +201,7 @@ impl Searcher {
                     }
                 }
             }
-            open.retain_live(&mut collector.found, number)?;
+            open.retain_live(&mut collector.found, collector.entered_at, number)?;
         }
         Ok(collector.finish())
     }
@@ -230,6 +230,8 @@ struct HitCollector {
     k: u32,
     /// The position of the current segment.
     segment: usize,
+    /// Before this position of `found` there are no hits of the current segment.
+    entered_at: usize,
     stats: SearchStats,
     limits: Limits,
     /// Set when the search is to stop.
@@ -257,6 +259,7 @@ impl HitCollector {
     /// removes deleted hits before it begins the next segment.
     fn enter(&mut self, segment: usize, deleted: u64) {
         self.segment = segment;
+        self.entered_at = self.found.len();
         self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
     }
 
@@ -267,6 +270,7 @@ impl HitCollector {
 
     fn keep_nearest(&mut self, most: usize) -> usize {
         self.found.sort_unstable_by_key(SegmentHit::key);
+        self.entered_at = 0;
         let (mut kept, mut len) = (0, 0);
         for places in self.found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
             if kept == most {

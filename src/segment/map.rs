@@ -113,3 +113,24 @@ pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {
     let fault = Fault::Truncated { needed, found };
     Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that another thread starts has a copy of every open file for an instant, or for as
+    /// long as it lives.
+    #[test]
+    fn a_copy_in_another_process_does_not_hold_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("segment.fps");
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let bytes = SegmentBytes::map(File::open(&path).unwrap(), &path).unwrap();
+        let is_held = || File::open(&path).unwrap().try_lock().is_err();
+        let copy = bytes.held.as_ref().unwrap().try_clone().unwrap();
+        assert!(is_held());
+        drop(bytes);
+        assert!(!is_held());
+        drop(copy);
+    }
+}

@@ -8,11 +8,13 @@ mod deletions;
 mod open_segment;
 mod segment_hit;
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::Section;
+use crate::base::steps::Counted;
 use crate::disk::access::Access;
 use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
@@ -93,15 +95,16 @@ impl Snapshot {
         // Another store at the same path has numbers of its own.
         let before = before.filter(|before| before.store_id == manifest.store_id);
         let known = before.map_or([].as_slice(), |before| before.segments());
+        let known: BTreeMap<Counted<u64>, &OpenSegment> =
+            known.iter().map(|open| (Counted(open.entry.number), open)).collect();
         let mut segments: Vec<OpenSegment> = Vec::with_capacity(manifest.segments.len());
         for entry in &manifest.segments {
             let same = |open: &&OpenSegment| {
-                open.entry.number == entry.number
-                    && open.entry.file_len == entry.file_len
+                open.entry.file_len == entry.file_len
                     && open.entry.fingerprint_count == entry.fingerprint_count
                     && open.entry.digest == entry.digest
             };
-            let open = match known.iter().find(same) {
+            let open = match known.get(&Counted(entry.number)).copied().filter(same) {
                 Some(open) => open.renewed(path, entry)?,
                 None => OpenSegment::open(path, entry, settled)?,
             };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section, TableIndex};
+use crate::base::steps::step;
 use crate::disk::access::Access;
 use crate::format::deletions::Deletions;
 use crate::format::id_records::Record;
@@ -111,29 +112,31 @@ impl OpenSegment {
         self.deleted.as_ref().is_some_and(|deleted| deleted.has(rank))
     }
 
-    /// Removes deleted fingerprints from a list of matches; this is the segment at `position` of
-    /// the snapshot.
+    /// Removes deleted fingerprints from a list of matches, from position `from` on; the others are
+    /// left in any order. This is the segment at `position` of the snapshot.
     #[inline]
-    pub(crate) fn retain_live(&self, found: &mut Vec<SegmentHit>, position: usize) -> Result<()> {
+    pub(crate) fn retain_live(
+        &self,
+        found: &mut Vec<SegmentHit>,
+        from: usize,
+        position: usize,
+    ) -> Result<()> {
         let Some(deleted) = &self.deleted else { return Ok(()) };
-        let mut failed = None;
-        found.retain_mut(|found| {
-            if found.segment != position || failed.is_some() {
-                return true;
-            }
-            match self.first_rank(found) {
-                Ok(rank) => {
-                    // Its ids will be read at this rank, too.
-                    (found.table, found.rank) = (TableIndex(0), rank);
-                    !deleted.has(rank)
+        let mut at = from;
+        while let Some(one) = found.get_mut(at) {
+            step();
+            if one.segment == position {
+                let rank = self.first_rank(one)?;
+                if deleted.has(rank) {
+                    found.swap_remove(at);
+                    continue;
                 }
-                Err(error) => {
-                    failed = Some(error);
-                    true
-                }
+                // Its ids will be read at this rank, too.
+                (one.table, one.rank) = (TableIndex(0), rank);
             }
-        });
-        failed.map_or(Ok(()), Err)
+            at += 1;
+        }
+        Ok(())
     }
 
     /// The ids of a hit that are not deleted.

@@ -18,10 +18,12 @@ pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 pub use options::OpenOptions;
 pub use warm::Warm;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::access::Access;
 use crate::plan::Plan;
 use crate::search::{Match, Searcher};
@@ -161,22 +163,20 @@ impl Store {
     pub fn with_labels<L: AsRef<str>>(&self, labels: &[L]) -> Result<Store> {
         let snapshot = self.snapshot();
         let all = || snapshot.segments().iter().map(|open| open.entry.label.as_str());
-        let wanted: Vec<&str> = labels.iter().map(AsRef::as_ref).collect();
-        if let Some(unknown) = wanted.iter().find(|&&label| all().all(|of| of != label)) {
-            let mut known: Vec<&str> = all().filter(|label| !label.is_empty()).collect();
-            known.sort_unstable();
-            known.dedup();
+        let known: BTreeSet<Counted<&str>> = all().map(Counted).collect();
+        let wanted = || labels.iter().map(|label| Counted(label.as_ref()));
+        if let Some(Counted(unknown)) = wanted().find(|label| !known.contains(label)) {
+            let known = known.iter().map(|label| label.0).filter(|label| !label.is_empty());
+            let known: Vec<&str> = known.collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             let path = snapshot.path().display();
             let reason =
                 format!("{path} has no segment with the label '{unknown}'; it has {known}");
             return Err(Error::InvalidOptions { reason });
         }
-        let positions: Vec<usize> = all()
-            .enumerate()
-            .filter(|(_, label)| wanted.contains(label))
-            .map(|(at, _)| at)
-            .collect();
+        let wanted: BTreeSet<Counted<&str>> = wanted().collect();
+        let is_wanted = |&(_, label): &(usize, &str)| wanted.contains(&Counted(label));
+        let positions: Vec<usize> = all().enumerate().filter(is_wanted).map(|(at, _)| at).collect();
         Ok(self.part(&positions))
     }
 
@@ -417,5 +417,40 @@ impl Searcher {
     /// ```
     pub fn follow(&mut self, store: &Store) {
         self.set_snapshot(store.snapshot());
+    }
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+    use crate::{Builder, Writer, WriterOptions};
+
+    /// A thread that read a state slowly does not put it in the place of a newer one.
+    #[test]
+    fn a_slow_refresh_does_not_bring_an_older_state_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let store = Builder::new(&path).unwrap().finish().unwrap();
+        let add = |value: u64| {
+            let options = WriterOptions::default().compact(false);
+            let mut writer = Writer::with_options(&path, options).unwrap();
+            writer.push(Fingerprint::new(value), value).unwrap();
+            writer.commit().unwrap();
+        };
+        add(1);
+        let refreshed = store.refresh_after(|slow| {
+            add(2);
+            assert!(store.refresh().unwrap());
+            assert_eq!((slow.generation(), store.generation()), (2, 3));
+            Ok(())
+        });
+        assert!(refreshed.unwrap());
+        assert_eq!((store.generation(), store.info().fingerprint_count()), (3, 2));
+        // A refresh that fails shows nothing of what it read.
+        add(3);
+        assert!(store.refresh_after(|_| Err(Error::Interrupted)).is_err());
+        assert_eq!(store.generation(), 3);
+        assert!(store.refresh().unwrap());
+        assert_eq!(store.generation(), 4);
     }
 }

@@ -103,6 +103,25 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
 }
 
 /// After a compaction the segments are unknown; the name of the job still is.
+/// Doing a commit again must not bring back what was deleted since.
+#[test]
+fn a_segment_that_is_there_is_not_added_again_whatever_was_deleted_of_it() {
+    let records = clustered(400, 611);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let receipts = parts(folder.path(), &records, 2);
+    committed(&path, &receipts);
+    let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
+    let gone: Vec<Fingerprint> = records.iter().map(|record| record.0.into()).collect();
+    writer.delete_fingerprints(&gone).unwrap();
+    drop(writer);
+    let options = CommitOptions::default().label("2026-11");
+    let done = commit(&path, &receipts, &options).unwrap();
+    assert_eq!((done.added, done.repeated, done.generation), (0, 2, 2));
+    let info = Store::open(&path).unwrap().info();
+    assert_eq!((info.fingerprint_count(), info.segments[0].label.as_str()), (0, ""));
+}
+
 #[test]
 fn a_run_is_committed_once_also_after_a_compaction() {
     let records = uniform(600, 603);

@@ -125,6 +125,30 @@ fn few_and_equal_fingerprints_are_joined_in_shares() {
     }
 }
 
+/// The least and the greatest values, and what is near them: a share ends with all ones.
+#[test]
+fn the_first_and_the_last_values_are_in_a_share() {
+    let flips = [0, 1, 1 << 63, 1 << 31, 3, 1 << 63 | 1, 7 << 40];
+    let ends = [0, u64::MAX, u64::MAX << 32, u64::MAX >> 32];
+    let values = ends.iter().flat_map(|end| flips.iter().map(move |flip| end ^ flip));
+    let mut values: Vec<u64> = values.chain(values_of(&uniform(300, 508))).collect();
+    values.sort_unstable();
+    values.dedup();
+    let records: Vec<Record> =
+        values.iter().zip(0..).map(|(&value, id)| (value, number(id))).collect();
+    for k in [0, 1, 3, 6] {
+        let expected = oracle::pairs(values.iter().copied(), k);
+        for segments in [1, 9] {
+            let temp = divided(&records, &format!("blocks-{}", k + 2), k, segments);
+            assert_eq!(reads(&temp.store, k), PlanReads::Ranges);
+            for count in [1, 2, 7, 64, 200] {
+                let found = in_shares(&temp.store, k, count);
+                assert!(found == expected, "k={k}, {segments} segments, {count} shares");
+            }
+        }
+    }
+}
+
 /// Segments with other tables, and empty ones, beside those with the right tables.
 #[test]
 fn a_segment_without_the_tables_makes_shares_read_everything() {

@@ -233,6 +233,37 @@ fn the_end_waits_for_what_is_under_way() {
     assert!(TcpStream::connect(address).is_err());
 }
 
+/// A stream that never ends must not keep the server from ending, nor lose a line in silence.
+#[test]
+fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--drain-timeout", "1m"]);
+    let mut stream = server.connect();
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\n\
+        Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.stream.write_all(head.as_bytes()).unwrap();
+    let line = |stream: &mut Connection<TcpStream>| {
+        stream.stream.write_all(b"4\r\n\"1\"\n\r\n").unwrap();
+    };
+    line(&mut stream);
+    wait_for("the stream is answered", || server.metric("fpstore_queries_total") >= 1.0);
+    let mut idle = server.connect();
+    assert_eq!(idle.ask("GET", QUERY, &[], b"").status, 200);
+    let ended = std::thread::spawn(move || server.end());
+    assert!(idle.has_ended());
+    line(&mut stream);
+    let answer = stream.answer();
+    let text = String::from_utf8(answer.body).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[..2].iter().all(|line| line["query"] == "0000000000000001"), "{text}");
+    let message = lines[2]["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "the server is ending; send the rest again");
+    let (status, stderr) = ended.join().unwrap();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+}
+
 #[test]
 fn a_unix_socket_is_for_its_owner_and_is_removed() {
     let desk = desk();

@@ -64,3 +64,40 @@ pub(crate) fn number_within(
 pub(crate) fn millis(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::options::IDS;
+    use crate::wire::limits::MAX_MATCHES;
+
+    fn code<T>(checked: Result<T, Failure>) -> &'static str {
+        checked.err().map_or("", |failure| {
+            let limit = failure.limit.is_some();
+            assert_eq!(limit, failure.code.ends_with("over-limit"), "{failure:?}");
+            failure.code
+        })
+    }
+
+    #[test]
+    fn what_is_at_a_limit_is_allowed_and_one_more_is_not() {
+        let limits = ServeLimits { max_k: 8, max_batch: 5, max_items: 3, ..ServeLimits::default() };
+        assert_eq!(
+            (code(limits.check_batch(5)), code(limits.check_batch(6))),
+            ("", "batch-over-limit")
+        );
+        assert_eq!(code(limits.check_items(3, "ids")), "");
+        assert_eq!(code(limits.check_items(4, "ids")), "items-over-limit");
+        assert_eq!((limits.k(Some(8), 3).unwrap(), limits.k(None, 3).unwrap()), (8, 3));
+        assert_eq!(limits.k(None, 20).unwrap(), 8, "the default is no more than is allowed");
+        assert_eq!(
+            (code(limits.k(Some(9), 3)), code(limits.k(Some(65), 3))),
+            ("k-over-limit", "bad-k")
+        );
+        let within = |option, asked| number_within(option, asked, &MAX_MATCHES, 100);
+        assert_eq!((within(&IDS, None).unwrap(), within(&IDS, Some(100)).unwrap()), (100, 100));
+        assert_eq!(within(&IDS, Some(0)).unwrap(), 0);
+        assert_eq!(code(within(&IDS, Some(101))), "over-limit");
+        assert_eq!(code(within(&K, Some(65))), "bad-parameter");
+    }
+}

@@ -53,9 +53,33 @@ impl Model {
     }
 }
 
+/// A server that commits when it is asked to, or when it ends.
+fn serve(path: &Path) -> Server {
+    let writing = WritingOptions {
+        writer: WriterOptions::default().compact(false),
+        commit_every: Duration::from_secs(3600),
+        merge: false,
+    };
+    let settings = ServeSettings {
+        writing: Some(writing),
+        refresh: Duration::from_secs(3600),
+        warm: None,
+        ..ServeSettings::default()
+    };
+    Server::open(path, settings).unwrap()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn deadline() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
 #[test]
 fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime();
     let (mut refused, mut in_effect) = (0, 0);
     for fault in [Fault::Full, Fault::Broken] {
         for fails_at in 1.. {
@@ -67,22 +91,10 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                 builder.push(record.fingerprint, IdRef::Text(id)).unwrap();
             }
             builder.finish().unwrap();
-            let writing = WritingOptions {
-                writer: WriterOptions::default().compact(false),
-                commit_every: Duration::from_secs(3600),
-                merge: false,
-            };
-            let settings = ServeSettings {
-                writing: Some(writing),
-                refresh: Duration::from_secs(3600),
-                warm: None,
-                ..ServeSettings::default()
-            };
-            let server = Server::open(&path, settings).unwrap();
+            let server = serve(&path);
             let (shared, mut model) = (server.shared(), Model::default());
             model.note(&["old", "kept"], true);
             let writing = shared.writing.as_ref().unwrap();
-            let deadline = || Instant::now() + Duration::from_secs(60);
             fail_points::plan(folder.path(), fails_at, fault);
             let passed = runtime.block_on(async {
                 let live = &shared.live;
@@ -135,4 +147,72 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
         }
     }
     assert!(refused > 10 && in_effect >= 2, "{refused} refused, {in_effect} in effect");
+}
+
+/// The second item cannot be kept, so the first is not added either.
+#[test]
+fn a_request_that_fails_half_way_adds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve(&path);
+    let shared = server.shared();
+    let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
+    runtime().block_on(async {
+        let kept = writing.add(live, vec![record(1, "kept")], 3, false, deadline()).await.unwrap();
+        assert!(matches!(kept.verdicts[..], [Verdict::New]));
+        for bad in [record(3, ""), NewRecord { sketch: [1].into(), ..record(3, "sketched") }] {
+            let refused = vec![record(2, "refused"), bad];
+            assert!(writing.add(live, refused, 3, true, deadline()).await.is_err());
+        }
+        // It is not found as a pending one either.
+        let again = writing.add(live, vec![record(2, "again")], 3, true, deadline()).await.unwrap();
+        assert!(matches!(again.verdicts[..], [Verdict::New]));
+        server.close().await.unwrap();
+    });
+    assert_eq!(ids_in(&path), ["again", "kept"]);
+}
+
+/// An item that is near one that waits for its commit is durable once that is: before, a loss of
+/// power takes both.
+#[test]
+fn what_is_near_a_pending_item_is_durable_only_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve(&path);
+    let shared = server.shared();
+    let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
+    let near = |bits: u32, id: &str| {
+        let value = record(1, id).fingerprint.value() ^ ((1 << bits) - 1);
+        vec![NewRecord { fingerprint: Fingerprint::new(value), ..record(1, id) }]
+    };
+    runtime().block_on(async {
+        let add = |items, k, durable| writing.add(live, items, k, durable, deadline());
+        let first = add(near(0, "first"), 3, false).await.unwrap();
+        assert!(matches!(first.verdicts[..], [Verdict::New]) && !first.durable);
+        // Pending items are compared within the distance of the request.
+        for (bits, k, is_near) in [(3, 3, true), (0, 0, true), (4, 4, true), (4, 3, false)] {
+            let answer = add(near(bits, "other"), k, false).await.unwrap();
+            assert!(!answer.durable, "{bits} bits, k = {k}");
+            match answer.verdicts[..] {
+                [Verdict::Near { distance, pending: true, .. }] => {
+                    assert!(is_near && distance == bits, "{bits} bits, k = {k}");
+                }
+                [Verdict::New] => assert!(!is_near, "{bits} bits, k = {k}"),
+                _ => panic!("{bits} bits, k = {k}: {answer:?}"),
+            }
+        }
+        assert!(ids_in(&path).is_empty());
+        // Who asks for a durable answer gets it, though nothing of its own is new.
+        let durable = add(near(1, "near"), 3, true).await.unwrap();
+        assert!(matches!(durable.verdicts[..], [Verdict::Near { pending: true, .. }]));
+        assert!(durable.durable);
+        assert_eq!(ids_in(&path), ["first", "other"]);
+        // What is near a stored one is durable at once.
+        let stored = add(near(1, "late"), 3, false).await.unwrap();
+        assert!(matches!(stored.verdicts[..], [Verdict::Near { pending: false, .. }]));
+        assert!(stored.durable);
+        server.close().await.unwrap();
+    });
 }

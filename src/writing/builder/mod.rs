@@ -263,9 +263,10 @@ impl Builder {
     /// * [`Error::InvalidPlan`] if no scheme fits the budget, [`Error::InvalidDistance`] if the
     ///   distance to choose one for is above 64.
     /// * [`Error::StoreExists`] if another process made a store at the path in the meantime.
-    /// * [`Error::Io`] if the system refuses. A store that was there before is unharmed, or, if the
-    ///   last rename or sync reported the error, perhaps replaced.
-    /// * [`Error::Interrupted`] if the observer ends the build.
+    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the build.
+    ///   There is no new store, and one that was there before is unharmed.
+    /// * [`Error::InEffect`] if the system failed after the last step: the new store, or the new
+    ///   segment, is in its place.
     pub fn finish(self) -> Result<Store> {
         self.finish_and_report().map(|(store, _)| store)
     }
@@ -314,6 +315,6 @@ fn publish(
     let mut transaction = directory.begin()?;
     let mut segments = transaction.segments().to_vec();
     segments.push(transaction.add_segment(segment, None)?);
-    transaction.commit(segments)?;
-    directory.finish()
+    let generation = transaction.commit(segments)?;
+    directory.finish(generation)
 }

@@ -39,7 +39,8 @@ impl Builder {
     /// # Errors
     ///
     /// As [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store. Then there
-    /// is no file, or the one that was there before.
+    /// is no file, or the one that was there before; only if the last rename or sync reported the
+    /// error, the whole new file may be there. It is in no store, so writing it again does no harm.
     pub fn finish_segment(self) -> Result<SegmentReceipt> {
         self.finish_segment_and_report().map(|(receipt, _)| receipt)
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::SchemeChoice;
 use crate::base::error::{Error, Result};
+use crate::disk::free_space;
 use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
 
@@ -34,7 +35,7 @@ pub(crate) fn check(
 
 fn room_for(needed: u64, folder: &Path) -> Result<()> {
     // Where the system does not report the free space, the build may fail later.
-    match fs4::available_space(folder) {
+    match free_space(folder) {
         Ok(free) if free < needed => Err(Error::NoSpace { path: folder.into(), needed, free }),
         _ => Ok(()),
     }

@@ -4,6 +4,7 @@
 //! A writer holds the writer lock for as long as it lives. A program that merges segments holds the
 //! compaction lock meanwhile. Either of them holds the publication lock during a transaction. They
 //! are taken in this order. A lock is `flock`: it goes with the process, however the process ends.
+//! Only a process that was forked from it, and runs no other program, has a copy that outlives it.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -91,6 +92,11 @@ impl StoreLock {
     /// The directory of its file.
     pub(super) fn directory(&self) -> &Path {
         parent_of(&self.file.path)
+    }
+
+    /// Whether the file of the lock is in `directory` now.
+    pub(super) fn has_moved_to(&self, directory: &Path) -> bool {
+        self.file.path.file_name().is_some_and(|name| self.file.is_at(&directory.join(name)))
     }
 
     /// Notes that the directory of the lock has moved.

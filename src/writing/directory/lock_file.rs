@@ -56,7 +56,12 @@ impl LockFile {
     /// Whether the file still has its name. Another process may have removed it before this one
     /// locked it; then the lock is worth nothing.
     pub(super) fn is_in_place(&self) -> bool {
-        let (Ok(own), Ok(there)) = (self.file.metadata(), fs::symlink_metadata(&self.path)) else {
+        self.is_at(&self.path)
+    }
+
+    /// Whether `path` is a name of the file.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        let (Ok(own), Ok(there)) = (self.file.metadata(), fs::symlink_metadata(path)) else {
             return false;
         };
         is_same(&own, &there)

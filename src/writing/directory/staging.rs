@@ -1,7 +1,7 @@
 //! A new store under a temporary name beside its final path.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
@@ -14,6 +14,8 @@ use crate::writing::directory::names::TEMPORARY_PREFIX;
 /// The builder gives up after this many new directories that another process removed before they
 /// were locked.
 const CREATE_TRIES: u32 = 5;
+const MOVE: &str = "move the new store to";
+
 /// A temporary directory that will move to `path`. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct Staging {
@@ -31,18 +33,34 @@ impl Staging {
     }
 
     /// Moves the directory with its `lock` to its final path and returns that path.
-    pub(super) fn move_into_place(mut self, lock: &mut StoreLock) -> Result<PathBuf> {
+    ///
+    /// After an error the store is not there; only after [`Error::InEffect`] with its `generation`
+    /// it is.
+    pub(super) fn move_into_place(
+        mut self,
+        lock: &mut StoreLock,
+        generation: u64,
+    ) -> Result<PathBuf> {
         let path = self.path.clone();
-        if let Some(directory) = self.directory.take() {
-            directory.rename(&path).map_err(|source| match source.kind() {
-                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
-                    Error::StoreExists { path: path.clone() }
-                }
-                _ => Error::Io { doing: "move the new store to", path: path.clone(), source },
-            })?;
-        }
+        let renamed = self.directory.take().map_or(Ok(()), |directory| directory.rename(&path));
+        let moved = match renamed {
+            Err(source)
+                if matches!(
+                    source.kind(),
+                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
+                ) =>
+            {
+                return Err(Error::StoreExists { path });
+            }
+            // A rename that reports an error may have taken place.
+            Err(source) if !lock.has_moved_to(&path) => {
+                return Err(Error::Io { doing: MOVE, path, source });
+            }
+            renamed => renamed.map_err(Error::io(MOVE, &path)),
+        };
         lock.moved_to(&path);
-        disk::sync_directory(parent_of(&path))?;
+        let durable = moved.and_then(|()| disk::sync_directory(parent_of(&path)));
+        durable.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
         Ok(path)
     }
 }
@@ -83,5 +101,80 @@ fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, S
             Err(error) if tries == CREATE_TRIES => return Err(error),
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::disk::FailPoint;
+    use crate::disk::fail_points::{self, Fault};
+    use crate::writing::directory::StoreDirectory;
+
+    /// A new store without segments, which is to be moved to `path`.
+    fn staged(path: &Path) -> (StoreDirectory, u64) {
+        let directory = StoreDirectory::stage(path, [7; 16], None).unwrap();
+        let generation = directory.begin().unwrap().commit(Vec::new()).unwrap();
+        (directory, generation)
+    }
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_move_that_took_place_is_in_effect_and_one_that_did_not_leaves_nothing() {
+        let mut effects = Vec::new();
+        for fails_at in 1.. {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.fps");
+            let (directory, generation) = staged(&path);
+            fail_points::plan(folder.path(), fails_at, Fault::Full);
+            let done = directory.finish(generation).map(drop);
+            let passed = fail_points::forget(folder.path());
+            let failed = passed.get(fails_at as usize - 1).copied();
+            let case = format!("{failed:?}: {done:?}");
+            match done {
+                Err(Error::InEffect { generation: 1, .. }) => effects.extend(failed),
+                Err(Error::Io { doing: MOVE, .. }) => {
+                    assert_eq!(failed, Some(FailPoint::Rename), "{case}");
+                    assert!(names_in(folder.path()).is_empty(), "{case}");
+                    continue;
+                }
+                // The lock file is removed if it can be.
+                _ => assert!(done.is_ok() && matches!(failed, None | Some(FailPoint::Remove))),
+            }
+            assert_eq!(names_in(folder.path()), ["store.fps"], "{case}");
+            if failed != Some(FailPoint::Remove) {
+                assert_eq!(names_in(&path), ["MANIFEST"], "{case}");
+            }
+            if failed.is_none() {
+                break;
+            }
+        }
+        assert_eq!(effects, [FailPoint::RenameReport, FailPoint::SyncDirectory]);
+    }
+
+    #[test]
+    fn a_store_that_came_first_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let (directory, generation) = staged(&path);
+        let (other, of_other) = staged(&path);
+        other.finish(of_other).unwrap();
+        let refused = directory.finish(generation).unwrap_err();
+        assert!(matches!(refused, Error::StoreExists { .. }), "{refused}");
+        assert_eq!(names_in(folder.path()), ["store.fps"]);
+        // A builder that is given up removes its directory, and one that died leaves it to the next.
+        let (given_up, _) = staged(&path);
+        assert_eq!(names_in(folder.path()).len(), 2);
+        drop(given_up);
+        assert_eq!(names_in(folder.path()), ["store.fps"]);
+        fs::create_dir(folder.path().join(".store.fps.tmp-abc123")).unwrap();
+        assert_eq!(remove_leftovers(&path), Vec::<PathBuf>::new());
+        assert_eq!(names_in(folder.path()), ["store.fps"]);
     }
 }

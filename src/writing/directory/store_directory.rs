@@ -1,10 +1,12 @@
 //! The directory of a store whose lock this process holds.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::{is_temporary_name, names_in, plain_file, remove_file};
 use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
 use crate::snapshot::read_manifest;
@@ -167,17 +169,23 @@ impl StoreDirectory {
         Ok(Manifest { store_id, generation, next_number, segments, runs })
     }
 
-    /// Ends the changes and opens the store: moves a new directory to its path, and removes
-    /// orphaned files from an old one.
-    pub(crate) fn finish(mut self) -> Result<Store> {
-        match self.staging.take() {
-            Some(staging) => Store::map(&staging.move_into_place(&mut self.lock)?),
-            None => {
-                let store = Store::map(&self.path)?;
-                self.collect_garbage();
-                Ok(store)
-            }
+    /// Ends the changes, of which the last made `generation`, and opens the store: moves a new
+    /// directory to its path, and removes orphaned files from an old one.
+    ///
+    /// An error is [`Error::InEffect`], unless a new directory could not be moved.
+    pub(crate) fn finish(mut self, generation: u64) -> Result<Store> {
+        let staging = self.staging.take();
+        let is_new = staging.is_some();
+        if let Some(staging) = staging {
+            self.path = staging.move_into_place(&mut self.lock, generation)?;
         }
+        let opened = Store::map(&self.path);
+        let store =
+            opened.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+        if !is_new {
+            self.collect_garbage();
+        }
+        Ok(store)
     }
 
     /// Removes orphaned files: segment and deletion files that the manifest does not name. Files
@@ -191,14 +199,15 @@ impl StoreDirectory {
         let (Ok(manifest), Ok(names)) = (read_manifest(&self.path), names_in(&self.path)) else {
             return;
         };
-        let live: Vec<u64> = manifest
+        let live: BTreeSet<Counted<u64>> = manifest
             .segments
             .iter()
             .flat_map(|entry| [Some(entry.number), entry.deletions.map(|of| of.number)])
             .flatten()
+            .map(Counted)
             .collect();
         for name in names {
-            if number_of(&name).is_some_and(|number| !live.contains(&number)) {
+            if number_of(&name).is_some_and(|number| !live.contains(&Counted(number))) {
                 unlink_unless_held(&self.path.join(name));
             }
         }

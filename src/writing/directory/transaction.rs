@@ -184,3 +184,52 @@ impl Transaction {
         temporary.rename_over(&path).map_err(Error::io("replace", &path))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transaction(next_number: u64, generation: u64) -> Transaction {
+        let (segments, runs) = (Vec::new(), vec!["night".to_string()]);
+        let manifest = Manifest { store_id: [7; 16], generation, next_number, segments, runs };
+        Transaction::new(Path::new("."), LockOwner::Writer, manifest, None)
+    }
+
+    #[test]
+    fn numbers_and_generations_end_before_their_largest() {
+        for (next_number, generation, is_left) in [
+            (1, 1, true),
+            (NUMBER_MAX - 1, NUMBER_MAX - 1, true),
+            (NUMBER_MAX, 1, false),
+            (1, NUMBER_MAX, false),
+        ] {
+            let mut transaction = transaction(next_number, generation);
+            match transaction.next_number() {
+                Ok(number) => {
+                    assert!(is_left && number == next_number);
+                    assert_eq!(transaction.manifest.next_number, number + 1);
+                }
+                Err(error) => assert!(!is_left && matches!(error, Error::TooLarge { .. })),
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_manifest_counts_on_keeps_the_runs_and_has_a_limit() {
+        let transaction = transaction(9, 4);
+        let entry = SegmentEntry {
+            number: 1,
+            file_len: 0,
+            fingerprint_count: 0,
+            digest: Digest::NONE,
+            deletions: None,
+            label: String::new(),
+        };
+        let entries = |count| vec![entry.clone(); count];
+        let next = transaction.next_manifest(entries(SEGMENT_COUNT_MAX)).unwrap();
+        assert_eq!((next.generation, next.next_number, next.store_id), (5, 9, [7; 16]));
+        assert_eq!((next.segments.len(), next.runs), (SEGMENT_COUNT_MAX, vec!["night".into()]));
+        let refused = transaction.next_manifest(entries(SEGMENT_COUNT_MAX + 1)).unwrap_err();
+        assert!(matches!(&refused, Error::TooLarge { reason } if reason.starts_with("65537 seg")));
+    }
+}

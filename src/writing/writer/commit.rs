@@ -5,12 +5,13 @@
 //! and only after that are the first names removed, if at all. So a process that dies at any point
 //! loses no file, and doing it again completes the change or finds it done.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::{parent_of, remove_file};
 use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
 use crate::segment::map;
@@ -109,8 +110,9 @@ pub struct SegmentsCommitted {
 /// store, makes one of them.
 ///
 /// The segments come in the order of their paths, whatever the order of the receipts, so the ids of
-/// a fingerprint do too. A segment that the store has already is left out: a commit that is done
-/// again changes nothing and says so. Files are linked, or copied where the system has no hard
+/// a fingerprint do too. A segment that the store has already is left out, also where records of it
+/// were deleted since, or where it has another label: a commit that is done again changes nothing and
+/// says so. Files are linked, or copied where the system has no hard
 /// links between the two places; copies are verified front to back. Of a linked file only the
 /// header is read, which holds a digest of the rest: [`verify`](crate::verify()) reads all.
 ///
@@ -124,7 +126,9 @@ pub struct SegmentsCommitted {
 /// * [`Error::NotAStore`] if there is something else at `path`.
 /// * [`Error::Io`] if a file is missing that the store does not have, or the system refuses.
 ///
-/// Then nothing is changed; only if the last rename or sync reported the error, everything may be.
+/// Then nothing is changed.
+///
+/// * [`Error::InEffect`] if the system failed after the last step: everything is committed.
 ///
 /// # Examples
 ///
@@ -219,7 +223,7 @@ fn commit_to(
             transaction.add_run(run);
         }
         done.generation = transaction.commit(entries)?;
-        directory.finish()?;
+        directory.finish(done.generation)?;
     }
     if options.remove {
         for receipt in agreed.new.iter().chain(&agreed.present) {
@@ -248,7 +252,8 @@ struct Agreed<'a> {
 impl<'a> Agreed<'a> {
     fn of(store: Option<&Snapshot>, receipts: &'a [SegmentReceipt]) -> Result<Self> {
         let segments = store.map_or([].as_slice(), Snapshot::segments);
-        let live: Vec<[u8; 16]> = segments.iter().map(|open| open.entry.digest.bytes()).collect();
+        let live: BTreeSet<Counted<[u8; 16]>> =
+            segments.iter().map(|open| Counted(open.entry.digest.bytes())).collect();
         let mut agreed = Agreed::default();
         let mut sorted: Vec<&SegmentReceipt> = receipts.iter().collect();
         sorted.sort_by(|one, other| one.path.cmp(&other.path));
@@ -256,11 +261,10 @@ impl<'a> Agreed<'a> {
             .first()
             .map(|open| SegmentReceipt::for_segment(open.segment.path(), &open.segment));
         let mut first = in_store.as_ref();
-        // The first receipt of each digest.
-        let mut seen: BTreeMap<[u8; 16], &Path> = BTreeMap::new();
+        let mut seen: BTreeSet<Counted<[u8; 16]>> = BTreeSet::new();
         let mut masks: Option<&[u64]> = None;
         for receipt in sorted {
-            let is_live = live.contains(&receipt.digest);
+            let is_live = live.contains(&Counted(receipt.digest));
             match check_file(receipt) {
                 // Its name was removed after an earlier commit.
                 Err(Error::Io { source, .. })
@@ -272,7 +276,7 @@ impl<'a> Agreed<'a> {
                 checked => checked?,
             }
             check_agreement(first.get_or_insert(receipt), receipt)?;
-            if is_live || seen.insert(receipt.digest, &receipt.path).is_some() {
+            if is_live || !seen.insert(Counted(receipt.digest)) {
                 agreed.repeated += 1;
                 agreed.present.push(receipt);
                 continue;
@@ -416,4 +420,36 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
         return Err(Error::InvalidOptions { reason });
     }
     Ok(receipts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BuildOptions, Builder};
+    use fpstore_base::Fingerprint;
+
+    fn part(path: &Path, value: u64) -> SegmentReceipt {
+        let options = BuildOptions::default().replace(true).threads(1);
+        let mut builder = Builder::segment_file(path, options).unwrap();
+        builder.push(Fingerprint::new(value), value).unwrap();
+        builder.finish_segment().unwrap()
+    }
+
+    /// A task that runs a second time replaces its file between the check and the link.
+    #[test]
+    fn a_file_that_is_replaced_after_its_check_is_not_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (folder.path().join("part.fps"), folder.path().join("store.fps"));
+        drop(Builder::new(&store).unwrap().finish().unwrap());
+        let receipt = part(&path, 1);
+        check_file(&receipt).unwrap();
+        let patience = Patience::default();
+        let destination = Destination::acquire(store, OpenMode::Change, patience).unwrap();
+        let directory = destination.open(None).unwrap();
+        assert!(place(&directory, &receipt, "").is_ok());
+        let other = part(&path, 2);
+        let refused = place(&directory, &receipt, "").unwrap_err().to_string();
+        assert!(refused.ends_with("part.fps was replaced while it was committed"), "{refused}");
+        assert!(place(&directory, &other, "").is_ok());
+    }
 }

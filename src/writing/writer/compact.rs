@@ -48,6 +48,7 @@ impl Writer {
     /// * [`Error::Compacting`] if a [`Compactor`](crate::writer::Compactor) is merging and does not
     ///   end within [`WriterOptions::wait`](crate::WriterOptions::wait).
     /// * [`Error::NoSpace`] if a disk is too full for the next merge.
+    /// * [`Error::Locked`] if others changed or removed the segments of ten merges meanwhile.
     /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work.
     ///
     /// Finished merges stay; the one under way leaves nothing behind.
@@ -160,6 +161,7 @@ fn merge_while(
         let Some(range) = pick(&candidates(&segments)) else { return Ok(()) };
         let label = segments[range.start].entry.label.clone();
         known.extend(merger.merge(&segments[range], &label)?);
+        merger.check_conflicts()?;
     }
 }
 
@@ -181,6 +183,7 @@ fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
         if merger.done.conflicted == conflicted {
             return Ok(());
         }
+        merger.check_conflicts()?;
     }
 }
 

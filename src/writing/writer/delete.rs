@@ -1,7 +1,10 @@
 //! Deleting records: fingerprints with all their ids, or single ids.
 
+use std::collections::BTreeMap;
+
 use crate::base::error::{Fault, Result};
 use crate::base::section::Rank;
+use crate::base::steps::step;
 use crate::bytes::permutation::Permuted;
 use crate::format::deletions::{DeletionSet, Deletions};
 use crate::format::manifest::SegmentEntry;
@@ -43,8 +46,8 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the store is damaged,
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then
-    /// nothing is deleted; only if the last rename or sync reported the error, everything may be.
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is deleted; only after
+    /// [`Error::InEffect`](crate::Error::InEffect) everything is.
     ///
     /// # Examples
     ///
@@ -245,7 +248,14 @@ fn delete_from_all(
     }
     emptied.sort_unstable();
     emptied.dedup();
-    emptied.into_iter().try_for_each(|(label, emptied)| delete_bare(segments, sets, label, emptied))
+    let mut by_label: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, open) in segments.iter().enumerate() {
+        by_label.entry(open.entry.label.as_str()).or_default().push(at);
+    }
+    emptied.into_iter().try_for_each(|(label, emptied)| {
+        let of_label = by_label.get(label).map_or([].as_slice(), Vec::as_slice);
+        delete_bare(segments, sets, of_label, emptied)
+    })
 }
 
 /// No more is deleted than the segment has. A hostile segment states fewer ids than its records
@@ -307,20 +317,19 @@ fn delete_wanted(
     Ok(())
 }
 
-/// Deletes a fingerprint from all segments of a label if it has no live ids in them. It may also
-/// have been added without an id; a merge of the segments would not show that, so it is deleted all
-/// the same.
+/// Deletes a fingerprint from the segments at the positions `of_label` if it has no live ids in them.
+/// It may also have been added without an id; a merge of the segments would not show that, so it is
+/// deleted all the same.
 fn delete_bare(
     segments: &[OpenSegment],
     sets: &mut [DeletionSet<'_>],
-    label: &str,
+    of_label: &[usize],
     fingerprint: Fingerprint,
 ) -> Result<()> {
     let mut bare = Vec::new();
-    for (at, (open, set)) in segments.iter().zip(sets.iter()).enumerate() {
-        if open.entry.label != label {
-            continue;
-        }
+    for &at in of_label {
+        step();
+        let (open, set) = (&segments[at], &sets[at]);
         let Some(first) = open.segment.first_table() else { continue };
         let value = first.permutation.apply(fingerprint);
         let found = first.find(value)?;

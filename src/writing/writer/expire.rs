@@ -39,8 +39,8 @@ impl Writer {
     ///
     /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if a label is of another form than that
     /// of the expiry, if no label is a date, or if nothing would stay.
-    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only if the
-    /// last rename or sync reported the error, everything may be.
+    /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only after
+    /// [`Error::InEffect`](crate::Error::InEffect) everything is.
     ///
     /// # Examples
     ///

@@ -1,6 +1,6 @@
 //! Merging: one segment from several, published in their place.
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
@@ -21,6 +21,9 @@ use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 /// The number of attempts to rebase deletions without the publication lock. The next attempt holds
 /// it, so that no other process can delete more meanwhile.
 const UNLOCKED_TRIES: u32 = 3;
+/// A compaction gives up after this many conflicts: each is a merge whose work is lost, and others
+/// may go on for ever.
+pub(super) const CONFLICTS_MAX: u64 = 10;
 
 /// Merges segments of a store; the caller holds the compaction lock.
 pub(super) struct Merger<'a> {
@@ -63,6 +66,14 @@ impl<'a> Merger<'a> {
         if self.done.merged > 0 {
             self.directory.collect_garbage();
         }
+    }
+
+    /// Ends a compaction that others disturb again and again.
+    pub(super) fn check_conflicts(&self) -> Result<()> {
+        if self.done.conflicted < CONFLICTS_MAX {
+            return Ok(());
+        }
+        Err(Error::Locked { path: self.directory.path().into(), process: None })
     }
 
     /// The live segments.
@@ -170,8 +181,8 @@ impl<'a> Merger<'a> {
             let committed = transaction.commit(segments);
             // After an error, the new manifest may be in place all the same.
             let refreshed = self.store.refresh();
-            committed?;
-            refreshed?;
+            let generation = committed?;
+            refreshed.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
             return Ok(Published::InPlace(number));
         }
         Ok(Published::Conflict)

@@ -1,13 +1,15 @@
 //! Repair: a manifest of the sound segments, beside that of a damaged store.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::disk::names_in;
 use crate::format::manifest::{SegmentEntry, segment_number};
 use crate::segment::map;
 use crate::snapshot::read_manifest_bytes;
-use crate::store::verify::{VerifyReport, faults_of};
+use crate::store::verify::{DamagedSegment, VerifyReport, faults_of};
 use crate::writing::directory::{Destination, OpenMode, Patience, Waiting};
 
 /// What [`repair`] could save.
@@ -56,8 +58,9 @@ pub struct Repair {
 pub fn repair(report: &VerifyReport, wait: impl Into<Waiting>) -> Result<Repair> {
     let Some(manifest) = &report.manifest else { return sound_files(report) };
     let path = &report.path;
+    let damaged: Damaged<'_> = report.damaged.iter().map(|of| (Counted(of.number), of)).collect();
     let kept: Vec<SegmentEntry> =
-        manifest.segments.iter().filter_map(|entry| keep(report, entry)).collect();
+        manifest.segments.iter().filter_map(|entry| keep(&damaged, entry)).collect();
     let mut done = Repair {
         manifest: None,
         kept: kept.iter().map(|entry| path.join(entry.file_name())).collect(),
@@ -77,9 +80,12 @@ pub fn repair(report: &VerifyReport, wait: impl Into<Waiting>) -> Result<Repair>
     Ok(done)
 }
 
+/// The damaged segments by their numbers.
+type Damaged<'a> = BTreeMap<Counted<u64>, &'a DamagedSegment>;
+
 /// The entry of a segment that is kept.
-fn keep(report: &VerifyReport, entry: &SegmentEntry) -> Option<SegmentEntry> {
-    match report.damaged.iter().find(|damaged| damaged.number == entry.number) {
+fn keep(damaged: &Damaged<'_>, entry: &SegmentEntry) -> Option<SegmentEntry> {
+    match damaged.get(&Counted(entry.number)) {
         None => Some(entry.clone()),
         Some(damaged) if damaged.deletions_only.is_some() => {
             Some(SegmentEntry { deletions: None, ..entry.clone() })

@@ -1,15 +1,17 @@
 //! Import and export: copies of segments from other stores, and to a new one.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions::Deletions;
 use crate::format::manifest;
 use crate::segment::{Segment, map, open_file};
-use crate::snapshot::OpenSegment;
+use crate::snapshot::{OpenSegment, Snapshot};
 use crate::store::Store;
 use crate::store::verify::faults_of;
 use crate::writing::directory::{
@@ -72,8 +74,9 @@ impl Writer {
     ///   store that has one twice is taken as it is.
     /// * [`Error::Io`] if the system refuses.
     ///
-    /// Then nothing is imported; only if the last rename or sync reported the error, everything may
-    /// be.
+    /// Then nothing is imported.
+    ///
+    /// * [`Error::InEffect`] if the system failed after the last step: everything is imported.
     ///
     /// # Examples
     ///
@@ -94,6 +97,8 @@ impl Writer {
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         // All are looked at before the first is copied, which may take long.
         let mut wanted: Vec<(&Arrival, Digest)> = Vec::new();
+        let snapshot = self.store.snapshot();
+        let mut known = Known::of(&snapshot);
         for (number, arrival) in arrivals.iter().enumerate() {
             let segment = map(&arrival.path)?;
             if let Some(recipe) = &recipe {
@@ -107,24 +112,14 @@ impl Writer {
                 done.empty += 1;
                 continue;
             }
-            // A store may hold the same twice, under two labels for example. It is one state.
-            let earlier = wanted.iter().filter(|(of, _)| of.source != arrival.source);
-            let earlier = earlier.map(|&(of, digest)| (of.path.as_path(), digest));
-            self.check_new(&arrival.path, segment.header().digest, earlier)?;
+            known.take(arrival, segment.header().digest)?;
             wanted.push((arrival, segment.header().digest));
         }
         let mut copies: Vec<(&Arrival, UncommittedSegment)> = Vec::new();
         for (arrival, digest) in wanted {
             let own = &self.options.label;
             let label = if own.is_empty() { arrival.label.clone() } else { own.clone() };
-            let mut file = self.directory.new_segment()?;
-            copy_verified(&arrival.path, &mut file)?;
-            let copy = self.finish_segment(file, &label)?;
-            if copy.entry.digest != digest {
-                let path = arrival.path.display();
-                let reason = format!("{path} was replaced while it was imported");
-                return Err(Error::InvalidOptions { reason });
-            }
+            let copy = self.copy_of(&arrival.path, digest, &label)?;
             let deleted = arrival.deletions.as_ref().map_or(0, |of| of.fingerprint_count());
             done.segments += 1;
             done.fingerprints += copy.entry.fingerprint_count - deleted;
@@ -145,26 +140,42 @@ impl Writer {
         Ok(done)
     }
 
-    /// Refuses a segment that the store has already, or that is among the `earlier` arrivals of
-    /// other sources: each id would be there twice. Equal headers have equal contents, because they hold the digest of the
-    /// contents.
-    fn check_new<'a>(
-        &self,
-        path: &Path,
-        digest: Digest,
-        earlier: impl Iterator<Item = (&'a Path, Digest)>,
-    ) -> Result<()> {
-        let snapshot = self.store.snapshot();
-        let mut live = snapshot.segments().iter();
-        let in_store = live.find(|open| open.entry.digest == digest);
-        let in_store = in_store.map(|open| open.segment.path());
-        let mut earlier = earlier.filter(|&(_, of)| of == digest).map(|(path, _)| path);
-        match in_store.or_else(|| earlier.next()) {
-            Some(other) => Err(Error::InvalidOptions {
-                reason: format!("{} holds the same as {}", path.display(), other.display()),
-            }),
-            None => Ok(()),
+    /// A verified copy of the segment at `path`, which had this digest when it was looked at.
+    fn copy_of(&mut self, path: &Path, digest: Digest, label: &str) -> Result<UncommittedSegment> {
+        let mut file = self.directory.new_segment()?;
+        copy_verified(path, &mut file)?;
+        let copy = self.finish_segment(file, label)?;
+        if copy.entry.digest != digest {
+            let reason = format!("{} was replaced while it was imported", path.display());
+            return Err(Error::InvalidOptions { reason });
         }
+        Ok(copy)
+    }
+}
+
+/// The segments that are known by the digest of their contents: each with the position of the source
+/// that it is from, or `None` in the store, and its path.
+struct Known<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
+
+impl<'a> Known<'a> {
+    fn of(store: &'a Snapshot) -> Self {
+        let known = |open: &'a OpenSegment| {
+            (Counted(open.entry.digest.bytes()), (None, open.segment.path()))
+        };
+        Known(store.segments().iter().map(known).collect())
+    }
+
+    /// Takes a segment. Refuses one that the store has already, or another source: each id would be
+    /// there twice. Equal headers have equal contents, because they hold the digest of the contents.
+    fn take(&mut self, arrival: &'a Arrival, digest: Digest) -> Result<()> {
+        let own = (Some(arrival.source), arrival.path.as_path());
+        let (source, other) = *self.0.entry(Counted(digest.bytes())).or_insert(own);
+        // A store may hold the same twice, under two labels for example. It is one state.
+        if source == own.0 {
+            return Ok(());
+        }
+        let (path, other) = (arrival.path.display(), other.display());
+        Err(Error::InvalidOptions { reason: format!("{path} holds the same as {other}") })
     }
 }
 
@@ -226,7 +237,8 @@ pub(super) fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
 ///
 /// * [`Error::StoreExists`] if there is something at `to`.
 /// * [`Error::InvalidOptions`] if there is no such segment.
-/// * [`Error::Io`] if the system refuses.
+/// * [`Error::Io`] if the system refuses. There is no new store then.
+/// * [`Error::InEffect`] if the system failed after the last step: the new store is in its place.
 ///
 /// # Examples
 ///
@@ -291,7 +303,31 @@ fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Resu
         done.with_deletions += u64::from(entry.deletions.is_some());
         segments.push(entry);
     }
-    transaction.commit(segments)?;
-    directory.finish()?;
+    let generation = transaction.commit(segments)?;
+    directory.finish(generation)?;
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+
+    #[test]
+    fn a_file_that_is_replaced_after_it_was_looked_at_is_not_imported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        let build = |name: &str, value: u64| {
+            let mut builder = Builder::new(folder.path().join(name)).unwrap();
+            builder.push(value.into(), value).unwrap();
+            let info = builder.finish().unwrap().info();
+            (info.segments[0].path.clone(), map(&info.segments[0].path).unwrap().header().digest)
+        };
+        drop(build("store.fps", 7));
+        let (one, other) = (build("one.fps", 1), build("other.fps", 2));
+        let mut writer = Writer::open(path).unwrap();
+        assert!(writer.copy_of(&one.0, one.1, "").is_ok());
+        let refused = writer.copy_of(&one.0, other.1, "").unwrap_err().to_string();
+        assert!(refused.ends_with("was replaced while it was imported"), "{refused}");
+    }
 }

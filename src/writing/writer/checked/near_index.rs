@@ -15,6 +15,7 @@
 //! values at most. Where the lookups cost more than a pass over all values, as for a large `k`, the
 //! search is that pass.
 
+use crate::base::steps::step;
 use crate::bytes::scramble::scramble;
 use fpstore_base::Fingerprint;
 
@@ -54,8 +55,20 @@ impl NearIndex {
         *self = NearIndex::default();
     }
 
+    /// Forgets all values but the first `len`.
+    pub(super) fn truncate(&mut self, len: usize) {
+        while self.values.len() > len {
+            step();
+            let Some(value) = self.values.pop() else { return };
+            for block in &mut self.blocks {
+                block.pop(value.value());
+            }
+        }
+    }
+
     /// Takes a value; the caller keeps to [`NearIndex::COUNT_MAX`].
     pub(super) fn push(&mut self, value: Fingerprint) {
+        step();
         self.values.push(value);
         if self.values.len() > self.capacity.max(SCANNED_MAX) {
             self.choose_blocks(2 * self.values.len());
@@ -74,7 +87,10 @@ impl NearIndex {
         self.capacity = capacity;
         self.blocks = (0..count).map(|at| Block::new(at, count, bits)).collect();
         for block in &mut self.blocks {
-            self.values.iter().for_each(|value| block.push(value.value()));
+            self.values.iter().for_each(|value| {
+                step();
+                block.push(value.value());
+            });
         }
     }
 
@@ -131,6 +147,12 @@ impl Block {
         let bucket = self.bucket(value);
         self.links.push(self.heads[bucket]);
         self.heads[bucket] = self.links.len() as u32;
+    }
+
+    /// Forgets the value that was pushed last.
+    fn pop(&mut self, value: u64) {
+        let bucket = self.bucket(value);
+        self.heads[bucket] = self.links.pop().unwrap_or_default();
     }
 
     /// Calls `visit` with the positions of all values that agree with `value` in this block.

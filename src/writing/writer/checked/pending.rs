@@ -1,6 +1,6 @@
 //! Records that wait for their commit: they are in no segment, and what is near them is not new.
 
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 
 use super::near_index::NearIndex;
 use crate::base::error::{Error, Result};
@@ -29,20 +29,23 @@ impl Pending {
         Ok(())
     }
 
-    /// Forgets the records in a range of positions.
+    /// Forgets the records in a range of positions. Those before it are not looked at: refused
+    /// records are the last ones, and there may be many before them.
     pub(super) fn forget(&mut self, range: impl RangeBounds<usize>) {
-        if self.records.drain(range).len() > 0 {
-            self.make_index();
-        }
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        drop(self.records.drain(range));
+        self.index.truncate(start);
+        let moved = self.records.iter().skip(start);
+        moved.for_each(|record| self.index.push(record.fingerprint));
     }
 
     /// Forgets the records that `keep` refuses.
     pub(super) fn retain(&mut self, keep: impl FnMut(&NewRecord) -> bool) {
         self.records.retain(keep);
-        self.make_index();
-    }
-
-    fn make_index(&mut self) {
         self.index.clear();
         self.records.iter().for_each(|record| self.index.push(record.fingerprint));
     }

@@ -1,8 +1,10 @@
 //! The index against a pass over all values, and what is pending after commits that fail.
 
 use super::near_index::NearIndex;
+use super::pending::Pending;
 use super::*;
 use crate::Builder;
+use crate::base::steps::counter::{assert_not_quadratic, steps_of};
 use crate::disk::fail_points::{self, Fault};
 use crate::join::tests::random::Random;
 use fpstore_base::{Fingerprint, Id};
@@ -78,6 +80,51 @@ fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
                 index.push(value);
             }
             assert!(compared < most * count, "{compared} for {count} records and k = {k}");
+        }
+    }
+}
+
+/// Records that are refused after they became pending cost nothing of those before them.
+#[test]
+fn forgetting_the_last_records_does_not_grow_with_those_before() {
+    assert_not_quadratic(300, |count| {
+        let mut random = Random::new(count as u64);
+        let mut pending = Pending::default();
+        let push = |pending: &mut Pending, value: u64| {
+            pending.push(record(value, value)).unwrap();
+        };
+        let values: Vec<u64> = (0..count).map(|_| random.next()).collect();
+        values.iter().for_each(|&value| push(&mut pending, value));
+        steps_of(|| {
+            for value in &values {
+                (0..3).for_each(|at| push(&mut pending, value ^ (1 << at)));
+                pending.forget(count..);
+            }
+            let nearest = pending.nearest(Fingerprint::new(values[7] ^ 4), 2);
+            assert_eq!((pending.records().len(), nearest), (count, Some((7, 1))));
+        })
+    });
+}
+
+#[test]
+fn after_some_are_forgotten_the_others_are_found_where_they_are() {
+    let mut values = mixed(2000, 4);
+    let mut pending = Pending::default();
+    values.iter().for_each(|&value| pending.push(record(value, 0)).unwrap());
+    let mut random = Random::new(5);
+    while values.len() > 10 {
+        let (one, other) =
+            (random.below(values.len() as u64 + 1), random.below(values.len() as u64));
+        let range = one.min(other) as usize..one.max(other) as usize;
+        let range = range.start..range.end.min(range.start + 150);
+        pending.forget(range.clone());
+        values.drain(range);
+        for _ in 0..20 {
+            let distance = random.below(6) as u32;
+            let near = random.pick(&values);
+            let needle = random.flip(near, distance);
+            let found = pending.nearest(Fingerprint::new(needle), 4);
+            assert_eq!(found, scan(&values, needle, 4), "{needle:016x} of {}", values.len());
         }
     }
 }
@@ -209,4 +256,32 @@ fn others_write_between_turns_and_what_they_wrote_is_found() {
     writer.writer().unwrap().delete_fingerprints(&[Fingerprint::new(0xffff)]).unwrap();
     assert_eq!(ask(&mut writer, 0xffff, 4), "added");
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
+}
+
+/// After a commit that failed, another process adds one of the pending records, and another id of the
+/// fingerprint of a second one: the first is not added twice, and the second is added.
+#[test]
+fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
+    let (folder, path) = empty();
+    let mut writer = CheckedWriter::new(&path, options());
+    let records = [(0xff, 1), (0xff_0000, 2), (0xff_0000_0000, 3)];
+    for (value, id) in records {
+        assert_eq!(ask(&mut writer, value, id), "added");
+    }
+    fail_points::plan(folder.path(), 1, Fault::Full);
+    assert!(writer.commit().is_err());
+    fail_points::forget(folder.path());
+    let mut other = Writer::with_options(&path, options()).unwrap();
+    // A store keeps a number as a text where other ids are texts.
+    other.push(Fingerprint::new(0xff), "1").unwrap();
+    other.push(Fingerprint::new(0xff), "more").unwrap();
+    other.push(Fingerprint::new(0xff_0000), "other").unwrap();
+    other.commit().unwrap();
+    drop(other);
+    assert_eq!(writer.pending().len(), 3);
+    writer.writer().unwrap();
+    let left: Vec<u64> = writer.pending().iter().map(|of| of.fingerprint.value()).collect();
+    assert_eq!(left, [0xff_0000, 0xff_0000_0000]);
+    assert_eq!(writer.commit().unwrap().report.record_count, 2);
+    assert_eq!(stored(&path), ["1", "more", "other", "2", "3"]);
 }

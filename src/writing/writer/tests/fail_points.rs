@@ -13,7 +13,7 @@ use crate::writing::writer::Expiry;
 type Act = fn(&Path) -> Result<()>;
 
 /// The changes of a store in `folder`.
-const ACTS: [(&str, Act); 11] = [
+const ACTS: [(&str, Act); 13] = [
     ("add", |folder| {
         let mut writer = Writer::with_options(folder.join("store.fps"), options())?;
         for i in 1000..3000 {
@@ -51,12 +51,29 @@ const ACTS: [(&str, Act); 11] = [
         let store = Store::open(folder.join("store.fps"))?;
         let shipped = folder.join("shipped.fps");
         let done = export(&store, &shipped, None);
+        assert_new(&shipped, done.as_ref().err());
         // All of it, or nothing.
         if shipped.exists() {
             assert!(all_records(&shipped) == all_records(&folder.join("store.fps")));
-        } else {
-            assert!(done.is_err());
         }
+        done.map(drop)
+    }),
+    ("append", |folder| {
+        let options = BuildOptions::default().scheme(Scheme::named("2", 3)?).threads(1);
+        let mut builder = Builder::append(folder.join("store.fps"), options)?;
+        builder.push(Fingerprint::new(1), "appended")?;
+        builder.finish().map(drop)
+    }),
+    ("commit to a new store", |folder| {
+        let options = BuildOptions::default().scheme(Scheme::named("2", 3)?).threads(1);
+        let mut builder = Builder::segment_file(folder.join("part-9.fps"), options.replace(true))?;
+        builder.push(Fingerprint::new(9), 9)?;
+        let receipts = [builder.finish_segment()?];
+        let shipped = folder.join("shipped.fps");
+        let done = commit(&shipped, &receipts, &CommitOptions::default());
+        assert_new(&shipped, done.as_ref().err());
+        // Nothing of it stays.
+        let _ = fs::remove_dir_all(&shipped);
         done.map(drop)
     }),
     ("import", |folder| {
@@ -87,6 +104,12 @@ const ACTS: [(&str, Act); 11] = [
         writer.finish().map(drop)
     }),
 ];
+
+/// There is a new store unless there was an error, but after one that says so.
+fn assert_new(path: &Path, error: Option<&Error>) {
+    let is_said = error.is_none_or(|error| matches!(error, Error::InEffect { generation: 1, .. }));
+    assert_eq!(path.exists(), is_said, "{}: {error:?}", path.display());
+}
 
 /// The states that a store goes through in a change that succeeds.
 fn states(pristine: &Path, act: Act) -> Vec<Records> {
@@ -141,6 +164,14 @@ fn a_store_is_whole_whichever_operation_fails() {
                 let done = act(folder.path());
                 let steps = fail_points::forget(folder.path());
                 let case = format!("{name}, {fault:?} at operation {fails_at}: {done:?}");
+                let found = all_records(&path);
+                // One change alone is said to be in effect, or is not.
+                match &done {
+                    _ if name == "all" => {}
+                    Err(Error::InEffect { .. }) => assert!(found == states[1], "{case}"),
+                    Err(_) => assert!(found == states[0], "{case}"),
+                    Ok(()) => {}
+                }
                 assert_whole(&path, &states, done.is_ok(), &case);
                 if name == "export" {
                     assert_shipped(folder.path(), &states, &case);
@@ -202,7 +233,11 @@ fn child() -> String {
 #[test]
 fn a_writer_that_dies_at_any_operation_leaves_a_whole_store() {
     let pristine = pristine();
-    for (number, (name, act)) in ACTS.into_iter().enumerate().filter(|(_, of)| of.0 != "all") {
+    let is_one_change = |(_, (name, _)): &(usize, (&str, Act))| {
+        // The one at the end leaves nothing that could be compared with another process.
+        !["all", "commit to a new store"].contains(name)
+    };
+    for (number, (name, act)) in ACTS.into_iter().enumerate().filter(is_one_change) {
         let states = states(pristine.path(), act);
         for fails_at in 1.. {
             let folder = site(pristine.path());

@@ -107,6 +107,30 @@ fn a_disk_without_room_is_named_before_anything_is_written() {
     assert!(writer.expect(&input, false).is_ok());
 }
 
+/// New records need little room and are added; a merge waits until there is more.
+#[test]
+fn records_are_added_where_there_is_no_room_for_a_merge_that_is_due() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::with_options(&path, BuildOptions::default()).unwrap().finish().unwrap());
+    fail_points::limit_space(folder.path(), Some(0));
+    let with_merges = || options().label("").compact(true);
+    let mut writer = Writer::with_options(&path, with_merges()).unwrap();
+    for round in 0..5_u64 {
+        writer.push(Fingerprint::new(50 + round), "new").unwrap();
+        let committed = writer.commit().unwrap();
+        assert!(committed.unmerged.is_none(), "{round}: {committed:?}");
+    }
+    let count = writer.store().info().segments.len();
+    assert_eq!(count, 1 + 5, "nothing is merged");
+    assert!(matches!(writer.compact(&Compaction::All), Err(Error::NoSpace { .. })));
+    assert_eq!(writer.finish().unwrap().info().segments.len(), count);
+    fail_points::limit_space(folder.path(), None);
+    Writer::with_options(&path, with_merges()).unwrap().merge_due().unwrap();
+    let info = Store::open(&path).unwrap().info();
+    assert_eq!((info.segments.len(), info.fingerprint_count()), (1, 5));
+}
+
 /// On a file system without locks readers work, and writers report an error and change nothing.
 #[test]
 fn without_locks_there_are_readers_and_no_writers() {

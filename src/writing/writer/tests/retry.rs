@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::*;
+use crate::disk::FailPoint;
 use crate::disk::fail_points::{self, Fault};
 use fpstore_base::watch::{Observer, Phase};
 
@@ -12,6 +13,20 @@ use fpstore_base::watch::{Observer, Phase};
 fn push_all(writer: &mut Writer) {
     writer.push(Fingerprint::new(1), "page 8").unwrap();
     writer.push(Fingerprint::new(2), "new").unwrap();
+}
+
+/// The segment and deletion files that no manifest names.
+fn orphans(path: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in read_manifest(path).unwrap().segments {
+        names.push(entry.file_name());
+        names.extend(entry.deletions.map(|of| deletions::file_name(of.number)));
+    }
+    let all = fs::read_dir(path).unwrap().map(|file| file.unwrap().file_name());
+    all.filter_map(|name| name.into_string().ok())
+        .filter(|name| name.starts_with("segment-") || name.starts_with("deletion-"))
+        .filter(|name| !names.contains(name))
+        .collect()
 }
 
 #[test]
@@ -27,9 +42,15 @@ fn a_commit_that_failed_can_be_done_again() {
         push_all(&mut writer);
         fail_points::plan(folder.path(), fails_at, Fault::Full);
         let done = writer.commit();
-        let passed = fail_points::forget(folder.path()).len() as u64;
+        let steps = fail_points::forget(folder.path());
+        let (passed, failed) = (steps.len() as u64, steps.get(fails_at as usize - 1));
         let case = format!("operation {fails_at}: {done:?}");
         assert_eq!(writer.pending_count(), 0, "{case}");
+        let is_rename = matches!(failed, Some(FailPoint::Rename | FailPoint::RenameReport));
+        // A rename may have taken place, so what it names stays until the next change.
+        if matches!(&done, Err(error) if !is_rename && !matches!(error, Error::InEffect { .. })) {
+            assert_eq!(orphans(&path), Vec::<String>::new(), "{case}");
+        }
         let store = writer.store().clone();
         match &done {
             Ok(_) => {}
@@ -138,4 +159,33 @@ fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     writer.push(Fingerprint::new(1), "new").unwrap();
     writer.commit().unwrap();
     assert!(path.join("MANIFEST.repaired").is_dir());
+}
+
+/// A repair that nobody has used yet is worth keeping as long as the store is as it was.
+#[test]
+fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
+    let pristine = pristine();
+    for fails_at in 1.. {
+        let folder = site(pristine.path());
+        let path = folder.path().join("store.fps");
+        let repaired = path.join("MANIFEST.repaired");
+        fs::copy(path.join("MANIFEST"), &repaired).unwrap();
+        let mut writer = Writer::with_options(&path, options()).unwrap();
+        writer.push(Fingerprint::new(1), "new").unwrap();
+        fail_points::plan(folder.path(), fails_at, Fault::Full);
+        let done = writer.commit();
+        let passed = fail_points::forget(folder.path());
+        let failed = passed.get(fails_at as usize - 1).copied();
+        let case = format!("{failed:?} at {fails_at}: {done:?}");
+        match &done {
+            Ok(_) | Err(Error::InEffect { .. }) => assert!(!repaired.exists(), "{case}"),
+            // The rename of the manifest comes after the removal, which must not come too late.
+            Err(Error::Io { doing: "replace", .. }) => {}
+            Err(_) => assert!(repaired.exists(), "{case}"),
+        }
+        if failed.is_none() {
+            assert!(fails_at > 5, "{case}");
+            return;
+        }
+    }
 }
