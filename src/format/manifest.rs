@@ -372,6 +372,17 @@ mod tests {
         assert_eq!(Manifest::read(&manifest.encode()), Ok(manifest));
     }
 
+    /// Readers read no more than this, so it must be the length of the largest manifest.
+    #[test]
+    fn the_largest_manifest_has_the_greatest_length() {
+        let mut manifest = sample();
+        let entry =
+            SegmentEntry { label: "x".repeat(LABEL_LEN_MAX), ..manifest.segments[0].clone() };
+        manifest.segments = vec![entry; SEGMENT_COUNT_MAX];
+        manifest.runs = vec!["x".repeat(255); RUN_COUNT_MAX];
+        assert_eq!(manifest.encode().len() as u64, LEN_MAX);
+    }
+
     #[test]
     fn a_store_id_of_zeros_is_refused() {
         let manifest = Manifest { store_id: StoreId::default(), ..sample() };

@@ -277,5 +277,9 @@ mod tests {
         assert_eq!(pick_youngest(&segments, 1000), Some(0..4));
         assert_eq!(pick_youngest(&[candidate("a", 1), candidate("b", 1)], 100), None);
         assert_eq!(pick_youngest(&[], 100), None);
+        // What is deleted is not written.
+        let half = [Candidate { deleted: 5, ..candidate("", 10) }, candidate("", 5)];
+        assert_eq!(pick_youngest(&half, 9), None);
+        assert_eq!(pick_youngest(&half, 10), Some(0..2));
     }
 }

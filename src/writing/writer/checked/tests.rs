@@ -285,3 +285,23 @@ fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
     assert_eq!(writer.commit().unwrap().report.record_count, 2);
     assert_eq!(stored(&path), ["1", "more", "other", "2", "3"]);
 }
+
+/// A turn begins with the store that is there then, which may be another one of the same generation.
+#[test]
+fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
+    let (_folder, path) = empty();
+    let mut writer = CheckedWriter::new(&path, options());
+    assert!(!writer.is_held());
+    assert_eq!(ask(&mut writer, 0xff, 1), "added");
+    assert!(writer.is_held());
+    writer.end_turn();
+    assert!(!writer.is_held());
+    drop(Writer::with_options(&path, options()).unwrap());
+    assert_eq!(writer.pending(), [record(0xff, 1)]);
+    std::fs::remove_dir_all(&path).unwrap();
+    let mut builder = Builder::new(&path).unwrap();
+    builder.push(Fingerprint::new(0xff_0000), 2).unwrap();
+    assert_eq!(builder.finish().unwrap().generation(), 1);
+    assert_eq!(ask(&mut writer, 0xff_0001, 3), "stored ff0000 at 1 [\"2\"]");
+    assert_eq!(writer.finish().unwrap().info().id_count(), 2);
+}
