@@ -6,7 +6,7 @@ use fpstore::writer::label_of_today;
 /// The label of what is added.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct LabelArgs {
-    /// The label of new segments, such as 2026-11; today is the day in UTC; see 'expire'
+    /// The label of new segments, such as 2026-11 or today; see 'expire'
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
 }
