@@ -78,12 +78,12 @@ pub(super) fn of_all<T: Send + Default + Clone>(
 
 #[pymethods]
 impl Recipe {
-    /// The fingerprints of many texts, on all cores or on `threads`; null for a text without
-    /// features and for a null.
+    /// The fingerprints of many texts, on all cores or on `threads`; null for an empty text, which has
+    /// no features, and for a null.
     ///
     /// Texts come as a list, an array, a Series, or anything else with an Arrow interface.
     ///
-    /// >>> fpstore.Recipe().fingerprints(["a text of some words", None, "..."]).null_count
+    /// >>> fpstore.Recipe().fingerprints(["a text of some words", None, ""]).null_count
     /// 2
     #[pyo3(signature = (texts, /, *, threads=None, progress=None))]
     fn fingerprints(
