@@ -6,6 +6,8 @@
 //! pair (Sandes, Teodoro and Melo, "Bitmap Filter: Speeding up Exact Set Similarity Joins with
 //! Bitwise Operations", Information Systems 88, 2020).
 
+use bytemuck::Pod;
+
 use super::features::{FeatureFile, FeatureKind};
 use super::similarity::{common_at_least, jaccard_of, least_common, sketch_similarity};
 use crate::base::error::Result;
@@ -16,131 +18,141 @@ const WORDS_MAX: usize = 1 << 8;
 /// Says that nothing is known of a document yet.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a leader.
+/// What is compared of a document: the features of a set, or the bytes of a sketch.
 #[derive(Debug, Default)]
-struct Known {
-    /// Its features, unless there is no memory left for them.
-    features: Option<Vec<u64>>,
-    sketch: Option<Vec<u8>>,
-    bitmap: Vec<u64>,
+struct Known<T> {
+    /// `None` for a leader for which no memory is left.
+    content: Option<Vec<T>>,
     len: usize,
+    bitmap: Vec<u64>,
 }
 
-/// The documents of one group, of which some are leaders. Each thread has its own.
+/// A document by its place in the group, and its node.
+type Document = (u32, u32);
+
+/// What is compared of the leaders of a group, and of the document that was asked for last.
 #[derive(Debug)]
-pub(super) struct LeaderSets<'a> {
+pub(super) struct Cache<'a, T> {
     file: &'a FeatureFile,
-    threshold: f64,
+    make_bitmap: fn(&[T], &mut Vec<u64>),
     /// The positions of leaders in `known`, by their places in the group.
     places: Vec<u32>,
-    known: Vec<Known>,
-    /// Bytes that features may still take.
+    known: Vec<Known<T>>,
+    /// Bytes that contents may still take.
     free: usize,
-    /// The document that was asked for last, and what is known of it.
     current: u32,
-    own: Known,
-    other: Vec<u64>,
-    other_sketch: Vec<u8>,
+    own: Known<T>,
+    /// The content of a leader that is in the file alone.
+    other: Vec<T>,
 }
 
-impl<'a> LeaderSets<'a> {
-    /// For a group of `count` documents, with `memory` bytes for features.
-    pub(super) fn new(file: &'a FeatureFile, count: usize, memory: u64, threshold: f64) -> Self {
-        LeaderSets {
+impl<'a, T: Pod + Default> Cache<'a, T> {
+    fn new(
+        file: &'a FeatureFile,
+        count: usize,
+        memory: u64,
+        make_bitmap: fn(&[T], &mut Vec<u64>),
+    ) -> Self {
+        Cache {
             file,
-            threshold,
+            make_bitmap,
             places: vec![NONE; count],
             known: Vec::new(),
             free: usize::try_from(memory).unwrap_or(usize::MAX),
             current: NONE,
             own: Known::default(),
             other: Vec::new(),
-            other_sketch: Vec::new(),
         }
     }
 
-    /// The similarity of a document and a leader, if it is large enough. Each is given by its place in
-    /// the group, and its node.
-    pub(super) fn alike(&mut self, one: (u32, u32), leader: (u32, u32)) -> Result<Option<f64>> {
-        match self.file.kind() {
-            FeatureKind::Sets => self.alike_sets(one, leader),
-            FeatureKind::Sketches => self.alike_sketches(one, leader),
-        }
-    }
-
-    fn alike_sets(&mut self, one: (u32, u32), leader: (u32, u32)) -> Result<Option<f64>> {
+    /// Reads a document and a leader, unless they are known; returns the position of the leader in
+    /// `known`.
+    fn load(&mut self, one: Document, leader: Document) -> Result<usize> {
         if self.current != one.0 {
-            let mut features = self.own.features.take().unwrap_or_default();
-            self.file.read(one.1, &mut features)?;
-            self.own.len = features.len();
-            make_bitmap(&features, &mut self.own.bitmap);
-            self.own.features = Some(features);
+            let mut content = self.own.content.take().unwrap_or_default();
+            self.file.read(one.1, &mut content)?;
+            self.own.len = content.len();
+            (self.make_bitmap)(&content, &mut self.own.bitmap);
+            self.own.content = Some(content);
             self.current = one.0;
         }
-        if self.places[leader.0 as usize] == NONE {
-            let mut features = Vec::new();
-            self.file.read(leader.1, &mut features)?;
-            let mut known = Known { len: features.len(), ..Known::default() };
-            make_bitmap(&features, &mut known.bitmap);
-            let fixed = size_of::<Known>() + size_of_val(known.bitmap.as_slice());
-            self.free = self.free.saturating_sub(fixed);
-            if let Some(free) = self.free.checked_sub(size_of_val(features.as_slice())) {
-                self.free = free;
-                known.features = Some(features);
-            }
-            self.places[leader.0 as usize] = self.known.len() as u32;
-            self.known.push(known);
+        let place = self.places[leader.0 as usize];
+        if place != NONE {
+            return Ok(place as usize);
         }
-        let known = &self.known[self.places[leader.0 as usize] as usize];
-        let (a, b) = (self.own.len, known.len);
-        let least = least_common(a, b, self.threshold);
-        if least > a.min(b) {
-            return Ok(None);
+        let mut content = Vec::new();
+        self.file.read(leader.1, &mut content)?;
+        let mut known = Known { len: content.len(), ..Known::default() };
+        (self.make_bitmap)(&content, &mut known.bitmap);
+        let fixed = size_of::<Known<T>>() + size_of_val(known.bitmap.as_slice());
+        self.free = self.free.saturating_sub(fixed);
+        if let Some(free) = self.free.checked_sub(size_of_val(content.as_slice())) {
+            self.free = free;
+            known.content = Some(content);
         }
-        let differ = differing_bits(&self.own.bitmap, &known.bitmap);
-        if (a + b).saturating_sub(differ) / 2 < least {
-            return Ok(None);
-        }
-        let others = match &known.features {
-            Some(features) => features,
+        self.places[leader.0 as usize] = self.known.len() as u32;
+        self.known.push(known);
+        Ok(self.known.len() - 1)
+    }
+
+    /// The contents of the document and the leader that were loaded.
+    fn contents(&mut self, known: usize, leader: Document) -> Result<(&[T], &[T])> {
+        let other = match &self.known[known].content {
+            Some(content) => content,
             None => {
                 self.file.read(leader.1, &mut self.other)?;
                 &self.other
             }
         };
-        let own = self.own.features.as_deref().unwrap_or_default();
-        Ok(common_at_least(own, others, least).map(|common| jaccard_of(common, a, b)))
+        Ok((self.own.content.as_deref().unwrap_or_default(), other))
+    }
+}
+
+/// The documents of one group, of which some are leaders. Each thread has its own.
+#[derive(Debug)]
+pub(super) enum LeaderSets<'a> {
+    Sets(Cache<'a, u64>, f64),
+    Sketches(Cache<'a, u8>, f64),
+}
+
+impl<'a> LeaderSets<'a> {
+    /// For a group of `count` documents, with `memory` bytes for what is compared of leaders.
+    pub(super) fn new(file: &'a FeatureFile, count: usize, memory: u64, threshold: f64) -> Self {
+        match file.kind() {
+            FeatureKind::Sets => {
+                LeaderSets::Sets(Cache::new(file, count, memory, make_bitmap), threshold)
+            }
+            FeatureKind::Sketches => {
+                LeaderSets::Sketches(Cache::new(file, count, memory, |_, _| {}), threshold)
+            }
+        }
     }
 
-    fn alike_sketches(&mut self, one: (u32, u32), leader: (u32, u32)) -> Result<Option<f64>> {
-        if self.current != one.0 {
-            let mut sketch = self.own.sketch.take().unwrap_or_default();
-            self.file.read(one.1, &mut sketch)?;
-            self.own.sketch = Some(sketch);
-            self.current = one.0;
-        }
-        if self.places[leader.0 as usize] == NONE {
-            let mut sketch = Vec::new();
-            self.file.read(leader.1, &mut sketch)?;
-            let bytes = size_of::<Known>() + sketch.len();
-            let mut known = Known::default();
-            if let Some(free) = self.free.checked_sub(bytes) {
-                self.free = free;
-                known.sketch = Some(sketch);
+    /// The similarity of a document and a leader, if it is large enough.
+    pub(super) fn alike(&mut self, one: Document, leader: Document) -> Result<Option<f64>> {
+        match self {
+            LeaderSets::Sets(cache, threshold) => {
+                let known = cache.load(one, leader)?;
+                let (own, other) = (&cache.own, &cache.known[known]);
+                let (a, b) = (own.len, other.len);
+                let least = least_common(a, b, *threshold);
+                if least > a.min(b) {
+                    return Ok(None);
+                }
+                let differ = differing_bits(&own.bitmap, &other.bitmap);
+                if (a + b).saturating_sub(differ) / 2 < least {
+                    return Ok(None);
+                }
+                let (own, other) = cache.contents(known, leader)?;
+                Ok(common_at_least(own, other, least).map(|common| jaccard_of(common, a, b)))
             }
-            self.places[leader.0 as usize] = self.known.len() as u32;
-            self.known.push(known);
-        }
-        let known = &self.known[self.places[leader.0 as usize] as usize];
-        let other = match &known.sketch {
-            Some(sketch) => sketch,
-            None => {
-                self.file.read(leader.1, &mut self.other_sketch)?;
-                &self.other_sketch
+            LeaderSets::Sketches(cache, threshold) => {
+                let known = cache.load(one, leader)?;
+                let (own, other) = cache.contents(known, leader)?;
+                let similarity = sketch_similarity(own, other);
+                Ok((similarity >= *threshold).then_some(similarity))
             }
-        };
-        let similarity = sketch_similarity(self.own.sketch.as_deref().unwrap_or_default(), other);
-        Ok((similarity >= self.threshold).then_some(similarity))
+        }
     }
 }
 

@@ -24,7 +24,7 @@ const NANOS_PER_CANDIDATE: f64 = 2.0;
 /// Nanoseconds to compare two values that lie in arrays.
 const NANOS_PER_COMPARISON: f64 = 0.8;
 /// Up to this many values are compared each with each.
-const COMPARE_ALL_MAX: u64 = 24;
+pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
 /// A cut of the bits into `agreeing + k` blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]

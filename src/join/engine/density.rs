@@ -10,19 +10,19 @@ pub(in crate::join) type Connect<'a> =
     &'a (dyn Fn(&[u64]) -> crate::base::error::Result<()> + Sync);
 
 /// Near values of each value, from which on a group is connected without its pairs.
-const DENSE_DEGREE: f64 = 32.0;
+pub(in crate::join) const CONNECTED_DEGREE: f64 = 32.0;
 /// Near pairs of a sample that are too few to say anything.
 const SAMPLED_NEAR_MIN: usize = 8;
 
-fn near_count(sample: &[u64], k: u32) -> usize {
+/// The near pairs of a sample, which has the differences of some pairs.
+pub(in crate::join) fn near_count(sample: &[u64], k: u32) -> usize {
     sample.iter().filter(|diff| diff.count_ones() <= k).count()
 }
 
-/// Whether values that agree on a block are near to so many of `count` others that their pairs would
-/// be more work than what the set has too many. `sample` has the differences of some pairs.
-pub(in crate::join) fn is_dense(sample: &[u64], count: u64, k: u32) -> bool {
+/// Whether each of `count` values is near to `degree` others, as the differences of some pairs say.
+pub(in crate::join) fn is_dense(sample: &[u64], count: u64, degree: f64, k: u32) -> bool {
     let near = near_count(sample, k);
-    near >= SAMPLED_NEAR_MIN && count as f64 * near as f64 >= DENSE_DEGREE * sample.len() as f64
+    near >= SAMPLED_NEAR_MIN && count as f64 * near as f64 >= degree * sample.len() as f64
 }
 
 /// Whether a fourth of all pairs is near: the values are about one cluster.

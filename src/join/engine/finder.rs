@@ -9,8 +9,8 @@
 
 use crate::base::error::Result;
 use crate::bytes::mask::at_most_bits;
-use crate::join::engine::blocking::{Blocking, Combination};
-use crate::join::engine::density::{Connect, is_cluster, is_dense};
+use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination};
+use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use crate::join::engine::hash_table::{HashTable, partition_of};
 use crate::join::engine::sides::{Sides, SidesMut};
 
@@ -123,9 +123,12 @@ impl<'a> PairFinder<'a> {
             return Ok(());
         }
         let (count, pairs) = (sides.value_count() as u64, sides.pair_count());
+        if count <= COMPARE_ALL_MAX {
+            return self.compare_all(sides, emit);
+        }
         let sample = sides.sample(sample_count(count, pairs));
         if let (Some(connect), SidesMut::Within(values)) = (self.connect, &*sides)
-            && is_dense(&sample, count, self.k)
+            && is_dense(&sample, count, CONNECTED_DEGREE, self.k)
         {
             return connect(values);
         }

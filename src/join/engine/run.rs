@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::blocking::Blocking;
-use super::density::{Connect, is_cluster, is_dense};
+use super::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use super::finder::{PARTITION_BITS_MAX, VALUES_PER_PARTITION, ValuePair, partition_bits};
 use super::one_join::{Join, SharedEmit};
 use super::partition_pass::{PartitionCounts, PartitionPass};
@@ -186,7 +186,7 @@ impl Join<'_> {
             let (count, pairs) = (counts.iter().sum(), pair_count(&counts));
             let sample = inner.sample(&counts)?;
             if let Some(connect) = self.connect
-                && is_dense(&sample, count, self.k)
+                && is_dense(&sample, count, CONNECTED_DEGREE, self.k)
             {
                 inner.connect_all(connect)?;
                 return self.tick(count);

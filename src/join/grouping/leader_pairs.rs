@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::Blocking;
+use crate::join::engine::density::{is_dense, near_count};
 use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 
@@ -56,7 +57,7 @@ pub(in crate::join) fn near_across(
     let (mut probe, mut build) = (documents.distinct(), leaders.distinct());
     let sides = SidesMut::Across { probe: &mut probe, build: &mut build };
     let sample = sides.sample(SAMPLE_COUNT);
-    let near = sample.iter().filter(|diff| diff.count_ones() <= k).count();
+    let near = near_count(&sample, k);
     let (count, pairs) = (sides.value_count() as u64, sides.pair_count());
     let Some(blocking) = Blocking::choose_measured(sides.varying(), count, pairs, k, &sample)
     else {
@@ -79,9 +80,7 @@ pub(in crate::join) fn near_within(values: &[u64], k: u32) -> Result<Option<Near
     let mut distinct = documents.distinct();
     let sides = SidesMut::Within(&mut distinct);
     let sample = sides.sample(SAMPLE_COUNT + values.len() / 16);
-    let near = sample.iter().filter(|diff| diff.count_ones() <= k).count();
-    let is_dense =
-        near >= 8 && values.len() as f64 * near as f64 >= DENSE_DEGREE * sample.len() as f64;
+    let is_dense = is_dense(&sample, values.len() as u64, DENSE_DEGREE, k);
     if is_dense || documents.copies() > values.len() as u64 * DENSE_DEGREE as u64 {
         return Ok(None);
     }
