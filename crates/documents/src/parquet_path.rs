@@ -5,7 +5,7 @@
 //! file; then in each row.
 
 use ::parquet::basic::{ConvertedType, Repetition};
-use ::parquet::record::Field;
+use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 
 use super::names::listed;
@@ -88,9 +88,7 @@ impl<'p> Column<'p> {
         let (mut at, mut way) = (field, self.rest);
         while let Some(fields) = way.strip_prefix('.') {
             let Field::Group(row) = at else { return NULL };
-            let below = row.get_column_iter();
-            let found = below.filter_map(|(name, field)| Some((field, rest(fields, name)?)));
-            let Some(found) = found.min_by_key(|(_, way)| way.len()) else { return NULL };
+            let Some(found) = field_below(row, fields) else { return NULL };
             (at, way) = found;
         }
         at
@@ -124,19 +122,23 @@ fn gather(
             }
             Ok(())
         }
-        (Field::Group(row), _, Some(fields)) => {
-            let below = row.get_column_iter();
-            let found = below.filter_map(|(name, field)| Some((field, rest(fields, name)?)));
-            match found.min_by_key(|(_, way)| way.len()) {
-                Some((field, way)) => gather(field, way, text, to),
-                None => Ok(()),
-            }
-        }
+        (Field::Group(row), _, Some(fields)) => match field_below(row, fields) {
+            Some((field, way)) => gather(field, way, text, to),
+            None => Ok(()),
+        },
         (field, _, _) => {
             to.push(&text(field)?);
             Ok(())
         }
     }
+}
+
+/// The field of a struct that `fields` leads to, of several the one of the longest name, and the rest
+/// of the way.
+fn field_below<'f, 'p>(row: &'f Row, fields: &'p str) -> Option<(&'f Field, &'p str)> {
+    let below = row.get_column_iter();
+    let found = below.filter_map(|(name, field)| Some((field, rest(fields, name)?)));
+    found.min_by_key(|(_, way)| way.len())
 }
 
 /// The type of the elements, if a type is a list; by the rules for lists of all writers, as the reader
