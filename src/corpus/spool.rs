@@ -158,7 +158,7 @@ pub(super) struct Spools {
     left_out: HashSet<u64>,
     /// The documents of these files.
     left_out_count: u64,
-    ids: IdNotes,
+    repeated_ids: RepeatedIds,
 }
 
 impl Spools {
@@ -180,16 +180,17 @@ impl Spools {
             counts: Counts::default(),
             left_out: left_out.into_iter().collect(),
             left_out_count: 0,
-            ids: IdNotes::default(),
+            repeated_ids: RepeatedIds::default(),
         };
         let mut count = 0_u64;
+        let mut ids = IdNotes::default();
         for batch in 0..spools.paths.len() {
             spools.starts.push(u32::try_from(count).map_err(|_| too_many())?);
             let mut of_files: HashMap<u64, u64> = HashMap::new();
-            let path = spools.paths[batch].clone();
-            let end = read(&path, |entry| {
+            let Spools { paths, repeated_ids, .. } = &mut spools;
+            let end = read(&paths[batch], |entry| {
                 *of_files.entry(entry.file.into()).or_default() += 1;
-                spools.ids.note(entry.id.as_ref());
+                ids.note(entry.id.as_ref(), repeated_ids);
                 Ok::<(), Error>(())
             })?;
             if whole_files {
@@ -215,7 +216,7 @@ impl Spools {
 
     /// The documents that share an id with an earlier one, with those of files that are passed over.
     pub(super) fn repeated_ids(&self) -> &RepeatedIds {
-        self.ids.found()
+        &self.repeated_ids
     }
 
     /// The number of documents.

@@ -235,10 +235,7 @@ fn admit<E>(
     let admission = take(document)?;
     if admission == Admission::Taken {
         summary.count(document.id, document.fingerprint.is_some());
-        ids.note(document.id);
-        if *ids.found() != summary.repeated_ids {
-            summary.repeated_ids = ids.found().clone();
-        }
+        ids.note(document.id, &mut summary.repeated_ids);
     }
     Ok(admission)
 }

@@ -25,18 +25,17 @@ pub struct RepeatedIds {
     pub is_least: bool,
 }
 
-/// Notes ids, and counts those that were noted before.
+/// Notes ids, to count those that were noted before.
 #[derive(Clone, Debug, Default)]
 pub struct IdNotes {
     seen: HashSet<u64>,
     /// Ids are noted whose hash has this number of zeros at its end.
     zeros: u32,
-    found: RepeatedIds,
 }
 
 impl IdNotes {
-    /// Notes the id of the next document.
-    pub fn note(&mut self, id: IdRef<'_>) {
+    /// Notes the id of the next document, and counts it in `found` if it was noted before.
+    pub fn note(&mut self, id: IdRef<'_>, found: &mut RepeatedIds) {
         // The keys of this hasher are fixed: the same documents give the same counts.
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
@@ -45,19 +44,14 @@ impl IdNotes {
             return;
         }
         if !self.seen.insert(hash) {
-            self.found.count += 1;
-            self.found.first.get_or_insert_with(|| id.to_id());
+            found.count += 1;
+            found.first.get_or_insert_with(|| id.to_id());
         }
         while self.seen.len() > EXACT_IDS_MAX {
             self.zeros += 1;
-            self.found.is_least = true;
+            found.is_least = true;
             self.seen.retain(|hash| hash.trailing_zeros() >= self.zeros);
         }
-    }
-
-    /// What was found so far.
-    pub fn found(&self) -> &RepeatedIds {
-        &self.found
     }
 }
 
@@ -67,33 +61,33 @@ mod tests {
 
     #[test]
     fn repeats_are_counted_exactly_up_to_the_limit() {
-        let mut notes = IdNotes::default();
+        let (mut notes, mut found) = (IdNotes::default(), RepeatedIds::default());
         for id in [IdRef::U64(7), IdRef::Text("7"), IdRef::Text("b")] {
-            notes.note(id);
+            notes.note(id, &mut found);
         }
-        assert_eq!(*notes.found(), RepeatedIds::default());
+        assert_eq!(found, RepeatedIds::default());
         for id in [IdRef::Text("b"), IdRef::U64(7), IdRef::Text("b")] {
-            notes.note(id);
+            notes.note(id, &mut found);
         }
         let first = Some(Id::Text("b".into()));
-        assert_eq!(*notes.found(), RepeatedIds { count: 3, first, is_least: false });
-        let mut notes = IdNotes::default();
-        (0..EXACT_IDS_MAX as u64).for_each(|id| notes.note(IdRef::U64(id)));
-        notes.note(IdRef::U64(5));
-        assert_eq!((notes.found().count, notes.found().is_least), (1, false));
+        assert_eq!(found, RepeatedIds { count: 3, first, is_least: false });
+        let (mut notes, mut found) = (IdNotes::default(), RepeatedIds::default());
+        (0..EXACT_IDS_MAX as u64).for_each(|id| notes.note(IdRef::U64(id), &mut found));
+        notes.note(IdRef::U64(5), &mut found);
+        assert_eq!((found.count, found.is_least), (1, false));
     }
 
     #[test]
     fn of_many_ids_a_part_is_noted_and_the_memory_is_bounded() {
         let count = 5 * EXACT_IDS_MAX as u64;
-        let mut notes = IdNotes::default();
-        (0..count).for_each(|id| notes.note(IdRef::U64(id)));
-        assert_eq!((notes.found().count, notes.found().is_least), (0, true));
+        let (mut notes, mut found) = (IdNotes::default(), RepeatedIds::default());
+        (0..count).for_each(|id| notes.note(IdRef::U64(id), &mut found));
+        assert_eq!((found.count, found.is_least), (0, true));
         assert!(notes.seen.len() <= EXACT_IDS_MAX);
         // A file that was given twice is noticed.
-        (0..count).for_each(|id| notes.note(IdRef::U64(id)));
-        let found = notes.found().count;
-        assert!((count / 16..count / 4).contains(&found), "{found}");
+        (0..count).for_each(|id| notes.note(IdRef::U64(id), &mut found));
+        let repeated = found.count;
+        assert!((count / 16..count / 4).contains(&repeated), "{repeated}");
         assert!(notes.seen.len() <= EXACT_IDS_MAX);
     }
 }
