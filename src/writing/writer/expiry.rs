@@ -5,7 +5,7 @@
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, Unit};
+use jiff::{Span, Timestamp};
 
 use crate::base::error::{Error, Result};
 use crate::store::SegmentInfo;
@@ -63,9 +63,8 @@ impl Expiry {
             reason: format!("'{age}', expected days, weeks, months or years: 30d, 6w, 3mo or 1y"),
         };
         let span: Span = age.trim().parse().map_err(|_| refused())?;
-        let units = [Unit::Year, Unit::Month, Unit::Week, Unit::Day];
         let is_whole = span.fieldwise() == days_of(&span).fieldwise();
-        if !is_whole || !units.iter().any(|&unit| has(&span, unit)) || span.is_negative() {
+        if !is_whole || !span.is_positive() {
             return Err(refused());
         }
         let day = today.checked_sub(span).map_err(|_| refused())?;
@@ -89,38 +88,34 @@ impl Expiry {
     /// The segments that expire.
     pub(super) fn expiring(&self, segments: &[SegmentInfo]) -> Result<Vec<SegmentInfo>> {
         let labelled = || segments.iter().filter(|segment| !segment.label.is_empty());
-        let refused = |segment: &SegmentInfo, expected: String| Error::InvalidOptions {
-            reason: format!(
-                "segment {} has the label '{}', {expected}",
-                segment.number, segment.label
-            ),
+        let refused = |segment: &SegmentInfo| {
+            let expected = match &self.bound {
+                Bound::Label(label) => format!("of the form of '{label}'"),
+                Bound::Day(..) => "a date such as 2026-11-05".into(),
+            };
+            let SegmentInfo { number, label, .. } = segment;
+            let reason =
+                format!("segment {number} has the label '{label}', which is not {expected}");
+            Error::InvalidOptions { reason }
         };
-        let expiring: Vec<SegmentInfo> = match &self.bound {
-            Bound::Label(label) => {
-                let form = |_: &SegmentInfo| format!("which is not of the form of '{label}'");
-                let expiring = labelled().filter(|segment| segment.label < *label);
-                if let Some(other) = expiring.clone().find(|of| !is_like(&of.label, label)) {
-                    return Err(refused(other, form(other)));
-                }
-                // Labels of other forms alone: the bound is misspelt, or meant for another store.
-                if let Some(first) = labelled().next()
-                    && !labelled().any(|segment| is_like(&segment.label, label))
-                {
-                    return Err(refused(first, form(first)));
-                }
-                expiring.cloned().collect()
-            }
-            Bound::Day(day, _) => {
-                if let Some(first) = labelled().next()
-                    && labelled().all(|segment| day_after(&segment.label).is_none())
-                {
-                    return Err(refused(first, "which is not a date such as 2026-11-05".into()));
-                }
-                let is_older =
-                    |of: &&SegmentInfo| day_after(&of.label).is_some_and(|end| end <= *day);
-                labelled().filter(is_older).cloned().collect()
-            }
+        let fits = |segment: &&SegmentInfo| match &self.bound {
+            Bound::Label(label) => is_like(&segment.label, label),
+            Bound::Day(..) => day_after(&segment.label).is_some(),
         };
+        let is_before = |segment: &&SegmentInfo| match &self.bound {
+            Bound::Label(label) => segment.label < *label,
+            Bound::Day(day, _) => day_after(&segment.label).is_some_and(|end| end <= *day),
+        };
+        let expiring: Vec<SegmentInfo> = labelled().filter(is_before).cloned().collect();
+        if let Some(other) = expiring.iter().find(|segment| !fits(segment)) {
+            return Err(refused(other));
+        }
+        // No label fits: the bound is misspelt, or meant for another store.
+        if let Some(first) = labelled().next()
+            && !labelled().any(|segment| fits(&segment))
+        {
+            return Err(refused(first));
+        }
         if !self.all && !expiring.is_empty() && expiring.len() == segments.len() {
             let reason = format!(
                 "all {} segments have labels {}, so that nothing would stay; 'all' allows that",
@@ -140,15 +135,6 @@ pub fn label_of_today() -> String {
 
 fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
-}
-
-fn has(span: &Span, unit: Unit) -> bool {
-    match unit {
-        Unit::Year => span.get_years() != 0,
-        Unit::Month => span.get_months() != 0,
-        Unit::Week => span.get_weeks() != 0,
-        _ => span.get_days() != 0,
-    }
 }
 
 /// The same span without hours and less.
