@@ -217,6 +217,12 @@ impl Error {
     ) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Io { doing, path: path.as_ref().to_path_buf(), source }
     }
+
+    /// For an error that came after the change that made `generation`.
+    #[cfg(feature = "write")]
+    pub(crate) fn in_effect(generation: u64) -> impl FnOnce(Error) -> Error {
+        move |source| Error::InEffect { generation, source: Box::new(source) }
+    }
 }
 
 impl fmt::Display for Error {

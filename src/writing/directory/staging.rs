@@ -60,7 +60,7 @@ impl Staging {
         };
         lock.moved_to(&path);
         let durable = moved.and_then(|()| disk::sync_directory(parent_of(&path)));
-        durable.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+        durable.map_err(Error::in_effect(generation))?;
         Ok(path)
     }
 }

@@ -179,9 +179,7 @@ impl StoreDirectory {
         if let Some(staging) = staging {
             self.path = staging.move_into_place(&mut self.lock, generation)?;
         }
-        let opened = Store::map(&self.path);
-        let store =
-            opened.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+        let store = Store::map(&self.path).map_err(Error::in_effect(generation))?;
         if !is_new {
             self.collect_garbage();
         }

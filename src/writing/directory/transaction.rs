@@ -133,7 +133,7 @@ impl Transaction {
         // No other process publishes now, so the manifest that is there is this or the one before.
         match replaced {
             Err(source) if self.is_in_effect(&manifest) => {
-                Err(Error::InEffect { generation: manifest.generation, source: Box::new(source) })
+                Err(Error::in_effect(manifest.generation)(source))
             }
             replaced => replaced.map(|()| manifest.generation),
         }

@@ -179,7 +179,7 @@ impl Writer {
         // After an error, the new manifest may be in place all the same.
         let refreshed = self.store.refresh();
         let generation = committed?;
-        refreshed.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+        refreshed.map_err(Error::in_effect(generation))?;
         self.directory.collect_garbage();
         Ok(generation)
     }

@@ -182,7 +182,7 @@ impl<'a> Merger<'a> {
             // After an error, the new manifest may be in place all the same.
             let refreshed = self.store.refresh();
             let generation = committed?;
-            refreshed.map_err(|source| Error::InEffect { generation, source: Box::new(source) })?;
+            refreshed.map_err(Error::in_effect(generation))?;
             return Ok(Published::InPlace(number));
         }
         Ok(Published::Conflict)
