@@ -2,7 +2,7 @@
 """A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
 
     fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
-    fpstore_reader.py verify STORE         check rules R-1 to R-29
+    fpstore_reader.py verify STORE         check rules R-1 to R-30
     fpstore_reader.py query STORE HEX K    fingerprints within K bits, by a full read of table 0
 
 Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
@@ -15,7 +15,7 @@ import sys
 import zlib
 
 PAGE = 4096
-VERSION = 2
+VERSION, VERSION_WITH_SYNDROMES = 2, 3
 NUMBER_MAX = 1 << 62
 RECIPE, INDEX, TAILS, HEADS, OVERFLOW, GROUPS, RECORDS, CHECKSUMS = range(1, 9)
 NAMES = "- recipe prefix-index tails heads overflow-entries id-groups id-records checksums".split()
@@ -49,12 +49,14 @@ class File:
         except UnicodeDecodeError:
             self.need(False, rule, at, "a text is not UTF-8")
 
-    def check_start(self, magic, least_len, len_rule):
+    def check_start(self, magic, least_len, len_rule, newest=VERSION):
         """The checks that are needed to find the CRC."""
         self.need(self.data[:8] == magic, 1, 0, f"starts with '{self.data[:8].hex(' ')}'")
         self.need(len(self.data) >= least_len, len_rule, len(self.data), "the file is cut short")
         version, = struct.unpack_from("<H", self.data, 8)
-        self.need(version == VERSION, 2, 8, f"version {version}, this reader knows {VERSION}")
+        known = f"{VERSION} to {newest}"
+        self.need(VERSION <= version <= newest, 2, 8, f"version {version}, known are {known}")
+        return version
 
     def check_crc(self, end, reserved_end=12):
         expected, = struct.unpack_from("<I", self.data, end - 4)
@@ -83,7 +85,7 @@ class Segment(File):
     def __init__(self, path):
         super().__init__(path)
         data, need = self.data, self.need
-        self.check_start(b"\x89FPS\r\n\x1a\n", SEGMENT_FIXED, 3)
+        version = self.check_start(b"\x89FPS\r\n\x1a\n", SEGMENT_FIXED, 3, VERSION_WITH_SYNDROMES)
         (header_len, file_len, self.count, self.id_count, self.id_kind, self.id_len, tuned_k,
          self.sketch_len, table_count, section_count) = struct.unpack_from("<IQQQBBBBHH", data, 12)
         directory_at = SEGMENT_FIXED + DESCRIPTOR * table_count
@@ -106,14 +108,20 @@ class Segment(File):
         need(not any(data[used:header_len - 4]), 5, used, "rest of the header is not zero")
         self.tables = []
         for at in range(SEGMENT_FIXED, directory_at, DESCRIPTOR):
-            mask, codec, tail_bits, block_bits, reserved = struct.unpack_from("<QBBB5s", data, at)
+            (mask, codec, tail_bits, block_bits, syndrome_bits,
+             reserved) = struct.unpack_from("<QBBBB4s", data, at)
             known = [table[0] for table in self.tables]
             need(mask and mask not in known, 7, at, f"mask {mask:016x} is zero or repeated")
             need(codec == VARINT_BLOCKS, 8, at + 8, f"head codec {codec}")
             need(tail_bits <= 56, 8, at + 9, f"{tail_bits} tail bits")
             need(block_bits <= min(40, 64 - tail_bits), 8, at + 10, f"{block_bits} block bits")
-            need(not any(reserved), 5, at + 11, "reserved bytes are not zero")
-            self.tables.append((mask, tail_bits, block_bits))
+            need(not any(reserved) and (version > VERSION or syndrome_bits == 0), 5, at + 11,
+                 "reserved bytes are not zero")
+            hashed_bits = min(tail_bits, 64 - mask.bit_count()) if syndrome_bits else 0
+            if syndrome_bits:
+                right = self.tables and 6 <= syndrome_bits <= 21 and syndrome_bits < hashed_bits <= 32
+                need(right, 30, at + 11, f"syndromes of {syndrome_bits} bits for {hashed_bits}")
+            self.tables.append((mask, tail_bits, block_bits, syndrome_bits, hashed_bits))
         self.read_directory(directory_at, header_len)
         recipe, start = self.section(RECIPE)
         # The control characters are those of Unicode, category Cc.
@@ -130,10 +138,11 @@ class Segment(File):
             self.need((kind, table) == entry, 9, at, f"section {kind} of table {table}")
             self.need(reserved == 0, 5, at + 4, "reserved bytes are not zero")
             self.need(offset == start, 9, at + 8, f"offset {offset:#x}, expected {start:#x}")
-            _, tail_bits, block_bits = self.tables[table]
+            _, tail_bits, block_bits, syndrome_bits, hashed_bits = self.tables[table]
+            stored_bits = tail_bits - hashed_bits + syndrome_bits
             exact = {
                 INDEX: INDEX_ENTRY * ceil(1 << block_bits, 16),
-                TAILS: ceil(self.count * tail_bits, 8) + 8 if tail_bits else 0,
+                TAILS: ceil(self.count * stored_bits, 8) + 8 if stored_bits else 0,
                 GROUPS: 8 * (ceil(self.count, 32) + 1),
                 CHECKSUMS: (start - header_len) // PAGE * 4,
             }
@@ -202,13 +211,15 @@ class Segment(File):
         return ends
 
     def table(self, number):
-        """All values of a table, as fingerprints in order of rank (R-12 to R-17)."""
-        mask, tail_bits, block_bits = self.tables[number]
+        """All values of a table, as fingerprints in order of rank; of one with syndromes all keys.
+        Checks R-12 to R-17."""
+        mask, tail_bits, block_bits, syndrome_bits, hashed_bits = self.tables[number]
+        stored_bits = tail_bits - hashed_bits + syndrome_bits
         tails, tails_start = self.section(TAILS, number)
         heads, start = self.section(HEADS, number)
-        after = int.from_bytes(tails, "little") >> self.count * tail_bits
-        self.need(after == 0, 17, tails_start, "bits after the last tail are not zero")
-        natural = natural_bits(mask)
+        after = int.from_bytes(tails, "little") >> self.count * stored_bits
+        self.need(after == 0, 17, tails_start, "bits after the last number are not zero")
+        natural = natural_bits(mask) if syndrome_bits == 0 else lambda key: key
         block_shift = 64 - tail_bits - block_bits
         fingerprints, previous, at, rank = [], -1, 0, 0
         for block, (end_rank, end) in enumerate(self.ends(number)):
@@ -226,15 +237,31 @@ class Segment(File):
                 gap, at = self.varint(heads, at, end, start, 15)
                 head += gap
                 self.need(head >> block_shift == block, 14, start + at, f"not of block {block}")
-                byte, bit = divmod(rank * tail_bits, 8)
-                tail = int.from_bytes(tails[byte:byte + 8], "little") >> bit & (1 << tail_bits) - 1
-                value = head << tail_bits | tail
-                self.need(value > previous, 12, start + at, "values do not ascend")
+                byte, bit = divmod(rank * stored_bits, 8)
+                stored = int.from_bytes(tails[byte:byte + 8], "little") >> bit
+                value = head << stored_bits | stored & (1 << stored_bits) - 1
+                ascends = value > previous or syndrome_bits and value == previous
+                self.need(ascends, 12, start + at, "values do not ascend")
                 fingerprints.append(natural(value))
                 previous = value
                 rank += 1
             self.need(at == end, 15, start + at, f"block {block} has bytes after its last value")
         return fingerprints
+
+    def keys(self, number, fingerprints):
+        """What a table has for these fingerprints: themselves, or their keys."""
+        mask, _, _, syndrome_bits, hashed_bits = self.tables[number]
+        if syndrome_bits == 0:
+            return fingerprints
+        permuted = permuted_bits(mask)
+        keys = []
+        for value in map(permuted, fingerprints):
+            syndrome = 0
+            for bit in range(hashed_bits):
+                if value >> bit & 1:
+                    syndrome ^= column(bit, syndrome_bits)
+            keys.append(value >> hashed_bits << syndrome_bits | syndrome)
+        return keys
 
     def ids(self):
         """The ids of each fingerprint in order of rank, as bytes to print (R-18, R-19)."""
@@ -295,12 +322,14 @@ class Segment(File):
                 self.section(kind, table)
             rest = self.data[offset + length:offset + pages(length) * PAGE]
             self.need(not any(rest), 10, offset + length, f"after {NAMES[kind]}: bytes not zero")
-        fingerprints = set(self.table(0))
+        first = self.table(0)
+        fingerprints = set(first)
         hashes = (sip_hash(struct.pack("<Q", fingerprint)) for fingerprint in fingerprints)
         total = sum(int.from_bytes(each, "little") for each in hashes) % (1 << 128)
         self.need(total == int.from_bytes(self.data[48:64], "little"), 20, 48, "wrong set sum")
         for number in range(1, len(self.tables)):
-            self.need(set(self.table(number)) == fingerprints, 20,
+            expected = sorted(self.keys(number, first))
+            self.need(sorted(self.table(number)) == expected, 20,
                       SEGMENT_FIXED + DESCRIPTOR * number,
                       f"tables 0 and {number} hold different fingerprints")
         self.ids()
@@ -445,6 +474,30 @@ def natural_bits(mask):
             table += [other | 1 << bit for other in table]
         tables.append(table)
     return lambda value: sum(map(list.__getitem__, tables, value.to_bytes(8, "little")))
+
+
+def permuted_bits(mask):
+    """The permutation by `mask`."""
+    order = [bit for bit in range(64) if not mask >> bit & 1]
+    order += [bit for bit in range(64) if mask >> bit & 1]
+    return lambda value: sum((value >> bit & 1) << at for at, bit in enumerate(order))
+
+
+def column(bit, syndrome_bits):
+    """What a bit adds to a syndrome (4.6)."""
+    def product(a, b):
+        total = 0
+        for shift in range(5):
+            total ^= (b >> shift & 1) * a << shift
+        for shift in range(8, 4, -1):
+            total ^= (total >> shift & 1) * 0b100101 << shift - 5
+        return total
+
+    square = product(bit, bit)
+    cube = product(square, bit)
+    fifth = product(cube, square)
+    seventh = product(fifth, square)
+    return (1 | bit << 1 | cube << 6 | fifth << 11 | seventh << 16) & (1 << syndrome_bits) - 1
 
 
 def sip_hash(data):

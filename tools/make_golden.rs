@@ -30,6 +30,7 @@ pub fn make(folder: &Path) -> Result<(), Error> {
     crowded(&folder.join("crowded.fps"))?;
     lived(&folder.join("lived.fps"))?;
     sketched(&folder.join("sketched.fps"))?;
+    syndromes(&folder.join("syndromes.fps"))?;
     empty(&folder.join("empty.fps"))
 }
 
@@ -74,6 +75,22 @@ fn lived(path: &Path) -> Result<(), Error> {
     let mut writer = Writer::open(path)?;
     writer.delete_ids(["a.html", "b.html", "d.html"].map(IdRef::Text))?;
     writer.delete_fingerprints(&[Fingerprint::new(u64::MAX)]).map(drop)
+}
+
+/// Two halves, the second with syndromes of 12 bits: spread values, and for each tenth of them one
+/// with an equal key there, whose upper half differs by a word of syndrome 0.
+fn syndromes(path: &Path) -> Result<(), Error> {
+    let scheme = Scheme::named("2", 3)?.with_syndromes(12)?;
+    let options = BuildOptions::default().scheme(scheme).store_id(STORE_ID);
+    let mut builder = Builder::with_options(path, options)?;
+    for i in 1..=100_u64 {
+        let value = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        builder.push(Fingerprint::new(value), i)?;
+        if i % 10 == 0 {
+            builder.push(Fingerprint::new(value ^ 0x65c << 32), 1000 + i)?;
+        }
+    }
+    builder.finish().map(drop)
 }
 
 /// A sketch of four bytes with each id: that of id `n` is n, n + 1, n + 2, n + 3.

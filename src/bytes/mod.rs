@@ -1,5 +1,5 @@
 //! Bytes and words of bits: fields, varints, checksums, permutations by mask, bit-packed numbers,
-//! prefetches.
+//! syndromes, prefetches.
 //!
 //! Everything here is a pure function of words and slices (a prefetch has no result). Every room
 //! above may use it; it must not know of stores or files.
@@ -13,4 +13,5 @@ pub(crate) mod packing;
 pub(crate) mod permutation;
 pub(crate) mod prefetch;
 pub(crate) mod scramble;
+pub(crate) mod syndrome;
 pub(crate) mod varint;

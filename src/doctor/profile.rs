@@ -3,8 +3,8 @@
 use crate::base::error::{Error, Result};
 use crate::doctor::accumulator::Accumulator;
 use crate::doctor::statistics::{Counted, Statistics};
-use crate::doctor::table::TableAccumulator;
-use crate::segment::Segment;
+use crate::doctor::table::{TableAccumulator, TableStatistics};
+use crate::segment::{Segment, TableKind};
 use crate::store::Store;
 
 /// The statistics of a store; reads all of it.
@@ -51,12 +51,18 @@ pub fn profile(store: &Store) -> Result<Statistics> {
         for table in segment.tables() {
             table.advise_sequential();
             let mut counts = TableAccumulator::new(table.permutation.clone());
-            let mut values = table.values();
+            let (mut values, whole) = match table.kind() {
+                TableKind::Whole(table) => (table.values(), None),
+                TableKind::Syndromes(table) => (table.keys(), Some(table)),
+            };
             while let Some((_, run)) = values.next_run()? {
-                run.iter().for_each(|&value| counts.push(value));
+                let place = |&key| whole.map_or(key, |table| table.place_of(key));
+                run.iter().map(place).for_each(|value| counts.push(value));
             }
             table.advise_random();
-            statistics.tables.push(counts.finish(Some(open.entry.number), table.index, 1.0));
+            let counted = counts.finish(Some(open.entry.number), table.index, 1.0);
+            let syndrome_bits = table.descriptor.syndrome_bits;
+            statistics.tables.push(TableStatistics { syndrome_bits, ..counted });
         }
     }
     Ok(statistics)

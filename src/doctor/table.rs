@@ -23,6 +23,8 @@ pub struct TableStatistics {
     pub mask: u64,
     /// The number of leading bits.
     pub prefix_bits: u32,
+    /// The bits of the syndromes that stand for the bits outside the mask; 0 if those are stored.
+    pub syndrome_bits: u32,
     /// Values that were counted. In statistics of a sample they are fewer than all; then
     /// [`scale`](Self::scale) is above 1, and groups and gaps are those of the sample.
     #[cfg_attr(feature = "serde", serde(rename = "values"))]
@@ -187,6 +189,7 @@ impl TableAccumulator {
             table,
             mask: self.permutation.invert(Permuted(high_bits(prefix_bits))).value(),
             prefix_bits,
+            syndrome_bits: 0,
             value_count: n,
             scale,
             groups: self.groups.classes(),

@@ -7,7 +7,9 @@ use crate::base::error::Fault;
 use crate::base::section::Section;
 use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum, crc32};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
+use crate::bytes::mask::low_bits;
 use crate::bytes::packing;
+use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS, SyndromeCode};
 use crate::format::codec::HeadCodec;
 use crate::format::directory::{self, SectionPlace};
 use crate::format::prefix_index;
@@ -17,9 +19,16 @@ use fpstore_base::IdKind;
 /// The first eight bytes of a segment (R-1): like PNG's, they show a transfer that changed
 /// line ends or lost the high bit.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPS\r\n\x1a\n";
-/// The format versions that this release reads and the one it writes (R-2).
+/// The format versions that this release reads (R-2). A segment has the oldest one that says all of
+/// it, so that older releases read what they can.
 pub(crate) const VERSION_OLDEST: u16 = 2;
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = VERSION_WITH_SYNDROMES;
+/// The first version that has tables with syndromes.
+const VERSION_WITH_SYNDROMES: u16 = 3;
+
+/// A syndrome has no fewer bits, however many others are known: with these, near copies of a query
+/// do not look like others.
+const TELLING_BITS: u32 = 11;
 
 const FIXED_LEN: usize = 80;
 const TABLE_LEN: usize = 16;
@@ -36,10 +45,13 @@ pub(crate) struct TableDescriptor {
     pub(crate) mask: u64,
     /// How the heads are coded.
     pub(crate) codec: HeadCodec,
-    /// The low bits of each value, stored verbatim.
+    /// The low bits of each value: its tail.
     pub(crate) tail_bits: u32,
     /// The number of leading bits, which name a block.
     pub(crate) block_bits: u32,
+    /// The bits of the syndrome that stands for the low [`hashed_bits`](Self::hashed_bits) bits of
+    /// a tail; 0 if tails are stored whole.
+    pub(crate) syndrome_bits: u32,
 }
 
 impl TableDescriptor {
@@ -56,6 +68,73 @@ impl TableDescriptor {
     /// The bits of a head below those that name its block.
     pub(crate) fn inner_bits(&self) -> u32 {
         self.head_bits() - self.block_bits
+    }
+
+    /// Whether tails are stored whole, so that the table holds its values.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.syndrome_bits == 0
+    }
+
+    /// The bits of a tail that a syndrome stands for: those outside the mask.
+    pub(crate) fn hashed_bits(&self) -> u32 {
+        if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.mask.count_ones()) }
+    }
+
+    /// The bits that are stored for each tail.
+    #[inline(always)]
+    pub(crate) fn stored_bits(&self) -> u32 {
+        self.tail_bits - self.hashed_bits() + self.syndrome_bits
+    }
+
+    /// The same table with syndromes, if they save something (R-30), so that `bits` bits tell errors
+    /// apart: those of the syndrome and, where heads reach beyond the mask, those that are known.
+    pub(crate) fn with_syndromes(self, bits: u32) -> Self {
+        let hashed = TableDescriptor { syndrome_bits: bits, ..self };
+        let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));
+        let with = TableDescriptor { syndrome_bits: stored, ..self };
+        if with.fault_of_syndromes(1).is_none() { with } else { self }
+    }
+
+    /// The bits that tell errors outside the mask apart, see [`Self::with_syndromes`]; 0 in a table
+    /// of whole values.
+    pub(crate) fn telling_bits(&self) -> u32 {
+        if self.is_whole() { 0 } else { self.syndrome_bits + self.known_bits() }
+    }
+
+    /// The bits outside the mask that no syndrome stands for.
+    fn known_bits(&self) -> u32 {
+        64 - self.mask.count_ones() - self.hashed_bits()
+    }
+
+    /// A value with its hashed bits replaced by their syndrome: its head, then the number that is
+    /// stored for its tail.
+    #[inline]
+    pub(crate) fn key_of(&self, value: u64) -> u64 {
+        if self.is_whole() {
+            return value;
+        }
+        let hashed = self.hashed_bits();
+        let word = (value & low_bits(hashed)) as u32;
+        let syndrome = SyndromeCode::of(self.syndrome_bits).syndrome(word);
+        (value >> hashed) << self.syndrome_bits | u64::from(syndrome)
+    }
+
+    /// Says why the syndromes of table `number` are not allowed (R-30), if they are not.
+    fn fault_of_syndromes(&self, number: usize) -> Option<String> {
+        let (bits, hashed) = (self.syndrome_bits, self.hashed_bits());
+        if self.is_whole() {
+            None
+        } else if number == 0 {
+            Some("the first table has syndromes, expected whole tails".into())
+        } else if !SYNDROME_BITS.contains(&bits) || bits >= hashed || hashed > HASHED_BITS_MAX {
+            Some(format!(
+                "syndromes of {bits} bits for {hashed}, expected 6 to 21 bits, fewer than those \
+                 they stand for, which are at most {HASHED_BITS_MAX}"
+            ))
+        } else {
+            None
+        }
     }
 }
 
@@ -133,12 +212,13 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
     if found != crc {
         return Err(at(body.len(), Fault::Checksum { found, expected: crc }));
     }
-    read_checked(body, header_len_found, file_len, Digest::of(area))
+    read_checked(body, version, header_len_found, file_len, Digest::of(area))
 }
 
 /// Reads the fields of a header whose checksum is right.
 fn read_checked(
     body: &[u8],
+    version: u16,
     header_len_found: u32,
     file_len: u64,
     digest: Digest,
@@ -182,7 +262,7 @@ fn read_checked(
         let detail = format!("header of {header_len_found} bytes, expected {expected_len}");
         return Err(at(12, Fault::rule(6, detail)));
     }
-    let tables = read_tables(body, table_count)?;
+    let tables = read_tables(body, version, table_count)?;
     let start = FIXED_LEN + tables.len() * TABLE_LEN;
     let places = directory::read(body, start, &expected, header_len_found.into(), file_len)
         .map_err(|(offset, fault)| at(offset, fault))?;
@@ -211,16 +291,21 @@ fn read_checked(
     }
 }
 
-fn read_tables(body: &[u8], table_count: u16) -> Result<Vec<TableDescriptor>, Placed> {
+fn read_tables(
+    body: &[u8],
+    version: u16,
+    table_count: u16,
+) -> Result<Vec<TableDescriptor>, Placed> {
     let mut tables = Vec::with_capacity(table_count.into());
     for number in 0..usize::from(table_count) {
         let start = FIXED_LEN + number * TABLE_LEN;
         let at = |offset: usize, fault: Fault| ((start + offset) as u64, fault.into());
         let short = || at(0, Fault::Truncated { needed: TABLE_LEN as u64, found: 0 });
         let mask = u64_at(body, start).ok_or_else(short)?;
-        let [codec, tail_bits, block_bits, reserved @ ..] = *slice_at(body, start + 8, 8)
-            .and_then(|rest| rest.first_chunk::<8>())
-            .ok_or_else(short)?;
+        let [codec, tail_bits, block_bits, syndrome_bits, reserved @ ..] =
+            *slice_at(body, start + 8, 8)
+                .and_then(|rest| rest.first_chunk::<8>())
+                .ok_or_else(short)?;
         let Some(codec) = HeadCodec::from_tag(codec) else {
             return Err(at(
                 8,
@@ -235,10 +320,15 @@ fn read_tables(body: &[u8], table_count: u16) -> Result<Vec<TableDescriptor>, Pl
             let detail = format!("{tail_bits} tail bits, {block_bits} block bits");
             return Err(at(9, Fault::rule(8, detail)));
         }
-        if reserved != [0; 5] {
+        if reserved != [0; 4] || (version < VERSION_WITH_SYNDROMES && syndrome_bits != 0) {
             return Err(at(11, Fault::rule(5, "reserved bytes not zero")));
         }
-        tables.push(TableDescriptor { mask, codec, tail_bits, block_bits });
+        let syndrome_bits = u32::from(syndrome_bits);
+        let table = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits };
+        if let Some(detail) = table.fault_of_syndromes(number) {
+            return Err(at(11, Fault::rule(30, detail)));
+        }
+        tables.push(table);
     }
     let masks: Vec<u64> = tables.iter().map(|table| table.mask).collect();
     match fault_of_masks(&masks) {
@@ -258,7 +348,7 @@ impl Header {
                     Some(prefix_index::section_len(table.block_bits))
                 }
                 (Section::Tails(_), Some(Some(table))) => {
-                    Some(packing::packed_len(n, table.tail_bits)?)
+                    Some(packing::packed_len(n, table.stored_bits())?)
                 }
                 (Section::IdGroups, _) => Some(super::id_records::groups_len(n)),
                 (Section::Checksums, _) => {
@@ -296,7 +386,8 @@ impl Header {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let small = |count: usize| u16::try_from(count).expect("tables and sections are few");
         let mut out = MAGIC.to_vec();
-        put_u16(&mut out, VERSION);
+        let is_whole = self.tables.iter().all(TableDescriptor::is_whole);
+        put_u16(&mut out, if is_whole { VERSION_OLDEST } else { VERSION_WITH_SYNDROMES });
         put_u16(&mut out, 0);
         put_u32(&mut out, u32::try_from(self.header_len).expect("a header has few pages"));
         put_u64(&mut out, self.file_len);
@@ -316,7 +407,7 @@ impl Header {
         for table in &self.tables {
             put_u64(&mut out, table.mask);
             out.extend([table.codec.tag(), byte(table.tail_bits), byte(table.block_bits)]);
-            out.extend([0; 5]);
+            out.extend([byte(table.syndrome_bits), 0, 0, 0, 0]);
         }
         directory::write(&self.places, &mut out);
         let body_len = usize::try_from(self.header_len).expect("a header has few pages") - CRC_LEN;

@@ -1,8 +1,10 @@
 //! The schemes that the planner considers: members of families, over blocks laid out for the data.
 
 use crate::base::error::Result;
+use crate::base::limits::ERRORS_MAX;
 use crate::plan::layout::Layout;
 use crate::plan::sample_model::SampleModel;
+use crate::plan::syndromes::{Syndromes, suitable_bits, with_syndromes};
 use crate::scheme::designs::{Design, Member, even_widths};
 use crate::scheme::{FAMILIES, Scheme, member};
 
@@ -17,10 +19,32 @@ const TABLES_MAX: usize = 64;
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) masks: Vec<u64>,
+    /// Of the syndromes of the tables after the first; 0 for whole values.
+    pub(super) syndrome_bits: u32,
 }
 
-/// Every scheme to consider for distance `k`, the plainest first.
-pub(super) fn candidates(k: u32, model: Option<&SampleModel>) -> Vec<Candidate> {
+impl Candidate {
+    /// A scheme whose tables hold whole values.
+    pub(super) fn whole(name: String, masks: Vec<u64>) -> Self {
+        Candidate { name, masks, syndrome_bits: 0 }
+    }
+
+    /// The same masks with the syndromes that suit `count` fingerprints, where the plan considers
+    /// them: for two tables, of which the second names values by its own half.
+    fn with_syndromes(&self, count: u64, k: u32) -> Option<Self> {
+        if self.masks.len() != 2 || !(1..=ERRORS_MAX).contains(&k) {
+            return None;
+        }
+        let syndrome_bits = suitable_bits(count, k);
+        let scheme = Scheme::from_masks(self.masks.clone(), k).ok()?;
+        scheme.with_syndromes(syndrome_bits).ok()?;
+        let name = with_syndromes(&self.name, syndrome_bits);
+        Some(Candidate { name, masks: self.masks.clone(), syndrome_bits })
+    }
+}
+
+/// Every scheme to consider for `count` fingerprints and distance `k`, the plainest first.
+pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for design in FAMILIES.iter().flat_map(|family| (family.planned)(k)) {
         let tables = design.table_count().unwrap_or(usize::MAX);
@@ -33,24 +57,39 @@ pub(super) fn candidates(k: u32, model: Option<&SampleModel>) -> Vec<Candidate> 
                 let masks = masks_of(&member, layout, model);
                 let usable = Scheme::from_masks(masks.clone(), k).is_ok();
                 if usable && found.iter().all(|other| other.masks != masks) {
-                    found.push(Candidate { name: layout.name(&member.name(k)), masks });
+                    found.push(Candidate::whole(layout.name(&member.name(k)), masks));
                 }
             }
         }
     }
+    let smaller: Vec<Candidate> =
+        found.iter().filter_map(|whole| whole.with_syndromes(count, k)).collect();
+    found.extend(smaller);
     found
 }
 
-/// The scheme that a name stands for, which may end in a layout: `halves-live`. Without a model
-/// of the data every layout is the natural one.
-pub(crate) fn scheme_by_name(name: &str, k: u32, model: Option<&SampleModel>) -> Result<Scheme> {
-    let (design, layout) = Layout::split(name);
-    Scheme::from_masks(masks_of(&member(design, k)?, layout, model), k)
+/// The scheme that a name stands for, for `count` fingerprints. The name may end in a layout:
+/// `halves-live`, and in syndromes: `halves-syndrome`. Without a model of the data every layout is
+/// the natural one.
+pub(crate) fn scheme_by_name(
+    name: &str,
+    count: u64,
+    k: u32,
+    model: Option<&SampleModel>,
+) -> Result<Scheme> {
+    let (masks, syndromes) = Syndromes::split(name)?;
+    let (design, layout) = Layout::split(masks);
+    let scheme = Scheme::from_masks(masks_of(&member(design, k)?, layout, model), k)?;
+    scheme.with_syndromes(syndromes.bits_for(count, k))
 }
 
-/// Whether the name of a scheme ends in a layout that depends on the data.
-pub(crate) fn has_data_layout(name: &str) -> bool {
-    Layout::split(name).1 != Layout::Natural
+/// Whether the name of a scheme leaves something to the data: its layout, or how long its
+/// syndromes are.
+pub(crate) fn depends_on_data(name: &str) -> bool {
+    let split = Syndromes::split(name);
+    split.is_ok_and(|(masks, syndromes)| {
+        Layout::split(masks).1 != Layout::Natural || syndromes == Syndromes::Suitable
+    })
 }
 
 fn masks_of(member: &Member, layout: Layout, model: Option<&SampleModel>) -> Vec<u64> {
@@ -106,18 +145,32 @@ mod tests {
         let model = SampleModel::new(&Sample::of_kind(values).unwrap(), 1_000_000);
         for k in [0, 1, 2, 3, 4, 5, 7, 9, 20, 64] {
             for model in [None, Some(&model)] {
-                let found = candidates(k, model);
+                let found = candidates(1_000_000, k, model);
                 assert!(!found.is_empty());
                 for (at, candidate) in found.iter().enumerate() {
                     assert!(candidate.masks.len() <= TABLES_MAX);
-                    assert!(found[..at].iter().all(|other| other.masks != candidate.masks));
-                    let named = scheme_by_name(&candidate.name, k, model).unwrap();
+                    let same = |other: &Candidate| {
+                        (&other.masks, other.syndrome_bits)
+                            == (&candidate.masks, candidate.syndrome_bits)
+                    };
+                    assert!(!found[..at].iter().any(same));
+                    let named = scheme_by_name(&candidate.name, 1_000_000, k, model).unwrap();
                     assert_eq!(named.masks(), candidate.masks, "{}, k={k}", candidate.name);
+                    assert_eq!(named.syndrome_bits(), candidate.syndrome_bits);
                 }
             }
         }
-        let names: Vec<String> = candidates(3, None).into_iter().map(|c| c.name).collect();
-        for name in ["archive", "halves", "blocks-4", "covering-6", "nested-16", "choose-5"] {
+        let names: Vec<String> =
+            candidates(1_000_000, 3, None).into_iter().map(|c| c.name).collect();
+        for name in [
+            "archive",
+            "halves",
+            "halves-syndrome12",
+            "blocks-4",
+            "covering-6",
+            "nested-16",
+            "choose-5",
+        ] {
             assert!(names.iter().any(|n| n == name), "{name}: {names:?}");
         }
     }

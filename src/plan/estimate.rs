@@ -29,8 +29,10 @@ pub struct CostEstimate {
     pub heads_compared: f64,
     /// Bytes of gaps beyond the first, of the heads skipped, compared, or summed in chunks.
     pub extra_bytes: f64,
-    /// Values whose tail is read and compared.
+    /// Values whose tail is read and compared, or decoded where it is a syndrome.
     pub candidates: f64,
+    /// Values that syndromes name, each looked up in the first table.
+    pub look_ups: f64,
     /// Values compared in a scan of a table.
     pub scanned: f64,
 }
@@ -48,6 +50,7 @@ impl AddAssign for CostEstimate {
         self.heads_compared += other.heads_compared;
         self.extra_bytes += other.extra_bytes;
         self.candidates += other.candidates;
+        self.look_ups += other.look_ups;
         self.scanned += other.scanned;
     }
 }

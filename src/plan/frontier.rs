@@ -11,8 +11,12 @@ const AS_SMALL: f64 = 1.02;
 /// layouts are alike.
 const ALIKE: f64 = 1.005;
 
+/// Up to this distance syndromes are chosen as any scheme is. Beyond, they are for budgets that
+/// whole values exceed: the values that they name are too many for an estimate from a sample.
+const SYNDROMES_K_MAX: u32 = 3;
+
 /// Sorts by length, then time; marks the frontier and the choice; gives each its reason.
-pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
+pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEstimate> {
     estimates.sort_by(|a, b| {
         a.tables_len.total_cmp(&b.tables_len).then(a.hot_micros.total_cmp(&b.hot_micros))
     });
@@ -22,7 +26,19 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>) -> Vec<SchemeEstimate> {
         fastest = fastest.min(estimate.hot_micros);
     }
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    let fits = || estimates.iter().filter(|e| e.within_budget);
+    // The same masks with whole values, if they fit too.
+    let whole_fits = |of: &SchemeEstimate| {
+        let is_whole = |e: &&SchemeEstimate| {
+            e.within_budget
+                && e.scheme.syndrome_bits() == 0
+                && e.scheme.masks() == of.scheme.masks()
+        };
+        estimates.iter().any(|e| is_whole(&e))
+    };
+    let is_trusted = |e: &&SchemeEstimate| {
+        e.scheme.syndrome_bits() == 0 || k <= SYNDROMES_K_MAX || !whole_fits(e)
+    };
+    let fits = || estimates.iter().filter(|e| e.within_budget).filter(is_trusted);
     let fastest = least(&mut fits().map(|e| e.hot_micros));
     let fast = || fits().filter(|e| e.hot_micros <= fastest * AS_FAST);
     let smallest = least(&mut fast().map(|e| e.tables_len));

@@ -24,13 +24,14 @@ mod sample_model;
 mod scheme_estimate;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;
+mod syndromes;
 mod table;
 mod unit_costs;
 
 pub use crate::plan::profile::{Sample, Sampler};
 pub use crate::scheme::{FAMILIES, Family, Radius};
 pub use budget::Budget;
-pub(crate) use candidates::{has_data_layout, scheme_by_name};
+pub(crate) use candidates::{depends_on_data, scheme_by_name};
 pub use estimate::CostEstimate;
 pub(crate) use query::PlanCache;
 pub use query::{Plan, PlanPath, TablePlan};

@@ -17,9 +17,10 @@
 
 use super::density::{Density, ENTRY_BITS};
 use super::estimate::CostEstimate;
-use crate::base::limits::{CHUNK_LEN, PARTIAL_SUMS_MAX, VALUES_PER_RANGE};
+use crate::base::limits::{CHUNK_LEN, ERRORS_MAX, PARTIAL_SUMS_MAX, VALUES_PER_RANGE};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::format::codec::varint::{LONG_BLOCK_MIN, RESTART_INTERVAL};
+use crate::format::header::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, ENTRY_LEN};
 use crate::scheme::combinations_up_to;
 
@@ -31,6 +32,8 @@ const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
 const PREFILTER_BITS: u32 = u8::BITS;
 /// The same for a page of the prefix index.
 const INDEX_PAGE_BITS: u32 = (PAGE_LEN as u64 / ENTRY_LEN * BLOCKS_PER_ENTRY).ilog2();
+/// Pages that a look-up of a value reads: an index entry, heads, a tail.
+const PAGES_PER_LOOK_UP: f64 = 3.0;
 /// Heads that a page holds, nearly all of them of one byte.
 const HEADS_PER_PAGE: f64 = 3700.0;
 
@@ -48,7 +51,29 @@ pub(crate) struct TableModel {
     /// Bytes of a gap between heads beyond the first, on average.
     pub(crate) extra_len: f64,
     pub(crate) density: Density,
+    /// The syndromes of the table, if it does not hold whole values.
+    pub(crate) syndromes: Option<SyndromeModel>,
 }
+
+/// The syndromes of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SyndromeModel {
+    /// The bits of a syndrome.
+    pub(crate) bits: u32,
+    /// The bits of a value that it stands for.
+    pub(crate) hashed_bits: u32,
+}
+
+impl SyndromeModel {
+    /// The syndromes of a table that exists.
+    pub(crate) fn of(table: &TableDescriptor) -> Option<Self> {
+        let (bits, hashed_bits) = (table.syndrome_bits, table.hashed_bits());
+        (!table.is_whole()).then_some(SyndromeModel { bits, hashed_bits })
+    }
+}
+
+/// Look-ups that are as good as impossible: of errors that are not listed.
+const LOOK_UPS_MAX: f64 = 1e12;
 
 /// The expected contents of the blocks of a table; numbers of values are means.
 struct BlockModel {
@@ -134,7 +159,27 @@ impl TableModel {
         let n = self.value_count as f64;
         let near = self.density.within([self.prefix_bits, radius], [self.head_bits, k], n);
         estimate.candidates = near + stored;
+        estimate.look_ups = self.look_ups(radius, k);
         estimate
+    }
+
+    /// The values that the syndromes of candidates name: of the ways to place the errors that are
+    /// left, a share of 2^-bits has the syndrome of the candidate.
+    fn look_ups(&self, radius: u32, k: u32) -> f64 {
+        let Some(SyndromeModel { bits, hashed_bits }) = self.syndromes else { return 0.0 };
+        if k > ERRORS_MAX {
+            return LOOK_UPS_MAX;
+        }
+        let n = self.value_count as f64;
+        let (mut look_ups, mut before) = (0.0, 0.0);
+        for errors in 0..=radius.min(k) {
+            let known = [64 - hashed_bits, k];
+            let within = self.density.within([self.prefix_bits, errors], known, n);
+            let words = combinations_up_to(hashed_bits, k - errors);
+            look_ups += (within - before) * words / 2_f64.powi(bits as i32);
+            before = within;
+        }
+        look_ups
     }
 
     fn block_model(&self) -> BlockModel {
@@ -248,7 +293,7 @@ impl TableModel {
         let blocks_per_page = (HEADS_PER_PAGE / in_block).max(1.0);
         let heads = apart(blocks_per_page.log2() as u32).min(estimate.blocks)
             * (in_block / HEADS_PER_PAGE).clamp(1.0, 1.0 + estimate.heads_passed);
-        apart(INDEX_PAGE_BITS) + heads + estimate.candidates
+        apart(INDEX_PAGE_BITS) + heads + estimate.candidates + PAGES_PER_LOOK_UP * estimate.look_ups
     }
 }
 
@@ -291,6 +336,7 @@ mod tests {
             hot_len: 0.0,
             extra_len: 0.0,
             density: Density::uniform(),
+            syndromes: None,
         }
     }
 

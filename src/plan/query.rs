@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::cut;
 use super::density::{Crowding, Density};
 use super::estimate::CostEstimate;
-use super::probe::{TableModel, extra_len};
+use super::probe::{SyndromeModel, TableModel, extra_len};
 use super::radii::{AccessPath, PathPlan, PathPlanner};
 use super::unit_costs::UnitCosts;
 use crate::base::section::TableIndex;
@@ -59,6 +59,7 @@ fn models(segment: &Segment) -> Vec<TableModel> {
             hot_len: (table.entries.len + table.heads.len) as f64,
             extra_len: extra_len(table.heads.len as f64, value_count),
             density: Density::of_layout([prefix_bits, block_bits, head_bits], needed, crowding),
+            syndromes: SyndromeModel::of(&table.descriptor),
         }
     };
     segment.tables().map(model).collect()

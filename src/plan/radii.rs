@@ -205,6 +205,7 @@ mod tests {
             hot_len: 1.2 * value_count as f64,
             extra_len: 0.0,
             density: Density::uniform(),
+            syndromes: None,
         };
         let tables: Vec<TableModel> = masks.iter().map(table).collect();
         let costs = &UnitCosts::SHIPPED;

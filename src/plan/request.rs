@@ -108,7 +108,11 @@ impl PlanRequest {
     /// As [`PlanRequest::plan`], except that the budget may be too small.
     pub fn estimate(&self, name: &str, scheme: &Scheme) -> Result<SchemeEstimate> {
         self.check()?;
-        let candidate = Candidate { name: name.into(), masks: scheme.masks().to_vec() };
+        let candidate = Candidate {
+            name: name.into(),
+            masks: scheme.masks().to_vec(),
+            syndrome_bits: scheme.syndrome_bits(),
+        };
         let model = self.sample_model();
         let estimator = Estimator::new(self.fingerprint_count, self.k, &self.costs, model.as_ref());
         let estimate = estimator.estimate(&candidate, f64::INFINITY);
@@ -123,20 +127,21 @@ impl PlanRequest {
         let model = self.sample_model();
         let estimator = Estimator::new(self.fingerprint_count, self.k, &self.costs, model.as_ref());
         let budget_len = self.budget.bytes_for(self.fingerprint_count);
-        let mut estimates: Vec<SchemeEstimate> = candidates(self.k, model.as_ref())
-            .iter()
-            .filter_map(|candidate| estimator.estimate(candidate, most))
-            .collect();
+        let mut estimates: Vec<SchemeEstimate> =
+            candidates(self.fingerprint_count, self.k, model.as_ref())
+                .iter()
+                .filter_map(|candidate| estimator.estimate(candidate, most))
+                .collect();
         for (order, estimate) in estimates.iter_mut().enumerate() {
             estimate.order = order;
             estimate.within_budget = estimate.tables_len <= budget_len;
         }
         if !estimates.iter().any(|estimate| estimate.within_budget) {
-            let archive = Candidate { name: "archive".into(), masks: vec![u64::MAX] };
+            let archive = Candidate::whole("archive".into(), vec![u64::MAX]);
             let smallest = estimator.estimate(&archive, f64::INFINITY);
             return Err(self.too_small(smallest.into_iter().chain(estimates), budget_len));
         }
-        Ok(SchemePlan { estimates: frontier::mark(estimates), budget_len })
+        Ok(SchemePlan { estimates: frontier::mark(estimates, self.k), budget_len })
     }
 
     fn sample_model(&self) -> Option<SampleModel> {

@@ -99,8 +99,9 @@ impl<'a> Estimator<'a> {
     pub(super) fn estimate(&self, candidate: &Candidate, most: f64) -> Option<SchemeEstimate> {
         let mut tables_len = 0.0;
         let mut tables = Vec::with_capacity(candidate.masks.len());
-        for &mask in &candidate.masks {
-            let table = self.table(mask);
+        for (number, &mask) in candidate.masks.iter().enumerate() {
+            let bits = if number == 0 { 0 } else { candidate.syndrome_bits };
+            let table = self.table(mask).with_syndromes(mask, bits);
             tables_len += table.file_len;
             if tables_len > most {
                 return None;
@@ -108,6 +109,7 @@ impl<'a> Estimator<'a> {
             tables.push(table);
         }
         let scheme = Scheme::from_masks(candidate.masks.clone(), self.k).ok()?;
+        let scheme = scheme.with_syndromes(candidate.syndrome_bits).ok()?;
         let plan = self.path_plan(&scheme, &tables);
         let usage = self.usage(&plan, &tables);
         let n = self.value_count.max(1) as f64;
@@ -185,7 +187,7 @@ impl<'a> Estimator<'a> {
             random_candidates: probed().map(random).sum(),
             largest_group: probed().map(|(table, _)| table.largest_group).fold(0.0, f64::max),
             cold_pages: probed().map(pages).sum(),
-            tail_pages: plan.estimate.candidates,
+            tail_pages: plan.estimate.candidates + plan.estimate.look_ups,
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::packing::GUARD_LEN;
+use crate::format::codec::HeadCodec;
 use crate::format::codec::varint::{LONG_BLOCK_MIN, RESTART_INTERVAL, RESTART_LEN};
+use crate::format::header::TableDescriptor;
 use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, DIFFERENCE_MAX, OVERFLOW_ENTRY_LEN};
 use crate::plan::cut;
 use crate::plan::density::Density;
-use crate::plan::probe::{TableModel, extra_len};
+use crate::plan::probe::{SyndromeModel, TableModel, extra_len};
 
 /// Smaller groups of a sample are not taken for crowded.
 const CROWD_MIN: usize = 8;
@@ -78,6 +80,23 @@ impl TableEstimate {
         table
     }
 
+    /// The same table with syndromes of `bits` bits, if they save something. `mask` is its mask.
+    pub(super) fn with_syndromes(mut self, mask: u64, bits: u32) -> Self {
+        let model = &mut self.model;
+        let TableModel { block_bits, head_bits, value_count, .. } = *model;
+        let (codec, tail_bits) = (HeadCodec::Varint, 64 - head_bits);
+        let table = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits: 0 };
+        let table = table.with_syndromes(bits);
+        let Some(syndromes) = SyndromeModel::of(&table) else { return self };
+        model.syndromes = Some(syndromes);
+        let pages = |len: f64| (len / PAGE_LEN as f64).ceil();
+        let tails_len = tails_len(value_count, table.stored_bits());
+        let saved = pages(self.tails_len) - pages(tails_len);
+        self.file_len -= saved * (PAGE_LEN + 4) as f64;
+        self.tails_len = tails_len;
+        self
+    }
+
     fn cut(
         prefix_bits: u32,
         value_count: u64,
@@ -95,10 +114,7 @@ impl TableEstimate {
             .map(|(bits, &count): (u32, _)| f64::from(cut::head_len(bits, tail_bits)) * count);
         let heads_len = gaps_len.clone().sum::<f64>() + crowded.restarts_len;
         let lines_len = prefix_index::section_len(block_bits) as f64;
-        let tails_len = match tail_bits {
-            0 => 0.0,
-            bits => (n * f64::from(bits) / 8.0).ceil() + GUARD_LEN as f64,
-        };
+        let tails_len = tails_len(value_count, tail_bits);
         let sections = [lines_len, tails_len, heads_len, crowded.overflow_len];
         let pages: f64 = sections.iter().map(|len| (len / PAGE_LEN as f64).ceil()).sum();
         let head_bits = 64 - tail_bits;
@@ -113,6 +129,7 @@ impl TableEstimate {
                 hot_len,
                 extra_len,
                 density,
+                syndromes: None,
             },
             heads_len,
             crowded: crowded.overflow_len > 0.0,
@@ -120,6 +137,14 @@ impl TableEstimate {
             file_len: pages * (PAGE_LEN + 4) as f64,
             largest_group: 0.0,
         }
+    }
+}
+
+/// The bytes of tails of `bits` bits.
+fn tails_len(value_count: u64, bits: u32) -> f64 {
+    match bits {
+        0 => 0.0,
+        bits => (value_count as f64 * f64::from(bits) / 8.0).ceil() + GUARD_LEN as f64,
     }
 }
 

@@ -7,6 +7,12 @@ use super::estimate::CostEstimate;
 /// The footprints, as powers of 2 of bytes, at which the cost of a touch is known.
 const TOUCH_BITS: [u32; 7] = [18, 20, 22, 24, 26, 28, 30];
 
+/// Cache lines that a look-up of a value touches: an index entry, heads, a tail.
+const LINES_PER_LOOK_UP: f64 = 3.0;
+
+/// A cost that files of earlier releases lack.
+const LOOK_UP: &str = "look_up";
+
 /// Touches that overlap with one cache miss that a query waits for.
 const TOUCHES_PER_MISS: f64 = 12.0;
 
@@ -39,6 +45,8 @@ pub struct UnitCosts {
     pub extra_byte: f64,
     /// To compare a candidate whose tail is in the nearest cache.
     pub candidate: f64,
+    /// To look up a value that a syndrome names, beside the waiting for its cache lines.
+    pub look_up: f64,
     /// To decode and compare a value in a scan of a table.
     pub scanned: f64,
     /// To wait for a cache line that was prefetched, where queries touch 2^18, 2^20, ... 2^30
@@ -62,6 +70,7 @@ impl UnitCosts {
         head_compared: 0.8,
         extra_byte: 0.1,
         candidate: 11.3,
+        look_up: 90.0,
         scanned: 5.2,
         // The last three from two tables of 10^8 fingerprints, whose queries took 2.9 us.
         touch: [0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0],
@@ -74,7 +83,11 @@ impl UnitCosts {
         // A query waits for the first index entry, the first heads and the first tail; the others
         // arrive meanwhile.
         let waited = if estimate.probes > 0.0 { 3.0 * TOUCHES_PER_MISS } else { 0.0 };
-        let touched = estimate.lines + estimate.blocks + estimate.candidates + waited;
+        let touched = estimate.lines
+            + estimate.blocks
+            + estimate.candidates
+            + LINES_PER_LOOK_UP * estimate.look_ups
+            + waited;
         self.query
             + self.table * estimate.tables
             + self.probe * estimate.probes
@@ -86,6 +99,7 @@ impl UnitCosts {
             + self.head_compared * estimate.heads_compared
             + self.extra_byte * estimate.extra_bytes
             + self.candidate * estimate.candidates
+            + self.look_up * estimate.look_ups
             + self.scanned * estimate.scanned
             + self.touch_at(footprint) * touched
     }
@@ -113,6 +127,7 @@ impl UnitCosts {
             &mut self.head_compared,
             &mut self.extra_byte,
             &mut self.candidate,
+            &mut self.look_up,
         ] {
             *cost *= factor;
         }
@@ -126,13 +141,20 @@ impl UnitCosts {
     }
 
     /// The costs with these names and values. `None` unless each name occurs once and each value
-    /// is finite and not negative.
+    /// is finite and not negative; only `look_up`, which files of earlier releases lack, may be
+    /// left out.
     pub fn from_entries(entries: &[(String, f64)]) -> Option<UnitCosts> {
         let mut costs = UnitCosts::SHIPPED;
         let mut left = entries.len();
         for (name, value) in costs.fields() {
             let mut found = entries.iter().filter(|(given, _)| *given == name);
-            *value = found.next().map(|&(_, value)| value)?;
+            let Some(&(_, given)) = found.next() else {
+                if name == LOOK_UP {
+                    continue;
+                }
+                return None;
+            };
+            *value = given;
             left -= 1;
             if found.next().is_some() || !value.is_finite() || *value < 0.0 {
                 return None;
@@ -155,6 +177,7 @@ impl UnitCosts {
             ("head_compared".into(), &mut self.head_compared),
             ("extra_byte".into(), &mut self.extra_byte),
             ("candidate".into(), &mut self.candidate),
+            (LOOK_UP.into(), &mut self.look_up),
             ("scanned".into(), &mut self.scanned),
             ("cold_page".into(), &mut self.cold_page),
         ];
@@ -181,8 +204,8 @@ mod tests {
         assert_eq!(UnitCosts::from_entries(&entries), Some(costs));
         for at in 0..entries.len() {
             let mut bad = entries.clone();
-            bad.remove(at);
-            assert_eq!(UnitCosts::from_entries(&bad), None);
+            let (name, _) = bad.remove(at);
+            assert_eq!(UnitCosts::from_entries(&bad).is_some(), name == LOOK_UP);
             for value in [f64::NAN, f64::INFINITY, -1.0] {
                 let mut bad = entries.clone();
                 bad[at].1 = value;

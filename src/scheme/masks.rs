@@ -6,6 +6,7 @@ use super::combinatorics::TABLE_COUNT_MAX;
 use super::cover::{Radius, covers};
 use super::families::masks_of;
 use crate::base::error::{Error, Result};
+use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS};
 
 /// The masks of a store, one a table, and the distance they are meant for.
 ///
@@ -23,6 +24,8 @@ use crate::base::error::{Error, Result};
 pub struct Scheme {
     masks: Vec<u64>,
     tuned_k: u32,
+    /// Of the tables after the first; 0 if they hold whole values.
+    syndrome_bits: u32,
 }
 
 impl Scheme {
@@ -51,7 +54,7 @@ impl Scheme {
         }
         match fault_of_masks(&masks) {
             Some(reason) => Err(Error::InvalidScheme { reason }),
-            None => Ok(Scheme { masks, tuned_k: k }),
+            None => Ok(Scheme { masks, tuned_k: k, syndrome_bits: 0 }),
         }
     }
 
@@ -74,6 +77,48 @@ impl Scheme {
             }
         }
         Scheme::from_masks(masks, k)
+    }
+
+    /// The same scheme, whose tables after the first keep a syndrome of `bits` bits in place of the
+    /// bits outside their mask; 0 for whole values. It answers the same, from a smaller store.
+    ///
+    /// Where the heads of a table reach beyond its mask, which they do from some 10^9 fingerprints
+    /// on, the bits that they know count among `bits`, and fewer are stored.
+    ///
+    /// A table whose mask leaves more than 32 bits, or whose values crowd so much that a syndrome
+    /// would save nothing, holds whole values all the same.
+    ///
+    /// ```
+    /// use fpstore::Scheme;
+    ///
+    /// let smaller = Scheme::named("halves", 3)?.with_syndromes(12)?;
+    /// assert_eq!(smaller.syndrome_bits(), 12);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidScheme`] if `bits` is neither 0 nor 6 to 21, and for a scheme without a table
+    /// that could have syndromes: with one table, or with masks that leave more than 32 bits.
+    pub fn with_syndromes(mut self, bits: u32) -> Result<Self> {
+        let fits = |mask: &u64| 64 - mask.count_ones() <= HASHED_BITS_MAX;
+        let reason = if bits != 0 && !SYNDROME_BITS.contains(&bits) {
+            format!("syndromes of {bits} bits, expected 6 to 21, or 0 for whole values")
+        } else if bits != 0 && !self.masks.iter().skip(1).any(fits) {
+            "syndromes are for tables after the first whose mask has at least 32 bits; \
+             halves has one"
+                .into()
+        } else {
+            self.syndrome_bits = bits;
+            return Ok(self);
+        };
+        Err(Error::InvalidScheme { reason })
+    }
+
+    /// The bits of the syndromes of the tables after the first, see [`Scheme::with_syndromes`];
+    /// 0 if they hold whole values.
+    pub fn syndrome_bits(&self) -> u32 {
+        self.syndrome_bits
     }
 
     /// The masks, one a table, in the order of the tables.

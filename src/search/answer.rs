@@ -26,7 +26,8 @@ pub struct Match {
 pub struct SearchStats {
     /// Blocks looked up.
     pub probes: u64,
-    /// Values whose tail was fetched and compared.
+    /// Values whose tail was fetched and compared, and values that syndromes named, which were
+    /// looked up.
     pub candidates: u64,
     /// Values compared in sequential passes.
     pub scanned: u64,

@@ -6,12 +6,17 @@ use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::search::probe::{Collector, TableHit};
-use crate::segment::TableReader;
+use crate::segment::{Segment, TableReader, WholeTable};
 use fpstore_base::Fingerprint;
+
+/// The table at a position, or the first one if that does not hold its values.
+pub(crate) fn whole_table(segment: &Segment, number: usize) -> Option<WholeTable<'_>> {
+    segment.table(number).and_then(TableReader::whole).or_else(|| segment.first_table())
+}
 
 /// Finds the fingerprints within `collector.k()` of the needle in one table, as query 0.
 pub(crate) fn scan(
-    table: TableReader<'_>,
+    table: WholeTable<'_>,
     needle: Fingerprint,
     collector: &mut impl Collector,
 ) -> Result<()> {
@@ -24,7 +29,7 @@ pub(crate) fn scan(
 }
 
 fn compare_all(
-    table: TableReader<'_>,
+    table: WholeTable<'_>,
     needle: Fingerprint,
     collector: &mut impl Collector,
 ) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::plan::AccessPath;
 use crate::search::answer::{Answer, Outcome, SearchStats};
 use crate::search::levels::Levels;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
-use crate::search::scan::scan;
+use crate::search::scan::{scan, whole_table};
 use crate::snapshot::{SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 
@@ -196,7 +196,7 @@ impl Searcher {
                     probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
                 }
                 AccessPath::Scan { table } => {
-                    if let Some(table) = open.segment.table(*table) {
+                    if let Some(table) = whole_table(&open.segment, *table) {
                         scan(table, needle, collector)?;
                     }
                 }

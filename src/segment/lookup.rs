@@ -7,8 +7,8 @@ use crate::bytes::packing;
 use crate::bytes::permutation::Permuted;
 use crate::format::directory::SectionPlace;
 use crate::format::prefix_index::{self, BlockSpan, ENTRY_LEN, Lookup, OVERFLOW_ENTRY_LEN};
-use crate::segment::TableReader;
 use crate::segment::table::Table;
+use crate::segment::{SyndromeTable, TableReader, WholeTable};
 
 impl<'a> TableReader<'a> {
     /// Where a block lies.
@@ -43,7 +43,7 @@ impl<'a> TableReader<'a> {
 
     /// Starts reading the page with the tail of the value at `rank` from the disk.
     pub(crate) fn readahead_tail(self, rank: Rank) {
-        let width = self.table.descriptor.tail_bits;
+        let width = self.table.stored_bits;
         if width > 0 {
             let offset = packing::load_offset(rank.0, width);
             self.segment.readahead(&self.table.tails, offset, packing::GUARD_LEN);
@@ -60,10 +60,10 @@ impl<'a> TableReader<'a> {
         self.segment.readahead(&self.table.entries, prefix_index::entry_offset(block), ENTRY_LEN);
     }
 
-    /// The tail of the value at `rank`.
+    /// What is stored for the tail of the value at `rank`.
     #[inline]
-    pub(crate) fn tail(self, rank: Rank) -> Result<u64> {
-        let width = self.table.descriptor.tail_bits;
+    fn stored(self, rank: Rank) -> Result<u64> {
+        let width = self.table.stored_bits;
         if width == 0 {
             return Ok(0);
         }
@@ -73,6 +73,56 @@ impl<'a> TableReader<'a> {
             let fault = Fault::Truncated { needed: packing::GUARD_LEN, found: 0 };
             self.corrupt(&self.table.tails, offset, fault)
         })
+    }
+
+    /// The number of values in the blocks before the one in which `value` lies: not more than there
+    /// are below it.
+    pub(crate) fn rank_before(self, value: Permuted) -> Result<u64> {
+        Ok(self.span(self.block_of(value))?.rank_start)
+    }
+
+    /// The number of values in the blocks up to that in which `value` lies: not less than there are
+    /// up to it.
+    pub(crate) fn rank_after(self, value: Permuted) -> Result<u64> {
+        Ok(self.span(self.block_of(value))?.rank_end)
+    }
+
+    /// Advises the system that the table is about to be read from first to last.
+    pub(crate) fn advise_sequential(self) {
+        self.segment.advise_sequential(self.places());
+    }
+
+    /// Advises the system that single pages of the table will be read.
+    pub(crate) fn advise_random(self) {
+        self.segment.advise_random(self.places());
+    }
+
+    fn places(self) -> [&'a SectionPlace; 4] {
+        let Table { entries, tails, heads, overflow_entries, .. } = self.table;
+        [entries, tails, heads, overflow_entries]
+    }
+}
+
+impl SyndromeTable<'_> {
+    /// About where a value with this key lies in the order of the table: the bits of its head and
+    /// of its mask are right, the others are made up. For statistics.
+    pub(crate) fn place_of(self, key: u64) -> u64 {
+        key << (self.layout.hashed_bits - self.layout.syndrome_bits)
+    }
+
+    /// The number that is stored for the value at `rank`: the bits of its tail that are under the
+    /// mask, then the syndrome of the others.
+    #[inline]
+    pub(crate) fn number(self, rank: Rank) -> Result<u64> {
+        self.stored(rank)
+    }
+}
+
+impl WholeTable<'_> {
+    /// The tail of the value at `rank`.
+    #[inline]
+    pub(crate) fn tail(self, rank: Rank) -> Result<u64> {
+        self.stored(rank)
     }
 
     /// The rank of a value, if the table has it.
@@ -100,18 +150,6 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// The number of values in the blocks before the one in which `value` lies: not more than there
-    /// are below it.
-    pub(crate) fn rank_before(self, value: Permuted) -> Result<u64> {
-        Ok(self.span(self.block_of(value))?.rank_start)
-    }
-
-    /// The number of values in the blocks up to that in which `value` lies: not less than there are
-    /// up to it.
-    pub(crate) fn rank_after(self, value: Permuted) -> Result<u64> {
-        Ok(self.span(self.block_of(value))?.rank_end)
-    }
-
     /// The value at a rank of the table, which has that many.
     pub(crate) fn value_at(self, rank: Rank) -> Result<Permuted> {
         // The last block that starts at or before the rank: those after it start behind the rank.
@@ -133,20 +171,5 @@ impl<'a> TableReader<'a> {
         }
         let fault = Fault::rule(15, format!("no value of rank {}", rank.0));
         Err(self.corrupt(&self.table.heads, 0, fault))
-    }
-
-    /// Advises the system that the table is about to be read from first to last.
-    pub(crate) fn advise_sequential(self) {
-        self.segment.advise_sequential(self.places());
-    }
-
-    /// Advises the system that single pages of the table will be read.
-    pub(crate) fn advise_random(self) {
-        self.segment.advise_random(self.places());
-    }
-
-    fn places(self) -> [&'a SectionPlace; 4] {
-        let Table { entries, tails, heads, overflow_entries, .. } = self.table;
-        [entries, tails, heads, overflow_entries]
     }
 }

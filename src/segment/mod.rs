@@ -31,4 +31,6 @@ pub(crate) mod write;
 pub(crate) use open::open_file;
 pub(crate) use open::{map, open};
 pub(crate) use read::Segment;
-pub(crate) use table_reader::{IndexReader, TableReader};
+pub(crate) use table::SyndromeLayout;
+pub(crate) use table_reader::{IndexReader, SyndromeTable, TableKind, TableReader, WholeTable};
+pub(crate) use values::Values;

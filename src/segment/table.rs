@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::base::error::Result;
 use crate::base::section::{BlockIndex, Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
+use crate::bytes::mask::low_bits;
 use crate::bytes::permutation::{Permutation, Permuted};
 use crate::format::directory::SectionPlace;
 use crate::format::header::TableDescriptor;
@@ -19,8 +20,41 @@ pub(crate) struct Table {
     pub(crate) overflow_entries: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
+    /// The bits that are stored for each tail.
+    pub(crate) stored_bits: u32,
+    /// Where the bits of values are, if the table has syndromes.
+    pub(super) syndromes: Option<SyndromeLayout>,
     /// Pages of index entries and heads that are not yet verified.
     unverified: AtomicU64,
+}
+
+/// How the values of a table with syndromes are cut, worked out once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SyndromeLayout {
+    /// The bits of a syndrome.
+    pub(crate) syndrome_bits: u32,
+    /// The low bits of a value that a syndrome stands for; all bits above them are known.
+    pub(crate) hashed_bits: u32,
+    /// The bits of a stored number above the syndrome.
+    pub(crate) known_in_tail: u32,
+    /// The bits of a value that are under the mask.
+    pub(crate) masked: u64,
+    /// The bits outside the mask that are known.
+    pub(crate) unmasked: u64,
+}
+
+impl SyndromeLayout {
+    fn of(descriptor: &TableDescriptor) -> Option<Self> {
+        let (syndrome_bits, hashed_bits) = (descriptor.syndrome_bits, descriptor.hashed_bits());
+        let outside = low_bits(64 - descriptor.mask.count_ones());
+        (!descriptor.is_whole()).then_some(SyndromeLayout {
+            syndrome_bits,
+            hashed_bits,
+            known_in_tail: descriptor.stored_bits() - syndrome_bits,
+            masked: !outside,
+            unmasked: outside & !low_bits(hashed_bits),
+        })
+    }
 }
 
 impl Table {
@@ -37,6 +71,8 @@ impl Table {
             permutation: Permutation::new(descriptor.mask),
             overflow_entries: place(Section::OverflowEntries(index))?,
             tails: place(Section::Tails(index))?,
+            stored_bits: descriptor.stored_bits(),
+            syndromes: SyndromeLayout::of(&descriptor),
             unverified: AtomicU64::new(pages(&entries) + pages(&heads)),
             entries,
             heads,
@@ -79,11 +115,5 @@ impl Table {
     pub(crate) fn last_head(&self, block: BlockIndex) -> u64 {
         let inner = u64::MAX.checked_shr(64 - self.descriptor.inner_bits()).unwrap_or(0);
         self.first_head(block) | inner
-    }
-
-    /// The value with this head and tail.
-    #[inline]
-    pub(crate) fn value(&self, head: u64, tail: u64) -> Permuted {
-        Permuted(head << self.descriptor.tail_bits | tail)
     }
 }

@@ -8,13 +8,14 @@ use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{BlockIndex, Rank};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::packing::{self, Packed};
+use crate::bytes::permutation::Permuted;
 use crate::bytes::prefetch::prefetch;
 use crate::format::codec::Block;
 use crate::format::directory::SectionPlace;
 use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, BlockSpan, ENTRY_LEN};
 use crate::segment::checked_pages::CheckedPages;
 use crate::segment::read::Segment;
-use crate::segment::table::Table;
+use crate::segment::table::{SyndromeLayout, Table};
 
 /// Reads one table of a segment; every byte that it returns is on a verified page.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +42,10 @@ impl Segment {
     }
 
     /// The first table, whose order is that of ids and deletions.
-    pub(crate) fn first_table(&self) -> Option<TableReader<'_>> {
-        self.tables().next()
+    #[inline]
+    pub(crate) fn first_table(&self) -> Option<WholeTable<'_>> {
+        // No header is read whose first table has syndromes.
+        self.tables().next().and_then(TableReader::whole)
     }
 
     /// The table at a position.
@@ -93,11 +96,79 @@ impl<'a> TableReader<'a> {
             .map_err(|fault| self.corrupt(&self.table.heads, span.heads_start, fault))
     }
 
-    /// Prefetches the cache line with the tail of the value at `rank`.
+    /// Prefetches the cache line with what is stored for the tail of the value at `rank`.
     #[inline(always)]
     pub(crate) fn prefetch_tail(self, rank: Rank) {
-        let offset = packing::load_offset(rank.0, self.table.descriptor.tail_bits);
+        let offset = packing::load_offset(rank.0, self.stored_bits);
         self.segment.prefetch(&self.table.tails, offset);
+    }
+
+    /// The same table, if it holds its values.
+    #[inline(always)]
+    pub(crate) fn whole(self) -> Option<WholeTable<'a>> {
+        match self.kind() {
+            TableKind::Whole(table) => Some(table),
+            TableKind::Syndromes(_) => None,
+        }
+    }
+
+    /// What the table holds.
+    #[inline(always)]
+    pub(crate) fn kind(self) -> TableKind<'a> {
+        match &self.table.syndromes {
+            None => TableKind::Whole(WholeTable(self)),
+            Some(layout) => TableKind::Syndromes(SyndromeTable { reader: self, layout }),
+        }
+    }
+}
+
+/// A table, by what it stores for its values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TableKind<'a> {
+    Whole(WholeTable<'a>),
+    Syndromes(SyndromeTable<'a>),
+}
+
+/// A table that stores its values whole: they can be read from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeTable<'a>(TableReader<'a>);
+
+/// A table that stores syndromes in place of some bits: it names values, which the first table has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SyndromeTable<'a> {
+    reader: TableReader<'a>,
+    pub(crate) layout: &'a SyndromeLayout,
+}
+
+impl<'a> Deref for WholeTable<'a> {
+    type Target = TableReader<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &TableReader<'a> {
+        &self.0
+    }
+}
+
+impl<'a> Deref for SyndromeTable<'a> {
+    type Target = TableReader<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &TableReader<'a> {
+        &self.reader
+    }
+}
+
+impl<'a> WholeTable<'a> {
+    /// The value with this head and tail.
+    #[inline]
+    pub(crate) fn value(self, head: u64, tail: u64) -> Permuted {
+        Permuted(head << self.table.descriptor.tail_bits | tail)
+    }
+
+    /// As [`TableReader::counting`].
+    #[inline(always)]
+    pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
+        WholeTable(self.0.counting(counter))
     }
 }
 
@@ -182,7 +253,7 @@ impl IndexReader<'_> {
     }
 }
 
-/// The packed tails of one table.
+/// The numbers that a table stores for its tails, packed.
 #[derive(Debug)]
 pub(crate) struct Tails<'a> {
     packed: Packed<'a>,
@@ -192,15 +263,12 @@ pub(crate) struct Tails<'a> {
 }
 
 impl<'a> TableReader<'a> {
-    /// The tails of this table.
+    /// What this table stores for its tails.
     #[inline]
     pub(crate) fn tails(self) -> Tails<'a> {
         let place = &self.table.tails;
         Tails {
-            packed: Packed {
-                bytes: self.segment.section(place),
-                width: self.table.descriptor.tail_bits,
-            },
+            packed: Packed { bytes: self.segment.section(place), width: self.table.stored_bits },
             first_page: place.offset as usize / PAGE_LEN,
             checked: self.segment.checked(),
         }

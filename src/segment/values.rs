@@ -1,11 +1,11 @@
-//! A table from its first value to its last, in ascending order.
+//! A table from its first value to its last, in ascending order; or from its first key to its last.
 
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{BlockIndex, Rank};
 use crate::bytes::packing;
 use crate::bytes::permutation::Permuted;
 use crate::format::codec::Heads;
-use crate::segment::TableReader;
+use crate::segment::{SyndromeTable, TableReader, WholeTable};
 
 /// Values decoded at a time.
 const RUN_MAX: usize = 256;
@@ -25,6 +25,8 @@ pub(crate) struct Values<'a> {
     /// The rank after the last value decoded.
     rank: u64,
     before: Option<u64>,
+    /// Whether a key may come twice: two values that differ in what a syndrome hides.
+    may_repeat: bool,
     failed: bool,
     run: [u64; RUN_MAX],
     run_len: usize,
@@ -32,11 +34,26 @@ pub(crate) struct Values<'a> {
     given: usize,
 }
 
-impl<'a> TableReader<'a> {
+impl<'a> WholeTable<'a> {
     /// All values in ascending order.
     pub(crate) fn values(self) -> Values<'a> {
+        Values::of(*self, false)
+    }
+}
+
+impl<'a> SyndromeTable<'a> {
+    /// The keys of all values in ascending order: values whose hashed bits are replaced by their
+    /// syndrome.
+    pub(crate) fn keys(self) -> Values<'a> {
+        Values::of(*self, true)
+    }
+}
+
+impl<'a> Values<'a> {
+    fn of(reader: TableReader<'a>, may_repeat: bool) -> Self {
         Values {
-            reader: self,
+            reader,
+            may_repeat,
             next_block: 0,
             heads: None,
             last_head: 0,
@@ -51,7 +68,7 @@ impl<'a> TableReader<'a> {
     }
 }
 
-impl<'a> TableReader<'a> {
+impl<'a> WholeTable<'a> {
     /// The values in ascending order, from the first one of the block in which `from` lies: a few
     /// of them may be smaller than `from`.
     pub(crate) fn values_near(self, from: Permuted) -> Result<Values<'a>> {
@@ -132,7 +149,7 @@ impl Values<'_> {
 
     /// Joins the heads of the run with their tails, which are adjacent.
     fn join_tails(&mut self, first: Rank) -> Result<()> {
-        let width = self.reader.descriptor.tail_bits;
+        let width = self.reader.stored_bits;
         let end = first.0 + self.run_len as u64;
         if width > 0 {
             let from = packing::load_offset(first.0, width);
@@ -148,10 +165,13 @@ impl Values<'_> {
         }
         let run = self.run();
         let joined = match (self.before, run.first()) {
-            (Some(before), Some(&first)) => before < first,
+            (Some(before), Some(&first)) => before < first || (self.may_repeat && before == first),
             _ => true,
         };
-        if !joined || !run.is_sorted_by(|a, b| a < b) {
+        if self.may_repeat && !(joined && run.is_sorted()) {
+            return Err(self.fault(12, "keys not ascending"));
+        }
+        if !self.may_repeat && !(joined && run.is_sorted_by(|a, b| a < b)) {
             return Err(self.fault(12, "values not strictly ascending"));
         }
         self.before = run.last().copied();

@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::search::Hit;
-use crate::segment::TableReader;
+use crate::segment::WholeTable;
 use crate::snapshot::{OpenSegment, SegmentHit};
 use crate::store::Store;
 use fpstore_base::Fingerprint;
@@ -126,7 +126,7 @@ type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 /// The fingerprints of one segment, ascending, with their ranks in the first table.
 struct Ordered<'a> {
     open: &'a OpenSegment,
-    table: TableReader<'a>,
+    table: WholeTable<'a>,
     /// The values of the table, if it is in fingerprint order.
     stored: Option<Values<'a>>,
     /// Else the next values, sorted descending so that the smallest one can be popped.

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use crate::base::error::Result;
 use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::disk::access::Access;
+use crate::scheme::Scheme;
 use crate::snapshot::{OpenSegment, Snapshot};
 use fpstore_base::IdKind;
 use fpstore_base::Recipe;
@@ -153,11 +155,24 @@ pub struct TableInfo {
     pub prefix_bits: u32,
     /// The number of leading bits, which name a block.
     pub block_bits: u32,
-    /// The number of low bits of each value that are stored verbatim, in the tails.
+    /// The number of low bits of each value that are stored in the tails: verbatim, or by their
+    /// syndrome.
     pub tail_bits: u32,
+    /// The bits of the syndrome that each tail has in place of the bits outside the mask; 0 if tails
+    /// are stored verbatim.
+    pub syndrome_bits: u32,
     /// Bits for each fingerprint, with padding to whole pages and page checksums. `None` without
     /// fingerprints.
     pub bits_per_fingerprint: Option<f64>,
+}
+
+impl TableInfo {
+    /// The bits that tell errors outside the mask apart, as [`Scheme::with_syndromes`] takes them.
+    fn telling_bits(&self) -> u32 {
+        let outside = 64 - self.prefix_bits;
+        let known = outside - self.tail_bits.min(outside);
+        if self.syndrome_bits == 0 { 0 } else { self.syndrome_bits + known }
+    }
 }
 
 /// Where a section lies.
@@ -175,6 +190,17 @@ pub struct SectionInfo {
 }
 
 impl SegmentInfo {
+    /// The scheme of its tables.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheme::from_masks`]; the tables of an open segment have one.
+    pub fn scheme(&self) -> Result<Scheme> {
+        let masks = self.tables.iter().map(|table| table.mask).collect();
+        let bits = self.tables.iter().map(TableInfo::telling_bits).max().unwrap_or(0);
+        Scheme::from_masks(masks, self.tuned_k)?.with_syndromes(bits)
+    }
+
     fn of(open: &OpenSegment) -> Self {
         let header = open.segment.header();
         let n = header.fingerprint_count;
@@ -195,6 +221,7 @@ impl SegmentInfo {
                 prefix_bits: descriptor.mask.count_ones(),
                 block_bits: descriptor.block_bits,
                 tail_bits: descriptor.tail_bits,
+                syndrome_bits: descriptor.syndrome_bits,
                 bits_per_fingerprint: (n > 0).then_some(bits),
             }
         });

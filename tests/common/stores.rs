@@ -26,11 +26,22 @@ pub fn scheme_named(name: &str) -> Scheme {
     Scheme::named(name, 3).unwrap()
 }
 
-/// Every scheme that has a fixed name.
+/// Every scheme that has a fixed name, and some with syndromes: short ones, which name many values,
+/// and in tables that overlap.
 pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
-    ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
-        .map(|name| (name, Scheme::named(name, k).unwrap()))
-        .to_vec()
+    let whole = ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
+        .map(|name| (name, Scheme::named(name, k).unwrap()));
+    let with_syndromes = [
+        ("halves, 6 bits", "2", 6),
+        ("halves, 12 bits", "2", 12),
+        ("halves, 21 bits", "2", 21),
+        ("covering-14, 12 bits", "14", 12),
+        ("choose-6-for-3, 11 bits", "20", 11),
+    ]
+    .map(|(name, masks, bits)| {
+        (name, Scheme::named(masks, k).unwrap().with_syndromes(bits).unwrap())
+    });
+    whole.into_iter().chain(with_syndromes).collect()
 }
 
 pub fn push_all(builder: &mut Builder, records: &[Record]) {

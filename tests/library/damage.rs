@@ -121,6 +121,33 @@ fn flipping_any_byte_gives_an_error_or_the_right_answer_and_is_reported() {
 }
 
 #[test]
+fn flipping_any_byte_of_a_store_with_syndromes_is_found_too() {
+    flip_every_byte(&Patient::of(&golden("syndromes.fps")), SEGMENT, 1);
+}
+
+/// With right checksums only the sum of the keys tells that a syndrome is wrong.
+#[test]
+fn a_wrong_syndrome_is_reported() {
+    let patient = Patient::of_any(&golden("syndromes.fps"));
+    let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    let segment = &Store::open(patient.folder.path()).unwrap().info().segments[0];
+    let tails = segment.sections.iter().find(|of| of.section.to_string() == "tails of table 1");
+    let at = tails.unwrap().offset as usize;
+    // The lowest bit of the first stored number, whose head no other one has.
+    bytes[at] ^= 1;
+    sign(&mut bytes);
+    fit_manifest(&mut manifest, &bytes);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+    let report = verify(patient.folder.path(), &samples(0)).unwrap();
+    let [Error::Corrupt { fault, .. }] = &report.faults[..] else {
+        panic!("{:?}", report.faults);
+    };
+    assert!(matches!(fault, fpstore::Fault::Rule { rule: 20, .. }), "{fault}");
+}
+
+#[test]
 fn flipping_or_cutting_any_byte_of_deletions_is_an_error_and_is_reported() {
     let patient = Patient::of(&golden("lived.fps"));
     flip_every_byte(&patient, "MANIFEST", 1);
@@ -245,7 +272,7 @@ fn fit_manifest(manifest: &mut [u8], segment: &[u8]) {
 #[test]
 fn hostile_bytes_with_right_checksums_never_panic_or_hang() {
     let mut random = Random::new(97);
-    for name in ["worked.fps", "crowded.fps", "empty.fps"] {
+    for name in ["worked.fps", "crowded.fps", "empty.fps", "syndromes.fps"] {
         let patient = Patient::of_any(&golden(name));
         let (intact, manifest) =
             (fs::read(patient.file(SEGMENT)).unwrap(), fs::read(patient.file("MANIFEST")).unwrap());

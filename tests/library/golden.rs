@@ -16,7 +16,9 @@ fn golden() -> PathBuf {
 fn the_golden_stores_are_written_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     make_golden::make(folder.path()).unwrap();
-    for store in ["worked.fps", "crowded.fps", "empty.fps", "lived.fps", "sketched.fps"] {
+    for store in
+        ["worked.fps", "crowded.fps", "empty.fps", "lived.fps", "sketched.fps", "syndromes.fps"]
+    {
         let mut files: Vec<_> = std::fs::read_dir(golden().join(store))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -40,6 +42,7 @@ fn the_golden_stores_are_sound_and_answer() {
         ("empty.fps", 0, 0),
         ("lived.fps", 4, 4),
         ("sketched.fps", 3, 4),
+        ("syndromes.fps", 110, 110),
     ] {
         let path = golden().join(store);
         let report = verify(&path, &samples(50)).unwrap();

@@ -229,9 +229,10 @@ impl Life {
     }
 
     fn writer(&mut self) -> Writer {
-        let scheme = ["1", "2", "4"][self.random.below(3) as usize];
+        let (masks, bits) =
+            [("1", 0), ("2", 0), ("2", 12), ("4", 0)][self.random.below(4) as usize];
         let options = WriterOptions::default()
-            .scheme(scheme_named(scheme))
+            .scheme(scheme_named(masks).with_syndromes(bits).unwrap())
             .label(LABELS[self.random.below(5) as usize])
             .compact(self.random.below(2) == 0)
             .threads(1);

@@ -31,3 +31,4 @@ mod segments;
 mod shared_directory;
 mod shares;
 mod sketches;
+mod syndromes;

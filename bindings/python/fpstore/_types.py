@@ -40,6 +40,8 @@ class TableInfo(NamedTuple):
     block_bits: int
     tail_bits: int
     bits_per_fingerprint: float | None
+    syndrome_bits: int
+    """Bits of the syndrome that stands for the bits outside the mask; 0 if they are stored."""
 
 
 class SegmentInfo(NamedTuple):

@@ -122,12 +122,19 @@ fn write_segment(segment: &SegmentInfo, out: &mut impl Write) -> std::io::Result
         bytes(segment.file_len),
         segment.tuned_k
     )?;
-    writeln!(out, "\n  table  mask              prefix  block  tail  bits per fingerprint")?;
+    writeln!(
+        out,
+        "\n  table  mask              prefix  block  tail  syndrome  bits per fingerprint"
+    )?;
     for table in &segment.tables {
         let bits = table.bits_per_fingerprint.map_or("-".into(), |bits| format!("{bits:.2}"));
+        let syndrome = match table.syndrome_bits {
+            0 => "-".to_string(),
+            bits => bits.to_string(),
+        };
         writeln!(
             out,
-            "  {:>5}  {:016x}  {:>6}  {:>5}  {:>4}  {bits:>20}",
+            "  {:>5}  {:016x}  {:>6}  {:>5}  {:>4}  {syndrome:>8}  {bits:>20}",
             table.table.0, table.mask, table.prefix_bits, table.block_bits, table.tail_bits
         )?;
     }

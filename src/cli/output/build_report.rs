@@ -1,7 +1,7 @@
 //! What `fpstore build` says at its end.
 
 use fpstore::doctor::{Collector, Severity};
-use fpstore::{BuildReport, Scheme, SegmentReceipt, Store};
+use fpstore::{BuildReport, SegmentReceipt, Store};
 
 use super::text::{bytes, counted};
 
@@ -12,8 +12,7 @@ const BITS_SHOWN_MIN: u64 = 10_000;
 pub(in crate::cli) fn warn(store: &Store, doctor: Collector) -> anyhow::Result<()> {
     let info = store.info();
     let Some(segment) = info.segments.first() else { return Ok(()) };
-    let masks = segment.tables.iter().map(|table| table.mask).collect();
-    let findings = doctor.finish(&Scheme::from_masks(masks, segment.tuned_k)?).findings();
+    let findings = doctor.finish(&segment.scheme()?).findings();
     let mut warnings = findings.iter().filter(|finding| finding.severity >= Severity::Warning);
     if let Some(first) = warnings.next() {
         message!("warning: {}", first.sentence);

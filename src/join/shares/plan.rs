@@ -149,7 +149,9 @@ impl JoinPlan {
         let segments = if filled.is_empty() { empty } else { filled };
         let masks_of = |segment: usize| -> Vec<u64> {
             let tables = segments.get(segment).map(|open| &open.segment.header().tables);
-            tables.into_iter().flatten().map(|table| table.mask).collect()
+            // A range is read from tables that hold whole values.
+            let whole = tables.into_iter().flatten().filter(|table| table.is_whole());
+            whole.map(|table| table.mask).collect()
         };
         let mut common = masks_of(0);
         for segment in 1..segments.len() {

@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, HashSet};
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::{Permutation, Permuted};
-use crate::segment::TableReader;
+use crate::segment::{TableReader, WholeTable};
 use crate::snapshot::OpenSegment;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
@@ -52,18 +52,18 @@ impl TableOfStore {
     fn for_each_table<'a>(
         &self,
         segments: &'a [OpenSegment],
-        mut each: impl FnMut(&'a OpenSegment, TableReader<'a>) -> Result<()>,
+        mut each: impl FnMut(&'a OpenSegment, WholeTable<'a>) -> Result<()>,
     ) -> Result<()> {
         let filled = segments.iter().filter(|open| !open.is_empty());
         let table = |open: &'a OpenSegment| {
-            let mut tables = open.segment.tables();
+            let mut tables = open.segment.tables().filter_map(TableReader::whole);
             tables.find(|table| table.descriptor.mask == self.mask).map(|table| (open, table))
         };
         filled.filter_map(table).try_for_each(|(open, table)| each(open, table))
     }
 
     /// A number of values of each table, added up over the segments.
-    fn sum(&self, mut of: impl FnMut(TableReader<'_>) -> Result<u64>) -> Result<u64> {
+    fn sum(&self, mut of: impl FnMut(WholeTable<'_>) -> Result<u64>) -> Result<u64> {
         let mut sum = 0;
         self.for_each_table(self.store.snapshot().segments(), |_, table| {
             sum += of(table)?;
@@ -227,7 +227,7 @@ impl TableRange {
     /// Calls `each` with the values of one table in the range and the rank of the first of them.
     fn for_each_run(
         &self,
-        table: TableReader<'_>,
+        table: WholeTable<'_>,
         mut each: impl FnMut(Rank, &[u64]) -> Result<()>,
     ) -> Result<()> {
         let Some((start, end)) = self.bounds else { return Ok(()) };
@@ -257,12 +257,12 @@ enum LiveFilter<'a> {
     /// These are deleted.
     Deleted(HashSet<u64>),
     /// There are very many deletions: each value is looked up in the first table.
-    LookUp(&'a OpenSegment, TableReader<'a>),
+    LookUp(&'a OpenSegment, WholeTable<'a>),
 }
 
 impl<'a> LiveFilter<'a> {
     /// The filter for about `count` values of a table.
-    fn new(open: &'a OpenSegment, table: TableReader<'a>, count: u64) -> Result<Self> {
+    fn new(open: &'a OpenSegment, table: WholeTable<'a>, count: u64) -> Result<Self> {
         let (Some(deleted), Some(first)) = (&open.deleted, open.segment.first_table()) else {
             return Ok(LiveFilter::All);
         };
@@ -293,7 +293,7 @@ impl<'a> LiveFilter<'a> {
 /// fingerprint is deleted.
 fn live_id_count(
     open: &OpenSegment,
-    table: TableReader<'_>,
+    table: WholeTable<'_>,
     fingerprint: Fingerprint,
     rank: Rank,
 ) -> Result<Option<u64>> {

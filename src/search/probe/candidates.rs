@@ -1,19 +1,21 @@
-//! From candidates to hits: their tails are compared.
+//! From candidates to hits: their tails are compared, or what they name is looked up.
 
 use super::collector::{Collector, TableHit};
 use super::context::Context;
+use super::named::Named;
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::search::kernel::{NearHead, NearHeads, VALUES_MAX};
 use crate::search::table_query::TableQuery;
-use crate::segment::TableReader;
+use crate::segment::{TableKind, TableReader, WholeTable};
 
 /// Values whose head is near, in groups of one query each.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     pub(super) near: NearHeads,
     groups: Vec<Group>,
+    named: Named,
 }
 
 /// The candidates of one query; each group starts where the one before it ends.
@@ -28,6 +30,7 @@ impl Candidates {
     pub(super) fn clear(&mut self) {
         self.near.heads.clear();
         self.groups.clear();
+        self.named.clear();
     }
 
     #[inline(always)]
@@ -61,12 +64,22 @@ impl Candidates {
         let mut start = 0;
         for group in &self.groups {
             let (query, table) = context.query(group.query);
-            let mut compare = Compare { context, query, table, collector };
             let candidates = &self.near.heads[start..group.end];
-            candidates.chunks(VALUES_MAX).try_for_each(|some| compare.compare(some))?;
             start = group.end;
+            match table.kind() {
+                TableKind::Whole(table) => {
+                    let mut compare = Compare { context, query, table, collector };
+                    candidates.chunks(VALUES_MAX).try_for_each(|some| compare.compare(some))?;
+                }
+                TableKind::Syndromes(table) => {
+                    collector.stats().candidates += candidates.len() as u64;
+                    self.named.decode(context, table, candidates, group.query)?;
+                }
+            }
         }
-        self.clear();
+        self.named.look_up(context, collector)?;
+        self.near.heads.clear();
+        self.groups.clear();
         Ok(())
     }
 
@@ -86,7 +99,7 @@ impl Candidates {
 struct Compare<'a, C> {
     context: &'a Context<'a>,
     query: &'a TableQuery,
-    table: TableReader<'a>,
+    table: WholeTable<'a>,
     collector: &'a mut C,
 }
 
@@ -126,18 +139,10 @@ impl<C: Collector> Compare<'_, C> {
     fn report(&mut self, value: Permuted, rank: Rank) {
         let fingerprint = self.table.permutation.invert(value);
         let diff = fingerprint.value() ^ self.query.needle.value();
-        if self.reporting_table(diff) == Some(self.query.table) {
+        if self.context.reporting_table(diff) == Some(self.query.table) {
             let (distance, table) = (diff.count_ones(), self.table.index);
             let hit = TableHit { distance, fingerprint, table, rank };
             self.collector.push(self.query.number, hit);
         }
-    }
-
-    /// The position of the first table whose radius covers a difference from the needle.
-    fn reporting_table(&self, diff: u64) -> Option<usize> {
-        let masks = self.context.segment.header().tables.iter().map(|table| table.mask);
-        masks.zip(self.context.radii).position(|(mask, radius)| {
-            radius.is_some_and(|radius| (diff & mask).count_ones() <= radius)
-        })
     }
 }

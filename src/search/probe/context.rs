@@ -26,4 +26,14 @@ impl<'a> Context<'a> {
         let table = self.segment.table(query.table).expect("queries are made of tables");
         (query, table.counting(self.pages_checked))
     }
+
+    /// The position of the first table whose radius covers a difference from the needle: the one
+    /// that reports it.
+    #[inline]
+    pub(super) fn reporting_table(&self, diff: u64) -> Option<usize> {
+        let masks = self.segment.header().tables.iter().map(|table| table.mask);
+        masks.zip(self.radii).position(|(mask, radius)| {
+            radius.is_some_and(|radius| (diff & mask).count_ones() <= radius)
+        })
+    }
 }

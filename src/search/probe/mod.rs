@@ -7,7 +7,7 @@
 //! list       needle, radius -> probes (blocks to look up)         prefetches index entries
 //! look up    probes -> where the blocks lie                        prefetches heads
 //! search     blocks -> candidates (values whose head is near)      prefetches tails
-//! compare    candidates -> hits
+//! compare    candidates -> hits; of a table with syndromes, by the first table
 //! ```
 //!
 //! Where pages come from a disk, each step first starts readahead of all its pages. `Searcher`
@@ -17,7 +17,9 @@ mod blocks;
 mod candidates;
 mod collector;
 mod context;
+mod errors;
 mod list;
+mod named;
 mod pass;
 
 use std::cell::Cell;

@@ -13,6 +13,7 @@
 )]
 
 mod block;
+mod keys;
 mod output;
 mod records;
 mod section;
@@ -82,7 +83,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
     }
 
     /// Writes the next table. `values` passes its permuted values to its argument in runs, distinct
-    /// and ascending.
+    /// and ascending; a table with syndromes makes its keys of them.
     ///
     /// One pass: the lengths of index and tails follow from the counts, so all three sections
     /// are written side by side.
@@ -94,7 +95,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
         let number = u16::try_from(self.tables.len()).expect("at most 256 tables");
         let table = TableIndex(number);
         let entries_len = prefix_index::section_len(descriptor.block_bits);
-        let tails_len = packing::packed_len(self.spec.fingerprint_count, descriptor.tail_bits)
+        let tails_len = packing::packed_len(self.spec.fingerprint_count, descriptor.stored_bits())
             .expect("at most 2^40 values of 56 bits");
         let entries = SectionWriter::new(Section::PrefixIndex(table), self.next_offset());
         let tails = SectionWriter::new(Section::Tails(table), entries.offset_after(entries_len));
@@ -110,8 +111,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
             }
             encoder.push_all(values, &mut self.out)
         })?;
-        debug_assert_eq!(encoder.value_count(), self.spec.fingerprint_count);
-        let (sections, overflow) = encoder.finish(&mut self.out)?;
+        let (sections, overflow) = encoder.finish(self.spec.fingerprint_count, &mut self.out)?;
         for section in sections {
             self.close(section)?;
         }

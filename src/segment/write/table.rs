@@ -1,6 +1,7 @@
 //! Encoding a table: values are split into heads and tails, and heads into blocks.
 
 use super::block::BlockWriter;
+use super::keys::KeySorter;
 use super::output::Output;
 use super::section::SectionWriter;
 use crate::base::error::Result;
@@ -11,7 +12,14 @@ use crate::format::prefix_index::IndexWriter;
 use std::io::{Seek, Write};
 
 pub(super) struct TableEncoder {
+    keys: KeySorter,
+    blocks: BlockEncoding,
+}
+
+/// The keys of a table, on their way into its sections.
+struct BlockEncoding {
     descriptor: TableDescriptor,
+    stored_bits: u32,
     entries: SectionWriter,
     tails: SectionWriter,
     heads: SectionWriter,
@@ -31,22 +39,19 @@ impl TableEncoder {
         [entries, tails, heads]: [SectionWriter; 3],
         scratch: &ScratchFolder,
     ) -> Self {
-        TableEncoder {
+        let blocks = BlockEncoding {
             descriptor,
+            stored_bits: descriptor.stored_bits(),
             entries,
             tails,
             heads,
             index_writer: IndexWriter::default(),
-            packer: Packer::new(descriptor.tail_bits),
+            packer: Packer::new(descriptor.stored_bits()),
             block: 0,
             block_writer: BlockWriter::new(descriptor.codec, 0, scratch),
             rank_end: 0,
-        }
-    }
-
-    /// The values so far.
-    pub(super) fn value_count(&self) -> u64 {
-        self.rank_end + self.block_writer.value_count()
+        };
+        TableEncoder { keys: KeySorter::new(descriptor), blocks }
     }
 
     pub(super) fn push_all(
@@ -54,16 +59,44 @@ impl TableEncoder {
         values: &[u64],
         out: &mut Output<impl Write + Seek>,
     ) -> Result<()> {
-        let block_shift = 64 - self.descriptor.block_bits;
-        for &value in values {
-            let block = value.checked_shr(block_shift).unwrap_or(0);
-            while self.block < block {
-                self.close_block(out)?;
+        let TableEncoder { keys, blocks } = self;
+        if blocks.descriptor.is_whole() {
+            for &value in values {
+                blocks.push(value, out)?;
             }
-            self.block_writer.push(value >> self.descriptor.tail_bits)?;
-            self.packer.push(value, &mut self.tails.pending);
+        } else {
+            for &value in values {
+                keys.push(value, |key| blocks.push(key, out))?;
+            }
         }
-        self.tails.spill(out)
+        blocks.tails.spill(out)
+    }
+
+    /// Closes all blocks left: the sections in file order, and the overflow entries.
+    pub(super) fn finish(
+        mut self,
+        value_count: u64,
+        out: &mut Output<impl Write + Seek>,
+    ) -> Result<([SectionWriter; 3], Vec<u8>)> {
+        let blocks = &mut self.blocks;
+        self.keys.finish(|key| blocks.push(key, out))?;
+        debug_assert_eq!(blocks.rank_end + blocks.block_writer.value_count(), value_count);
+        self.blocks.finish(out)
+    }
+}
+
+impl BlockEncoding {
+    /// Appends the next key: of a table that is whole, the value.
+    #[inline]
+    fn push(&mut self, key: u64, out: &mut Output<impl Write + Seek>) -> Result<()> {
+        let head = key >> self.stored_bits;
+        let block = head.checked_shr(self.descriptor.inner_bits()).unwrap_or(0);
+        while self.block < block {
+            self.close_block(out)?;
+        }
+        self.block_writer.push(head)?;
+        self.packer.push(key, &mut self.tails.pending);
+        Ok(())
     }
 
     fn close_block(&mut self, out: &mut Output<impl Write + Seek>) -> Result<()> {
@@ -79,8 +112,7 @@ impl TableEncoder {
         self.entries.spill(out)
     }
 
-    /// Closes all blocks left: the sections in file order, and the overflow entries.
-    pub(super) fn finish(
+    fn finish(
         mut self,
         out: &mut Output<impl Write + Seek>,
     ) -> Result<([SectionWriter; 3], Vec<u8>)> {

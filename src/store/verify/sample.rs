@@ -110,7 +110,7 @@ fn stored_samples(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerpr
     let snapshot = store.snapshot();
     for open in snapshot.segments() {
         let Some(table) = open.segment.first_table() else { continue };
-        let mut pass = pace.values(&open.segment, table);
+        let mut pass = pace.values(&open.segment, *table);
         let stride = (open.segment.header().fingerprint_count / count.max(1)).max(1);
         for step in table.values() {
             let (rank, value) = step?;

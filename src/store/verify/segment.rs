@@ -6,13 +6,14 @@ use std::path::Path;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum};
+use crate::bytes::permutation::Permuted;
 use crate::format::directory::SectionPlace;
 use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record, id_len_for};
-use crate::segment::{Segment, TableReader};
+use crate::segment::{Segment, TableKind, TableReader, Values};
 use crate::store::verify::index;
 use crate::store::verify::pace::Pace;
 use crate::store::verify::report::VerifyReport;
-use fpstore_base::IdRef;
+use fpstore_base::{Fingerprint, IdRef};
 
 /// Bytes of a file that are read in one step.
 const CHUNK_LEN: usize = 1 << 16;
@@ -131,7 +132,7 @@ fn padding(segment: &Segment, place: &SectionPlace) -> Result<()> {
 
 /// All bits after the last tail are zero.
 fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
-    let used_bits = segment.header().fingerprint_count * u64::from(table.descriptor.tail_bits);
+    let used_bits = segment.header().fingerprint_count * u64::from(table.stored_bits);
     let (place, offset) = (&table.tails, used_bits / 8);
     if place.len == 0 {
         return Ok(());
@@ -146,16 +147,34 @@ fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
     if clear { Ok(()) } else { Err(segment.corrupt(place, offset, fault())) }
 }
 
-/// The values ascend strictly, and are the same set in every table.
+/// The values ascend strictly, and are the same set in every table. A table with
+/// syndromes has the keys of the values of the first one.
 fn same_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
-    let mut sum = SetSum::default();
     let mut pass = pace.values(segment, table);
-    for step in table.values() {
-        let (_, value) = step?;
-        sum.add(table.permutation.invert(value));
-        pass.step()?;
-    }
-    if sum == segment.header().set_sum {
+    let mut sum_of = |values: Values<'_>, to: &dyn Fn(Permuted) -> Fingerprint| {
+        let mut sum = SetSum::default();
+        for step in values {
+            sum.add(to(step?.1));
+            pass.step()?;
+        }
+        Ok::<_, Error>(sum)
+    };
+    let (found, expected) = match (table.kind(), segment.first_table()) {
+        (TableKind::Whole(table), _) => {
+            let natural = |value| table.permutation.invert(value);
+            (sum_of(table.values(), &natural)?, segment.header().set_sum)
+        }
+        (TableKind::Syndromes(table), Some(first)) => {
+            let key = |value| {
+                let own = table.permutation.apply(first.permutation.invert(value));
+                Fingerprint::new(table.descriptor.key_of(own.0))
+            };
+            let found = sum_of(table.keys(), &|key| Fingerprint::new(key.0))?;
+            (found, sum_of(first.values(), &key)?)
+        }
+        (TableKind::Syndromes(_), None) => return Ok(()),
+    };
+    if found == expected {
         return Ok(());
     }
     let fault = Fault::rule(20, "the table holds another set than the header says");

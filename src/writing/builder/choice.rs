@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::base::error::{Error, Result};
 use crate::base::options::DEFAULT_K;
 use crate::plan::{
-    Budget, PlanRequest, SampleModel, Sampler, UnitCosts, has_data_layout, scheme_by_name,
+    Budget, PlanRequest, SampleModel, Sampler, UnitCosts, depends_on_data, scheme_by_name,
 };
 use crate::scheme::Scheme;
 use crate::writing::sort::SortedValues;
@@ -45,6 +45,8 @@ impl SchemeChoice {
     /// The scheme of a name that [`Scheme::named`] takes, or of a name with a layout as the planner
     /// reports it: `halves-live` cuts the two halves from the bits that vary in the data,
     /// `-dealt` and `-sorted` spread the information of the bits evenly over the blocks.
+    /// `halves-syndrome12`, or `halves-syndrome` for the number of bits that suits the number of
+    /// fingerprints, keeps syndromes in the second table, see [`Scheme::with_syndromes`].
     ///
     /// ```
     /// use fpstore::{BuildOptions, SchemeChoice};
@@ -57,8 +59,8 @@ impl SchemeChoice {
     ///
     /// As [`Scheme::named`].
     pub fn named(name: &str, k: u32) -> Result<Self> {
-        let natural = scheme_by_name(name, k, None)?;
-        if has_data_layout(name) {
+        let natural = scheme_by_name(name, 0, k, None)?;
+        if depends_on_data(name) {
             Ok(SchemeChoice::Named { name: name.into(), k })
         } else {
             Ok(SchemeChoice::Fixed(natural))
@@ -126,7 +128,7 @@ impl SchemeChoice {
         match self {
             SchemeChoice::Fixed(scheme) => scheme.masks().len() as u64,
             SchemeChoice::Named { name, k } => {
-                scheme_by_name(name, *k, None).map_or(1, |scheme| scheme.masks().len() as u64)
+                scheme_by_name(name, 0, *k, None).map_or(1, |scheme| scheme.masks().len() as u64)
             }
             SchemeChoice::Auto { k, budget, costs } => {
                 let budget_len = budget.bytes_for(fingerprint_count);
@@ -161,7 +163,7 @@ impl SchemeChoice {
             SchemeChoice::Named { name, k } => {
                 let sample = sampler.finish().ok();
                 let model = sample.map(|sample| SampleModel::new(&sample, fingerprint_count));
-                scheme_by_name(name, *k, model.as_ref())
+                scheme_by_name(name, fingerprint_count, *k, model.as_ref())
             }
             SchemeChoice::Auto { k, budget, costs } => {
                 // An empty store gets the tables of one fingerprint, whatever the budget.

@@ -92,17 +92,18 @@ impl SegmentBuild {
             let own = prepared.take().flatten();
             let values = own.as_ref().unwrap_or(&self.distinct);
             let held = own.as_ref().map_or(0, SortedValues::memory_len);
+            let bits = if number == 0 { 0 } else { self.scheme.syndrome_bits() };
             let next = masks.get(number + 1).copied();
             let prepare = || next.map(|mask| self.prepare(mask, held, watch)).transpose();
             if self.resources.threads == 1 {
-                encode(writer, mask, values, watch)?;
+                encode(writer, mask, bits, values, watch)?;
                 prepared = prepare()?;
                 continue;
             }
             prepared = std::thread::scope(|scope| {
                 // The system may refuse a thread; then this one does both.
                 let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare).ok();
-                encode(writer, mask, values, watch)?;
+                encode(writer, mask, bits, values, watch)?;
                 match preparing {
                     Some(preparing) => preparing.join().expect("sorting does not panic"),
                     None => prepare(),
@@ -151,10 +152,18 @@ impl SegmentBuild {
     }
 }
 
-fn encode(writer: &mut Writer<'_>, mask: u64, values: &SortedValues, watch: &Watch) -> Result<()> {
+/// Writes the table of `mask` of its sorted values, with syndromes of `bits` bits if they save
+/// something.
+fn encode(
+    writer: &mut Writer<'_>,
+    mask: u64,
+    bits: u32,
+    values: &SortedValues,
+    watch: &Watch,
+) -> Result<()> {
     let Cut { tail_bits, block_bits, codec } = Cut::of_gaps(values.count, &values.gaps_of_bits);
-    let descriptor = TableDescriptor { mask, codec, tail_bits, block_bits };
-    writer.table(descriptor, |take| {
+    let table = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits: 0 };
+    writer.table(table.with_syndromes(bits), |take| {
         values.pass(|values| {
             take(values)?;
             Ok(watch.tick(values.len() as u64)?)

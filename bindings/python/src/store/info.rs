@@ -148,7 +148,8 @@ pub(crate) fn segment_info<'py>(
         .iter()
         .map(|table| {
             let bits = table.bits_per_fingerprint;
-            let fields = (table.mask, table.prefix_bits, table.block_bits, table.tail_bits, bits);
+            let TableInfo { mask, prefix_bits, block_bits, tail_bits, syndrome_bits, .. } = *table;
+            let fields = (mask, prefix_bits, block_bits, tail_bits, bits, syndrome_bits);
             told(py, TYPES, "TableInfo", fields)
         })
         .collect();

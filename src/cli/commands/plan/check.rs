@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use fpstore::plan::{PlanRequest, Sample, UnitCosts};
-use fpstore::{Fingerprint, Scheme, SearchStats, Store};
+use fpstore::{Fingerprint, SearchStats, Store};
 use serde::Serialize;
 
 use crate::cli::args::report_args::ReportOut;
@@ -95,13 +95,12 @@ impl Expected {
         let explained_micros = store.expected_nanos(k)? / 1000.0;
         let mut sum = Expected { explained_micros, ..Expected::default() };
         for segment in &store.info().segments {
-            let masks = segment.tables.iter().map(|table| table.mask).collect();
-            let scheme = Scheme::from_masks(masks, k)?;
+            let scheme = segment.scheme()?;
             let request = PlanRequest::new(segment.fingerprint_count.max(1), k).costs(costs);
             let estimate = request.sample(sample.clone()).estimate("stored", &scheme)?;
             sum.tables_len += estimate.tables_len;
             sum.probes += estimate.estimate.probes;
-            sum.candidates += estimate.estimate.candidates;
+            sum.candidates += estimate.estimate.candidates + estimate.estimate.look_ups;
             sum.scanned += estimate.estimate.scanned;
             sum.micros += estimate.hot_micros;
         }

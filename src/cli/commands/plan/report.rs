@@ -89,7 +89,7 @@ fn write_text<'a>(
             estimate.bytes_per_fingerprint,
             bytes(estimate.tables_len as u64),
             estimate.estimate.probes,
-            short(estimate.estimate.candidates),
+            short(estimate.estimate.candidates + estimate.estimate.look_ups),
             short(estimate.largest_group),
             short(estimate.hot_micros),
             estimate.cold_pages,
@@ -98,7 +98,15 @@ fn write_text<'a>(
         )?;
     }
     let chosen = plan.chosen();
-    writeln!(out, "\nThe masks of {}, as --scheme FILE takes them:", chosen.name)?;
+    match chosen.scheme.syndrome_bits() {
+        0 => writeln!(out, "\nThe masks of {}, as --scheme FILE takes them:", chosen.name)?,
+        bits => writeln!(
+            out,
+            "\n--scheme {} keeps {bits} bits in place of the half that does not lead in the second\n\
+             table, see docs/syndromes.md. Its masks:",
+            chosen.name
+        )?,
+    }
     for mask in chosen.scheme.masks() {
         writeln!(out, "{mask:016x}")?;
     }

@@ -123,7 +123,7 @@ impl SingleQueries {
                 grouped(work.probes),
                 estimate.probes,
                 grouped(work.candidates),
-                estimate.candidates,
+                estimate.candidates + estimate.look_ups,
                 grouped(work.scanned),
                 estimate.scanned,
                 grouped(work.pages_checked),

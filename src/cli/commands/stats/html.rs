@@ -33,11 +33,14 @@ fn schemes(
     let plan = request.plan()?;
     // Segments may have different schemes; the first, and so the oldest, stands for them.
     let first = statistics.tables.first().and_then(|table| table.segment);
-    let of_first = statistics.tables.iter().filter(|table| table.segment == first);
-    let masks: Vec<u64> = of_first.map(|table| table.mask).collect();
-    let is_chosen = plan.chosen().scheme.masks() == masks;
-    let now = match Scheme::from_masks(masks, statistics.tuned_k) {
-        Ok(scheme) if !is_chosen => Some(request.estimate("these tables", &scheme)?),
+    let of_first = || statistics.tables.iter().filter(|table| table.segment == first);
+    let bits = of_first().map(|table| table.syndrome_bits).max().unwrap_or(0);
+    let scheme =
+        Scheme::from_masks(of_first().map(|table| table.mask).collect(), statistics.tuned_k);
+    let now = match scheme.and_then(|scheme| scheme.with_syndromes(bits)) {
+        Ok(scheme) if scheme != plan.chosen().scheme => {
+            Some(request.estimate("these tables", &scheme)?)
+        }
         _ => None,
     };
     Ok((Some(plan), now))

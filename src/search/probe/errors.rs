@@ -1,0 +1,155 @@
+//! The errors that a syndrome names: all words of few bits that have it.
+//!
+//! The words of one to three bits, which nearly all queries ask for, lie in one list, sorted by
+//! syndrome, behind a bitmap for each number of bits that says which syndromes have any: most have
+//! none. Longer words are listed once a query asks for them.
+
+use std::sync::OnceLock;
+
+use crate::base::limits::ERRORS_MAX;
+use crate::bytes::syndrome::{SYNDROME_BITS, SyndromeCode};
+use crate::search::table_query::Flips;
+
+/// Words of up to this many bits share a list.
+const SHARED_MAX: u32 = 3;
+
+/// The errors by syndrome, for syndromes of one length.
+#[derive(Debug)]
+pub(super) struct ErrorTable {
+    pub(super) code: &'static SyndromeCode,
+    bits: u32,
+    /// The list of words of up to [`SHARED_MAX`] bits, then one for each further number of bits.
+    lists: [OnceLock<List>; (ERRORS_MAX - SHARED_MAX + 1) as usize],
+}
+
+/// Words sorted by syndrome, then by their number of bits, then ascending.
+#[derive(Debug)]
+struct List {
+    /// For each syndrome where its words start; one more at the end.
+    starts: Vec<u32>,
+    words: Vec<u32>,
+    /// A bit for each number of bits, from the least of the list on, and for each syndrome: whether
+    /// it has such a word.
+    has: Vec<u64>,
+    least: u32,
+    bits: u32,
+}
+
+impl ErrorTable {
+    /// The table for syndromes of `bits` bits; one is kept for the life of the process.
+    pub(super) fn of(bits: u32) -> &'static ErrorTable {
+        const COUNT: usize = (*SYNDROME_BITS.end() + 1) as usize;
+        static TABLES: [OnceLock<ErrorTable>; COUNT] = [const { OnceLock::new() }; COUNT];
+        let bits = bits.clamp(*SYNDROME_BITS.start(), *SYNDROME_BITS.end());
+        TABLES[bits as usize].get_or_init(|| ErrorTable {
+            code: SyndromeCode::of(bits),
+            bits,
+            lists: Default::default(),
+        })
+    }
+
+    /// Calls `each` with the words of `least` to `most` bits, at most [`ERRORS_MAX`], that have
+    /// this syndrome, and with the number of their bits.
+    #[inline(always)]
+    pub(super) fn for_each(
+        &self,
+        syndrome: u32,
+        least: u32,
+        most: u32,
+        mut each: impl FnMut(u32, u32),
+    ) {
+        let mut at = least;
+        while at <= most {
+            let number = at.saturating_sub(SHARED_MAX);
+            let end = if number == 0 { most.min(SHARED_MAX) } else { at };
+            let list = self.list(number);
+            if list.has(syndrome, at, end) {
+                for &word in list.of(syndrome) {
+                    let weight = word.count_ones();
+                    if (at..=end).contains(&weight) {
+                        each(word, weight);
+                    }
+                }
+            }
+            at = end + 1;
+        }
+    }
+
+    #[inline(always)]
+    fn list(&self, number: u32) -> &List {
+        self.lists[number as usize].get_or_init(|| {
+            let weights = if number == 0 { (0, SHARED_MAX) } else { (number + 3, number + 3) };
+            List::new(self.code, self.bits, weights)
+        })
+    }
+}
+
+impl List {
+    /// Lists the words of `least` to `most` bits.
+    #[cold]
+    fn new(code: &SyndromeCode, bits: u32, (least, most): (u32, u32)) -> Self {
+        let count = 1_usize << bits;
+        let words = || {
+            let all = Flips::new(32, most).filter(|&(_, weight)| weight >= least);
+            all.map(|(word, weight)| (word as u32, weight))
+        };
+        let mut starts = vec![0_u32; count + 1];
+        let mut has = vec![0_u64; (count * (most - least + 1) as usize).div_ceil(64)];
+        for (word, weight) in words() {
+            let syndrome = code.syndrome(word) as usize;
+            starts[syndrome + 1] += 1;
+            let at = syndrome + count * (weight - least) as usize;
+            has[at / 64] |= 1 << (at % 64);
+        }
+        for at in 0..count {
+            starts[at + 1] += starts[at];
+        }
+        let mut next = starts.clone();
+        let mut listed = vec![0; starts[count] as usize];
+        for (word, _) in words() {
+            let place = &mut next[code.syndrome(word) as usize];
+            listed[*place as usize] = word;
+            *place += 1;
+        }
+        List { starts, words: listed, has, least, bits }
+    }
+
+    /// Whether a word of `least` to `most` bits has the syndrome.
+    #[inline(always)]
+    fn has(&self, syndrome: u32, least: u32, most: u32) -> bool {
+        (least..=most).any(|weight| {
+            let at = syndrome as usize + (((weight - self.least) as usize) << self.bits);
+            self.has[at / 64] >> (at % 64) & 1 == 1
+        })
+    }
+
+    #[inline(always)]
+    fn of(&self, syndrome: u32) -> &[u32] {
+        let at = syndrome as usize;
+        &self.words[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_is_found_by_its_syndrome_once() {
+        for bits in [6, 11, 12, 14, 21] {
+            let table = ErrorTable::of(bits);
+            for (least, most) in [(0, 0), (0, 3), (2, 3), (2, 2), (1, 4), (5, 5), (3, 5)] {
+                let mut found = 0;
+                for syndrome in 0..1 << bits {
+                    table.for_each(syndrome, least, most, |word, weight| {
+                        assert_eq!(table.code.syndrome(word), syndrome);
+                        assert_eq!(word.count_ones(), weight);
+                        found += 1;
+                    });
+                }
+                let expected = Flips::new(32, most).filter(|&(_, weight)| weight >= least).count();
+                assert_eq!(found, expected, "{bits} bits, {least} to {most}");
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! From candidates of a table with syndromes to hits: each names a few values, which are looked up
+//! in the first table.
+//!
+//! A candidate of such a table agrees with the needle in all but a few of the bits under the mask.
+//! Of the other bits it has the syndrome. Its XOR with that of the needle is the syndrome of the
+//! errors that may lie between them, so it names all words of errors that are few enough; each with
+//! the known bits makes a whole value, and the first table says whether it is stored. No match is
+//! missed: its own errors are among those that are named.
+//!
+//! Two values that agree in all known bits and in the syndrome have equal entries, next to each
+//! other, which name the same values; the second is skipped. So each match comes once.
+
+use super::collector::{Collector, TableHit};
+use super::context::Context;
+use super::errors::ErrorTable;
+use crate::base::error::Result;
+use crate::base::limits::ERRORS_MAX;
+use crate::base::section::TableIndex;
+use crate::bytes::mask::low_bits;
+use crate::bytes::permutation::Permuted;
+use crate::search::kernel::NearHead;
+use crate::search::table_query::TableQuery;
+use crate::segment::{SyndromeLayout, SyndromeTable, WholeTable};
+use fpstore_base::Fingerprint;
+
+/// Values that are looked up together.
+const LOOK_UPS_PER_PASS: usize = 64;
+
+/// Values that entries of a table with syndromes name, to be looked up in the first table.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    values: Vec<NamedValue>,
+    /// The last entry that was decoded, since the one that follows may be its equal.
+    last: Option<(u32, u64, u64)>,
+}
+
+/// A value that may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct NamedValue {
+    /// The position of the query.
+    query: u32,
+    /// The value in the order of the first table.
+    value: Permuted,
+    fingerprint: Fingerprint,
+    distance: u32,
+}
+
+impl Named {
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.last = None;
+    }
+
+    /// Decodes candidates of the query at `position`: lists the values that they name within the
+    /// distance of the search.
+    pub(super) fn decode(
+        &mut self,
+        context: &Context<'_>,
+        table: SyndromeTable<'_>,
+        candidates: &[NearHead],
+        position: u32,
+    ) -> Result<()> {
+        let Some(first) = context.segment.first_table() else { return Ok(()) };
+        let (query, _) = context.query(position);
+        let decoder = Decoder::new(context, query, table);
+        for near in candidates {
+            let number = table.number(near.rank)?;
+            let entry = (position, near.head, number);
+            if self.last.replace(entry) == Some(entry) {
+                continue;
+            }
+            decoder.for_each_value(near.head, number, |value, distance| {
+                let fingerprint = table.permutation.invert(value);
+                let diff = fingerprint.value() ^ query.needle.value();
+                if context.reporting_table(diff) == Some(query.table) {
+                    let value = first.permutation.apply(fingerprint);
+                    let named = NamedValue { query: position, value, fingerprint, distance };
+                    self.values.push(named);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Looks up all values that are named, and passes those that are stored to `collector`.
+    pub(super) fn look_up(
+        &mut self,
+        context: &Context<'_>,
+        collector: &mut impl Collector,
+    ) -> Result<()> {
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        // Entries that differ in known bits name different values; but those of a head may come in
+        // two calls of a kernel, with others between.
+        self.values.sort_unstable();
+        self.values.dedup();
+        let Some(first) = context.segment.first_table() else { return Ok(()) };
+        let first = first.counting(context.pages_checked);
+        for some in self.values.chunks(LOOK_UPS_PER_PASS) {
+            if collector.is_exhausted() {
+                break;
+            }
+            collector.stats().candidates += some.len() as u64;
+            prefetch(first, some)?;
+            for named in some {
+                if let Some(rank) = first.find(named.value)? {
+                    let NamedValue { query, fingerprint, distance, .. } = *named;
+                    let hit = TableHit { distance, fingerprint, table: TableIndex(0), rank };
+                    collector.push(context.queries[query as usize].number, hit);
+                }
+            }
+        }
+        self.values.clear();
+        Ok(())
+    }
+}
+
+/// Prefetches what the look-ups of values read first.
+fn prefetch(first: WholeTable<'_>, some: &[NamedValue]) -> Result<()> {
+    if some.len() < 2 {
+        return Ok(());
+    }
+    let index = first.index_reader();
+    some.iter().for_each(|named| index.prefetch(first.block_of(named.value)));
+    for named in some {
+        index.prefetch_heads(&index.span(first.block_of(named.value))?);
+    }
+    Ok(())
+}
+
+/// Decodes the entries of one table for one query.
+struct Decoder<'a> {
+    errors: &'static ErrorTable,
+    layout: &'a SyndromeLayout,
+    needle: u64,
+    radius: u32,
+    k: u32,
+    /// The least errors in the bits outside the mask: fewer are found by the first table.
+    least: u32,
+    syndrome_of_needle: u32,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(context: &Context<'_>, query: &TableQuery, table: SyndromeTable<'a>) -> Self {
+        let layout = table.layout;
+        let errors = ErrorTable::of(layout.syndrome_bits);
+        let first_mask = context.segment.header().tables.first().map(|first| first.mask);
+        let least = match context.radii.first() {
+            // All errors outside of this mask are under that one.
+            Some(Some(radius)) if first_mask == Some(!table.descriptor.mask) => radius + 1,
+            _ => 0,
+        };
+        let needle = query.permuted.0;
+        let syndrome_of_needle = errors.code.syndrome(hashed(needle, layout.hashed_bits));
+        let (radius, k) = (query.radius, context.k);
+        Decoder { errors, layout, needle, radius, k, least, syndrome_of_needle }
+    }
+
+    /// Calls `each` with each value that an entry may stand for within the distance of the search,
+    /// and with its distance.
+    #[inline(always)]
+    fn for_each_value(&self, head: u64, number: u64, mut each: impl FnMut(Permuted, u32)) {
+        let SyndromeLayout { syndrome_bits, hashed_bits, known_in_tail, masked, unmasked } =
+            *self.layout;
+        let known = (head << known_in_tail | number >> syndrome_bits) << hashed_bits;
+        let diff = known ^ self.needle;
+        let under_mask = (diff & masked).count_ones();
+        // Most tables know no bits outside their mask.
+        let outside = if unmasked == 0 { 0 } else { (diff & unmasked).count_ones() };
+        let known_errors = under_mask + outside;
+        if under_mask > self.radius || known_errors > self.k {
+            return;
+        }
+        let syndrome = (number & low_bits(syndrome_bits)) as u32 ^ self.syndrome_of_needle;
+        let least = self.least.saturating_sub(outside);
+        let most = (self.k - known_errors).min(ERRORS_MAX);
+        self.errors.for_each(syndrome, least, most, |error, weight| {
+            if u64::from(error) >> hashed_bits == 0 {
+                let low = u64::from(hashed(self.needle, hashed_bits) ^ error);
+                each(Permuted(known | low), known_errors + weight);
+            }
+        });
+    }
+}
+
+/// The low bits of a value, at most 32.
+fn hashed(value: u64, bits: u32) -> u32 {
+    (value & low_bits(bits)) as u32
+}
