@@ -70,7 +70,7 @@ impl UnitCosts {
         head_compared: 0.8,
         extra_byte: 0.1,
         candidate: 11.3,
-        look_up: 90.0,
+        look_up: 150.0,
         scanned: 5.2,
         // The last three from two tables of 10^8 fingerprints, whose queries took 2.9 us.
         touch: [0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0],

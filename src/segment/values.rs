@@ -168,10 +168,11 @@ impl Values<'_> {
             (Some(before), Some(&first)) => before < first || (self.may_repeat && before == first),
             _ => true,
         };
-        if self.may_repeat && !(joined && run.is_sorted()) {
-            return Err(self.fault(12, "keys not ascending"));
-        }
-        if !self.may_repeat && !(joined && run.is_sorted_by(|a, b| a < b)) {
+        if self.may_repeat {
+            if !joined || !run.is_sorted() {
+                return Err(self.fault(12, "keys not ascending"));
+            }
+        } else if !joined || !run.is_sorted_by(|a, b| a < b) {
             return Err(self.fault(12, "values not strictly ascending"));
         }
         self.before = run.last().copied();

@@ -29,7 +29,7 @@ fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
     let mut records: Vec<Record> = Vec::new();
     for (lower, size) in [(1_u64, 2_u64), (2, 70), (3, 600), (4, 5000)] {
         for at in 0..size {
-            let upper = 0xa5a5_0000 ^ (at / 2) << 13 ^ (at % 2) * LIKE_NOTHING;
+            let upper = 0xa5a5_0000 ^ ((at / 2) << 13) ^ ((at % 2) * LIKE_NOTHING);
             records.push((upper << 32 | lower, number(lower << 32 | at)));
         }
     }
@@ -43,7 +43,7 @@ fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
         asked.extend((1..=4_u64).map(|lower| (0xa5a5_0000 ^ 0x61c) << 32 ^ 0x200 << 32 ^ lower));
         assert_exact(&temp.store, &records, &asked, k, "equal keys");
     }
-    assert!(verify(&temp.path(), &samples(50)).unwrap().is_sound());
+    assert!(verify(temp.path(), &samples(50)).unwrap().is_sound());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn stores_grow_shrink_and_merge_with_and_without_syndromes() {
             model.iter().flat_map(|(&v, ids)| ids.iter().map(move |&id| (v, number(id)))).collect();
         let store = Store::open(temp.path()).unwrap();
         assert_exact(&store, &records, &needles(&records, 40, 3, 68 + round as u64), 3, "grown");
-        let report = verify(&temp.path(), &samples(20)).unwrap();
+        let report = verify(temp.path(), &samples(20)).unwrap();
         assert!(report.is_sound(), "round {round}: {:?}", report.faults);
     }
 }

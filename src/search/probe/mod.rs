@@ -100,10 +100,8 @@ fn run(
     let ProbeScratch { kernel, queries, buffers, pages_checked } = scratch;
     queries.clear();
     queries.extend(wanted);
-    // After an error the buffers may hold entries of the earlier search.
-    buffers.probes.clear();
-    buffers.query_probes.clear();
-    buffers.candidates.clear();
+    // After an error they may hold entries of the earlier search.
+    buffers.clear();
     pages_checked.set(0);
     let (k, kernel) = (collector.k(), *kernel);
     let context = Context { segment, radii, queries, kernel, k, pages_checked };

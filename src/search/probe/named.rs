@@ -13,18 +13,17 @@
 use super::collector::{Collector, TableHit};
 use super::context::Context;
 use super::errors::ErrorTable;
+use super::pass::{Buffers, ProbePass};
 use crate::base::error::Result;
 use crate::base::limits::ERRORS_MAX;
-use crate::base::section::TableIndex;
-use crate::bytes::mask::low_bits;
+use crate::bytes::mask::{at_most_bits, low_bits};
 use crate::bytes::permutation::Permuted;
+use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
 use crate::search::kernel::NearHead;
 use crate::search::table_query::TableQuery;
-use crate::segment::{SyndromeLayout, SyndromeTable, WholeTable};
+use crate::segment::{SyndromeLayout, SyndromeTable};
 use fpstore_base::Fingerprint;
-
-/// Values that are looked up together.
-const LOOK_UPS_PER_PASS: usize = 64;
 
 /// Values that entries of a table with syndromes name, to be looked up in the first table.
 #[derive(Debug, Default)]
@@ -32,16 +31,16 @@ pub(super) struct Named {
     values: Vec<NamedValue>,
     /// The last entry that was decoded, since the one that follows may be its equal.
     last: Option<(u32, u64, u64)>,
+    /// Made by the first look-up; a search of stores without syndromes has none.
+    look_ups: Option<Box<LookUps>>,
 }
 
 /// A value that may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct NamedValue {
+    fingerprint: Fingerprint,
     /// The position of the query.
     query: u32,
-    /// The value in the order of the first table.
-    value: Permuted,
-    fingerprint: Fingerprint,
     distance: u32,
 }
 
@@ -60,22 +59,24 @@ impl Named {
         candidates: &[NearHead],
         position: u32,
     ) -> Result<()> {
-        let Some(first) = context.segment.first_table() else { return Ok(()) };
         let (query, _) = context.query(position);
         let decoder = Decoder::new(context, query, table);
+        let tails = table.tails();
         for near in candidates {
-            let number = table.number(near.rank)?;
+            let number = match tails.are_verified(near.rank, near.rank) {
+                true => tails.packed().get(near.rank.0),
+                false => table.number(near.rank)?,
+            };
             let entry = (position, near.head, number);
             if self.last.replace(entry) == Some(entry) {
                 continue;
             }
             decoder.for_each_value(near.head, number, |value, distance| {
                 let fingerprint = table.permutation.invert(value);
-                let diff = fingerprint.value() ^ query.needle.value();
-                if context.reporting_table(diff) == Some(query.table) {
-                    let value = first.permutation.apply(fingerprint);
-                    let named = NamedValue { query: position, value, fingerprint, distance };
-                    self.values.push(named);
+                let diff = || fingerprint.value() ^ query.needle.value();
+                // Errors that are too many for the first of two halves are reported by the second.
+                if decoder.least > 0 || context.reporting_table(diff()) == Some(query.table) {
+                    self.values.push(NamedValue { fingerprint, query: position, distance });
                 }
             });
         }
@@ -88,45 +89,76 @@ impl Named {
         context: &Context<'_>,
         collector: &mut impl Collector,
     ) -> Result<()> {
-        if self.values.is_empty() {
+        if self.values.is_empty() || collector.is_exhausted() {
+            self.values.clear();
             return Ok(());
         }
         // Entries that differ in known bits name different values; but those of a head may come in
         // two calls of a kernel, with others between.
         self.values.sort_unstable();
         self.values.dedup();
-        let Some(first) = context.segment.first_table() else { return Ok(()) };
-        let first = first.counting(context.pages_checked);
-        for some in self.values.chunks(LOOK_UPS_PER_PASS) {
-            if collector.is_exhausted() {
-                break;
-            }
-            collector.stats().candidates += some.len() as u64;
-            prefetch(first, some)?;
-            for named in some {
-                if let Some(rank) = first.find(named.value)? {
-                    let NamedValue { query, fingerprint, distance, .. } = *named;
-                    let hit = TableHit { distance, fingerprint, table: TableIndex(0), rank };
-                    collector.push(context.queries[query as usize].number, hit);
-                }
-            }
-        }
+        collector.stats().candidates += self.values.len() as u64;
+        let Named { values, look_ups, .. } = self;
+        let LookUps { queries, radii, buffers } = look_ups.get_or_insert_default().as_mut();
+        let Some(first) = context.segment.table(0) else { return Ok(()) };
+        queries.clear();
+        let query = |(number, named): (u32, &NamedValue)| {
+            TableQuery::new(number, named.fingerprint, 0, first, 0)
+        };
+        queries.extend((0..).zip(&*values).map(query));
+        radii.clear();
+        radii.push(Some(0));
+        // After an error they may hold entries of the earlier search.
+        buffers.clear();
+        let exact = Context { radii, queries, k: 0, ..*context };
+        let outer: &mut dyn Collector = collector;
+        let stats = SearchStats::default();
+        let mut found = Found { values, of: context.queries, collector: outer, stats };
+        let done = ProbePass { context: exact, buffers, collector: &mut found }.list_all();
         self.values.clear();
-        Ok(())
+        done
     }
 }
 
-/// Prefetches what the look-ups of values read first.
-fn prefetch(first: WholeTable<'_>, some: &[NamedValue]) -> Result<()> {
-    if some.len() < 2 {
-        return Ok(());
+/// What the look-ups of named values need: a search of its own, within 0 bits.
+#[derive(Debug, Default)]
+struct LookUps {
+    queries: Vec<TableQuery>,
+    radii: Vec<Radius>,
+    buffers: Buffers,
+}
+
+/// Takes the values that the first table has, as matches of the queries that named them.
+struct Found<'a> {
+    /// By the number of the look-up.
+    values: &'a [NamedValue],
+    /// The queries that named them, by position.
+    of: &'a [TableQuery],
+    collector: &'a mut dyn Collector,
+    /// A look-up counts once, as a candidate; what it takes is not told.
+    stats: SearchStats,
+}
+
+impl Collector for Found<'_> {
+    fn k(&self) -> u32 {
+        0
     }
-    let index = first.index_reader();
-    some.iter().for_each(|named| index.prefetch(first.block_of(named.value)));
-    for named in some {
-        index.prefetch_heads(&index.span(first.block_of(named.value))?);
+
+    fn stats(&mut self) -> &mut SearchStats {
+        &mut self.stats
     }
-    Ok(())
+
+    fn is_exhausted(&mut self) -> bool {
+        self.collector.is_exhausted()
+    }
+
+    fn push(&mut self, number: u32, hit: TableHit) {
+        if let Some(named) = self.values.get(number as usize)
+            && let Some(query) = self.of.get(named.query as usize)
+        {
+            self.collector.push(query.number, TableHit { distance: named.distance, ..hit });
+        }
+    }
 }
 
 /// Decodes the entries of one table for one query.
@@ -165,11 +197,13 @@ impl<'a> Decoder<'a> {
             *self.layout;
         let known = (head << known_in_tail | number >> syndrome_bits) << hashed_bits;
         let diff = known ^ self.needle;
-        let under_mask = (diff & masked).count_ones();
+        if !at_most_bits(diff & masked, self.radius) {
+            return;
+        }
         // Most tables know no bits outside their mask.
         let outside = if unmasked == 0 { 0 } else { (diff & unmasked).count_ones() };
-        let known_errors = under_mask + outside;
-        if under_mask > self.radius || known_errors > self.k {
+        let known_errors = (diff & masked).count_ones() + outside;
+        if known_errors > self.k {
             return;
         }
         let syndrome = (number & low_bits(syndrome_bits)) as u32 ^ self.syndrome_of_needle;

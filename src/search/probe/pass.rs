@@ -20,6 +20,15 @@ pub(super) struct Buffers {
     pub(super) candidates: Candidates,
 }
 
+impl Buffers {
+    /// Forgets what an earlier search has left.
+    pub(super) fn clear(&mut self) {
+        self.probes.clear();
+        self.query_probes.clear();
+        self.candidates.clear();
+    }
+}
+
 /// The steps of a search, with the buffers between them.
 pub(super) struct ProbePass<'a, C> {
     pub(super) context: Context<'a>,

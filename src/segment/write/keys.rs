@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_group_of_any_size_is_sorted() {
-        let values: Vec<u64> = (0..200_000).map(|value| 7 << 32 | value * 21_000).collect();
+        let values: Vec<u64> = (0..200_000).map(|value| (7 << 32) | (value * 21_000)).collect();
         let descriptor = descriptor(36, 12);
         let mut expected: Vec<u64> = values.iter().map(|&v| descriptor.key_of(v)).collect();
         expected.sort_unstable();
