@@ -44,7 +44,7 @@ Exit status: 0 found or done; 1 nothing found (query, pairs, cluster) or damaged
 
 /// What a bug report should contain.
 const LONG_VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), "\nreads format versions 2 to 2, writes 2");
+    concat!(env!("CARGO_PKG_VERSION"), "\nreads format versions 2 to 3, writes 3");
 
 /// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
 #[derive(Debug, Parser)]

@@ -3,7 +3,7 @@
 use super::candidates::Candidates;
 use super::collector::Collector;
 use super::context::Context;
-use super::pass::ProbePass;
+use super::pass::{LookUps, ProbePass, look_up};
 use crate::base::error::{Error, Fault, Result};
 use crate::base::limits::VALUES_PER_RANGE;
 use crate::base::section::Rank;
@@ -30,6 +30,7 @@ impl<C: Collector> ProbePass<'_, C> {
                 query,
                 table,
                 candidates: &mut self.buffers.candidates,
+                look_ups: &mut self.buffers.look_ups,
                 collector: self.collector,
             };
             if !of_query.is_verified {
@@ -50,6 +51,7 @@ struct BlockSearch<'a, C> {
     query: &'a TableQuery,
     table: TableReader<'a>,
     candidates: &'a mut Candidates,
+    look_ups: &'a mut Option<Box<LookUps>>,
     collector: &'a mut C,
 }
 
@@ -150,6 +152,7 @@ impl<C: Collector> BlockSearch<'_, C> {
     /// whether a limit is reached.
     fn compare(&mut self) -> Result<bool> {
         self.candidates.compare(self.context, self.collector)?;
+        look_up(&mut self.candidates.named, self.look_ups, self.context, self.collector)?;
         Ok(self.collector.is_exhausted())
     }
 }

@@ -15,7 +15,8 @@ use crate::segment::{TableKind, TableReader, WholeTable};
 pub(super) struct Candidates {
     pub(super) near: NearHeads,
     groups: Vec<Group>,
-    named: Named,
+    /// What candidates of tables with syndromes stand for, to be looked up.
+    pub(super) named: Named,
 }
 
 /// The candidates of one query; each group starts where the one before it ends.
@@ -52,7 +53,8 @@ impl Candidates {
         }
     }
 
-    /// Compares all candidates, passes the hits to `collector`, and removes the candidates.
+    /// Compares all candidates, passes the hits to `collector`, and removes the candidates. Those of
+    /// tables with syndromes leave the values that they name.
     pub(super) fn compare(
         &mut self,
         context: &Context<'_>,
@@ -77,7 +79,6 @@ impl Candidates {
                 }
             }
         }
-        self.named.look_up(context, collector)?;
         self.near.heads.clear();
         self.groups.clear();
         Ok(())

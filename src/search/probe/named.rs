@@ -10,16 +10,12 @@
 //! Two values that agree in all known bits and in the syndrome have equal entries, next to each
 //! other, which name the same values; the second is skipped. So each match comes once.
 
-use super::collector::{Collector, TableHit};
 use super::context::Context;
 use super::errors::ErrorTable;
-use super::pass::{Buffers, ProbePass};
 use crate::base::error::Result;
 use crate::base::limits::ERRORS_MAX;
 use crate::bytes::mask::{at_most_bits, low_bits};
 use crate::bytes::permutation::Permuted;
-use crate::scheme::Radius;
-use crate::search::answer::SearchStats;
 use crate::search::kernel::NearHead;
 use crate::search::table_query::TableQuery;
 use crate::segment::{SyndromeLayout, SyndromeTable};
@@ -31,17 +27,15 @@ pub(super) struct Named {
     values: Vec<NamedValue>,
     /// The last entry that was decoded, since the one that follows may be its equal.
     last: Option<(u32, u64, u64)>,
-    /// Made by the first look-up; a search of stores without syndromes has none.
-    look_ups: Option<Box<LookUps>>,
 }
 
 /// A value that may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct NamedValue {
-    fingerprint: Fingerprint,
+pub(super) struct NamedValue {
+    pub(super) fingerprint: Fingerprint,
     /// The position of the query.
-    query: u32,
-    distance: u32,
+    pub(super) query: u32,
+    pub(super) distance: u32,
 }
 
 impl Named {
@@ -83,81 +77,24 @@ impl Named {
         Ok(())
     }
 
-    /// Looks up all values that are named, and passes those that are stored to `collector`.
-    pub(super) fn look_up(
-        &mut self,
-        context: &Context<'_>,
-        collector: &mut impl Collector,
-    ) -> Result<()> {
-        if self.values.is_empty() || collector.is_exhausted() {
-            self.values.clear();
-            return Ok(());
-        }
+    /// The values that are named, each once, in order.
+    pub(super) fn distinct(&mut self) -> &[NamedValue] {
         // Entries that differ in known bits name different values; but those of a head may come in
         // two calls of a kernel, with others between.
         self.values.sort_unstable();
         self.values.dedup();
-        collector.stats().candidates += self.values.len() as u64;
-        let Named { values, look_ups, .. } = self;
-        let LookUps { queries, radii, buffers } = look_ups.get_or_insert_default().as_mut();
-        let Some(first) = context.segment.table(0) else { return Ok(()) };
-        queries.clear();
-        let query = |(number, named): (u32, &NamedValue)| {
-            TableQuery::new(number, named.fingerprint, 0, first, 0)
-        };
-        queries.extend((0..).zip(&*values).map(query));
-        radii.clear();
-        radii.push(Some(0));
-        // After an error they may hold entries of the earlier search.
-        buffers.clear();
-        let exact = Context { radii, queries, k: 0, ..*context };
-        let outer: &mut dyn Collector = collector;
-        let stats = SearchStats::default();
-        let mut found = Found { values, of: context.queries, collector: outer, stats };
-        let done = ProbePass { context: exact, buffers, collector: &mut found }.list_all();
+        &self.values
+    }
+
+    /// Whether nothing is to be looked up.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Forgets the values that were looked up.
+    pub(super) fn looked_up(&mut self) {
         self.values.clear();
-        done
-    }
-}
-
-/// What the look-ups of named values need: a search of its own, within 0 bits.
-#[derive(Debug, Default)]
-struct LookUps {
-    queries: Vec<TableQuery>,
-    radii: Vec<Radius>,
-    buffers: Buffers,
-}
-
-/// Takes the values that the first table has, as matches of the queries that named them.
-struct Found<'a> {
-    /// By the number of the look-up.
-    values: &'a [NamedValue],
-    /// The queries that named them, by position.
-    of: &'a [TableQuery],
-    collector: &'a mut dyn Collector,
-    /// A look-up counts once, as a candidate; what it takes is not told.
-    stats: SearchStats,
-}
-
-impl Collector for Found<'_> {
-    fn k(&self) -> u32 {
-        0
-    }
-
-    fn stats(&mut self) -> &mut SearchStats {
-        &mut self.stats
-    }
-
-    fn is_exhausted(&mut self) -> bool {
-        self.collector.is_exhausted()
-    }
-
-    fn push(&mut self, number: u32, hit: TableHit) {
-        if let Some(named) = self.values.get(number as usize)
-            && let Some(query) = self.of.get(named.query as usize)
-        {
-            self.collector.push(query.number, TableHit { distance: named.distance, ..hit });
-        }
     }
 }
 

@@ -1,11 +1,15 @@
 //! One pass of a search: its steps, and the lists that each step leaves for the next.
 
 use super::candidates::Candidates;
-use super::collector::Collector;
+use super::collector::{Collector, TableHit};
 use super::context::Context;
+use super::named::{Named, NamedValue};
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;
+use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
 use crate::search::kernel::BlockProbe;
+use crate::search::table_query::TableQuery;
 
 /// The lists that each step of a pass leaves for the next.
 #[derive(Debug, Default)]
@@ -18,6 +22,8 @@ pub(super) struct Buffers {
     /// Positions of blocks that the kernel could not read.
     pub(super) fallback: Vec<usize>,
     pub(super) candidates: Candidates,
+    /// Made by the first look-up; a search of stores without syndromes has none.
+    pub(super) look_ups: Option<Box<LookUps>>,
 }
 
 impl Buffers {
@@ -48,7 +54,9 @@ impl<C: Collector> ProbePass<'_, C> {
             self.readahead_heads();
         }
         self.search_blocks()?;
-        self.buffers.candidates.compare(&self.context, self.collector)
+        let Buffers { candidates, look_ups, .. } = &mut *self.buffers;
+        candidates.compare(&self.context, self.collector)?;
+        look_up(&mut candidates.named, look_ups, &self.context, self.collector)
     }
 }
 
@@ -69,4 +77,78 @@ pub(super) struct QueryProbes {
     pub(super) end: usize,
     /// Whether all heads of its blocks are verified.
     pub(super) is_verified: bool,
+}
+
+/// What the look-ups of named values need: a search of its own, within 0 bits.
+#[derive(Debug, Default)]
+pub(super) struct LookUps {
+    queries: Vec<TableQuery>,
+    radii: Vec<Radius>,
+    buffers: Buffers,
+}
+
+/// Looks up all values that are named in the first table, and passes those that it has to
+/// `collector`.
+pub(super) fn look_up(
+    named: &mut Named,
+    look_ups: &mut Option<Box<LookUps>>,
+    context: &Context<'_>,
+    collector: &mut impl Collector,
+) -> Result<()> {
+    if named.is_empty() || collector.is_exhausted() {
+        named.looked_up();
+        return Ok(());
+    }
+    let values = named.distinct();
+    collector.stats().candidates += values.len() as u64;
+    let LookUps { queries, radii, buffers } = look_ups.get_or_insert_default().as_mut();
+    let Some(first) = context.segment.table(0) else { return Ok(()) };
+    queries.clear();
+    let numbered = (0..).zip(values);
+    queries.extend(
+        numbered.map(|(number, named)| TableQuery::new(number, named.fingerprint, 0, first, 0)),
+    );
+    radii.clear();
+    radii.push(Some(0));
+    // After an error they may hold entries of the earlier search.
+    buffers.clear();
+    let exact = Context { radii, queries, k: 0, ..*context };
+    let stats = SearchStats::default();
+    let mut found = Found { values, of: context.queries, collector, stats };
+    let done = ProbePass { context: exact, buffers, collector: &mut found }.list_all();
+    named.looked_up();
+    done
+}
+
+/// Takes the values that the first table has, as matches of the queries that named them.
+struct Found<'a> {
+    /// By the number of the look-up.
+    values: &'a [NamedValue],
+    /// The queries that named them, by position.
+    of: &'a [TableQuery],
+    collector: &'a mut dyn Collector,
+    /// A look-up counts once, as a candidate; what it takes is not told.
+    stats: SearchStats,
+}
+
+impl Collector for Found<'_> {
+    fn k(&self) -> u32 {
+        0
+    }
+
+    fn stats(&mut self) -> &mut SearchStats {
+        &mut self.stats
+    }
+
+    fn is_exhausted(&mut self) -> bool {
+        self.collector.is_exhausted()
+    }
+
+    fn push(&mut self, number: u32, hit: TableHit) {
+        if let Some(named) = self.values.get(number as usize)
+            && let Some(query) = self.of.get(named.query as usize)
+        {
+            self.collector.push(query.number, TableHit { distance: named.distance, ..hit });
+        }
+    }
 }

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use fpstore::join::{BatchMode, JoinOptions, search_many};
-use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Scheme, Searcher, Store, Warm};
+use fpstore::{
+    BuildOptions, Builder, Error, Fingerprint, Limits, SchemeChoice, Searcher, Store, Warm,
+};
 
 use super::{Built, Index, Session, timed};
 use crate::memory;
@@ -29,8 +31,8 @@ pub fn build(
 ) -> Result<Built> {
     let path = folder.join(format!("{name}.fps"));
     let options = match scheme {
-        Some(scheme) => BuildOptions::default().scheme(Scheme::named(scheme, k)?),
-        None => BuildOptions::default().scheme(fpstore::SchemeChoice::Auto {
+        Some(scheme) => BuildOptions::default().scheme(SchemeChoice::named(scheme, k)?),
+        None => BuildOptions::default().scheme(SchemeChoice::Auto {
             k,
             budget: fpstore::plan::Budget::default(),
             costs: fpstore::plan::UnitCosts::default(),

@@ -15,8 +15,9 @@ use crate::raw;
 use crate::set::Set;
 
 /// All contenders; the others are compared with the first.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "fpstore-2",
+    "fpstore-syndrome",
     "fpstore-auto",
     "mih-2",
     "mih-3",
@@ -72,7 +73,7 @@ fn expected_bytes(name: &str, count: usize) -> f64 {
     // Sparse hash tables: a bitmap and counts over all keys of a block, ids of all.
     let mih = |blocks: i32| f64::from(blocks) * 2_f64.powi(64 / blocks) / 2.0 + 60.0 * n;
     match name {
-        "fpstore-2" | "fpstore-auto" => 40.0 * n,
+        "fpstore-2" | "fpstore-syndrome" | "fpstore-auto" => 40.0 * n,
         "mih-2" => mih(2),
         "mih-3" => mih(3),
         "mih-4" => mih(4),
@@ -114,6 +115,9 @@ pub fn build(
 ) -> Result<Built> {
     match name {
         "fpstore-2" => fpstore::build("fpstore-2", Some("2"), set, k, folder),
+        "fpstore-syndrome" => {
+            fpstore::build("fpstore-syndrome", Some("halves-syndrome"), set, k, folder)
+        }
         "fpstore-auto" => fpstore::build("fpstore-auto", None, set, k, folder),
         "mih-2" => mih::build("mih-2", 2, set, k, folder),
         "mih-3" => mih::build("mih-3", 3, set, k, folder),
