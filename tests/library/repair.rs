@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::program::Desk;
-use crate::common::samples;
-use crate::common::scheme_named;
-use fpstore::writer::repair;
+use crate::common::{assert_exact, clustered, needles, samples, scheme_named, store_of};
+use fpstore::info::SegmentInfo;
+use fpstore::writer::{Compaction, repair};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, IdRef, Observer, Phase, Store, VerifyOptions,
     Writer, WriterOptions, verify,
@@ -242,4 +242,34 @@ fn a_rate_makes_verification_wait_and_an_observer_ends_it() {
     seen.store(0, Ordering::Relaxed);
     let options = VerifyOptions::default().max_rate(1).observer(observer(3));
     assert!(matches!(verify(patient.path(), &options), Err(Error::Interrupted)));
+}
+
+/// A damaged table after the first costs nothing: it is made again from the first one. Damage in the
+/// first table is not called so.
+#[test]
+fn tables_after_the_first_are_made_again_from_it() {
+    for bits in [0, 12] {
+        let records = clustered(3000, 71);
+        let scheme = scheme_named("2").with_syndromes(bits).unwrap();
+        let temp = store_of(&records, scheme);
+        let segment = temp.store.info().segments[0].clone();
+        flip_a_byte(&segment, "tails of table 1");
+        assert!(verify(temp.path(), &samples(0)).unwrap().is_rebuildable());
+        Writer::open(temp.path()).unwrap().compact(&Compaction::Rewrite).unwrap();
+        assert!(verify(temp.path(), &samples(20)).unwrap().is_sound());
+        let store = Store::open(temp.path()).unwrap();
+        assert_eq!(store.info().segments[0].tables[1].syndrome_bits, bits);
+        assert_exact(&store, &records, &needles(&records, 40, 3, 72), 3, "made again");
+        let segment = store.info().segments[0].clone();
+        flip_a_byte(&segment, "heads of table 0");
+        assert!(!verify(temp.path(), &samples(0)).unwrap().is_rebuildable());
+    }
+}
+
+fn flip_a_byte(segment: &SegmentInfo, section: &str) {
+    let place = segment.sections.iter().find(|of| of.section.to_string() == section).unwrap();
+    let mut bytes = fs::read(&segment.path).unwrap();
+    bytes[place.offset as usize + 9] ^= 4;
+    fs::remove_file(&segment.path).unwrap();
+    fs::write(&segment.path, &bytes).unwrap();
 }

@@ -20,7 +20,8 @@ segments of a tier are merged when they come to 3, 6 or 10 times its size, and t
 segment of the next tier. A segment with more than half of its records deleted is rewritten. So \
 a label has about log(n) segments, and a record is written about twice for each power of ten. \
 --all makes one segment of all neighbours of one label. --one makes one segment of everything; \
-it gets the greatest label, or no label if any segment has none.";
+it gets the greatest label, or no label if any segment has none. --rewrite writes each segment by \
+itself.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -47,6 +48,9 @@ pub(in crate::cli) struct CompactArgs {
     /// Merge everything into one segment, with one label
     #[arg(long, conflicts_with_all = ["tier", "all"])]
     one: bool,
+    /// Write each segment anew, for another --scheme or to replace damaged tables after the first
+    #[arg(long, conflicts_with_all = ["tier", "all", "one"])]
+    rewrite: bool,
     #[command(flatten)]
     store: StoreArg,
     /// Read and write segments and temporary files no faster than this, such as 20MB/s
@@ -72,9 +76,10 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     drop(store);
     let options = args.work.limit(options, &monitor)?;
     let mut compactor = Compactor::with_options(&args.store.store, options)?;
-    let compaction = match (args.all, args.one) {
-        (true, _) => Compaction::All,
-        (_, true) => Compaction::One,
+    let compaction = match (args.all, args.one, args.rewrite) {
+        (true, ..) => Compaction::All,
+        (_, true, _) => Compaction::One,
+        (.., true) => Compaction::Rewrite,
         _ => Compaction::Tier,
     };
     let before = compactor.store().info();

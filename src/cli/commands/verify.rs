@@ -85,6 +85,11 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Done);
     }
     let count = counted(report.faults.len() as u64, "fault", "faults");
+    if report.is_rebuildable() {
+        message!("{store} is damaged: {count}, in tables that can be made again; nothing is lost");
+        message!("  fpstore compact --rewrite -s {}", quoted(args.store.path()));
+        return Ok(ExitStatus::Negative);
+    }
     if !args.repair {
         let remedy = "restore a copy or build it again; --repair saves what is sound";
         message!("{store} is damaged: {count}; {remedy}");

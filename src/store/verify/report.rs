@@ -35,6 +35,16 @@ impl VerifyReport {
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
     }
+
+    /// Whether all faults lie in tables after the first: then nothing is lost, and
+    /// [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) makes those tables again.
+    pub fn is_rebuildable(&self) -> bool {
+        let of_later_table = |fault: &Error| {
+            matches!(fault, Error::Corrupt { section, .. }
+                if section.table().is_some_and(|table| table.0 > 0))
+        };
+        !self.is_sound() && self.faults.iter().all(of_later_table)
+    }
 }
 
 /// A segment with faults.

@@ -26,12 +26,16 @@ pub enum Compaction {
     /// All segments become one. Its label is the greatest, so that no record expires early; it has
     /// none if any segment has none.
     One,
+    /// Each segment by itself, from its first table: for other tables, and where one of the others
+    /// is damaged.
+    Rewrite,
 }
 
 fpstore_base::choices!(Compaction {
     Tier = "tier": "Neighbours of similar size and one label",
     All = "all": "Neighbours of one label",
     One = "one": "All segments",
+    Rewrite = "rewrite": "Each segment by itself",
 });
 
 impl Writer {
@@ -142,6 +146,7 @@ pub(super) fn compact(what: &Compaction, merger: &mut Merger<'_>) -> Result<Comp
         Compaction::Tier => merge_while(merger, tier::pick)?,
         Compaction::All => merge_while(merger, tier::pick_label)?,
         Compaction::One => merge_all(merger)?,
+        Compaction::Rewrite => rewrite(merger)?,
     }
     Ok(merger.done)
 }
@@ -182,6 +187,26 @@ fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
         merger.collect_garbage();
         if merger.done.conflicted == conflicted {
             return Ok(());
+        }
+        merger.check_conflicts()?;
+    }
+}
+
+/// Writes each segment anew, from its first table. Segments that others add meanwhile are left alone;
+/// one that they change is written again.
+fn rewrite(merger: &mut Merger<'_>) -> Result<()> {
+    let mut left: BTreeSet<u64> = merger.segments().iter().map(|open| open.entry.number).collect();
+    loop {
+        merger.collect_garbage();
+        let segments = merger.segments();
+        let Some(open) = segments.iter().find(|open| left.contains(&open.entry.number)) else {
+            return Ok(());
+        };
+        let (number, label) = (open.entry.number, open.entry.label.clone());
+        let conflicted = merger.done.conflicted;
+        merger.merge(std::slice::from_ref(open), &label)?;
+        if merger.done.conflicted == conflicted {
+            left.remove(&number);
         }
         merger.check_conflicts()?;
     }
