@@ -24,7 +24,7 @@ use fpstore::{Error, Recipe};
 use commands::serve;
 use commands::{
     add, build, cluster, commit, compact, compare, completions, dedup, delete, df, dump, evaluate,
-    expire, features, fingerprint, info, man, pairs, plan, query, stats, transfer, verify,
+    expire, export, features, fingerprint, import, info, man, pairs, plan, query, stats, verify,
 };
 use output::exit::{is_closed_pipe, is_interrupted};
 use output::{corpus_error, remedy};
@@ -93,8 +93,8 @@ commands! {
     Expire(expire::ExpireArgs) => expire::run,
     Compact(compact::CompactArgs) => compact::run,
     Commit(commit::CommitArgs) => commit::run,
-    Import(transfer::ImportArgs) => transfer::run_import,
-    Export(transfer::ExportArgs) => transfer::run_export,
+    Import(import::ImportArgs) => import::run,
+    Export(export::ExportArgs) => export::run,
     Info(info::InfoArgs) => info::run,
     Stats(stats::StatsArgs) => stats::run,
     Plan(plan::PlanArgs) => plan::run,

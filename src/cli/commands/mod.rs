@@ -14,8 +14,10 @@ pub(in crate::cli) mod df;
 pub(in crate::cli) mod dump;
 pub(in crate::cli) mod evaluate;
 pub(in crate::cli) mod expire;
+pub(in crate::cli) mod export;
 pub(in crate::cli) mod features;
 pub(in crate::cli) mod fingerprint;
+pub(in crate::cli) mod import;
 pub(in crate::cli) mod info;
 pub(in crate::cli) mod man;
 pub(in crate::cli) mod pairs;
@@ -24,5 +26,4 @@ pub(in crate::cli) mod query;
 #[cfg(feature = "serve")]
 pub(in crate::cli) mod serve;
 pub(in crate::cli) mod stats;
-pub(in crate::cli) mod transfer;
 pub(in crate::cli) mod verify;
