@@ -29,13 +29,13 @@ impl Candidate {
         Candidate { name, masks, syndrome_bits: 0 }
     }
 
-    /// The same masks with the syndromes that suit `count` fingerprints, where the plan considers
-    /// them: for two tables, of which the second names values by its own half.
-    fn with_syndromes(&self, count: u64, k: u32) -> Option<Self> {
+    /// The same masks with syndromes of `extra` bits more than suit `count` fingerprints, where the
+    /// plan considers them: for two tables, of which the second names values by its own half.
+    fn with_syndromes(&self, count: u64, k: u32, extra: u32) -> Option<Self> {
         if self.masks.len() != 2 || !(1..=ERRORS_MAX).contains(&k) {
             return None;
         }
-        let syndrome_bits = suitable_bits(count, k);
+        let syndrome_bits = suitable_bits(count, k) + extra;
         let scheme = Scheme::from_masks(self.masks.clone(), k).ok()?;
         scheme.with_syndromes(syndrome_bits).ok()?;
         let name = with_syndromes(&self.name, syndrome_bits);
@@ -62,8 +62,12 @@ pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec
             }
         }
     }
-    let smaller: Vec<Candidate> =
-        found.iter().filter_map(|whole| whole.with_syndromes(count, k)).collect();
+    // Crowded fingerprints, which a sample shows, may need longer syndromes than even ones.
+    let extra = if model.is_some() { [0, 2, 4].as_slice() } else { &[0] };
+    let with = |extra: &u32| {
+        found.iter().filter_map(|whole| whole.with_syndromes(count, k, *extra)).collect::<Vec<_>>()
+    };
+    let smaller: Vec<Candidate> = extra.iter().flat_map(with).collect();
     found.extend(smaller);
     found
 }

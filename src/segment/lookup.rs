@@ -106,6 +106,7 @@ impl<'a> TableReader<'a> {
 impl SyndromeTable<'_> {
     /// About where a value with this key lies in the order of the table: the bits of its head and
     /// of its mask are right, the others are made up. For statistics.
+    #[cfg(feature = "doctor")]
     pub(crate) fn place_of(self, key: u64) -> u64 {
         key << (self.layout.hashed_bits - self.layout.syndrome_bits)
     }

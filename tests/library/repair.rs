@@ -262,7 +262,17 @@ fn tables_after_the_first_are_made_again_from_it() {
         assert_exact(&store, &records, &needles(&records, 40, 3, 72), 3, "made again");
         let segment = store.info().segments[0].clone();
         flip_a_byte(&segment, "heads of table 0");
-        assert!(!verify(temp.path(), &samples(0)).unwrap().is_rebuildable());
+        flip_a_byte(&segment, "id records");
+        let report = verify(temp.path(), &samples(0)).unwrap();
+        assert!(!report.is_rebuildable());
+        // What is on other pages still has a name.
+        let mut found = 0;
+        let unread = report.damaged[0].for_each_id(|_| {
+            found += 1;
+            Ok::<(), Error>(())
+        });
+        let unread = unread.unwrap();
+        assert!(found > 1000 && unread > 0 && unread < 2000, "{found} found, {unread} not");
     }
 }
 

@@ -1,5 +1,8 @@
 //! `fpstore verify`: checks a store against its format, and its answers against a scan.
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
 use anyhow::bail;
 use clap::Args;
 use fpstore::options::SAMPLES;
@@ -7,6 +10,7 @@ use fpstore::writer::{Repair, repair};
 use fpstore::{DamagedSegment, VerifyOptions, VerifyReport};
 
 use crate::cli::args::resources::{ProgressArgs, QuietArgs, rate};
+use crate::cli::output::sink::Sink;
 use crate::cli::output::text::{counted, quoted};
 use crate::cli::session::command::{ExitStatus, StorePlace};
 use crate::cli::session::wait::WaitArgs;
@@ -19,7 +23,9 @@ Reads the whole store. Prints each fault with its file and place, and which segm
 Beside a service --max-rate keeps the disk free for queries.
 
 --repair writes a manifest that names only the sound segments, MANIFEST.repaired, beside that of a \
-damaged store, and says what would be missing and how to use it. The store itself is not changed.";
+damaged store, and says what would be missing and how to use it. The store itself is not changed. \
+--lost-ids FILE names the documents of the others. Where all damage lies in tables after the first, \
+nothing is lost: 'compact --rewrite' makes these tables again.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -49,6 +55,9 @@ pub(in crate::cli) struct VerifyArgs {
     /// If the store is damaged, write a manifest of its sound segments beside it
     #[arg(long)]
     repair: bool,
+    /// If segments are damaged, write the ids in them that can be read to FILE, one on each line
+    #[arg(long, value_name = "FILE")]
+    lost_ids: Option<PathBuf>,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -90,6 +99,9 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         message!("  fpstore compact --rewrite -s {}", quoted(args.store.path()));
         return Ok(ExitStatus::Negative);
     }
+    if let Some(path) = &args.lost_ids {
+        write_lost_ids(&report, path)?;
+    }
     if !args.repair {
         let remedy = "restore a copy or build it again; --repair saves what is sound";
         message!("{store} is damaged: {count}; {remedy}");
@@ -98,6 +110,26 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     message!("{store} is damaged: {count}");
     print_repair(&report, &repair(&report, args.wait.duration())?);
     Ok(ExitStatus::Negative)
+}
+
+/// Writes the ids of damaged segments, and says how many could not be read.
+fn write_lost_ids(report: &VerifyReport, path: &Path) -> anyhow::Result<()> {
+    let mut out = Sink::open(path, false)?;
+    let (mut count, mut unread) = (0, 0);
+    for damaged in report.damaged.iter().filter(|damaged| damaged.deletions_only.is_none()) {
+        unread += damaged.for_each_id(|id| {
+            count += 1;
+            writeln!(out, "{id}")
+        })?;
+    }
+    out.finish()?;
+    let ids = counted(count, "id", "ids");
+    message!("{}: {ids} of damaged segments; add their documents again", path.display());
+    if unread > 0 {
+        let unread = counted(unread, "fingerprint", "fingerprints");
+        message!("the ids of {unread} more cannot be read");
+    }
+    Ok(())
 }
 
 /// A fault with its cause, in one line.

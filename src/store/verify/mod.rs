@@ -7,6 +7,7 @@
 
 mod deletions;
 mod index;
+mod lost;
 mod options;
 mod pace;
 mod report;
