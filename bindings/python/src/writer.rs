@@ -343,7 +343,8 @@ impl Writer {
         PyList::new(py, segments?)
     }
 
-    /// Merges segments: `"tier"` those of similar size, `"all"` all, `"one"` into one.
+    /// Merges segments: `"tier"` those of similar size, `"all"` all, `"one"` into one;
+    /// `"rewrite"` writes each anew.
     #[pyo3(signature = (what="tier"))]
     fn compact<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
         let what: Compaction = choice(py, "what", what)?;
