@@ -2,7 +2,7 @@
 
 use fpstore::VerifyOptions;
 use fpstore::doctor::profile;
-use fpstore::info::{SegmentInfo, StoreInfo};
+use fpstore::info::{SegmentInfo, StoreInfo, TableInfo};
 use fpstore::options::{MAX_RATE, SAMPLES};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyList, PyTuple, PyTzInfo};
