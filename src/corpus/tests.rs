@@ -128,6 +128,36 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
     assert!(stopped > 40, "{stopped} cleanings were stopped");
 }
 
+/// Whatever meets a full disk, the error says so, and the next attempt ends the work.
+#[test]
+fn a_full_disk_is_told_while_features_are_compared() {
+    let similar = |folder: &Path| {
+        let options = DocumentOptions::default().skip_bad(true).threads(1);
+        Cleaner::new(source(options), [folder.join("in")])
+            .output(folder.join("out/"))
+            .confirm(0.8)
+            .threads(1)
+    };
+    let folder = site();
+    let expected = similar(folder.path()).run().unwrap();
+    assert!(expected.near_new_count > 10, "{expected:?}");
+    for fails_at in 1.. {
+        let folder = site();
+        fail_points::plan(folder.path(), fails_at, Fault::Full);
+        let done = similar(folder.path()).run();
+        let passed = fail_points::forget(folder.path()).len() as u64;
+        if let Err(error) = done {
+            let why = fpstore_base::chain(&error);
+            assert!(why.contains("no storage space"), "operation {fails_at}: {why}");
+            assert_eq!(similar(folder.path()).run().unwrap(), expected, "operation {fails_at}");
+        }
+        if passed < fails_at {
+            assert!(fails_at > 20);
+            break;
+        }
+    }
+}
+
 /// A bit of each file of the work is changed, or it is cut or gone.
 #[test]
 fn damaged_files_of_the_work_are_made_again() {
