@@ -13,7 +13,7 @@ use super::account::Account;
 use super::dropped::{Dropped, DroppedList, Other};
 use super::error::{Error, Result};
 use super::event::Event;
-use super::job::Job;
+use super::job::{DECISIONS, Job};
 use super::other_ids::OtherIds;
 use super::settings::Cleaner;
 use super::spool::{Entry, Spools};
@@ -53,13 +53,17 @@ impl<'a> Cleaner<'a> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, temp_dir, .. } = &work.settings;
         let targets = output.as_deref().map(|output| Targets::new(&work, output)).transpose()?;
+        let run = add.as_ref().and_then(|options| options.run.clone());
+        let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
         let job = match &targets {
-            Some(targets) => Job::open(&targets.job_folder(), &work.describe(), *replace)?,
+            Some(targets) => {
+                // With the same name of the run it is told below that nothing is to be done.
+                let has_added = |name: &str| run.as_deref() != Some(name) && is_known(name);
+                Job::open(&targets.job_folder(), &work.describe(), *replace, has_added)?
+            }
             None => Job::scratch(&work.temp_dir)?,
         };
-        let run = add.as_ref().and_then(|options| options.run.clone());
         if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
-            let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
             // A job that has not begun is none.
             if run.as_deref().is_some_and(is_known) {
                 return job.finish().map(|()| None);
@@ -116,7 +120,9 @@ impl<'a> Cleaning<'a> {
         let mut is_first = true;
         loop {
             let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
-            if std::mem::take(&mut is_first) && spools.repeated_ids().count > 0 {
+            // Work that has come to decisions has told them.
+            let is_told = !std::mem::take(&mut is_first) || job.has(DECISIONS);
+            if !is_told && spools.repeated_ids().count > 0 {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
             let decisions = decide::run(work, job, &spools, was_added)?;

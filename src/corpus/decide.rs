@@ -27,7 +27,7 @@ pub(super) fn run(
     spools: &Spools,
     was_added: bool,
 ) -> Result<Decisions> {
-    let state = state(work, spools);
+    let state = state(work, job, spools);
     if let Some(bytes) = job.read(DECISIONS)?
         && let Some((of_state, dropped)) = read(&bytes)
         && (was_added || of_state == state)
@@ -54,11 +54,12 @@ pub(super) fn run(
     Ok(Decisions { dropped, digest: Digest::of(&bytes) })
 }
 
-/// What decisions follow from, beside the settings of the job.
-fn state(work: &Work<'_>, spools: &Spools) -> String {
+/// What decisions follow from, beside the settings of the job. By its name those of an earlier job are
+/// no decisions of this one, nor are its outputs.
+fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     let stored = work.stored.as_ref();
     let generation = stored.map_or(0, crate::store::Store::generation);
-    format!("{} {generation} {:?}", work.store_id(), spools.left_out())
+    format!("{} {} {generation} {:?}", job.run(), work.store_id(), spools.left_out())
 }
 
 /// The state and the list in a file of decisions.

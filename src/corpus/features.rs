@@ -163,15 +163,19 @@ fn lead<'a>(
         let taken = match next.next() {
             Some(Needed { rank, file, record, .. }) if (*file as usize, *record) == place => {
                 let number = ranks.partition_point(|other| other < rank) as u32;
-                candidates.take(number, document.features).is_ok()
+                candidates.take(number, document.features)
             }
-            _ => false,
+            _ => Err(crate::Error::InvalidOptions { reason: String::new() }),
         };
-        if !taken {
-            let reason = format!("{} was changed while the documents were read", document.id);
-            return Err(Error::refused(reason));
+        match taken {
+            Ok(()) => Ok(Admission::Taken),
+            // It is not the document that it was.
+            Err(crate::Error::InvalidOptions { .. }) => {
+                let reason = format!("{} was changed while the documents were read", document.id);
+                Err(Error::refused(reason))
+            }
+            Err(error) => Err(error.into()),
         }
-        Ok(Admission::Taken)
     })?;
     if next.next().is_some() {
         return Err(Error::refused("the files were changed while they were read"));

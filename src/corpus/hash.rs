@@ -1,60 +1,82 @@
 //! Step 1: the documents of each batch of files to a spool.
 
-use fpstore_documents::{Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary};
+use fpstore_documents::{
+    Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, IdNotes,
+};
 use fpstore_text::sketch;
 
 use super::error::Result;
 use super::event::Event;
 use super::job::{Job, PART};
-use super::spool::{Counts, Entry, Spools, is_sound, write_end, write_entry, write_start};
+use super::spool::{Counts, Entry, SpoolFile, Spools, write_end, write_entry, write_start};
 use super::work::Work;
 use crate::join::confirm::{feature_digest, outline};
 use fpstore_base::watch::Observer;
 
 pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
-    let count = work.batches.len();
-    let names: Vec<_> = (0..count).map(|at| format!("{PART}{at}")).collect();
-    let paths: Vec<_> = names.iter().map(|name| job.path(name)).collect();
+    let names: Vec<_> = (0..work.batches.len()).map(|at| format!("{PART}{at}")).collect();
     if job.is_resumed() {
-        let mut done = 0;
-        for (name, path) in names.iter().zip(&paths).filter(|(_, path)| path.exists()) {
-            match is_sound(path) {
-                true => done += 1,
-                // It is read again.
-                false => job.discard(name)?,
-            }
-        }
-        work.tell(Event::Resumed { done, count });
+        let done = names.iter().filter(|name| job.has(name)).count();
+        work.tell(Event::Resumed { done, count: names.len() });
+    }
+    let start = || -> Result<_> {
+        let left_out = job.left_out()?.into_iter().map(u64::from);
+        Ok((Spools::new(left_out, work.copies_files()), IdNotes::default()))
+    };
+    let mut starts = vec![0];
+    for batch in &work.batches {
+        let len = work.files.part(batch.clone()).total_len().unwrap_or(0);
+        starts.push(starts[starts.len() - 1] + len);
     }
     let total = work.files.total_len();
-    let mut before = 0;
-    for (at, (batch, path)) in work.batches.iter().zip(&paths).enumerate() {
-        let files = work.files.part(batch.clone());
-        if !path.exists() {
-            let summary = job.save(&names[at], |out| {
-                let options = work.options.clone().observer(observer(work, before, total));
-                let cannot = || crate::Error::io("write", path);
-                write_start(out).map_err(cannot())?;
-                let summary = read(work, &files, &options, |document, digest, sketch| {
-                    let entry = match entry_of(work, document, digest, sketch)? {
-                        Ok(Some(entry)) => entry,
-                        Ok(None) => return Ok(Admission::Taken),
-                        Err(reason) => return Ok(Admission::Refused { reason }),
-                    };
-                    write_entry(out, &entry).map_err(cannot())?;
-                    Ok(Admission::Taken)
-                })?;
-                let (document_count, empty_count) = (summary.document_count, summary.empty_count);
-                let skipped_count = summary.skipped_count;
-                let counts = Counts { document_count, empty_count, bad_count: skipped_count };
-                write_end(out, counts, &summary.unread).map_err(cannot())?;
-                Ok(summary)
-            })?;
+    let (mut spools, mut ids) = start()?;
+    while let Some(name) = names.get(spools.batch_count()) {
+        let at = spools.batch_count();
+        let is_new = !job.has(name);
+        if is_new {
+            let summary = read_batch(work, job, at, name, observer(work, starts[at], total))?;
             work.tell(Event::Read(&of_part(summary, at)));
         }
-        before += files.total_len().unwrap_or(0);
+        let file = SpoolFile { path: job.path(name), mark: job.mark(name) };
+        match spools.push(file, &mut ids) {
+            // What earlier work has left is damaged; it is made again.
+            Err(_) if !is_new => {
+                job.discard(name)?;
+                (spools, ids) = start()?;
+            }
+            pushed => pushed?,
+        }
     }
-    Spools::open(paths, job.left_out()?.into_iter().map(u64::from), work.copies_files())
+    Ok(spools)
+}
+
+/// Reads the documents of a batch into a new spool.
+fn read_batch(
+    work: &Work<'_>,
+    job: &Job,
+    at: usize,
+    name: &str,
+    observer: Option<Observer>,
+) -> Result<DocumentSummary> {
+    let files = work.files.part(work.batches[at].clone());
+    let options = work.options.clone().observer(observer);
+    let cannot = || crate::Error::io("write", job.path(name));
+    job.save(name, |out| {
+        write_start(out).map_err(cannot())?;
+        let summary = read(work, &files, &options, |document, digest, sketch| {
+            let entry = match entry_of(work, document, digest, sketch)? {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return Ok(Admission::Taken),
+                Err(reason) => return Ok(Admission::Refused { reason }),
+            };
+            write_entry(out, &entry).map_err(cannot())?;
+            Ok(Admission::Taken)
+        })?;
+        let (document_count, empty_count) = (summary.document_count, summary.empty_count);
+        let counts = Counts { document_count, empty_count, bad_count: summary.skipped_count };
+        write_end(out, counts, &summary.unread).map_err(cannot())?;
+        Ok(summary)
+    })
 }
 
 /// Reads documents, with the digests of their features and their sketches if these are needed.

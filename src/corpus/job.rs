@@ -1,11 +1,12 @@
 //! The folder in which a job keeps what it has done, so that the same settings can go on with it.
 //!
-//! A file of the folder appears when it is complete, and ends with its digest; one that is damaged
-//! counts as missing. The folder is removed when the job is finished.
+//! A file of the folder appears when it is complete. It begins with a line that says which file of which
+//! job it is, and ends with its digest; one that is damaged, of another job or under another name counts
+//! as missing. The folder is removed when the job is finished.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,8 +17,14 @@ use crate::bytes::checksum::Digest;
 use crate::bytes::digested::DigestWriter;
 use crate::disk::{self, NewFile, OwnFolder, ScratchDirectory};
 
+/// Each file begins with a line of this word, the name of its job, and its own name.
+const MARK: &str = "fpstore-dedup";
+/// Bytes of a line that names a job, at most.
+const MARK_LEN_MAX: u64 = 1024;
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
+/// The key of a description that says that nothing is left to do.
+const DONE: &str = "done";
 /// The names of the parts begin so.
 pub(super) const PART: &str = "spool-";
 /// Which documents are dropped, and why.
@@ -68,8 +75,14 @@ impl Job {
     }
 
     /// The job in this folder, which is the one with these settings, or a new one. With `force`
-    /// another job there is given up.
-    pub(super) fn open(path: &Path, settings: &Value, force: bool) -> Result<Self> {
+    /// another job there is given up, unless a store `has_added` its documents: to clean them again
+    /// would find all of them stored, and leave none in the outputs.
+    pub(super) fn open(
+        path: &Path,
+        settings: &Value,
+        force: bool,
+        has_added: impl Fn(&str) -> bool,
+    ) -> Result<Self> {
         let cannot = || crate::Error::io("use", path);
         let (folder, lock) = loop {
             let folder = OwnFolder::open(path).map_err(cannot())?;
@@ -97,14 +110,28 @@ impl Job {
         let earlier = job
             .read(DESCRIPTION)?
             .map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap_or_default());
-        match earlier {
-            Some(earlier) if earlier["settings"] == *settings && earlier["run"].is_string() => {
+        let is_done = earlier.as_ref().is_some_and(|earlier| earlier[DONE] == true);
+        let is_same =
+            |earlier: &Value| earlier["settings"] == *settings && earlier["run"].is_string();
+        match earlier.filter(|_| !is_done) {
+            Some(earlier) if is_same(&earlier) => {
                 job.is_resumed = true;
                 job.run = earlier["run"].as_str().unwrap_or_default().into();
             }
-            // What is left without a description is of a job that ended, or never began.
+            // What is left without a description is of a job that never began, unless it was lost.
             earlier => {
                 let has_parts = names.iter().any(|name| name.starts_with(PART));
+                let mut runs = job.marked_runs(&names).map_err(cannot())?;
+                let described = earlier.iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
+                runs.extend(described.filter_map(Value::as_str).map(Into::into));
+                if !is_done && runs.iter().any(|run| has_added(run)) {
+                    return Err(Error::refused(format!(
+                        "the store has added the documents of the unfinished work in {}, so the \
+                         outputs are complete; finish it with the command that began it, on the same \
+                         files, or move the outputs away and remove it",
+                        path.display()
+                    )));
+                }
                 if let Some(earlier) = earlier.filter(|_| !force && has_parts) {
                     let differences = differences(&earlier["settings"], settings);
                     return Err(Error::Unfinished { folder: path.into(), differences });
@@ -116,6 +143,28 @@ impl Job {
         }
         job.open_written().map_err(cannot())?;
         Ok(job)
+    }
+
+    /// The runs of which the files of the folder say that they are parts.
+    fn marked_runs(&self, names: &[String]) -> io::Result<BTreeSet<String>> {
+        let Place::Named { folder, .. } = &self.place else { return Ok(BTreeSet::new()) };
+        let mut runs = BTreeSet::new();
+        for name in names.iter().filter(|name| name.starts_with(PART) || *name == DECISIONS) {
+            let Some(file) = folder.open_file(name)? else { continue };
+            let mut line = Vec::new();
+            BufReader::new(file.take(MARK_LEN_MAX)).read_until(b'\n', &mut line)?;
+            let line = String::from_utf8_lossy(&line);
+            if let [MARK, run, _] = line.split(' ').collect::<Vec<_>>()[..] {
+                runs.insert(run.to_string());
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The first line of a file. That of the description, which names the job, has no name of a job.
+    pub(super) fn mark(&self, name: &str) -> String {
+        let run = if name == DESCRIPTION { "" } else { &self.run };
+        format!("{MARK} {run} {name}\n")
     }
 
     fn open_written(&mut self) -> io::Result<()> {
@@ -155,7 +204,8 @@ impl Job {
         self.folder().join(name)
     }
 
-    /// Writes a file of the job, which appears when it is complete, sealed with its digest.
+    /// Writes a file of the job, which appears when it is complete: behind its mark, and sealed with
+    /// its digest.
     pub(super) fn save<T>(
         &self,
         name: &str,
@@ -167,6 +217,7 @@ impl Job {
         let file = NewFile::create(path.clone(), replaced).map_err(cannot())?;
         let buffer = BufWriter::with_capacity(1 << 18, file.file().map_err(cannot())?);
         let mut out = DigestWriter::new(buffer);
+        out.write_all(self.mark(name).as_bytes()).map_err(cannot())?;
         let done = write(&mut out)?;
         out.seal().map_err(cannot())?;
         file.publish().map_err(cannot())?;
@@ -179,7 +230,8 @@ impl Job {
         self.save(name, |out| Ok(out.write_all(bytes).map_err(cannot)?))
     }
 
-    /// The bytes of a file of the job; `None` if it is missing or damaged.
+    /// The bytes of a file of the job, without its mark; `None` if it is missing or damaged, or the
+    /// file of another job or name.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let read = match &self.place {
             // Only what is resumed is read back.
@@ -192,7 +244,13 @@ impl Job {
         let len = bytes.len().saturating_sub(16);
         let is_sound = Digest::read(&bytes, len) == Some(Digest::of(&bytes[..len]));
         bytes.truncate(len);
-        Ok(is_sound.then_some(bytes))
+        let own = bytes.strip_prefix(self.mark(name).as_bytes());
+        Ok(own.filter(|_| is_sound).map(<[u8]>::to_vec))
+    }
+
+    /// Whether there is a file of this name, sound or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.path(name).exists()
     }
 
     /// Removes a file of the job that is damaged.
@@ -249,15 +307,18 @@ impl Job {
 
     /// Removes the folder: nothing is left to do.
     pub(super) fn finish(self) -> Result<()> {
-        match self.place {
-            Place::Scratch(scratch) => Ok(scratch.remove()?),
-            Place::Named { ref folder, .. } => {
-                folder.remove_file(DESCRIPTION).map_err(crate::Error::io("use", folder.path()))?;
-                // Without it the rest is no job: the next one removes what cannot be removed now.
-                let _ = self.remove();
-                Ok(())
-            }
+        if let Place::Scratch(scratch) = self.place {
+            return Ok(scratch.remove()?);
         }
+        let done = json!({DONE: true}).to_string();
+        if let Err(error) = self.save_bytes(DESCRIPTION, done.as_bytes())
+            && self.read(DESCRIPTION)?.as_deref() != Some(done.as_bytes())
+        {
+            return Err(error);
+        }
+        // The next job removes what cannot be removed now.
+        let _ = self.remove();
+        Ok(())
     }
 
     fn remove(&self) -> io::Result<()> {
@@ -267,11 +328,12 @@ impl Job {
         disk::remove_empty_directory(folder.path())
     }
 
-    /// Removes all files but the lock; the description first, for what is left without it is no job.
+    /// Removes all files but the lock; the description last, for it says that the others are of no
+    /// use, or what they are.
     fn clear(&self) -> io::Result<()> {
         let Place::Named { folder, .. } = &self.place else { return Ok(()) };
         let mut names = folder.names()?;
-        names.sort_by_key(|name| name != DESCRIPTION);
+        names.sort_by_key(|name| name == DESCRIPTION);
         for name in names.iter().filter(|name| name.as_str() != LOCK) {
             match ScratchDirectory::is_name(name) {
                 true => disk::remove_directory_tree(&folder.path().join(name))?,
@@ -326,14 +388,18 @@ mod tests {
         Output { len: number, digest, decisions: Digest::of(b"decisions") }
     }
 
+    fn open(folder: &Path, settings: &Value, force: bool) -> Result<Job> {
+        Job::open(folder, settings, force, |_| false)
+    }
+
     #[test]
     fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("work");
         let settings = json!({"k": 3, "files": ["a"]});
-        let job = Job::open(&folder, &settings, false).unwrap();
+        let job = open(&folder, &settings, false).unwrap();
         assert!(!job.is_resumed() && job.output(1).is_none());
-        assert!(Job::open(&folder, &settings, false).is_err());
+        assert!(open(&folder, &settings, false).is_err());
         job.save_bytes("spool-0", b"done").unwrap();
         job.note_output(1, output(7)).unwrap();
         job.note_output(30, output(8)).unwrap();
@@ -345,30 +411,30 @@ mod tests {
             written.write_all(text.as_bytes()).unwrap();
         };
         cut("4");
-        let job = Job::open(&folder, &settings, false).unwrap();
+        let job = open(&folder, &settings, false).unwrap();
         assert!(job.is_resumed() && job.run() == run);
         assert_eq!((job.output(1), job.output(30)), (Some(output(7)), Some(output(8))));
         assert_eq!((job.output(3), job.output(4)), (None, None));
         // What follows it is no part of it.
         job.note_output(5, output(9)).unwrap();
         drop(job);
-        let job = Job::open(&folder, &settings, false).unwrap();
+        let job = open(&folder, &settings, false).unwrap();
         assert_eq!((job.output(45), job.output(5)), (None, Some(output(9))));
         assert_eq!(job.read("spool-0").unwrap().unwrap(), b"done");
         drop(job);
         let other = json!({"k": 4, "files": ["a"]});
-        let refused = Job::open(&folder, &other, false).err().unwrap().to_string();
+        let refused = open(&folder, &other, false).err().unwrap().to_string();
         assert!(refused.ends_with("differs in: k"), "{refused}");
-        let job = Job::open(&folder, &other, true).unwrap();
+        let job = open(&folder, &other, true).unwrap();
         assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
         // Of which nothing is done.
         drop(job);
-        let job = Job::open(&folder, &settings, false).unwrap();
+        let job = open(&folder, &settings, false).unwrap();
         assert!(!job.is_resumed());
         job.give_up();
         assert!(!folder.exists());
         drop(job);
-        let job = Job::open(&folder, &settings, false).unwrap();
+        let job = open(&folder, &settings, false).unwrap();
         job.finish().unwrap();
         assert!(!folder.exists());
     }
@@ -379,7 +445,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("work");
         let settings = json!({"k": 3});
-        let job = Job::open(&folder, &settings, false).unwrap();
+        let job = open(&folder, &settings, false).unwrap();
         job.save_bytes(DECISIONS, b"some decisions").unwrap();
         let path = job.path(DECISIONS);
         let whole = fs::read(&path).unwrap();
@@ -399,7 +465,7 @@ mod tests {
         assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"new");
         drop(job);
         fs::remove_file(folder.join(DESCRIPTION)).unwrap();
-        assert!(!Job::open(&folder, &settings, false).unwrap().is_resumed());
+        assert!(!open(&folder, &settings, false).unwrap().is_resumed());
     }
 
     /// A folder that holds what no job makes is not emptied, whoever put it there.
@@ -410,7 +476,7 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("thesis.txt"), "precious").unwrap();
         for force in [false, true] {
-            let refused = Job::open(&folder, &json!({"k": 3}), force).err().unwrap().to_string();
+            let refused = open(&folder, &json!({"k": 3}), force).err().unwrap().to_string();
             assert!(refused.contains("holds 'thesis.txt'"), "{refused}");
         }
         assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
@@ -418,7 +484,7 @@ mod tests {
         {
             let link = parent.path().join("link");
             std::os::unix::fs::symlink(&folder, &link).unwrap();
-            assert!(Job::open(&link, &json!({"k": 3}), true).is_err());
+            assert!(open(&link, &json!({"k": 3}), true).is_err());
             assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
         }
     }

@@ -2,19 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fpstore_documents::{IdNotes, RepeatedIds};
 
 use super::error::{Error, Result};
 use super::id_field::{put_id, read_id};
 use super::number::Number;
+use crate::base::steps::step;
 use crate::bytes::digested::DigestReader;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::disk;
 use fpstore_base::{Fingerprint, Id};
 
-const MAGIC: &[u8; 8] = b"fpspool3";
+const MAGIC: &[u8; 8] = b"fpspool4";
 /// Stands where the number of a file would, at the end of a spool.
 const END: u32 = u32::MAX;
 
@@ -88,12 +89,44 @@ struct End {
     unread: Vec<u64>,
 }
 
-fn read_start(from: &mut impl Read) -> io::Result<()> {
-    let mut magic = [0; MAGIC.len()];
-    from.read_exact(&mut magic)?;
-    match magic == *MAGIC {
-        true => Ok(()),
-        false => Err(io::Error::other("it is no list of documents")),
+/// A spool in a file.
+#[derive(Debug)]
+pub(super) struct SpoolFile {
+    pub(super) path: PathBuf,
+    /// The mark of its job, which stands before the spool.
+    pub(super) mark: String,
+}
+
+impl SpoolFile {
+    fn read_start(&self, from: &mut impl Read) -> io::Result<()> {
+        let expected = [self.mark.as_bytes(), MAGIC].concat();
+        let mut start = vec![0; expected.len()];
+        from.read_exact(&mut start)?;
+        match start == expected {
+            true => Ok(()),
+            false => Err(io::Error::other("it is no list of documents of this work")),
+        }
+    }
+
+    /// Calls `each` with each entry, and checks the digest.
+    fn read<E: From<Error>>(&self, mut each: impl FnMut(Entry) -> Result<(), E>) -> Result<End, E> {
+        let cannot = |source| Error::from(crate::Error::io("read", &self.path)(source));
+        let file = disk::open(&self.path).map_err(cannot)?;
+        let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
+        self.read_start(&mut from).map_err(cannot)?;
+        loop {
+            match read_next(&mut from).map_err(cannot)? {
+                Next::Entry(entry) => {
+                    step();
+                    each(entry)?;
+                }
+                Next::End(end) if from.ends_sealed().map_err(cannot)? => return Ok(end),
+                Next::End(_) => {
+                    let damaged = io::Error::new(io::ErrorKind::InvalidData, "it was damaged");
+                    return Err(cannot(damaged).into());
+                }
+            }
+        }
     }
 }
 
@@ -121,39 +154,15 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
     Ok(Next::Entry(entry))
 }
 
-/// Calls `each` with each entry of a spool, and checks its digest.
-fn read<E: From<Error>>(
-    path: &Path,
-    mut each: impl FnMut(Entry) -> Result<(), E>,
-) -> Result<End, E> {
-    let cannot = |source| Error::from(crate::Error::io("read", path)(source));
-    let file = disk::open(path).map_err(cannot)?;
-    let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
-    read_start(&mut from).map_err(cannot)?;
-    loop {
-        match read_next(&mut from).map_err(cannot)? {
-            Next::Entry(entry) => each(entry)?,
-            Next::End(end) if from.ends_sealed().map_err(cannot)? => return Ok(end),
-            Next::End(_) => {
-                let damaged = io::Error::new(io::ErrorKind::InvalidData, "it was damaged");
-                return Err(cannot(damaged).into());
-            }
-        }
-    }
-}
-
-/// Whether the spool of earlier work is there and sound.
-pub(super) fn is_sound(path: &Path) -> bool {
-    read(path, |_| Ok::<(), Error>(())).is_ok()
-}
-
 /// The spools of all batches, in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Spools {
-    paths: Vec<PathBuf>,
+    files: Vec<SpoolFile>,
     /// The number of the first document of each spool.
     starts: Vec<u32>,
     counts: Counts,
+    /// Whether files that could not be read to their ends are passed over as a whole.
+    whole_files: bool,
     /// The numbers of the files whose documents are passed over.
     left_out: HashSet<u64>,
     /// The documents of these files.
@@ -162,52 +171,41 @@ pub(super) struct Spools {
 }
 
 impl Spools {
-    /// The spools in these files, which are complete. Documents of the files with the numbers
-    /// `left_out` are passed over, and with `whole_files` those of files that could not be read to
-    /// their ends.
-    pub(super) fn open(
-        paths: Vec<PathBuf>,
-        left_out: impl IntoIterator<Item = u64>,
-        whole_files: bool,
-    ) -> Result<Self> {
+    /// No spools. Documents of the files with the numbers `left_out` are passed over, and with
+    /// `whole_files` those of files that could not be read to their ends.
+    pub(super) fn new(left_out: impl IntoIterator<Item = u64>, whole_files: bool) -> Self {
+        Spools { whole_files, left_out: left_out.into_iter().collect(), ..Spools::default() }
+    }
+
+    /// Reads the next spool, and notes the ids in it beside those of the spools before. After an error
+    /// spools and notes are of no use.
+    pub(super) fn push(&mut self, file: SpoolFile, ids: &mut IdNotes) -> Result<()> {
         let too_many = || {
             let reason = "more than 2^32 - 2 documents; give the files in parts, against a store";
             crate::Error::TooLarge { reason: reason.into() }
         };
-        let mut spools = Spools {
-            paths,
-            starts: Vec::new(),
-            counts: Counts::default(),
-            left_out: left_out.into_iter().collect(),
-            left_out_count: 0,
-            repeated_ids: RepeatedIds::default(),
-        };
-        let mut count = 0_u64;
-        let mut ids = IdNotes::default();
-        for batch in 0..spools.paths.len() {
-            spools.starts.push(u32::try_from(count).map_err(|_| too_many())?);
-            let mut of_files: HashMap<u64, u64> = HashMap::new();
-            let Spools { paths, repeated_ids, .. } = &mut spools;
-            let end = read(&paths[batch], |entry| {
-                *of_files.entry(entry.file.into()).or_default() += 1;
-                ids.note(entry.id.as_ref(), repeated_ids);
-                Ok::<(), Error>(())
-            })?;
-            if whole_files {
-                spools.left_out.extend(end.unread);
-            }
-            let taken = |file: &u64| !spools.left_out.contains(file);
-            let taken: u64 = of_files.iter().filter(|(file, _)| taken(file)).map(|of| of.1).sum();
-            spools.left_out_count += end.counts.document_count - taken;
-            count += taken;
-            spools.counts.empty_count += end.counts.empty_count;
-            spools.counts.bad_count += end.counts.bad_count;
+        let before = self.counts.document_count;
+        let mut of_files: HashMap<u64, u64> = HashMap::new();
+        let end = file.read(|entry| {
+            *of_files.entry(entry.file.into()).or_default() += 1;
+            ids.note(entry.id.as_ref(), &mut self.repeated_ids);
+            Ok::<(), Error>(())
+        })?;
+        if self.whole_files {
+            self.left_out.extend(end.unread);
         }
-        spools.counts.document_count = count;
-        if count >= u64::from(u32::MAX) {
+        let taken = |file: &u64| !self.left_out.contains(file);
+        let taken: u64 = of_files.iter().filter(|(file, _)| taken(file)).map(|of| of.1).sum();
+        self.left_out_count += end.counts.document_count - taken;
+        self.counts.document_count += taken;
+        self.counts.empty_count += end.counts.empty_count;
+        self.counts.bad_count += end.counts.bad_count;
+        if self.counts.document_count >= u64::from(u32::MAX) {
             return Err(too_many().into());
         }
-        Ok(spools)
+        self.starts.push(u32::try_from(before).map_err(|_| too_many())?);
+        self.files.push(file);
+        Ok(())
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -226,7 +224,7 @@ impl Spools {
 
     /// The number of spools.
     pub(super) fn batch_count(&self) -> usize {
-        self.paths.len()
+        self.files.len()
     }
 
     /// Whether the documents of a file are passed over.
@@ -253,14 +251,15 @@ impl Spools {
         mut each: impl FnMut(Number, Entry) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut number = Number(self.starts[batch]);
-        read(&self.paths[batch], |entry| {
-            if !self.leaves_out(entry.file as usize) {
-                each(number, entry)?;
-                number.0 += 1;
-            }
-            Ok(())
-        })
-        .map(drop)
+        self.files[batch]
+            .read(|entry| {
+                if !self.leaves_out(entry.file as usize) {
+                    each(number, entry)?;
+                    number.0 += 1;
+                }
+                Ok(())
+            })
+            .map(drop)
     }
 
     /// Calls `each` with each document and its number.
@@ -273,7 +272,7 @@ impl Spools {
         &self,
         mut each: impl FnMut(Number, Entry) -> Result<(), E>,
     ) -> Result<(), E> {
-        (0..self.paths.len()).try_for_each(|batch| self.each_of(batch, &mut each))
+        (0..self.files.len()).try_for_each(|batch| self.each_of(batch, &mut each))
     }
 }
 
@@ -281,6 +280,15 @@ impl Spools {
 mod tests {
     use super::*;
     use crate::bytes::digested::DigestWriter;
+
+    fn open(paths: &[PathBuf], left_out: &[u64], whole_files: bool) -> Result<Spools> {
+        let mut spools = Spools::new(left_out.iter().copied(), whole_files);
+        let mut ids = IdNotes::default();
+        for path in paths {
+            spools.push(SpoolFile { path: path.clone(), mark: "mark\n".into() }, &mut ids)?;
+        }
+        Ok(spools)
+    }
 
     #[test]
     fn entries_come_back_with_their_numbers() {
@@ -295,9 +303,10 @@ mod tests {
             feature_count: 3 << 20,
             sketch: vec![7; number as usize],
         };
-        let mut paths = Vec::new();
+        let mut paths: Vec<PathBuf> = Vec::new();
         for batch in [0..3, 3..3, 3..5] {
             let mut bytes = DigestWriter::new(Vec::new());
+            bytes.write_all(b"mark\n").unwrap();
             write_start(&mut bytes).unwrap();
             batch.clone().for_each(|number| write_entry(&mut bytes, &entry(number)).unwrap());
             let document_count = batch.end - batch.start;
@@ -306,7 +315,7 @@ mod tests {
             paths.push(folder.path().join(paths.len().to_string()));
             std::fs::write(paths.last().unwrap(), bytes.seal().unwrap()).unwrap();
         }
-        let spools = Spools::open(paths.clone(), [], false).unwrap();
+        let spools = open(&paths, &[], false).unwrap();
         let counts = Counts { document_count: 5, empty_count: 3, bad_count: 6 };
         assert_eq!(spools.counts(), counts);
         let mut found = Vec::new();
@@ -319,7 +328,7 @@ mod tests {
             .unwrap();
         assert_eq!(found, (0..5).map(|number| (number, entry(number))).collect::<Vec<_>>());
         // The documents 2 and 3 are of file 1, which could not be read to its end, and 4 is of 2.
-        let whole = Spools::open(paths.clone(), [], true).unwrap();
+        let whole = open(&paths, &[], true).unwrap();
         assert_eq!((whole.len(), whole.left_out_count(), whole.left_out()), (3, 2, vec![1]));
         let mut found = Vec::new();
         let mut note = |number: Number, entry: Entry| found.push((number.0, entry.record));
@@ -330,15 +339,15 @@ mod tests {
             })
             .unwrap();
         assert_eq!(found, [(0, 0), (1, 1), (2, 4)]);
-        let chosen = Spools::open(paths.clone(), [0, 2], false).unwrap();
+        let chosen = open(&paths, &[0, 2], false).unwrap();
         assert_eq!((chosen.len(), chosen.leaves_out(0), chosen.leaves_out(1)), (2, true, false));
         // Cut short, or changed.
         let bytes = std::fs::read(&paths[0]).unwrap();
         std::fs::write(&paths[0], &bytes[..bytes.len() - 1]).unwrap();
-        assert!(!is_sound(&paths[0]) && is_sound(&paths[1]));
+        assert!(open(&paths[..1], &[], false).is_err() && open(&paths[1..], &[], false).is_ok());
         let mut changed = bytes;
         changed[20] ^= 1;
         std::fs::write(&paths[0], &changed).unwrap();
-        assert!(Spools::open(paths, [], false).is_err());
+        assert!(open(&paths, &[], false).is_err());
     }
 }

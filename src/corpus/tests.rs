@@ -10,6 +10,7 @@ use fpstore_documents::DocumentOptions;
 use fpstore_text::{TextHasher, TextRecipe};
 
 use super::*;
+use crate::base::steps::counter::steps_of;
 use crate::disk::fail_points::{self, Fault};
 use crate::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
@@ -106,7 +107,7 @@ fn unfinished(folder: &Path) {
 #[test]
 fn a_cleaning_goes_on_whichever_operation_failed() {
     let expected = undisturbed();
-    let mut stopped = 0;
+    let (mut stopped, mut left) = (0, 0);
     for fault in [Fault::Full, Fault::Broken] {
         for fails_at in 1.. {
             let folder = site();
@@ -119,6 +120,12 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
                 cleaner(folder.path()).run().unwrap_or_else(|error| panic!("{case}: {error}"));
             }
             assert!(result(folder.path()) == expected, "{case}");
+            if folder.path().join("out/.fpstore-dedup").exists() {
+                // It is done, and nothing goes on with what could not be removed.
+                let again = cleaner(folder.path()).run().unwrap_err();
+                assert!(matches!(again, Error::Exists { .. }), "{case}: {again}");
+                left += 1;
+            }
             if passed < fails_at {
                 assert!(done.is_ok() && fails_at > 20, "{case}");
                 break;
@@ -126,6 +133,37 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
         }
     }
     assert!(stopped > 40, "{stopped} cleanings were stopped");
+    assert!(left > 6, "{left} left files that could not be removed");
+}
+
+/// Whatever meets a full disk, the error says so, and the next attempt ends the work.
+#[test]
+fn a_full_disk_is_told_while_features_are_compared() {
+    let similar = |folder: &Path| {
+        let options = DocumentOptions::default().skip_bad(true).threads(1);
+        Cleaner::new(source(options), [folder.join("in")])
+            .output(folder.join("out/"))
+            .confirm(0.8)
+            .threads(1)
+    };
+    let folder = site();
+    let expected = similar(folder.path()).run().unwrap();
+    assert!(expected.near_new_count > 10, "{expected:?}");
+    for fails_at in 1.. {
+        let folder = site();
+        fail_points::plan(folder.path(), fails_at, Fault::Full);
+        let done = similar(folder.path()).run();
+        let passed = fail_points::forget(folder.path()).len() as u64;
+        if let Err(error) = done {
+            let why = fpstore_base::chain(&error);
+            assert!(why.contains("no storage space"), "operation {fails_at}: {why}");
+            assert_eq!(similar(folder.path()).run().unwrap(), expected, "operation {fails_at}");
+        }
+        if passed < fails_at {
+            assert!(fails_at > 20);
+            break;
+        }
+    }
 }
 
 /// A bit of each file of the work is changed, or it is cut or gone.
@@ -154,6 +192,106 @@ fn damaged_files_of_the_work_are_made_again() {
             assert!(result(folder.path()) == expected, "{case}");
         }
     }
+}
+
+/// The files of the work, by their names.
+fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder.join("out/.fpstore-dedup")).unwrap();
+    let file = |entry: fs::DirEntry| {
+        let bytes = fs::read(entry.path()).unwrap();
+        (entry.file_name().into_string().unwrap(), bytes)
+    };
+    entries.map(|entry| file(entry.unwrap())).collect()
+}
+
+/// Each file is sound by itself, and stands where another one was, or is of the work on other files.
+#[test]
+fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
+    let expected = undisturbed();
+    let other = site();
+    fs::write(other.path().join("in/a.jsonl"), lines("other", 40..70, 14)).unwrap();
+    unfinished(other.path());
+    let of_other = work_files(other.path());
+    let names = ["spool-0", "spool-1", "decisions", "written", "job.json"];
+    let swaps = names.iter().flat_map(|one| names.iter().map(move |two| (*one, *two)));
+    for (one, two) in swaps.filter(|(one, two)| one <= two) {
+        let folder = site();
+        unfinished(folder.path());
+        let own = work_files(folder.path());
+        let put = |name: &str, bytes: &[u8]| {
+            fs::write(folder.path().join("out/.fpstore-dedup").join(name), bytes).unwrap();
+        };
+        if one == two {
+            put(one, &of_other[one]);
+        } else {
+            put(one, &own[two]);
+            put(two, &own[one]);
+        }
+        let case = format!("{one} and {two}");
+        // Without its description it is the work of nobody, whose outputs are not replaced.
+        let cleaner = cleaner(folder.path()).replace([one, two].contains(&"job.json"));
+        cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert!(result(folder.path()) == expected, "{case}");
+    }
+}
+
+/// It was stopped between the last two steps. Begun again, it would find all its documents stored, and
+/// leave none in its outputs.
+#[test]
+fn work_whose_documents_are_added_is_not_given_up() {
+    let expected = undisturbed();
+    for damage in ["none", "a bit", "gone"] {
+        let folder = site();
+        let at = |name: &str| folder.path().join(name);
+        let cleaned = cleaner(folder.path()).begin().unwrap().unwrap().run().unwrap();
+        let files = work_files(folder.path());
+        cleaned.finish().unwrap();
+        fs::create_dir(at("out/.fpstore-dedup")).unwrap();
+        let put = |name: &str, bytes: &[u8]| {
+            fs::write(at("out/.fpstore-dedup").join(name), bytes).unwrap();
+        };
+        files.iter().for_each(|(name, bytes)| put(name, bytes));
+        match damage {
+            "gone" => fs::remove_file(at("out/.fpstore-dedup/job.json")).unwrap(),
+            "a bit" => put("job.json", &[&files["job.json"][..], b"x"].concat()),
+            _ => {}
+        }
+        fs::write(at("in/new.jsonl"), lines("new", 200..203, 999)).unwrap();
+        for replace in [false, true] {
+            let refused = cleaner(folder.path()).replace(replace).run().unwrap_err().to_string();
+            assert!(refused.contains("the outputs are complete"), "{damage}: {refused}");
+        }
+        assert!(result(folder.path()) == expected, "{damage}");
+        fs::remove_file(at("in/new.jsonl")).unwrap();
+        if damage == "none" {
+            assert_eq!(cleaner(folder.path()).run().unwrap().document_count(), 49);
+            assert!(result(folder.path()) == expected && !at("out/.fpstore-dedup").exists());
+        }
+    }
+}
+
+/// What the first attempt has said and read is not said and read twice.
+#[test]
+fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
+    let folder = site();
+    let text = fs::read_to_string(folder.path().join("in/d.jsonl")).unwrap();
+    fs::write(folder.path().join("in/again.jsonl"), text).unwrap();
+    let told = std::sync::Mutex::new(0);
+    let listener = |event: Event<'_>| {
+        *told.lock().unwrap() += u32::from(matches!(event, Event::RepeatedIds(_)));
+    };
+    let steps_of_run = || {
+        steps_of(|| {
+            let cleaning = cleaner(folder.path()).listener(&listener).begin().unwrap().unwrap();
+            drop(cleaning.run().unwrap());
+        })
+    };
+    let (first, second) = (steps_of_run(), steps_of_run());
+    assert_eq!(*told.lock().unwrap(), 1);
+    assert!((54..=first).contains(&second), "{first} steps, then {second}");
+    // All is decided again, so all lists are read as often as at first.
+    fs::remove_file(folder.path().join("out/.fpstore-dedup/decisions")).unwrap();
+    assert_eq!(steps_of_run(), first);
 }
 
 #[test]

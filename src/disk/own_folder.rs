@@ -109,7 +109,12 @@ impl OwnFolder {
                 false => OFlags::RDONLY,
             };
             let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            File::from(openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR)?)
+            match openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
+                Err(rustix::io::Errno::LOOP) => {
+                    return Err(refused(format!("{name} in it is a symbolic link; remove it")));
+                }
+                opened => File::from(opened?),
+            }
         };
         #[cfg(not(unix))]
         let file = {
@@ -170,7 +175,9 @@ mod tests {
 
         let folder = OwnFolder::open(&at("own")).unwrap();
         symlink(at("victim/precious"), at("own/lock")).unwrap();
-        assert!(folder.append("lock").is_err() && folder.read("lock").is_err());
+        for refused in [folder.append("lock").unwrap_err(), folder.read("lock").unwrap_err()] {
+            assert_eq!(refused.to_string(), "lock in it is a symbolic link; remove it");
+        }
         folder.remove_file("lock").unwrap();
         let lock = folder.append("lock").unwrap();
         assert!(folder.holds("lock", &lock) && !folder.holds("other", &lock));

@@ -2,15 +2,21 @@
 //! refused is not, or the answer says that it is.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
 
 use crate::disk::fail_points::{self, Fault};
 use crate::serve::{ServeSettings, Server, WritingOptions};
 use crate::writing::writer::{NewRecord, WriterOptions};
 use crate::{Builder, Fingerprint, IdRef, Store};
 
-use super::task::Verdict;
+use super::Writing;
+use super::task::{AddTask, Task, Verdict};
+use super::writer_thread::GROUP_COUNT;
 
 fn record(number: u64, id: &str) -> NewRecord {
     // Far from each other.
@@ -53,15 +59,22 @@ impl Model {
     }
 }
 
-/// A server that commits when it is asked to, or when it ends.
-fn serve(path: &Path) -> Server {
-    let writing = WritingOptions {
+/// Commits when it is asked to, or when the server ends.
+fn options() -> WritingOptions {
+    WritingOptions {
         writer: WriterOptions::default().compact(false),
         commit_every: Duration::from_secs(3600),
         merge: false,
-    };
+    }
+}
+
+fn serve(path: &Path) -> Server {
+    serve_with(path, Some(options()))
+}
+
+fn serve_with(path: &Path, writing: Option<WritingOptions>) -> Server {
     let settings = ServeSettings {
-        writing: Some(writing),
+        writing,
         refresh: Duration::from_secs(3600),
         warm: None,
         ..ServeSettings::default()
@@ -215,4 +228,40 @@ fn what_is_near_a_pending_item_is_durable_only_with_it() {
         assert!(stored.durable);
         server.close().await.unwrap();
     });
+}
+
+/// Three requests have come before the thread of the writer takes the first one: two fill a group.
+#[test]
+fn requests_of_one_group_are_answered_by_one_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let before = Builder::new(&path).unwrap().finish().unwrap().info().generation;
+    let server = serve_with(&path, None);
+    let live = &server.shared().live;
+    let writing = Writing::open(&path, options()).unwrap();
+    let request = |numbers: Range<usize>| {
+        let items = numbers.map(|number| record(number as u64, &number.to_string())).collect();
+        let (reply, answer) = oneshot::channel();
+        let task = AddTask { items, k: 3, durable: true, deadline: deadline(), reply };
+        assert!(writing.send(live, Task::Add(task)).is_ok());
+        answer
+    };
+    let answers = [(1, GROUP_COUNT), (GROUP_COUNT, GROUP_COUNT + 1), (0, 1)]
+        .map(|(start, end)| request(start..end));
+    writing.start(live).unwrap();
+    let generations = runtime().block_on(async {
+        let mut generations = Vec::new();
+        for answer in answers {
+            let added = answer.await.unwrap().unwrap();
+            assert!(added.durable);
+            assert!(added.verdicts.iter().all(|verdict| matches!(verdict, Verdict::New)));
+            generations.push(added.generation);
+        }
+        writing.end().await.unwrap();
+        generations
+    });
+    assert_eq!(generations, [before + 1, before + 1, before + 2]);
+    assert_eq!(live.metrics.commits.load(Relaxed), 2);
+    assert_eq!(live.metrics.added.load(Relaxed), GROUP_COUNT as u64 + 1);
+    assert_eq!(ids_in(&path).len(), GROUP_COUNT + 1);
 }

@@ -17,7 +17,7 @@ use crate::serve::state::live_store::LiveStore;
 use crate::writing::writer::{CheckedWriter, Deleted, NewRecord, Verdict as Found};
 
 /// Items that are committed together, as long as no single request has more.
-const GROUP_COUNT: usize = 10_000;
+pub(super) const GROUP_COUNT: usize = 10_000;
 /// Ids that are named of what is near an item.
 const IDS_MAX: usize = 10;
 /// Items that may be pending after a commit failed.
