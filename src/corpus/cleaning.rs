@@ -10,16 +10,19 @@
 //! 4. [`Cleaned`] lists the dropped documents and the others, and adds the others to a store.
 
 use super::account::Account;
+use super::decide::Decisions;
 use super::dropped::{Dropped, DroppedList, Other};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::Job;
+use super::loss::{LossLimit, largest_above};
 use super::other_ids::OtherIds;
+use super::overview::Overview;
 use super::settings::Cleaner;
 use super::spool::{Entry, Spools};
 use super::targets::Targets;
 use super::work::Work;
-use super::{decide, hash, write};
+use super::{decide, hash, survey, write};
 use crate::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
@@ -107,6 +110,7 @@ impl<'a> Cleaning<'a> {
     ///
     /// # Errors
     ///
+    /// * [`Error::TooMuchLost`] if more is removed than [`Cleaner::max_loss`] allows.
     /// * [`Error::Text`] if documents cannot be read or copied.
     /// * [`Error::Store`] from joins, if an output cannot be written, or if the observer ends the
     ///   work. The same settings then go on from there.
@@ -120,6 +124,9 @@ impl<'a> Cleaning<'a> {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
             let decisions = decide::run(work, job, &spools, was_added)?;
+            if let Some(limit) = work.settings.max_loss {
+                check_loss(work, &spools, &decisions, limit)?;
+            }
             let failed = match targets {
                 Some(targets) => write::run(work, job, &spools, &decisions, targets)?,
                 None => Vec::new(),
@@ -135,6 +142,19 @@ impl<'a> Cleaning<'a> {
             job.leave_out(&known.chain(failed).collect::<Vec<_>>())?;
         }
     }
+}
+
+/// Ends the work if more would be removed than the limit allows.
+fn check_loss(
+    work: &Work<'_>,
+    spools: &Spools,
+    decisions: &Decisions,
+    limit: LossLimit,
+) -> Result<()> {
+    let losses = survey::losses(work, spools, &decisions.dropped)?;
+    let Some(loss) = largest_above(&losses, limit) else { return Ok(()) };
+    let overview = survey::overview(work, spools, &decisions.dropped)?;
+    Err(Error::TooMuchLost { loss: Box::new(loss.clone()), limit, overview: Box::new(overview) })
 }
 
 /// A cleaning whose outputs are written. [`Cleaned::finish`] ends it.
@@ -167,6 +187,16 @@ impl Cleaned<'_> {
             left_out_count: self.spools.left_out_count(),
             was_added_before: false,
         }
+    }
+
+    /// What is removed, at a glance. The documents are counted again, and the beginnings of a few are
+    /// read from their files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
+    pub fn overview(&self) -> Result<Overview> {
+        survey::overview(&self.cleaning.work, &self.spools, &self.dropped)
     }
 
     /// Calls `each` with each document that is removed or annotated, in order.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use super::event::Listener;
 use super::keep::KeepRule;
+use super::keep_rules::KeepRules;
+use super::loss::LossLimit;
 use super::source::DocumentSource;
 use crate::store::Store;
 use crate::writing::writer::WriterOptions;
@@ -46,7 +48,9 @@ pub struct Cleaner<'a> {
     pub(super) add: Option<WriterOptions>,
     pub(super) k: Option<u32>,
     pub(super) confirm: Option<f64>,
-    pub(super) keep: KeepRule,
+    pub(super) keep: KeepRules,
+    pub(super) source_field: Option<String>,
+    pub(super) max_loss: Option<LossLimit>,
     pub(super) annotate: Option<String>,
     pub(super) memory: Option<u64>,
     pub(super) threads: Option<usize>,
@@ -72,7 +76,9 @@ impl<'a> Cleaner<'a> {
             add: None,
             k: None,
             confirm: None,
-            keep: KeepRule::First,
+            keep: KeepRules::default(),
+            source_field: None,
+            max_loss: None,
             annotate: None,
             memory: None,
             threads: None,
@@ -144,10 +150,30 @@ impl<'a> Cleaner<'a> {
         self
     }
 
-    /// Sets which of near new documents is kept; the first one by default.
+    /// Sets which of near new documents is kept, by one rule or several; the first one by default.
     #[must_use]
-    pub fn keep(mut self, rule: KeepRule) -> Self {
-        self.keep = rule;
+    pub fn keep(mut self, rules: impl Into<KeepRules>) -> Self {
+        self.keep = rules.into();
+        self
+    }
+
+    /// Sets the name of the field that says which source a document comes from: losses are counted
+    /// by source, and [`KeepRule::Source`] prefers one to another. For that rule it is `source` by
+    /// default.
+    #[must_use]
+    pub fn source_field(mut self, name: impl Into<Option<String>>) -> Self {
+        self.source_field = name.into();
+        self
+    }
+
+    /// Sets the largest part of the documents that may be removed. If it is more,
+    /// [`Cleaning::run`](super::Cleaning::run) ends with
+    /// [`Error::TooMuchLost`](super::Error::TooMuchLost) before outputs are written and the store is
+    /// changed; the same settings with another limit go on from there. Nothing is removed with
+    /// [`Cleaner::annotate`], so it has no limit.
+    #[must_use]
+    pub fn max_loss(mut self, limit: impl Into<Option<LossLimit>>) -> Self {
+        self.max_loss = limit.into();
         self
     }
 
@@ -196,6 +222,12 @@ impl<'a> Cleaner<'a> {
     pub fn listener(mut self, listener: &'a Listener<'a>) -> Self {
         self.listener = Some(listener);
         self
+    }
+
+    /// The field of sources, if they are asked for.
+    pub(super) fn named_source_field(&self) -> Option<&str> {
+        let has_rule = self.keep.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
+        self.source_field.as_deref().or(has_rule.then_some("source"))
     }
 
     /// Whether new documents are compared with one another.

@@ -8,6 +8,8 @@ use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions};
 
 use super::error::{Error, Result};
 use super::event::Event;
+use super::judgement::Judgement;
+use super::other_fields::OtherFields;
 use super::settings::Cleaner;
 use crate::join::JoinOptions;
 use crate::store::Store;
@@ -24,6 +26,8 @@ pub(super) struct Work<'a> {
     pub(super) settings: Cleaner<'a>,
     /// How the documents are read.
     pub(super) options: DocumentOptions,
+    /// The fields that are read beside ids and texts.
+    pub(super) fields: OtherFields,
     pub(super) files: DocumentFiles,
     /// The files in batches: what is read again after a crash, and what a thread copies at a time.
     pub(super) batches: Vec<Range<usize>>,
@@ -40,11 +44,12 @@ impl<'a> Work<'a> {
         settings.check()?;
         let sketch_len = settings.useful_sketch_len();
         settings.source = settings.source.sketched(sketch_len);
-        let Cleaner { source, stored, keep, annotate, .. } = &settings;
+        let fields = OtherFields::of(&settings);
+        let Cleaner { source, stored, annotate, .. } = &settings;
         let options = source
             .options()
             .clone()
-            .rank_field(keep.field().map(Into::into))
+            .fields(fields.names().to_vec())
             .new_field(annotate.clone())
             .whole_files(settings.output.is_some())
             .observer(settings.observer.clone());
@@ -56,6 +61,7 @@ impl<'a> Work<'a> {
             k: settings.k.unwrap_or_else(usual_k),
             temp_dir: settings.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
+            fields,
             files,
             settings,
         })
@@ -65,6 +71,19 @@ impl<'a> Work<'a> {
     pub(super) fn candidate_k(&self, threshold: f64) -> Result<u32> {
         let hasher = self.settings.source.text_hasher()?;
         Ok(self.settings.k.unwrap_or_else(|| hasher.recipe().candidate_k(threshold)))
+    }
+
+    /// By what documents are taken as near.
+    pub(super) fn judgement(&self) -> Result<Judgement> {
+        Ok(match (self.settings.confirm, &self.stored) {
+            (None, _) => Judgement::Fingerprints { k: self.k },
+            (Some(similarity), None) => {
+                Judgement::Features { similarity, k: self.candidate_k(similarity)? }
+            }
+            (Some(similarity), Some(_)) => {
+                Judgement::Sketches { similarity, k: self.candidate_k(similarity)? }
+            }
+        })
     }
 
     pub(super) fn join_options(&self, k: u32) -> JoinOptions {
@@ -120,6 +139,7 @@ impl<'a> Work<'a> {
             "k": self.k,
             "confirm": confirm,
             "keep": keep.to_string(),
+            "source-field": self.settings.named_source_field(),
             "annotate": annotate,
             "within": self.settings.is_within(),
             "against": self.store_id(),
@@ -141,6 +161,9 @@ impl Cleaner<'_> {
                 )));
             }
             self.source.text_hasher()?;
+        }
+        if self.max_loss.is_some() && self.annotate.is_some() {
+            return Err(Error::refused("documents that are annotated stay, so there is no loss"));
         }
         if self.add.is_some() && self.stored.is_none() {
             return Err(Error::refused("documents are added to a store, and none is given"));

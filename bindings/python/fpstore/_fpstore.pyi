@@ -528,6 +528,8 @@ def clean(
     confirm: float | None = None,
     k: int | None = None,
     keep: str = "first",
+    source_field: str | None = None,
+    max_loss: float | None = None,
     store: Store | None = None,
     within: bool = False,
     add: bool = False,

@@ -151,6 +151,44 @@ class DocumentsAdded(NamedTuple):
     """The first ten bad records, and the first ten bad files."""
 
 
+class Loss(NamedTuple):
+    """What a file, a source, or all files together lose in a cleaning."""
+
+    kind: str
+    """`all`, `file` or `source`."""
+    name: str
+    """The name of the file or of the source."""
+    documents: int
+    """Documents with a fingerprint."""
+    removed: int
+    """Those of them that are removed or annotated."""
+
+
+class LargeCluster(NamedTuple):
+    """A document that stays, with those that go because of it."""
+
+    documents: int
+    """The documents, with the one that stays."""
+    id: str | None
+    """The id of the document that stays; a stored one may have none."""
+    side: str
+    """Whether this document is `new` or `stored`."""
+    line: str | None
+    """The beginning of the text of one of the documents; `None` if it cannot be read again."""
+
+
+class Overview(NamedTuple):
+    """What a cleaning removes, at a glance."""
+
+    judgement: str
+    """By what documents are taken as near."""
+    losses: list[Loss]
+    """What all files lose together; then each file, in order; then each source, by its name. Files
+    that are one document each are not listed."""
+    clusters: list[LargeCluster]
+    """The ten largest clusters of ten or more documents, the largest first."""
+
+
 class Cleaned(NamedTuple):
     """What became of the documents of a cleaning."""
 
@@ -180,6 +218,8 @@ class Cleaned(NamedTuple):
     removed: Rows
     """The documents that are removed or annotated: `fingerprint`, `other`, `distance`, `similarity`,
     `id`, `other_id`, and as `side` whether the other one is `new` or `stored`."""
+    overview: Overview | None
+    """The losses and the largest clusters; `None` if nothing was done."""
 
 
 class Imported(NamedTuple):

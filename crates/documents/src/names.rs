@@ -11,7 +11,8 @@ pub(super) struct Names<'a> {
     pub(super) text: &'a str,
     /// Given if the text is a fingerprint that was made elsewhere, and then read as its 16 digits.
     pub(super) ready: Option<Radix>,
-    pub(super) rank: Option<&'a str>,
+    /// Those that the caller wants beside the text.
+    pub(super) fields: &'a [String],
     /// One that must not be there.
     pub(super) new: Option<&'a str>,
 }
@@ -22,7 +23,7 @@ impl DocumentOptions {
             id: (!self.line_ids).then_some(&self.id_field),
             text: &self.text_field,
             ready: self.ready,
-            rank: self.rank_field.as_deref(),
+            fields: &self.fields,
             new: self.new_field.as_deref(),
         }
     }

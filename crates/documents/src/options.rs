@@ -26,7 +26,7 @@ pub struct DocumentOptions {
     pub(crate) text_field: String,
     pub(crate) ready: Option<Radix>,
     pub(crate) text_format: TextFormat,
-    pub(crate) rank_field: Option<String>,
+    pub(crate) fields: Vec<String>,
     pub(crate) new_field: Option<String>,
     pub(crate) encoding: TextEncoding,
     pub(crate) html: HtmlPart,
@@ -49,7 +49,7 @@ impl Default for DocumentOptions {
             text_field: "text".into(),
             ready: None,
             text_format: TextFormat::Plain,
-            rank_field: None,
+            fields: Vec::new(),
             new_field: None,
             encoding: TextEncoding::UTF_8,
             html: HtmlPart::default(),
@@ -102,12 +102,12 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of a field or column that says which of near documents is the better one; it is
-    /// given to the caller as [`Document::rank`](crate::Document::rank). Only JSON and tables have
-    /// such fields.
+    /// Sets the names of fields or columns that are given to the caller beside the text, in this
+    /// order, as [`Document::fields`](crate::Document::fields); no name comes twice. Only JSON,
+    /// tables and web archives have such fields.
     #[must_use]
-    pub fn rank_field(mut self, name: Option<String>) -> Self {
-        self.rank_field = name;
+    pub fn fields(mut self, names: Vec<String>) -> Self {
+        self.fields = names;
         self
     }
 

@@ -2,6 +2,8 @@
 
 mod damaged;
 mod formats;
+mod keep;
+mod losses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
