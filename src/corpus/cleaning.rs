@@ -11,7 +11,7 @@
 
 use super::account::Account;
 use super::decide::Decisions;
-use super::dropped::{Dropped, DroppedList, Other};
+use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::Job;
@@ -132,7 +132,7 @@ impl<'a> Cleaning<'a> {
                 None => Vec::new(),
             };
             if failed.is_empty() {
-                let cleaned = Cleaned { spools, dropped: decisions.dropped, cleaning: self };
+                let cleaned = Cleaned { spools, decisions, cleaning: self };
                 cleaned.check_sums()?;
                 return Ok(cleaned);
             }
@@ -153,7 +153,7 @@ fn check_loss(
 ) -> Result<()> {
     let losses = survey::losses(work, spools, &decisions.dropped)?;
     let Some(loss) = largest_above(&losses, limit) else { return Ok(()) };
-    let overview = survey::overview(work, spools, &decisions.dropped)?;
+    let overview = survey::overview(work, spools, decisions)?;
     Err(Error::TooMuchLost { loss: Box::new(loss.clone()), limit, overview: Box::new(overview) })
 }
 
@@ -162,7 +162,7 @@ fn check_loss(
 pub struct Cleaned<'a> {
     cleaning: Cleaning<'a>,
     spools: Spools,
-    dropped: DroppedList,
+    decisions: Decisions,
 }
 
 impl Cleaned<'_> {
@@ -170,8 +170,9 @@ impl Cleaned<'_> {
     pub fn account(&self) -> Account {
         let counts = self.spools.counts();
         let is_new = |other: &Other| matches!(other, Other::New(_));
-        let near_new_count = self.dropped.iter().filter(|it| is_new(&it.other)).count() as u64;
-        let removed_count = self.dropped.len();
+        let near_new_count =
+            self.decisions.dropped.iter().filter(|it| is_new(&it.other)).count() as u64;
+        let removed_count = self.decisions.dropped.len();
         let kept_count = counts.document_count - removed_count;
         let targets = self.cleaning.targets.as_ref();
         let uncopied_count = targets.map_or(0, |_| self.spools.left_out().len() as u64);
@@ -179,6 +180,7 @@ impl Cleaned<'_> {
             kept_count,
             near_new_count,
             near_stored_count: removed_count - near_new_count,
+            spared_count: self.decisions.spared.len(),
             empty_count: counts.empty_count,
             bad_count: counts.bad_count,
             added_count: if self.cleaning.writer.is_some() { kept_count } else { 0 },
@@ -196,7 +198,7 @@ impl Cleaned<'_> {
     ///
     /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
     pub fn overview(&self) -> Result<Overview> {
-        survey::overview(&self.cleaning.work, &self.spools, &self.dropped)
+        survey::overview(&self.cleaning.work, &self.spools, &self.decisions)
     }
 
     /// Calls `each` with each document that is removed or annotated, in order.
@@ -209,7 +211,7 @@ impl Cleaned<'_> {
         &self,
         mut each: impl FnMut(RemovedRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let others = OtherIds::read(&self.spools, &self.dropped)?;
+        let others = OtherIds::read(&self.spools, &self.decisions.dropped)?;
         self.for_each(|entry, dropped| match dropped {
             None => Ok(()),
             Some(dropped) => each(RemovedRow {
@@ -250,7 +252,7 @@ impl Cleaned<'_> {
         let watch = self.cleaning.work.watch(Phase::Publish, None);
         self.spools.try_each(|number, entry| {
             watch.tick(1).map_err(Error::from)?;
-            each(&entry, self.dropped.get(number))
+            each(&entry, self.decisions.dropped.get(number))
         })
     }
 
@@ -260,9 +262,9 @@ impl Cleaned<'_> {
         let mut count = 0;
         self.spools.each(|number, _| {
             count += 1;
-            let other = self.dropped.get(number).map(|dropped| &dropped.other);
+            let other = self.decisions.dropped.get(number).map(|dropped| &dropped.other);
             match other {
-                Some(Other::New(other)) if self.dropped.get(*other).is_some() => {
+                Some(Other::New(other)) if self.decisions.dropped.get(*other).is_some() => {
                     let number = number.0;
                     Err(Error::refused(format!("document {number} was dropped for a dropped one")))
                 }
@@ -300,7 +302,7 @@ impl Cleaned<'_> {
             return Ok(());
         }
         self.spools.each(|number, entry| {
-            if self.dropped.get(number).is_none() {
+            if self.decisions.dropped.get(number).is_none() {
                 writer.push_sketched(entry.fingerprint, entry.id.as_ref(), &entry.sketch)?;
             }
             Ok(())

@@ -41,6 +41,7 @@
 
 mod account;
 mod cleaning;
+mod clusters;
 mod compressed;
 mod decide;
 mod distance;

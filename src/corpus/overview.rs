@@ -18,11 +18,11 @@ pub struct Overview {
     pub clusters: Vec<LargeCluster>,
 }
 
-/// A document that stays, with those that go because of it.
+/// A document that stays, with those that are near it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LargeCluster {
-    /// The documents, with the one that stays.
+    /// The documents of the cluster, with those that stay.
     pub document_count: u64,
     /// The id of the document that stays; a stored one may have none.
     pub id: Option<Id>,

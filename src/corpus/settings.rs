@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use fpstore_documents::{NewField, NewFieldKind};
+
 use super::event::Listener;
 use super::keep::KeepRule;
 use super::keep_rules::KeepRules;
@@ -51,7 +53,9 @@ pub struct Cleaner<'a> {
     pub(super) keep: KeepRules,
     pub(super) source_field: Option<String>,
     pub(super) max_loss: Option<LossLimit>,
+    pub(super) per_cluster: u32,
     pub(super) annotate: Option<String>,
+    pub(super) cluster_size: Option<String>,
     pub(super) memory: Option<u64>,
     pub(super) threads: Option<usize>,
     pub(super) temp_dir: Option<PathBuf>,
@@ -79,7 +83,9 @@ impl<'a> Cleaner<'a> {
             keep: KeepRules::default(),
             source_field: None,
             max_loss: None,
+            per_cluster: 1,
             annotate: None,
+            cluster_size: None,
             memory: None,
             threads: None,
             temp_dir: None,
@@ -177,6 +183,24 @@ impl<'a> Cleaner<'a> {
         self
     }
 
+    /// Sets how many documents of a cluster of near new ones are kept, 1 by default: the one that is
+    /// kept in any case, and of those that are near it the best by the rules of [`Cleaner::keep`].
+    /// Documents near a stored one are removed as ever.
+    #[must_use]
+    pub fn per_cluster(mut self, count: u32) -> Self {
+        self.per_cluster = count;
+        self
+    }
+
+    /// Adds a field of this name to each document that stays: how many documents its cluster had, 1
+    /// if it is near no other one. Documents without fingerprint and bad records get null. A cluster
+    /// is a document that is kept, with those that are near it and near no better one that is kept.
+    #[must_use]
+    pub fn cluster_size(mut self, field: impl Into<Option<String>>) -> Self {
+        self.cluster_size = field.into();
+        self
+    }
+
     /// Keeps all documents, and adds a field of this name to each, which holds the id of the document
     /// that it duplicates, or null.
     #[must_use]
@@ -222,6 +246,13 @@ impl<'a> Cleaner<'a> {
     pub fn listener(mut self, listener: &'a Listener<'a>) -> Self {
         self.listener = Some(listener);
         self
+    }
+
+    /// The fields that documents get.
+    pub(super) fn new_fields(&self) -> Vec<NewField> {
+        let field = |name: &Option<String>, kind| Some(NewField { name: name.clone()?, kind });
+        let id = field(&self.annotate, NewFieldKind::Id);
+        id.into_iter().chain(field(&self.cluster_size, NewFieldKind::Count)).collect()
     }
 
     /// The field of sources, if they are asked for.

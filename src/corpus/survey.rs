@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::dropped::{DroppedList, Other};
+use super::clusters::Leader;
+use super::decide::Decisions;
+use super::dropped::DroppedList;
 use super::error::Result;
 use super::loss::{Loss, LossOf};
 use super::number::Number;
@@ -12,7 +14,6 @@ use super::sample::sample_lines;
 use super::spool::Spools;
 use super::work::Work;
 use crate::rows::Side;
-use fpstore_base::{Fingerprint, Id};
 
 /// The clusters that are shown.
 const CLUSTERS_MAX: usize = 10;
@@ -60,36 +61,27 @@ pub(super) fn losses(work: &Work<'_>, spools: &Spools, dropped: &DroppedList) ->
 pub(super) fn overview(
     work: &Work<'_>,
     spools: &Spools,
-    dropped: &DroppedList,
+    decisions: &Decisions,
 ) -> Result<Overview> {
     Ok(Overview {
         judgement: work.judgement()?,
-        losses: losses(work, spools, dropped)?,
-        clusters: largest_clusters(work, spools, dropped)?,
+        losses: losses(work, spools, &decisions.dropped)?,
+        clusters: largest_clusters(work, spools, decisions)?,
     })
-}
-
-/// The document that others go for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kept<'a> {
-    New(Number),
-    Stored(Fingerprint, Option<&'a Id>),
 }
 
 /// The largest clusters, with a line of each.
 fn largest_clusters(
     work: &Work<'_>,
     spools: &Spools,
-    dropped: &DroppedList,
+    decisions: &Decisions,
 ) -> Result<Vec<LargeCluster>> {
-    // How many go for a document, and the first of them.
-    let mut found: HashMap<Kept<'_>, (u64, Number)> = HashMap::new();
-    for one in dropped.iter() {
-        let kept = match &one.other {
-            Other::New(number) => Kept::New(*number),
-            Other::Stored(id) => Kept::Stored(one.other_fingerprint, id.as_ref()),
-        };
-        found.entry(kept).or_insert((1, one.number)).0 += 1;
+    // How many are in a cluster, and the first of those that are near its leader.
+    let mut found: HashMap<Leader<'_>, (u64, Number)> = HashMap::new();
+    for one in decisions.dropped.iter().chain(decisions.spared.iter()) {
+        let (count, first) = found.entry(Leader::of(one)).or_insert((1, one.number));
+        *count += 1;
+        *first = one.number.min(*first);
     }
     let mut list: Vec<_> =
         found.into_iter().filter(|(_, (count, _))| *count >= CLUSTER_MIN).collect();
@@ -97,9 +89,9 @@ fn largest_clusters(
     list.truncate(CLUSTERS_MAX);
 
     // An early document is found again soon.
-    let early = |(kept, (_, first)): &(Kept<'_>, (u64, Number))| match kept {
-        Kept::New(number) => (*number).min(*first),
-        Kept::Stored(..) => *first,
+    let early = |(kept, (_, first)): &(Leader<'_>, (u64, Number))| match kept {
+        Leader::New(number) => (*number).min(*first),
+        Leader::Stored(..) => *first,
     };
     let shown: Vec<Number> = list.iter().map(early).collect();
     let mut places = vec![None; list.len()];
@@ -108,7 +100,7 @@ fn largest_clusters(
         for at in (0..list.len()).filter(|&at| shown[at] == number) {
             places[at] = Some((entry.file as usize, entry.record));
         }
-        for at in (0..list.len()).filter(|&at| list[at].0 == Kept::New(number)) {
+        for at in (0..list.len()).filter(|&at| list[at].0 == Leader::New(number)) {
             ids[at] = Some(entry.id.clone());
         }
         Ok(())
@@ -116,8 +108,8 @@ fn largest_clusters(
     let lines = sample_lines(work, &places)?;
     let clusters = list.iter().zip(ids).zip(lines).map(|((&(kept, (count, _)), id), line)| {
         let (id, side) = match kept {
-            Kept::New(_) => (id, Side::New),
-            Kept::Stored(_, id) => (id.cloned(), Side::Stored),
+            Leader::New(_) => (id, Side::New),
+            Leader::Stored(_, id) => (id.cloned(), Side::Stored),
         };
         LargeCluster { document_count: count, id, side, line }
     });

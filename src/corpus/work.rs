@@ -11,6 +11,7 @@ use super::event::Event;
 use super::judgement::Judgement;
 use super::other_fields::OtherFields;
 use super::settings::Cleaner;
+use crate::base::options::PER_CLUSTER;
 use crate::join::JoinOptions;
 use crate::store::Store;
 use fpstore_base::watch::{Phase, Watch};
@@ -45,12 +46,12 @@ impl<'a> Work<'a> {
         let sketch_len = settings.useful_sketch_len();
         settings.source = settings.source.sketched(sketch_len);
         let fields = OtherFields::of(&settings);
-        let Cleaner { source, stored, annotate, .. } = &settings;
+        let Cleaner { source, stored, .. } = &settings;
         let options = source
             .options()
             .clone()
             .fields(fields.names().to_vec())
-            .new_field(annotate.clone())
+            .new_fields(settings.new_fields().into_iter().map(|field| field.name).collect())
             .whole_files(settings.output.is_some())
             .observer(settings.observer.clone());
         let files = DocumentFiles::find(&settings.paths, &options)?;
@@ -140,7 +141,9 @@ impl<'a> Work<'a> {
             "confirm": confirm,
             "keep": keep.to_string(),
             "source-field": self.settings.named_source_field(),
+            "per-cluster": self.settings.per_cluster,
             "annotate": annotate,
+            "cluster-size": self.settings.cluster_size,
             "within": self.settings.is_within(),
             "against": self.store_id(),
             "add": add.is_some(),
@@ -161,6 +164,10 @@ impl Cleaner<'_> {
                 )));
             }
             self.source.text_hasher()?;
+        }
+        PER_CLUSTER.check(self.per_cluster)?;
+        if self.annotate.is_some() && self.annotate == self.cluster_size {
+            return Err(Error::refused("two new fields have one name"));
         }
         if self.max_loss.is_some() && self.annotate.is_some() {
             return Err(Error::refused("documents that are annotated stay, so there is no loss"));

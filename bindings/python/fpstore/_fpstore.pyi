@@ -536,6 +536,8 @@ def clean(
     label: str = "",
     run: str | None = None,
     annotate: str | None = None,
+    per_cluster: int = 1,
+    cluster_size: str | None = None,
     replace: bool = False,
     wait: float | None = 0.0,
     **options: Unpack[_Space],

@@ -165,10 +165,10 @@ class Loss(NamedTuple):
 
 
 class LargeCluster(NamedTuple):
-    """A document that stays, with those that go because of it."""
+    """A document that stays, with those that are near it."""
 
     documents: int
-    """The documents, with the one that stays."""
+    """The documents of the cluster, with those that stay."""
     id: str | None
     """The id of the document that stays; a stored one may have none."""
     side: str
@@ -193,11 +193,13 @@ class Cleaned(NamedTuple):
     """What became of the documents of a cleaning."""
 
     kept: int
-    """Documents that are near no other one that is kept or stored."""
+    """Documents that are near no other one that is kept or stored, and `spared` more."""
     near_new: int
     """Documents that are removed or annotated because they are near a new one that is kept."""
     near_stored: int
     """Documents that are removed or annotated because they are near a stored one."""
+    spared: int
+    """Documents that are kept though they are near a new one that is kept, see `per_cluster`."""
     empty: int
     """Documents without features, which stay as they are."""
     bad: int

@@ -119,6 +119,22 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
         fpstore.clean(inputs, max_loss=50)
 
 
+def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command += ["--per-cluster", "3", "--cluster-size", "size", "--source-field", "score"]
+    subprocess.run([*command, "--quiet"], check=True)
+    options: dict[str, Any] = {"cluster_size": "size", "source_field": "score"}
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", per_cluster=3, **options)
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    assert cleaned.spared > 5 and cleaned.kept + cleaned.near_new == 119
+    assert cleaned.overview is not None
+    sources = [loss.name for loss in cleaned.overview.losses if loss.kind == "source"]
+    assert sources == [str(score) for score in range(9)]
+    with pytest.raises(fpstore.InputError, match="per_cluster is 0, expected 1 to"):
+        fpstore.clean(inputs, per_cluster=0)
+
+
 def test_marks_stay_beside_all_documents(tmp_path: Path) -> None:
     inputs = corpus(tmp_path / "in")
     cleaned = fpstore.clean(inputs[0], tmp_path / "marked.jsonl", annotate="duplicates")

@@ -51,7 +51,7 @@ pub(super) fn features_of<'a>(
     line: &'a [u8],
     id_field: Option<&str>,
 ) -> Result<(Id, Features<'a>), String> {
-    let names = Names { id: id_field, text: "features", ready: None, fields: &[], new: None };
+    let names = Names { id: id_field, text: "features", ready: None, fields: &[], new: &[] };
     match parse(line, names, true)? {
         (id, Content::Features(features), _) => Ok((id, features)),
         (_, Content::Text(_), _) => Err("field 'features' is not an object".into()),
@@ -125,7 +125,7 @@ struct Fields<'f> {
     id: Option<&'f str>,
     content: Option<&'f str>,
     others: &'f [Option<&'f str>],
-    new: Option<&'f str>,
+    new: &'f [String],
     features: bool,
     ready: Option<Radix>,
 }
@@ -184,11 +184,11 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 id: below(self.id, key_text),
                 content: below(self.content, key_text),
                 others: &others,
-                new: None,
+                new: &[],
                 ..self
             };
             let is_above = others.iter().any(Option::is_some);
-            if self.new == Some(key_text) {
+            if self.new.iter().any(|name| name == key_text) {
                 return Err(serde::de::Error::custom(is_there(key_text)));
             }
             if self.id == Some(key_text) {
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     const NAMES: Names<'static> =
-        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: None };
+        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
 
     fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
         let found = text_of(line, Names { id: Some(id), text, ..NAMES })?;
@@ -397,8 +397,8 @@ mod tests {
         let line = br#"{"x":[1,{"id":2}],"id":"a\tb","text":"one \u4e2d","more":null}"#;
         let (id, text) = pick(line, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
-        let fields = ["meta.q".to_string()];
-        let names = Names { fields: &fields, new: Some("of"), ..NAMES };
+        let (fields, new) = (["meta.q".to_string()], ["n", "of"].map(String::from));
+        let names = Names { fields: &fields, new: &new, ..NAMES };
         let rank = |line: &'static [u8]| {
             text_of(line, names).map(|found| found.fields.into_iter().next().flatten())
         };

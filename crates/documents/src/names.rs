@@ -13,8 +13,8 @@ pub(super) struct Names<'a> {
     pub(super) ready: Option<Radix>,
     /// Those that the caller wants beside the text.
     pub(super) fields: &'a [String],
-    /// One that must not be there.
-    pub(super) new: Option<&'a str>,
+    /// Those that must not be there.
+    pub(super) new: &'a [String],
 }
 
 impl DocumentOptions {
@@ -24,7 +24,7 @@ impl DocumentOptions {
             text: &self.text_field,
             ready: self.ready,
             fields: &self.fields,
-            new: self.new_field.as_deref(),
+            new: &self.new_fields,
         }
     }
 }

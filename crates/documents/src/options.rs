@@ -27,7 +27,7 @@ pub struct DocumentOptions {
     pub(crate) ready: Option<Radix>,
     pub(crate) text_format: TextFormat,
     pub(crate) fields: Vec<String>,
-    pub(crate) new_field: Option<String>,
+    pub(crate) new_fields: Vec<String>,
     pub(crate) encoding: TextEncoding,
     pub(crate) html: HtmlPart,
     pub(crate) skip_bad: bool,
@@ -50,7 +50,7 @@ impl Default for DocumentOptions {
             ready: None,
             text_format: TextFormat::Plain,
             fields: Vec::new(),
-            new_field: None,
+            new_fields: Vec::new(),
             encoding: TextEncoding::UTF_8,
             html: HtmlPart::default(),
             skip_bad: false,
@@ -111,12 +111,12 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of a field that
+    /// Sets the names of the fields that
     /// [`DocumentFile::copy_records`](crate::DocumentFile::copy_records) will add; a document that
-    /// has it already is bad.
+    /// has one already is bad.
     #[must_use]
-    pub fn new_field(mut self, name: Option<String>) -> Self {
-        self.new_field = name;
+    pub fn new_fields(mut self, names: Vec<String>) -> Self {
+        self.new_fields = names;
         self
     }
 

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     const NAMES: Names<'static> =
-        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: None };
+        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
 
     fn row(id: &str, text: &str) -> RowFields {
         RowFields { id: id.into(), text: text.into(), fields: Vec::new() }

@@ -127,7 +127,7 @@ pub(super) fn read_rows(
 
 /// Refuses a table that has the column that is to be added.
 pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
-    match names.new.filter(|new| all.contains(new)) {
+    match names.new.iter().find(|new| all.contains(&new.as_str())) {
         Some(new) => Err(json::is_there(new)),
         None => Ok(()),
     }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     const NAMES: Names<'static> =
-        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: None };
+        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
     const CSV: Columns<'static> = Columns { is_tsv: false, names: NAMES };
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
 

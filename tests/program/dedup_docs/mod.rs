@@ -1,5 +1,6 @@
 //! `dedup --docs` gives back the documents that are kept, byte for byte.
 
+mod clusters;
 mod damaged;
 mod formats;
 mod keep;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
 use fpstore::corpus::{Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit};
+use fpstore::options::PER_CLUSTER;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -13,7 +14,7 @@ use super::given::Documents;
 use super::overview::overview_of;
 use super::removed::RemovedRows;
 use crate::errors::{Failure, chained, input_error};
-use crate::options::{Limits, distance_of, wait_of};
+use crate::options::{Limits, checked, distance_of, wait_of};
 use crate::store::Store;
 use crate::text::hasher_of;
 use crate::tuple_class::{TYPES, told};
@@ -28,7 +29,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// of them with commas between them, which decide one after the other. `source_field` names the
 /// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
 /// have. With `annotate` nothing is removed: each document gets a field of this name, the id of the
-/// one that it duplicates or null. If more than the part `max_loss` of the documents would be
+/// one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
+/// `cluster_size` adds a field of this name with the number of documents that the cluster had. If
+/// more than the part `max_loss` of the documents would be
 /// removed, of all, of a file or of a source, `TooMuchLostError` is raised before anything is
 /// written.
 ///
@@ -51,7 +54,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 #[pyo3(signature = (
     inputs, output=None, *, recipe=None, confirm=None, k=None, keep="first", source_field=None,
     max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
-    replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+    per_cluster=1, cluster_size=None, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
@@ -70,6 +73,8 @@ pub(crate) fn clean<'py>(
     label: &str,
     run: Option<String>,
     annotate: Option<String>,
+    per_cluster: i64,
+    cluster_size: Option<String>,
     replace: bool,
     threads: Option<i64>,
     memory: Option<i64>,
@@ -87,6 +92,7 @@ pub(crate) fn clean<'py>(
     let max_loss = max_loss.map(LossLimit::new).transpose().map_err(Failure::from)?;
     let keep: KeepRules =
         keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))?;
+    let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let add = add.then(|| WriterOptions::default().label(label).run(run));
     let wait = wait_of(py, wait)?;
@@ -111,6 +117,8 @@ pub(crate) fn clean<'py>(
             .source_field(source_field)
             .max_loss(max_loss)
             .annotate(annotate)
+            .per_cluster(per_cluster)
+            .cluster_size(cluster_size)
             .memory(resources.memory)
             .threads(resources.threads)
             .temp_dir(resources.temp_dir)
@@ -141,6 +149,7 @@ pub(crate) fn clean<'py>(
         account.kept_count,
         account.near_new_count,
         account.near_stored_count,
+        account.spared_count,
         account.empty_count,
         account.bad_count,
         account.added_count,

@@ -29,6 +29,18 @@ pub(in crate::cli) struct CleaningArgs {
     /// Write to FILE how many documents all files, each file and each source have, and lose
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(in crate::cli) losses: Option<PathBuf>,
+    /// Keep up to N documents of each cluster [default: 1]
+    ///
+    /// Of near documents the one that is kept in any case, and those that are the next best by
+    /// --keep. Documents near a stored one are removed as ever.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(in crate::cli) per_cluster: Option<u32>,
+    /// Add a field NAME with the number of documents of its cluster to each document that stays
+    ///
+    /// It is 1 for a document that is near no other one, and null for bad records and for documents
+    /// without text.
+    #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with = "list")]
+    pub(in crate::cli) cluster_size: Option<String>,
     /// Keep all documents, and add a field NAME with the id of the one that each duplicates
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) annotate: Option<String>,
@@ -46,6 +58,8 @@ impl CleaningArgs {
             (self.source_field.is_some(), "--source-field"),
             (self.max_loss.is_some(), "--max-loss"),
             (self.losses.is_some(), "--losses"),
+            (self.per_cluster.is_some(), "--per-cluster"),
+            (self.cluster_size.is_some(), "--cluster-size"),
         ];
         if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
             bail!("{option} is for documents; add --docs or --fingerprint-field to read them");

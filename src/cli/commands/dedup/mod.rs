@@ -284,6 +284,8 @@ impl DedupArgs {
             .keep(self.cleaning.keep.clone())
             .source_field(self.cleaning.source_field.clone())
             .max_loss(self.cleaning.max_loss)
+            .per_cluster(self.cleaning.per_cluster.unwrap_or(1))
+            .cluster_size(self.cleaning.cluster_size.clone())
             .annotate(self.cleaning.annotate.clone())
             .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
             .threads(self.work.resources.threads()?)
