@@ -124,7 +124,8 @@ impl<'a> Cleaning<'a> {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
             let decisions = decide::run(work, job, &spools, was_added)?;
-            if let Some(limit) = work.settings.max_loss {
+            // What the store has added is decided.
+            if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
                 check_loss(work, &spools, &decisions, limit)?;
             }
             let failed = match targets {

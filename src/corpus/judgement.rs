@@ -7,7 +7,7 @@ use std::fmt;
 /// ```
 /// use fpstore::corpus::Judgement;
 ///
-/// let judgement = Judgement::Features { similarity: 0.8, k: 12 };
+/// let judgement = Judgement::Features { similarity: 0.8, contained: None, k: 12 };
 /// assert!(judgement.to_string().starts_with("by Jaccard similarity 0.8 or more, computed"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,9 @@ pub enum Judgement {
     Features {
         /// The least similarity.
         similarity: f64,
+        /// The least part of the features of a document that is in the kept one, too, which has no
+        /// fewer; `None` if that is not asked.
+        contained: Option<f64>,
         /// The distance within which documents are compared.
         k: u32,
     },
@@ -40,11 +43,17 @@ impl fmt::Display for Judgement {
             Judgement::Fingerprints { k } => {
                 write!(f, "by fingerprints within {k} bits alone; no similarity was computed")
             }
-            Judgement::Features { similarity, k } => write!(
-                f,
-                "by Jaccard similarity {similarity} or more, computed from all features of documents \
-                 within {k} bits"
-            ),
+            Judgement::Features { similarity, contained, k } => {
+                write!(
+                    f,
+                    "by Jaccard similarity {similarity} or more, computed from all features of \
+                     documents within {k} bits"
+                )?;
+                match contained {
+                    Some(part) => write!(f, ", and {part} of the features in the kept one"),
+                    None => Ok(()),
+                }
+            }
             Judgement::Sketches { similarity, k } => write!(
                 f,
                 "by Jaccard similarity {similarity} or more, estimated from the sketches of documents \

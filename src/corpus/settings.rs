@@ -50,6 +50,7 @@ pub struct Cleaner<'a> {
     pub(super) add: Option<WriterOptions>,
     pub(super) k: Option<u32>,
     pub(super) confirm: Option<f64>,
+    pub(super) confirm_contains: Option<f64>,
     pub(super) keep: KeepRules,
     pub(super) source_field: Option<String>,
     pub(super) max_loss: Option<LossLimit>,
@@ -80,6 +81,7 @@ impl<'a> Cleaner<'a> {
             add: None,
             k: None,
             confirm: None,
+            confirm_contains: None,
             keep: KeepRules::default(),
             source_field: None,
             max_loss: None,
@@ -156,6 +158,16 @@ impl<'a> Cleaner<'a> {
         self
     }
 
+    /// Sets, beside the similarity of [`Cleaner::confirm`], the part of the features of a document
+    /// that the kept one must have, above 0 and at most 1; the kept one then has no fewer features.
+    /// With 1 all that a removed document says is in the kept one. What is contained in a document
+    /// that is not as similar is not found. It needs the features of both, so there can be no store.
+    #[must_use]
+    pub fn confirm_contains(mut self, part: impl Into<Option<f64>>) -> Self {
+        self.confirm_contains = part.into();
+        self
+    }
+
     /// Sets which of near new documents is kept, by one rule or several; the first one by default.
     #[must_use]
     pub fn keep(mut self, rules: impl Into<KeepRules>) -> Self {
@@ -211,7 +223,8 @@ impl<'a> Cleaner<'a> {
 
     /// Sets the bytes of memory that joins may take, as
     /// [`JoinOptions::memory`](crate::join::JoinOptions::memory). A document takes 33 bytes beside
-    /// that, with [`Cleaner::confirm`] 110.
+    /// that, with [`Cleaner::confirm`] 110, and 8 more for each rule of [`Cleaner::keep`] after the
+    /// first.
     #[must_use]
     pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.memory = bytes.into();

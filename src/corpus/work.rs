@@ -79,7 +79,9 @@ impl<'a> Work<'a> {
         Ok(match (self.settings.confirm, &self.stored) {
             (None, _) => Judgement::Fingerprints { k: self.k },
             (Some(similarity), None) => {
-                Judgement::Features { similarity, k: self.candidate_k(similarity)? }
+                let (k, contained) =
+                    (self.candidate_k(similarity)?, self.settings.confirm_contains);
+                Judgement::Features { similarity, contained, k }
             }
             (Some(similarity), Some(_)) => {
                 Judgement::Sketches { similarity, k: self.candidate_k(similarity)? }
@@ -139,6 +141,7 @@ impl<'a> Work<'a> {
             "reading": format!("{reading:?}"),
             "k": self.k,
             "confirm": confirm,
+            "confirm-contains": self.settings.confirm_contains,
             "keep": keep.to_string(),
             "source-field": self.settings.named_source_field(),
             "per-cluster": self.settings.per_cluster,
@@ -164,6 +167,24 @@ impl Cleaner<'_> {
                 )));
             }
             self.source.text_hasher()?;
+        }
+        if let Some(part) = self.confirm_contains {
+            if !(part > 0.0 && part <= 1.0) {
+                return Err(Error::refused(format!(
+                    "the part that is contained is {part}, expected one above 0 and at most 1"
+                )));
+            }
+            if self.confirm.is_none() {
+                return Err(Error::refused(
+                    "what is contained is looked for among documents of some similarity; name that, \
+                     too",
+                ));
+            }
+            if self.stored.is_some() {
+                return Err(Error::refused(
+                    "a store does not know what its documents contain; compare without it",
+                ));
+            }
         }
         PER_CLUSTER.check(self.per_cluster)?;
         if self.annotate.is_some() && self.annotate == self.cluster_size {

@@ -526,6 +526,7 @@ def clean(
     *,
     recipe: str | Recipe | None = None,
     confirm: float | None = None,
+    confirm_contains: float | None = None,
     k: int | None = None,
     keep: str = "first",
     source_field: str | None = None,

@@ -119,6 +119,19 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
         fpstore.clean(inputs, max_loss=50)
 
 
+def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command += ["--confirm", "0.5", "--confirm-contains", "0.97", "--keep", "longest", "--quiet"]
+    subprocess.run(command, check=True)
+    options: dict[str, Any] = {"confirm": 0.5, "keep": "longest"}
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm_contains=0.97, **options)
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    assert 0 < cleaned.near_new < fpstore.clean(inputs, **options).near_new
+    with pytest.raises(fpstore.InputError, match="name that, too"):
+        fpstore.clean(inputs, confirm_contains=1.0)
+
+
 def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: str) -> None:
     inputs = corpus(tmp_path / "in")
     command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]

@@ -1,6 +1,7 @@
 //! `dedup --docs` gives back the documents that are kept, byte for byte.
 
 mod clusters;
+mod contained;
 mod damaged;
 mod formats;
 mod keep;

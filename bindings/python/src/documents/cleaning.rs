@@ -28,7 +28,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
 /// of them with commas between them, which decide one after the other. `source_field` names the
 /// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
-/// have. With `annotate` nothing is removed: each document gets a field of this name, the id of the
+/// have, `confirm_contains` the part of them that the kept one must have, too. With `annotate` nothing is removed: each document gets a field of this name, the id of the
 /// one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
 /// `cluster_size` adds a field of this name with the number of documents that the cluster had. If
 /// more than the part `max_loss` of the documents would be
@@ -52,7 +52,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output=None, *, recipe=None, confirm=None, k=None, keep="first", source_field=None,
+    inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, keep="first", source_field=None,
     max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
     per_cluster=1, cluster_size=None, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
@@ -63,6 +63,7 @@ pub(crate) fn clean<'py>(
     output: Option<PathBuf>,
     recipe: Option<&Bound<'py, PyAny>>,
     confirm: Option<f64>,
+    confirm_contains: Option<f64>,
     k: Option<i64>,
     keep: &str,
     source_field: Option<String>,
@@ -113,6 +114,7 @@ pub(crate) fn clean<'py>(
             .add(add)
             .k(k)
             .confirm(confirm)
+            .confirm_contains(confirm_contains)
             .keep(keep)
             .source_field(source_field)
             .max_loss(max_loss)

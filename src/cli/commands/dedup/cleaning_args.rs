@@ -9,6 +9,13 @@ use fpstore::corpus::{KeepRules, LossLimit};
 /// What becomes of documents, and what is said of it.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct CleaningArgs {
+    /// With --confirm: and the kept one has this part of a document's features, such as 1.0
+    ///
+    /// It then has no fewer features than the document. With 1.0 a document goes only if all its
+    /// features are in the one that is kept. What is contained in a document that is less similar
+    /// than --confirm says is not found. --keep longest finds the most.
+    #[arg(long, value_name = "PART", requires = "confirm", hide_short_help = true)]
+    pub(in crate::cli) confirm_contains: Option<f64>,
     /// Of near records keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
     /// The field holds a date (newest) or a number (best); source:A,B prefers documents of source A,
@@ -60,6 +67,7 @@ impl CleaningArgs {
             (self.losses.is_some(), "--losses"),
             (self.per_cluster.is_some(), "--per-cluster"),
             (self.cluster_size.is_some(), "--cluster-size"),
+            (self.confirm_contains.is_some(), "--confirm-contains"),
         ];
         if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
             bail!("{option} is for documents; add --docs or --fingerprint-field to read them");

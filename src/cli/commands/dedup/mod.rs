@@ -281,6 +281,7 @@ impl DedupArgs {
             .add(add)
             .k(self.near.k)
             .confirm(self.near.confirm)
+            .confirm_contains(self.cleaning.confirm_contains)
             .keep(self.cleaning.keep.clone())
             .source_field(self.cleaning.source_field.clone())
             .max_loss(self.cleaning.max_loss)
