@@ -104,6 +104,14 @@ pub const IDS: NumberOption = count("ids", "The ids of each match");
 /// Pairs of a join.
 pub const MAX_PAIRS: NumberOption =
     count("max_pairs", "The largest number of pairs; with one more a join ends with an error");
+/// Documents of a cluster that a cleaning keeps.
+pub const PER_CLUSTER: NumberOption = NumberOption {
+    default: Some(1),
+    min: 1,
+    max: u32::MAX as u64,
+    unit: "documents",
+    ..count("per_cluster", "The documents of each cluster that are kept")
+};
 /// Sample queries of a verification.
 pub const SAMPLES: NumberOption = NumberOption {
     default: Some(100),
@@ -118,7 +126,7 @@ pub const MAX_RATE: NumberOption = NumberOption {
 
 /// All of them.
 pub const NUMBER_OPTIONS: &[NumberOption] =
-    &[K, MEMORY, THREADS, LIMIT, COUNT, IDS, MAX_PAIRS, SAMPLES, MAX_RATE];
+    &[K, MEMORY, THREADS, LIMIT, COUNT, IDS, MAX_PAIRS, PER_CLUSTER, SAMPLES, MAX_RATE];
 
 /// Any number, without a default.
 pub(crate) const fn count(name: &'static str, about: &'static str) -> NumberOption {

@@ -5,12 +5,16 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Documents that are kept, and are near no other one that is kept or stored.
+    /// Documents that are kept: those that are near no other one that is kept or stored, and
+    /// [`Account::spared_count`] more.
     pub kept_count: u64,
     /// Documents that are removed or annotated because they are near a new one that is kept.
     pub near_new_count: u64,
     /// Documents that are removed or annotated because they are near a stored one.
     pub near_stored_count: u64,
+    /// Documents that are kept though they are near a new one that is kept, because more than one of
+    /// a cluster may be; see [`Cleaner::per_cluster`](super::Cleaner::per_cluster).
+    pub spared_count: u64,
     /// Documents without fingerprint, which stay as they are.
     pub empty_count: u64,
     /// Bad records, which stay as they are.

@@ -10,16 +10,19 @@
 //! 4. [`Cleaned`] lists the dropped documents and the others, and adds the others to a store.
 
 use super::account::Account;
-use super::dropped::{Dropped, DroppedList, Other};
+use super::decide::Decisions;
+use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{DECISIONS, Job};
+use super::loss::{LossLimit, largest_above};
 use super::other_ids::OtherIds;
+use super::overview::Overview;
 use super::settings::Cleaner;
 use super::spool::{Entry, Spools};
 use super::targets::Targets;
 use super::work::Work;
-use super::{decide, hash, write};
+use super::{decide, hash, survey, write};
 use crate::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
@@ -111,6 +114,7 @@ impl<'a> Cleaning<'a> {
     ///
     /// # Errors
     ///
+    /// * [`Error::TooMuchLost`] if more is removed than [`Cleaner::max_loss`] allows.
     /// * [`Error::Text`] if documents cannot be read or copied.
     /// * [`Error::Store`] from joins, if an output cannot be written, or if the observer ends the
     ///   work. The same settings then go on from there.
@@ -126,12 +130,16 @@ impl<'a> Cleaning<'a> {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
             let decisions = decide::run(work, job, &spools, was_added)?;
+            // What the store has added is decided.
+            if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
+                check_loss(work, &spools, &decisions, limit)?;
+            }
             let failed = match targets {
                 Some(targets) => write::run(work, job, &spools, &decisions, targets)?,
                 None => Vec::new(),
             };
             if failed.is_empty() {
-                let cleaned = Cleaned { spools, dropped: decisions.dropped, cleaning: self };
+                let cleaned = Cleaned { spools, decisions, cleaning: self };
                 cleaned.check_sums()?;
                 return Ok(cleaned);
             }
@@ -143,12 +151,25 @@ impl<'a> Cleaning<'a> {
     }
 }
 
+/// Ends the work if more would be removed than the limit allows.
+fn check_loss(
+    work: &Work<'_>,
+    spools: &Spools,
+    decisions: &Decisions,
+    limit: LossLimit,
+) -> Result<()> {
+    let losses = survey::losses(work, spools, &decisions.dropped)?;
+    let Some(loss) = largest_above(&losses, limit) else { return Ok(()) };
+    let overview = survey::overview(work, spools, decisions)?;
+    Err(Error::TooMuchLost { loss: Box::new(loss.clone()), limit, overview: Box::new(overview) })
+}
+
 /// A cleaning whose outputs are written. [`Cleaned::finish`] ends it.
 #[must_use = "the work is not done before finish"]
 pub struct Cleaned<'a> {
     cleaning: Cleaning<'a>,
     spools: Spools,
-    dropped: DroppedList,
+    decisions: Decisions,
 }
 
 impl Cleaned<'_> {
@@ -156,8 +177,9 @@ impl Cleaned<'_> {
     pub fn account(&self) -> Account {
         let counts = self.spools.counts();
         let is_new = |other: &Other| matches!(other, Other::New(_));
-        let near_new_count = self.dropped.iter().filter(|it| is_new(&it.other)).count() as u64;
-        let removed_count = self.dropped.len();
+        let near_new_count =
+            self.decisions.dropped.iter().filter(|it| is_new(&it.other)).count() as u64;
+        let removed_count = self.decisions.dropped.len();
         let kept_count = counts.document_count - removed_count;
         let targets = self.cleaning.targets.as_ref();
         let uncopied_count = targets.map_or(0, |_| self.spools.left_out().len() as u64);
@@ -165,6 +187,7 @@ impl Cleaned<'_> {
             kept_count,
             near_new_count,
             near_stored_count: removed_count - near_new_count,
+            spared_count: self.decisions.spared.len(),
             empty_count: counts.empty_count,
             bad_count: counts.bad_count,
             added_count: if self.cleaning.writer.is_some() { kept_count } else { 0 },
@@ -173,6 +196,16 @@ impl Cleaned<'_> {
             left_out_count: self.spools.left_out_count(),
             was_added_before: false,
         }
+    }
+
+    /// What is removed, at a glance. The documents are counted again, and the beginnings of a few are
+    /// read from their files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
+    pub fn overview(&self) -> Result<Overview> {
+        survey::overview(&self.cleaning.work, &self.spools, &self.decisions)
     }
 
     /// Calls `each` with each document that is removed or annotated, in order.
@@ -185,7 +218,7 @@ impl Cleaned<'_> {
         &self,
         mut each: impl FnMut(RemovedRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let others = OtherIds::read(&self.spools, &self.dropped)?;
+        let others = OtherIds::read(&self.spools, &self.decisions.dropped)?;
         self.for_each(|entry, dropped| match dropped {
             None => Ok(()),
             Some(dropped) => each(RemovedRow {
@@ -226,7 +259,7 @@ impl Cleaned<'_> {
         let watch = self.cleaning.work.watch(Phase::Publish, None);
         self.spools.try_each(|number, entry| {
             watch.tick(1).map_err(Error::from)?;
-            each(&entry, self.dropped.get(number))
+            each(&entry, self.decisions.dropped.get(number))
         })
     }
 
@@ -236,9 +269,9 @@ impl Cleaned<'_> {
         let mut count = 0;
         self.spools.each(|number, _| {
             count += 1;
-            let other = self.dropped.get(number).map(|dropped| &dropped.other);
+            let other = self.decisions.dropped.get(number).map(|dropped| &dropped.other);
             match other {
-                Some(Other::New(other)) if self.dropped.get(*other).is_some() => {
+                Some(Other::New(other)) if self.decisions.dropped.get(*other).is_some() => {
                     let number = number.0;
                     Err(Error::refused(format!("document {number} was dropped for a dropped one")))
                 }
@@ -276,7 +309,7 @@ impl Cleaned<'_> {
             return Ok(());
         }
         self.spools.each(|number, entry| {
-            if self.dropped.get(number).is_none() {
+            if self.decisions.dropped.get(number).is_none() {
                 writer.push_sketched(entry.fingerprint, entry.id.as_ref(), &entry.sketch)?;
             }
             Ok(())

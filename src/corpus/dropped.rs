@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::id_field::{put_id, read_id};
+use super::fields::{put_id, read_id};
 use super::number::Number;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::join::confirm::LedDocument;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::loss::{Loss, LossLimit};
+use super::overview::Overview;
 use fpstore_base::Interrupted;
 
 /// The result of work on documents.
@@ -34,6 +36,16 @@ pub enum Error {
         /// The names of the settings that differ.
         differences: String,
     },
+    /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
+    /// The same settings with another limit go on from there.
+    TooMuchLost {
+        /// The largest loss.
+        loss: Box<Loss>,
+        /// The limit.
+        limit: LossLimit,
+        /// All that would be lost.
+        overview: Box<Overview>,
+    },
 }
 
 impl Error {
@@ -59,6 +71,9 @@ impl fmt::Display for Error {
                 "{} holds unfinished work that differs in: {differences}",
                 folder.display()
             ),
+            Error::TooMuchLost { loss, limit, .. } => {
+                write!(f, "{} would lose {loss} of the documents, and {limit} is allowed", loss.of)
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use super::number::Rank;
 use super::ranking::Ranking;
 use super::spool::{Entry, Spools};
 use super::work::Work;
-use crate::join::confirm::{Candidates, Documents, LedDocument, OUTLINE_LEN};
+use crate::join::confirm::{Candidates, Documents, LedDocument, Likeness, OUTLINE_LEN};
 use fpstore_base::Fingerprint;
 
 /// The features of a round take the bytes of the input divided by this,
@@ -59,6 +59,7 @@ pub(super) fn by_features(
         Ok(())
     })?;
     let options = work.join_options(work.candidate_k(threshold)?);
+    let likeness = Likeness::from(threshold).contained(work.settings.confirm_contains);
     let candidates = |ranks: &[Rank]| {
         let mut list = Documents::outlined(threshold);
         for rank in ranks {
@@ -85,7 +86,7 @@ pub(super) fn by_features(
         led.iter().map(|led| Dropped::of_led(led, number_of)).collect()
     };
     if rounds.count == 1 {
-        return Ok(dropped(&all, lead(work, found, &all, needed.iter(), threshold)?));
+        return Ok(dropped(&all, lead(work, found, &all, needed.iter(), likeness)?));
     }
     let round_of: Vec<u16> = all.iter().map(|&rank| rounds.of(&found, rank)).collect();
     drop(found);
@@ -94,7 +95,7 @@ pub(super) fn by_features(
         let is_in = |rank: &Rank| round_of[rank.index()] == round;
         let ranks: Vec<Rank> = all.iter().copied().filter(is_in).collect();
         let needed = needed.iter().filter(|needed| is_in(&needed.rank));
-        list.extend(dropped(&ranks, lead(work, candidates(&ranks)?, &ranks, needed, threshold)?));
+        list.extend(dropped(&ranks, lead(work, candidates(&ranks)?, &ranks, needed, likeness)?));
     }
     Ok(list)
 }
@@ -142,14 +143,14 @@ fn lead<'a>(
     mut candidates: Candidates,
     ranks: &[Rank],
     needed: impl Iterator<Item = &'a Needed> + Clone,
-    threshold: f64,
+    likeness: Likeness,
 ) -> Result<Vec<LedDocument>> {
     let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
     for Needed { file, record, .. } in needed.clone() {
         places.entry(*file as usize).or_default().push(*record);
     }
     if places.is_empty() {
-        return Ok(candidates.lead(threshold)?);
+        return Ok(candidates.lead(likeness)?);
     }
     let is_wanted = move |place: DocumentPlace| {
         let records = places.get(&place.file);
@@ -180,5 +181,5 @@ fn lead<'a>(
     if next.next().is_some() {
         return Err(Error::refused("the files were changed while they were read"));
     }
-    Ok(candidates.lead(threshold)?)
+    Ok(candidates.lead(likeness)?)
 }

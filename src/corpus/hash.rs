@@ -109,8 +109,8 @@ fn entry_of(
     digest: u64,
     sketch: Vec<u8>,
 ) -> Result<Result<Option<Entry>, String>> {
-    let merit = match work.settings.keep.merit(&document) {
-        Ok(merit) => merit,
+    let merits = match work.fields.merits(&work.settings, &document) {
+        Ok(merits) => merits,
         Err(reason) => return Ok(Err(reason)),
     };
     let Some(fingerprint) = document.fingerprint else { return Ok(Ok(None)) };
@@ -123,7 +123,8 @@ fn entry_of(
         record: document.place.record(),
         fingerprint,
         digest,
-        merit,
+        merits,
+        source: work.fields.source(&document).map(String::from),
         feature_count: u32::try_from(document.features.len())
             .map_err(|_| too_many("features of a document"))?,
         id: document.id.to_id(),

@@ -1,17 +1,15 @@
-//! Which of near documents is kept: the rules, how they are written, and what they look at.
+//! Which of near documents is kept: a rule, how it is written, and what it looks at.
 
-use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
-use fpstore_documents::Document;
 use jiff::civil::DateTime;
 use jiff::fmt::rfc2822;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::base::error::{Error, Result};
 
-/// Which of near documents is kept.
+/// Which of near documents is kept. [`KeepRules`](super::KeepRules) are several such rules.
 ///
 /// Of equal ones the first is kept. Documents without the field of a rule come last.
 ///
@@ -38,6 +36,9 @@ pub enum KeepRule {
     Newest(String),
     /// The one with the largest number in a field.
     Best(String),
+    /// The one whose source comes first in this list; others come last. The source is the value of
+    /// the field [`Cleaner::source_field`](super::Cleaner::source_field).
+    Source(Vec<String>),
 }
 
 impl FromStr for KeepRule {
@@ -53,6 +54,9 @@ impl FromStr for KeepRule {
             None if text == "longest" => Ok(KeepRule::Longest),
             Some(("newest", field)) if !field.is_empty() => Ok(KeepRule::Newest(field.into())),
             Some(("best", field)) if !field.is_empty() => Ok(KeepRule::Best(field.into())),
+            Some(("source", source)) if !source.is_empty() => {
+                Ok(KeepRule::Source(source.split(',').map(str::to_string).collect()))
+            }
             _ => {
                 let [names @ .., last] = KeepRule::NAMES.map(|(name, _)| name);
                 let reason = format!("expected {} or {last}", names.join(", "));
@@ -70,46 +74,53 @@ impl fmt::Display for KeepRule {
             KeepRule::Longest => f.write_str("longest"),
             KeepRule::Newest(field) => write!(f, "newest:{field}"),
             KeepRule::Best(field) => write!(f, "best:{field}"),
+            KeepRule::Source(sources) => write!(f, "source:{}", sources.join(",")),
         }
     }
 }
 
 impl KeepRule {
     /// How the rules are written, and which of near documents each keeps.
-    pub const NAMES: [(&str, &str); 5] = [
+    pub const NAMES: [(&str, &str); 6] = [
         ("first", "the first one"),
         ("last", "the last one"),
         ("longest", "the one with the longest text"),
         ("newest:FIELD", "the one with the latest date, time or seconds since 1970 in the field"),
         ("best:FIELD", "the one with the largest number in the field"),
+        ("source:A,B", "the one whose source comes first in the list"),
     ];
 
-    /// The field that ranks the documents.
+    /// The field that ranks the documents, if the rule names one.
     pub fn field(&self) -> Option<&str> {
         match self {
             KeepRule::Newest(field) | KeepRule::Best(field) => Some(field),
-            KeepRule::First | KeepRule::Last | KeepRule::Longest => None,
+            KeepRule::First | KeepRule::Last | KeepRule::Longest | KeepRule::Source(_) => None,
         }
+    }
+
+    /// Whether documents may be equal by the rule.
+    pub(super) fn leaves_ties(&self) -> bool {
+        !matches!(self, KeepRule::First | KeepRule::Last)
     }
 
     /// Whether the rule needs documents; otherwise records will do.
     pub fn needs_documents(&self) -> bool {
-        !matches!(self, KeepRule::First | KeepRule::Last)
+        self.leaves_ties()
     }
 
-    /// The merit of a document: of near ones the one with the largest is kept, ties by the smallest
-    /// number. A document without the field has the least. Or why the field is bad.
-    pub(super) fn merit(&self, document: &Document<'_>) -> Result<u64, String> {
+    /// The merit of a document: of near ones the one with the largest is kept. A document without
+    /// the field has the least, which is 0. Or why the field is bad. `value` is that of the field of
+    /// the rule, or the source.
+    pub(super) fn merit(&self, value: Option<&str>, text_len: u64) -> Result<u64, String> {
+        let value = value.filter(|text| !text.trim().is_empty());
         let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
-            let Some(text) = document.rank.filter(|text| !text.trim().is_empty()) else {
-                return Ok(0);
-            };
+            let Some(text) = value else { return Ok(0) };
             let number = read(text.trim()).filter(|number| !number.is_nan());
             number.map(ordered).ok_or_else(|| format!("{text:?} in '{field}', expected {expected}"))
         };
         match self {
             KeepRule::First | KeepRule::Last => Ok(0),
-            KeepRule::Longest => Ok(document.text_len),
+            KeepRule::Longest => Ok(text_len),
             KeepRule::Newest(field) => merit(
                 seconds,
                 field,
@@ -117,18 +128,14 @@ impl KeepRule {
                  1970",
             ),
             KeepRule::Best(field) => merit(|text| text.parse().ok(), field, "a number"),
+            KeepRule::Source(sources) => {
+                let after = sources
+                    .iter()
+                    .rev()
+                    .position(|source| Some(source.as_str()) == value.map(str::trim));
+                Ok(after.map_or(0, |after| after as u64 + 1))
+            }
         }
-    }
-
-    /// The positions of documents with these merits, the best one first.
-    pub(super) fn order(&self, merits: &[u64]) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..merits.len() as u32).collect();
-        match self {
-            KeepRule::First => {}
-            KeepRule::Last => order.reverse(),
-            _ => order.sort_by_key(|&number| Reverse(merits[number as usize])),
-        }
-        order
     }
 }
 
@@ -160,12 +167,19 @@ mod tests {
 
     #[test]
     fn rules_are_spelled_as_they_are_read() {
-        for text in ["first", "last", "longest", "newest:meta.date", "best:score"] {
+        for text in ["first", "last", "longest", "newest:meta.date", "best:score", "source:a"] {
             assert_eq!(text.parse::<KeepRule>().unwrap().to_string(), text);
         }
         for text in ["", "newest", "newest:", "oldest:date", "first:x"] {
             assert!(text.parse::<KeepRule>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn sources_are_ranked_as_they_are_listed() {
+        let rule = KeepRule::Source(["curated", "wiki"].map(String::from).into());
+        let merits = [Some("curated"), Some("wiki"), Some("crawl"), Some(""), None];
+        assert_eq!(merits.map(|source| rule.merit(source, 9).unwrap()), [2, 1, 0, 0, 0]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::error::{Error, Result};
 use super::keep::KeepRule;
+use super::keep_rules::KeepRules;
 use super::number::{Number, Rank};
 use super::spool::Spools;
 
@@ -13,20 +14,31 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    pub(super) fn of(rule: &KeepRule, spools: &Spools) -> Result<Self> {
-        let mut merits = Vec::with_capacity(spools.len());
-        spools.each(|_, entry| {
-            merits.push(entry.merit);
-            Ok(())
-        })?;
-        if let Some(field) = rule.field()
-            && !merits.is_empty()
-            && merits.iter().all(|&merit| merit == 0)
-        {
-            let reason = format!("no document has the field '{field}', by which '{rule}' keeps");
-            return Err(Error::refused(reason));
+    pub(super) fn of(rules: &KeepRules, spools: &Spools) -> Result<Self> {
+        let count = rules.rating().count();
+        let mut merits = Vec::with_capacity(count * spools.len());
+        if count > 0 {
+            spools.each(|_, entry| {
+                merits.extend(entry.merits);
+                Ok(())
+            })?;
         }
-        let numbers: Vec<Number> = rule.order(&merits).into_iter().map(Number).collect();
+        for (at, rule) in rules.rating().enumerate() {
+            let is_nothing = !merits.is_empty()
+                && merits.iter().skip(at).step_by(count).all(|&merit| merit == 0);
+            let what = match rule {
+                KeepRule::Source(_) => "is of one of the sources".into(),
+                rule => match rule.field() {
+                    Some(field) => format!("has the field '{field}'"),
+                    None => continue,
+                },
+            };
+            if is_nothing {
+                return Err(Error::refused(format!("no document {what}, by which '{rule}' keeps")));
+            }
+        }
+        let order = rules.order(&merits, spools.len());
+        let numbers: Vec<Number> = order.into_iter().map(Number).collect();
         let mut ranks = vec![Rank(0); numbers.len()];
         (0..).zip(&numbers).for_each(|(rank, number)| ranks[number.index()] = Rank(rank));
         Ok(Ranking { numbers, ranks })

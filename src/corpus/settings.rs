@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use fpstore_documents::{NewField, NewFieldKind};
+
 use super::event::Listener;
 use super::keep::KeepRule;
+use super::keep_rules::KeepRules;
+use super::loss::LossLimit;
 use super::source::DocumentSource;
 use crate::store::Store;
 use crate::writing::writer::WriterOptions;
@@ -46,8 +50,13 @@ pub struct Cleaner<'a> {
     pub(super) add: Option<WriterOptions>,
     pub(super) k: Option<u32>,
     pub(super) confirm: Option<f64>,
-    pub(super) keep: KeepRule,
+    pub(super) confirm_contains: Option<f64>,
+    pub(super) keep: KeepRules,
+    pub(super) source_field: Option<String>,
+    pub(super) max_loss: Option<LossLimit>,
+    pub(super) per_cluster: u32,
     pub(super) annotate: Option<String>,
+    pub(super) cluster_size: Option<String>,
     pub(super) memory: Option<u64>,
     pub(super) threads: Option<usize>,
     pub(super) temp_dir: Option<PathBuf>,
@@ -72,8 +81,13 @@ impl<'a> Cleaner<'a> {
             add: None,
             k: None,
             confirm: None,
-            keep: KeepRule::First,
+            confirm_contains: None,
+            keep: KeepRules::default(),
+            source_field: None,
+            max_loss: None,
+            per_cluster: 1,
             annotate: None,
+            cluster_size: None,
             memory: None,
             threads: None,
             temp_dir: None,
@@ -144,10 +158,58 @@ impl<'a> Cleaner<'a> {
         self
     }
 
-    /// Sets which of near new documents is kept; the first one by default.
+    /// Sets, beside the similarity of [`Cleaner::confirm`], the part of the features of a document
+    /// that the kept one must have, above 0 and at most 1; the kept one then has no fewer features.
+    /// With 1 all that a removed document says is in the kept one. What is contained in a document
+    /// that is not as similar is not found. It needs the features of both, so there can be no store.
     #[must_use]
-    pub fn keep(mut self, rule: KeepRule) -> Self {
-        self.keep = rule;
+    pub fn confirm_contains(mut self, part: impl Into<Option<f64>>) -> Self {
+        self.confirm_contains = part.into();
+        self
+    }
+
+    /// Sets which of near new documents is kept, by one rule or several; the first one by default.
+    #[must_use]
+    pub fn keep(mut self, rules: impl Into<KeepRules>) -> Self {
+        self.keep = rules.into();
+        self
+    }
+
+    /// Sets the name of the field that says which source a document comes from: losses are counted
+    /// by source, and [`KeepRule::Source`] prefers one to another. For that rule it is `source` by
+    /// default.
+    #[must_use]
+    pub fn source_field(mut self, name: impl Into<Option<String>>) -> Self {
+        self.source_field = name.into();
+        self
+    }
+
+    /// Sets the largest part of the documents that may be removed. If it is more,
+    /// [`Cleaning::run`](super::Cleaning::run) ends with
+    /// [`Error::TooMuchLost`](super::Error::TooMuchLost) before outputs are written and the store is
+    /// changed; the same settings with another limit go on from there. Nothing is removed with
+    /// [`Cleaner::annotate`], so it has no limit.
+    #[must_use]
+    pub fn max_loss(mut self, limit: impl Into<Option<LossLimit>>) -> Self {
+        self.max_loss = limit.into();
+        self
+    }
+
+    /// Sets how many documents of a cluster of near new ones are kept, 1 by default: the one that is
+    /// kept in any case, and of those that are near it the best by the rules of [`Cleaner::keep`].
+    /// Documents near a stored one are removed as ever.
+    #[must_use]
+    pub fn per_cluster(mut self, count: u32) -> Self {
+        self.per_cluster = count;
+        self
+    }
+
+    /// Adds a field of this name to each document that stays: how many documents its cluster had, 1
+    /// if it is near no other one. Documents without fingerprint and bad records get null. A cluster
+    /// is a document that is kept, with those that are near it and near no better one that is kept.
+    #[must_use]
+    pub fn cluster_size(mut self, field: impl Into<Option<String>>) -> Self {
+        self.cluster_size = field.into();
         self
     }
 
@@ -161,7 +223,8 @@ impl<'a> Cleaner<'a> {
 
     /// Sets the bytes of memory that joins may take, as
     /// [`JoinOptions::memory`](crate::join::JoinOptions::memory). A document takes 33 bytes beside
-    /// that, with [`Cleaner::confirm`] 110.
+    /// that, with [`Cleaner::confirm`] 110, and 8 more for each rule of [`Cleaner::keep`] after the
+    /// first.
     #[must_use]
     pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.memory = bytes.into();
@@ -196,6 +259,19 @@ impl<'a> Cleaner<'a> {
     pub fn listener(mut self, listener: &'a Listener<'a>) -> Self {
         self.listener = Some(listener);
         self
+    }
+
+    /// The fields that documents get.
+    pub(super) fn new_fields(&self) -> Vec<NewField> {
+        let field = |name: &Option<String>, kind| Some(NewField { name: name.clone()?, kind });
+        let id = field(&self.annotate, NewFieldKind::Id);
+        id.into_iter().chain(field(&self.cluster_size, NewFieldKind::Count)).collect()
+    }
+
+    /// The field of sources, if they are asked for.
+    pub(super) fn named_source_field(&self) -> Option<&str> {
+        let has_rule = self.keep.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
+        self.source_field.as_deref().or(has_rule.then_some("source"))
     }
 
     /// Whether new documents are compared with one another.

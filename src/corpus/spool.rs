@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fpstore_documents::{IdNotes, RepeatedIds};
 
 use super::error::{Error, Result};
-use super::id_field::{put_id, read_id};
+use super::fields::{put_id, put_text, read_id, read_text};
 use super::number::Number;
 use crate::base::steps::step;
 use crate::bytes::digested::DigestReader;
@@ -29,7 +29,10 @@ pub(super) struct Entry {
     pub(super) fingerprint: Fingerprint,
     /// The digest of its features, 0 if it is not needed.
     pub(super) digest: u64,
-    pub(super) merit: u64,
+    /// By the rules that rate documents.
+    pub(super) merits: Vec<u64>,
+    /// Its source, if sources are asked for and it has one.
+    pub(super) source: Option<String>,
     pub(super) id: Id,
     /// The number of its features, 0 if it is not needed.
     pub(super) feature_count: u32,
@@ -53,9 +56,12 @@ pub(super) fn write_start(out: &mut impl Write) -> io::Result<()> {
 pub(super) fn write_entry(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(128 + entry.sketch.len());
     put_u32(&mut bytes, entry.file);
-    for number in [entry.record, entry.fingerprint.value(), entry.digest, entry.merit] {
+    for number in [entry.record, entry.fingerprint.value(), entry.digest] {
         put_u64(&mut bytes, number);
     }
+    put_u32(&mut bytes, entry.merits.len() as u32);
+    entry.merits.iter().for_each(|&merit| put_u64(&mut bytes, merit));
+    put_text(&mut bytes, entry.source.as_deref());
     put_id(&mut bytes, &entry.id);
     put_u32(&mut bytes, entry.feature_count);
     bytes.push(entry.sketch.len() as u8);
@@ -143,15 +149,26 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
     }
     let record = read_u64(from)?;
     let fingerprint = Fingerprint::new(read_u64(from)?);
-    let (digest, merit) = (read_u64(from)?, read_u64(from)?);
+    let digest = read_u64(from)?;
+    let merits = (0..read_u32(from)?).map(|_| read_u64(from)).collect::<io::Result<_>>()?;
+    let source = read_text(from)?;
     let id = read_id(from)?;
     let feature_count = read_u32(from)?;
     let mut len = [0];
     from.read_exact(&mut len)?;
     let mut sketch = vec![0; len[0].into()];
     from.read_exact(&mut sketch)?;
-    let entry = Entry { file, record, fingerprint, digest, merit, id, feature_count, sketch };
-    Ok(Next::Entry(entry))
+    Ok(Next::Entry(Entry {
+        file,
+        record,
+        fingerprint,
+        digest,
+        merits,
+        source,
+        id,
+        feature_count,
+        sketch,
+    }))
 }
 
 /// The spools of all batches, in order.
@@ -298,7 +315,8 @@ mod tests {
             record: number,
             fingerprint: Fingerprint::new(!number),
             digest: number << 40,
-            merit: u64::MAX,
+            merits: vec![u64::MAX; number as usize % 3],
+            source: (number > 1).then(|| "a\u{e9}".repeat(number as usize - 2)),
             id: if number.is_multiple_of(2) { Id::U64(number) } else { Id::Text("a\u{e9}".into()) },
             feature_count: 3 << 20,
             sketch: vec![7; number as usize],

@@ -30,11 +30,12 @@ pub(super) struct Targets {
 impl Targets {
     pub(super) fn new(work: &Work<'_>, output: &Path) -> Result<Self> {
         let files: Vec<DocumentFile<'_>> = work.each_file().collect();
-        let (paths, annotate) = (&work.settings.paths, work.settings.annotate.as_deref());
+        let paths = &work.settings.paths;
+        let is_marked = !work.settings.new_fields().is_empty();
         let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document();
         for file in &files {
-            if annotate.is_some() || !is_whole(file) {
-                let checked = file.check_copy(&work.options, annotate);
+            if is_marked || !is_whole(file) {
+                let checked = file.check_copy(&work.options, is_marked);
                 match checked {
                     // It is reported when it is read.
                     Err(error)

@@ -8,7 +8,10 @@ use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions};
 
 use super::error::{Error, Result};
 use super::event::Event;
+use super::judgement::Judgement;
+use super::other_fields::OtherFields;
 use super::settings::Cleaner;
+use crate::base::options::PER_CLUSTER;
 use crate::join::JoinOptions;
 use crate::store::Store;
 use fpstore_base::watch::{Phase, Watch};
@@ -24,6 +27,8 @@ pub(super) struct Work<'a> {
     pub(super) settings: Cleaner<'a>,
     /// How the documents are read.
     pub(super) options: DocumentOptions,
+    /// The fields that are read beside ids and texts.
+    pub(super) fields: OtherFields,
     pub(super) files: DocumentFiles,
     /// The files in batches: what is read again after a crash, and what a thread copies at a time.
     pub(super) batches: Vec<Range<usize>>,
@@ -40,12 +45,13 @@ impl<'a> Work<'a> {
         settings.check()?;
         let sketch_len = settings.useful_sketch_len();
         settings.source = settings.source.sketched(sketch_len);
-        let Cleaner { source, stored, keep, annotate, .. } = &settings;
+        let fields = OtherFields::of(&settings);
+        let Cleaner { source, stored, .. } = &settings;
         let options = source
             .options()
             .clone()
-            .rank_field(keep.field().map(Into::into))
-            .new_field(annotate.clone())
+            .fields(fields.names().to_vec())
+            .new_fields(settings.new_fields().into_iter().map(|field| field.name).collect())
             .whole_files(settings.output.is_some())
             .observer(settings.observer.clone());
         let files = DocumentFiles::find(&settings.paths, &options)?;
@@ -56,6 +62,7 @@ impl<'a> Work<'a> {
             k: settings.k.unwrap_or_else(usual_k),
             temp_dir: settings.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
+            fields,
             files,
             settings,
         })
@@ -65,6 +72,21 @@ impl<'a> Work<'a> {
     pub(super) fn candidate_k(&self, threshold: f64) -> Result<u32> {
         let hasher = self.settings.source.text_hasher()?;
         Ok(self.settings.k.unwrap_or_else(|| hasher.recipe().candidate_k(threshold)))
+    }
+
+    /// By what documents are taken as near.
+    pub(super) fn judgement(&self) -> Result<Judgement> {
+        Ok(match (self.settings.confirm, &self.stored) {
+            (None, _) => Judgement::Fingerprints { k: self.k },
+            (Some(similarity), None) => {
+                let (k, contained) =
+                    (self.candidate_k(similarity)?, self.settings.confirm_contains);
+                Judgement::Features { similarity, contained, k }
+            }
+            (Some(similarity), Some(_)) => {
+                Judgement::Sketches { similarity, k: self.candidate_k(similarity)? }
+            }
+        })
     }
 
     pub(super) fn join_options(&self, k: u32) -> JoinOptions {
@@ -119,8 +141,12 @@ impl<'a> Work<'a> {
             "reading": format!("{reading:?}"),
             "k": self.k,
             "confirm": confirm,
+            "confirm-contains": self.settings.confirm_contains,
             "keep": keep.to_string(),
+            "source-field": self.settings.named_source_field(),
+            "per-cluster": self.settings.per_cluster,
             "annotate": annotate,
+            "cluster-size": self.settings.cluster_size,
             "within": self.settings.is_within(),
             "against": self.store_id(),
             "add": add.is_some(),
@@ -141,6 +167,31 @@ impl Cleaner<'_> {
                 )));
             }
             self.source.text_hasher()?;
+        }
+        if let Some(part) = self.confirm_contains {
+            if !(part > 0.0 && part <= 1.0) {
+                return Err(Error::refused(format!(
+                    "the part that is contained is {part}, expected one above 0 and at most 1"
+                )));
+            }
+            if self.confirm.is_none() {
+                return Err(Error::refused(
+                    "what is contained is looked for among documents of some similarity; name that, \
+                     too",
+                ));
+            }
+            if self.stored.is_some() {
+                return Err(Error::refused(
+                    "a store does not know what its documents contain; compare without it",
+                ));
+            }
+        }
+        PER_CLUSTER.check(self.per_cluster)?;
+        if self.annotate.is_some() && self.annotate == self.cluster_size {
+            return Err(Error::refused("two new fields have one name"));
+        }
+        if self.max_loss.is_some() && self.annotate.is_some() {
+            return Err(Error::refused("documents that are annotated stay, so there is no loss"));
         }
         if self.add.is_some() && self.stored.is_none() {
             return Err(Error::refused("documents are added to a store, and none is given"));

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError, RecordFate};
+use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError, NewField, RecordFate};
 
+use super::clusters::ClusterSizes;
 use super::compressed::Compressed;
 use super::decide::Decisions;
-use super::dropped::DroppedList;
+use super::dropped::{Dropped, DroppedList};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{Job, Output};
@@ -52,6 +53,9 @@ pub(super) fn run(
         decisions: decisions.digest,
         targets,
         others,
+        new_fields: work.settings.new_fields(),
+        sizes: (work.settings.cluster_size.is_some())
+            .then(|| ClusterSizes::new(dropped, &decisions.spared)),
         watch: work.watch(Phase::Copy, work.files.total_len()),
         next: AtomicUsize::new(0),
         failed: Mutex::default(),
@@ -86,6 +90,9 @@ struct Copier<'a> {
     decisions: Digest,
     targets: &'a Targets,
     others: OtherIds,
+    new_fields: Vec<NewField>,
+    /// Where they are asked for.
+    sizes: Option<ClusterSizes<'a>>,
     watch: Watch,
     /// The next batch.
     next: AtomicUsize,
@@ -109,9 +116,11 @@ impl Copier<'_> {
     }
 
     fn copy_batch(&self, batch: usize) -> Result<()> {
+        // Of each file the documents that are dropped, or all that get a size.
         let mut fates: HashMap<usize, HashMap<u64, Number>> = HashMap::new();
+        let needs_all = self.sizes.is_some();
         self.spools.each_of(batch, |number, entry| {
-            if self.dropped.get(number).is_some() {
+            if needs_all || self.dropped.get(number).is_some() {
                 fates.entry(entry.file as usize).or_default().insert(entry.record, number);
             }
             Ok::<(), Error>(())
@@ -171,7 +180,7 @@ impl Copier<'_> {
         number: usize,
         file: &DocumentFile<'_>,
         to: &Path,
-        dropped: &HashMap<u64, Number>,
+        fates: &HashMap<u64, Number>,
     ) -> Result<()> {
         let cannot = || crate::Error::io("write", to);
         let (new, buffer) = create(to)?;
@@ -181,17 +190,9 @@ impl Copier<'_> {
         };
         let has_members = file.format() == DocumentFormat::Warc;
         let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
-        let mark_field = self.work.settings.annotate.as_deref();
-        let mut decide = |record: u64| {
-            let number = dropped.get(&record);
-            Ok(match (mark_field, number) {
-                (None, None) => RecordFate::Keep,
-                (None, Some(_)) => RecordFate::Drop,
-                (Some(_), number) => RecordFate::Mark(number.map(|&number| self.other_id(number))),
-            })
-        };
-        let options = &self.work.options;
-        let copied = file.copy_records(options, mark_field, &self.watch, &mut out, &mut decide);
+        let mut decide = |record: u64| Ok(self.fate(fates.get(&record).copied()));
+        let (options, new_fields) = (&self.work.options, &self.new_fields);
+        let copied = file.copy_records(options, new_fields, &self.watch, &mut out, &mut decide);
         if let Some(failed) = out.failed.take() {
             return Err(cannot()(failed).into());
         }
@@ -206,11 +207,34 @@ impl Copier<'_> {
         self.publish(number, (new, out), to)
     }
 
+    /// What becomes of the record of a document; `None` is one that nothing is known of.
+    fn fate(&self, number: Option<Number>) -> RecordFate {
+        let annotate = &self.work.settings.annotate;
+        let dropped = number.and_then(|number| self.dropped.get(number));
+        if dropped.is_some() && annotate.is_none() {
+            return RecordFate::Drop;
+        }
+        if self.new_fields.is_empty() {
+            return RecordFate::Keep;
+        }
+        let mut values = Vec::new();
+        if annotate.is_some() {
+            values.push(dropped.map(|dropped| self.other_id(dropped)));
+        }
+        if let Some(sizes) = &self.sizes {
+            let size = number.map(|number| match dropped {
+                Some(dropped) => sizes.of_dropped(dropped),
+                None => sizes.of_kept(number),
+            });
+            values.push(size.map(Id::U64));
+        }
+        RecordFate::Mark(values)
+    }
+
     /// The id of the document that is there instead of a dropped one.
-    fn other_id(&self, number: Number) -> Id {
-        let other = self.dropped.get(number).and_then(|dropped| self.others.get(dropped));
-        // A stored document without an id.
-        other.cloned().unwrap_or(Id::Text("".into()))
+    fn other_id(&self, dropped: &Dropped) -> Id {
+        // A stored document may have none.
+        self.others.get(dropped).cloned().unwrap_or(Id::Text("".into()))
     }
 
     /// Writes the list of the files that are documents and are kept. A file that could not be read

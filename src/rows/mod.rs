@@ -31,6 +31,7 @@
 mod answer;
 mod cluster;
 mod explained;
+mod loss;
 mod pair;
 mod record;
 mod row;
@@ -38,6 +39,7 @@ mod row;
 pub use answer::{AnswerRow, MatchRow};
 pub use cluster::{ClusterMemberRow, ClusterRow};
 pub use explained::Explained;
+pub use loss::LossRow;
 pub use pair::{PairRow, RemovedRow, Side};
 pub use record::{HashedRow, RecordRow};
 pub use row::{Cell, Column, Kind, Row};

@@ -18,6 +18,11 @@ pub struct Document {
 }
 
 impl Document {
+    /// A document without a score.
+    pub fn of(id: String, words: Vec<String>) -> Self {
+        Document::new(id, words, None)
+    }
+
     fn new(id: String, words: Vec<String>, score: Option<u64>) -> Self {
         let mut hasher = TextHasher::new(&TextRecipe::default()).unwrap();
         let text = words.join(" ");

@@ -3,8 +3,10 @@
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fpstore::corpus::{Cleaner, DocumentSource, Error, Event, KeepRule};
-use fpstore::rows::Side;
+use fpstore::corpus::{
+    Cleaner, DocumentSource, Error, Event, Judgement, KeepRule, KeepRules, LossLimit,
+};
+use fpstore::rows::{LossRow, Side};
 use fpstore::{Builder, Fingerprint, IdRef, Store, WriterOptions};
 use fpstore_documents::DocumentOptions;
 use fpstore_text::{TextHasher, TextRecipe};
@@ -71,7 +73,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
 
         let cleaner = || {
             Cleaner::new(source(), [desk.path("in")])
-                .keep(keep.parse().unwrap())
+                .keep(keep.parse::<KeepRules>().unwrap())
                 .confirm(confirm.map(|is| is.parse().unwrap()))
                 .against(store.then(|| Store::open(desk.path("t.fps")).unwrap()))
                 .within(true)
@@ -118,6 +120,40 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
             assert!(cleaner().run().unwrap().was_added_before);
         }
     }
+}
+
+/// The table of the program has the counts of the library, and a limit ends the work with them.
+#[test]
+fn the_overview_of_the_library_is_that_of_the_program() {
+    let desk = desk();
+    let cleaner =
+        |output: &str| Cleaner::new(source(), [desk.path("in")]).output(desk.path(output));
+    desk.run(&["dedup", "--docs", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
+    let cleaned = cleaner("two").begin().unwrap().unwrap().run().unwrap();
+    let overview = cleaned.overview().unwrap();
+    assert_eq!(overview.judgement, Judgement::Fingerprints { k: 7 });
+    let rows = overview.losses.iter().map(fpstore::corpus::Loss::row);
+    let line = |row: LossRow<'_>| {
+        format!("{}\t{}\t{}\t{}\n", row.kind, row.name, row.document_count, row.removed_count)
+    };
+    assert_eq!(rows.map(line).collect::<String>(), desk.read("losses.tsv"));
+    let account = cleaned.finish().unwrap();
+    let all = &overview.losses[0];
+    assert_eq!(
+        (all.document_count, all.removed_count),
+        (account.document_count(), account.removed_count())
+    );
+    assert_eq!(overview.losses.len(), 3);
+    let limited = |limit| cleaner("three").max_loss(LossLimit::new(limit).unwrap());
+    match limited(0.1).run().unwrap_err() {
+        Error::TooMuchLost { limit, overview: found, .. } => {
+            assert_eq!((limit.part(), *found), (0.1, overview));
+        }
+        error => panic!("{error}"),
+    }
+    assert_eq!(names_in(&desk.path("three")), [".fpstore-dedup"]);
+    assert_eq!(limited(1.0).run().unwrap(), account);
+    assert_same(&desk, "one", "three");
 }
 
 #[test]

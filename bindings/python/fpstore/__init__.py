@@ -57,7 +57,10 @@ from ._types import (
     Finding as Finding,
     Forecast as Forecast,
     Imported as Imported,
+    LargeCluster as LargeCluster,
+    Loss as Loss,
     Match as Match,
+    Overview as Overview,
     Point as Point,
     Progress as Progress,
     SegmentInfo as SegmentInfo,
@@ -79,6 +82,7 @@ from .errors import (
     StaleStoreError as StaleStoreError,
     StoreExistsError as StoreExistsError,
     TooManyPairsError as TooManyPairsError,
+    TooMuchLostError as TooMuchLostError,
     UnmergedError as UnmergedError,
     VersionError as VersionError,
 )

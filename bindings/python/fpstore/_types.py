@@ -153,15 +153,55 @@ class DocumentsAdded(NamedTuple):
     """The first ten bad records, and the first ten bad files."""
 
 
+class Loss(NamedTuple):
+    """What a file, a source, or all files together lose in a cleaning."""
+
+    kind: str
+    """`all`, `file` or `source`."""
+    name: str
+    """The name of the file or of the source."""
+    documents: int
+    """Documents with a fingerprint."""
+    removed: int
+    """Those of them that are removed or annotated."""
+
+
+class LargeCluster(NamedTuple):
+    """A document that stays, with those that are near it."""
+
+    documents: int
+    """The documents of the cluster, with those that stay."""
+    id: str | None
+    """The id of the document that stays; a stored one may have none."""
+    side: str
+    """Whether this document is `new` or `stored`."""
+    line: str | None
+    """The beginning of the text of one of the documents; `None` if it cannot be read again."""
+
+
+class Overview(NamedTuple):
+    """What a cleaning removes, at a glance."""
+
+    judgement: str
+    """By what documents are taken as near."""
+    losses: list[Loss]
+    """What all files lose together; then each file, in order; then each source, by its name. Files
+    that are one document each are not listed."""
+    clusters: list[LargeCluster]
+    """The ten largest clusters of ten or more documents, the largest first."""
+
+
 class Cleaned(NamedTuple):
     """What became of the documents of a cleaning."""
 
     kept: int
-    """Documents that are near no other one that is kept or stored."""
+    """Documents that are near no other one that is kept or stored, and `spared` more."""
     near_new: int
     """Documents that are removed or annotated because they are near a new one that is kept."""
     near_stored: int
     """Documents that are removed or annotated because they are near a stored one."""
+    spared: int
+    """Documents that are kept though they are near a new one that is kept, see `per_cluster`."""
     empty: int
     """Documents without features, which stay as they are."""
     bad: int
@@ -182,6 +222,8 @@ class Cleaned(NamedTuple):
     removed: Rows
     """The documents that are removed or annotated: `fingerprint`, `other`, `distance`, `similarity`,
     `id`, `other_id`, and as `side` whether the other one is `new` or `stored`."""
+    overview: Overview | None
+    """The losses and the largest clusters; `None` if nothing was done."""
 
 
 class Imported(NamedTuple):

@@ -8,7 +8,10 @@ comes as the `OSError` that it is, such as `PermissionError`, with its `filename
 from __future__ import annotations
 
 import errno
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from ._types import Loss, Overview
 
 __all__ = [
     "CorruptError",
@@ -24,6 +27,7 @@ __all__ = [
     "StaleStoreError",
     "StoreExistsError",
     "TooManyPairsError",
+    "TooMuchLostError",
     "UnmergedError",
     "VersionError",
 ]
@@ -122,6 +126,18 @@ class TooManyPairsError(FpstoreError):
     """There are more near pairs than `most`."""
 
     most: int
+
+
+class TooMuchLostError(FpstoreError):
+    """A cleaning would remove more documents than `max_loss` allows; nothing was written.
+
+    The same call with a higher limit goes on from there."""
+
+    loss: Loss
+    """The largest loss."""
+    limit: float
+    overview: Overview
+    """All that would be lost, with the largest clusters."""
 
 
 class NoSpaceError(FpstoreError, OSError):

@@ -293,6 +293,13 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
                 "{error}; finish it with the call that began it, or give it up with replace=True"
             ),
         ),
+        Error::TooMuchLost { ref loss, limit, ref overview } => {
+            with_fields(py, "TooMuchLostError", error.to_string(), |fields| {
+                fields.set_item("loss", crate::documents::loss_of(py, loss)?)?;
+                fields.set_item("limit", limit.part())?;
+                fields.set_item("overview", crate::documents::overview_of(py, overview)?)
+            })
+        }
         _ => input_error(py, error),
     }
 }

@@ -12,7 +12,14 @@ import pytest
 
 import fpstore
 
-KEEP_RULES = ["first", "last", "longest", "newest:date", "best:score"]
+KEEP_RULES = [
+    "first",
+    "last",
+    "longest",
+    "newest:date",
+    "best:score",
+    "source:8,3,newest:date,longest,last",
+]
 
 
 def corpus(folder: Path) -> list[Path]:
@@ -58,11 +65,14 @@ def test_the_kept_bytes_are_those_of_the_program(
 ) -> None:
     inputs = corpus(tmp_path / "in")
     command: list[str | Path] = [program, "dedup", "--docs", *inputs, "--keep", keep, "--quiet"]
+    command += ["--source-field", "score"]
     command += ["-o", tmp_path / "theirs", "--removed", tmp_path / "removed.tsv"]
     if confirm is not None:
         command += ["--confirm", str(confirm)]
     subprocess.run(command, check=True)
-    cleaned = fpstore.clean(inputs, tmp_path / "ours", keep=keep, confirm=confirm)
+    cleaned = fpstore.clean(
+        inputs, tmp_path / "ours", keep=keep, source_field="score", confirm=confirm
+    )
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     theirs = (tmp_path / "removed.tsv").read_text().splitlines()
     ours = shown(cleaned.removed)
@@ -76,6 +86,66 @@ def test_the_kept_bytes_are_those_of_the_program(
     assert len(ours) == cleaned.near_new > 10
     assert (cleaned.kept + cleaned.near_new, cleaned.empty, cleaned.files) == (119, 1, 2)
     assert (cleaned.near_stored, cleaned.bad, cleaned.added, cleaned.faults) == (0, 0, 0, [])
+
+
+def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    template = " ".join(f"t{number}" for number in range(60))
+    lines = [json.dumps({"id": f"t{at}", "text": f"{template} {at}"}) for at in range(110)]
+    inputs.append(tmp_path / "in" / "three.jsonl")
+    inputs[-1].write_text("".join(f"{line}\n" for line in lines))
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    subprocess.run([*command, "--losses", tmp_path / "losses.tsv", "--quiet"], check=True)
+    cleaned = fpstore.clean(inputs, tmp_path / "ours")
+    overview = cleaned.overview
+    assert overview is not None
+    assert overview.judgement.startswith("by fingerprints within 7 bits alone")
+    theirs = [line.split("\t") for line in (tmp_path / "losses.tsv").read_text().splitlines()]
+    assert [[str(value) for value in loss] for loss in overview.losses] == theirs
+    assert overview.losses[0][2:] == (cleaned.kept + cleaned.near_new, cleaned.near_new)
+    line = " ".join(f"t{number}" for number in range(60))[:80]
+    largest = fpstore.LargeCluster(110, "t0", "new", overview.clusters[0].line)
+    assert overview.clusters[0] == largest and line.startswith((largest.line or "none")[:70])
+
+    with pytest.raises(fpstore.TooMuchLostError, match="three.jsonl would lose 99.1 %") as error:
+        fpstore.clean(inputs, tmp_path / "limited", max_loss=0.6)
+    assert error.value.limit == 0.6
+    assert error.value.loss == fpstore.Loss("file", "three.jsonl", 110, 109)
+    assert error.value.overview == overview
+    assert [path.name for path in (tmp_path / "limited").iterdir()] == [".fpstore-dedup"]
+    fpstore.clean(inputs, tmp_path / "limited", max_loss=1.0)
+    assert files(tmp_path / "limited") == files(tmp_path / "theirs")
+    with pytest.raises(fpstore.InputError, match="max_loss is 50"):
+        fpstore.clean(inputs, max_loss=50)
+
+
+def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command += ["--confirm", "0.5", "--confirm-contains", "0.97", "--keep", "longest", "--quiet"]
+    subprocess.run(command, check=True)
+    options: dict[str, Any] = {"confirm": 0.5, "keep": "longest"}
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm_contains=0.97, **options)
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    assert 0 < cleaned.near_new < fpstore.clean(inputs, **options).near_new
+    with pytest.raises(fpstore.InputError, match="name that, too"):
+        fpstore.clean(inputs, confirm_contains=1.0)
+
+
+def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command += ["--per-cluster", "3", "--cluster-size", "size", "--source-field", "score"]
+    subprocess.run([*command, "--quiet"], check=True)
+    options: dict[str, Any] = {"cluster_size": "size", "source_field": "score"}
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", per_cluster=3, **options)
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    assert cleaned.spared > 5 and cleaned.kept + cleaned.near_new == 119
+    assert cleaned.overview is not None
+    sources = [loss.name for loss in cleaned.overview.losses if loss.kind == "source"]
+    assert sources == [str(score) for score in range(9)]
+    with pytest.raises(fpstore.InputError, match="per_cluster is 0, expected 1 to"):
+        fpstore.clean(inputs, per_cluster=0)
 
 
 def test_marks_stay_beside_all_documents(tmp_path: Path) -> None:

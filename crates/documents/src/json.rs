@@ -24,21 +24,24 @@ const JSON_ARRAY: &str =
 pub(super) struct TextFields<'a> {
     pub(super) id: Id,
     pub(super) text: Cow<'a, str>,
-    /// That of [`DocumentOptions::rank_field`](super::DocumentOptions::rank_field).
-    pub(super) rank: Option<String>,
+    /// Those of [`DocumentOptions::fields`](super::DocumentOptions::fields).
+    pub(super) fields: Vec<Option<String>>,
 }
 
 /// The text of an object, and its id. A text that is null is empty.
 pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields<'a>, String> {
     match parse(line, names, false)? {
-        // One field may be two of them.
-        (id, Content::Text(text), _) if names.rank == Some(names.text) => {
-            Ok(TextFields { id, rank: Some(text.to_string()), text })
+        (id, Content::Text(text), mut fields) => {
+            // One field may be two of them.
+            for (name, field) in names.fields.iter().zip(&mut fields) {
+                if name == names.text {
+                    *field = Some(text.to_string());
+                } else if Some(name.as_str()) == names.id {
+                    *field = Some(id.to_string());
+                }
+            }
+            Ok(TextFields { id, text, fields })
         }
-        (id, Content::Text(text), _) if names.rank.is_some() && names.rank == names.id => {
-            Ok(TextFields { rank: Some(id.to_string()), id, text })
-        }
-        (id, Content::Text(text), rank) => Ok(TextFields { id, text, rank }),
         (_, Content::Features(_), _) => Err(format!("field '{}' is not a text", names.text)),
     }
 }
@@ -48,7 +51,7 @@ pub(super) fn features_of<'a>(
     line: &'a [u8],
     id_field: Option<&str>,
 ) -> Result<(Id, Features<'a>), String> {
-    let names = Names { id: id_field, text: "features", ready: None, rank: None, new: None };
+    let names = Names { id: id_field, text: "features", ready: None, fields: &[], new: &[] };
     match parse(line, names, true)? {
         (id, Content::Features(features), _) => Ok((id, features)),
         (_, Content::Text(_), _) => Err("field 'features' is not an object".into()),
@@ -59,22 +62,24 @@ fn parse<'a>(
     line: &'a [u8],
     names: Names<'_>,
     features: bool,
-) -> Result<(Id, Content<'a>, Option<String>), String> {
+) -> Result<(Id, Content<'a>, Vec<Option<String>>), String> {
     let text = super::decode::utf8_line(line)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let Names { id, text: content, ready, rank, new } = names;
-    let fields = Fields { id, content: Some(content), rank, new, features, ready };
+    let Names { id, text: content, ready, fields: others, new } = names;
+    let paths: Vec<Option<&str>> = others.iter().map(|name| Some(name.as_str())).collect();
+    let fields = Fields { id, content: Some(content), others: &paths, new, features, ready };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
     let missing = |field: &str| {
-        let others: Vec<&str> = found.others.iter().map(|name| name.as_ref()).collect();
-        match others.as_slice() {
+        let passed: Vec<&str> = found.passed.iter().map(|name| name.as_ref()).collect();
+        match passed.as_slice() {
             [] => format!("no field '{field}'"),
-            others => format!("no field '{field}'; other fields: {}", listed(others)),
+            passed => format!("no field '{field}'; other fields: {}", listed(passed)),
         }
     };
-    for single in id.into_iter().chain(rank) {
-        let is_found = if Some(single) == id { found.id.is_some() } else { found.rank.is_some() };
+    let is_found = found.others.iter().map(Option::is_some);
+    let singles = others.iter().map(String::as_str).zip(is_found);
+    for (single, is_found) in singles.chain(id.map(|id| (id, found.id.is_some()))) {
         if paths::has_array(single) && !is_found {
             return Err(paths::not_single(single));
         }
@@ -84,7 +89,8 @@ fn parse<'a>(
         None => Id::U64(0),
         Some(id) => found.id.ok_or_else(|| missing(id))?,
     };
-    Ok((own_id, found.content.ok_or_else(|| missing(content))?, found.rank.flatten()))
+    let fields = found.others.into_iter().map(Option::flatten).collect();
+    Ok((own_id, found.content.ok_or_else(|| missing(content))?, fields))
 }
 
 /// The message of serde without its line number, which is always 1 here.
@@ -118,8 +124,8 @@ struct Fields<'f> {
     /// The rest of the path, if the field is in this object.
     id: Option<&'f str>,
     content: Option<&'f str>,
-    rank: Option<&'f str>,
-    new: Option<&'f str>,
+    others: &'f [Option<&'f str>],
+    new: &'f [String],
     features: bool,
     ready: Option<Radix>,
 }
@@ -129,10 +135,10 @@ struct Fields<'f> {
 struct Found<'a> {
     id: Option<Id>,
     content: Option<Content<'a>>,
-    /// Null is `Some(None)`.
-    rank: Option<Option<String>>,
-    /// Some of the other fields.
-    others: Vec<Cow<'a, str>>,
+    /// Those of [`Fields::others`]. Null is `Some(None)`.
+    others: Vec<Option<Option<String>>>,
+    /// The names of some of the fields that nobody wants.
+    passed: Vec<Cow<'a, str>>,
 }
 
 /// The rest of a path below the object `key`.
@@ -169,17 +175,20 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = Found::default();
+        let mut found = Found { others: vec![None; self.others.len()], ..Found::default() };
         while let Some(KeyText(key)) = map.next_key()? {
             let key_text = key.as_ref();
+            let others: Vec<_> = self.others.iter().map(|path| below(*path, key_text)).collect();
+            let own = self.others.iter().position(|path| *path == Some(key_text));
             let inner = Fields {
                 id: below(self.id, key_text),
                 content: below(self.content, key_text),
-                rank: below(self.rank, key_text),
-                new: None,
+                others: &others,
+                new: &[],
                 ..self
             };
-            if self.new == Some(key_text) {
+            let is_above = others.iter().any(Option::is_some);
+            if self.new.iter().any(|name| name == key_text) {
                 return Err(serde::de::Error::custom(is_there(key_text)));
             }
             if self.id == Some(key_text) {
@@ -197,8 +206,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 if found.content.replace(content).is_some() {
                     return Err(twice(key_text));
                 }
-            } else if self.rank == Some(key_text) {
-                if found.rank.replace(map.next_value_seed(RankValue(key_text))?).is_some() {
+            } else if let Some(own) = own {
+                if found.others[own].replace(map.next_value_seed(OtherValue(key_text))?).is_some() {
                     return Err(twice(key_text));
                 }
             } else if let Some(rest) = self.array(key_text) {
@@ -210,22 +219,25 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 {
                     return Err(twice(key_text));
                 }
-                found.others.push(key);
-            } else if inner.id.is_some() || inner.content.is_some() || inner.rank.is_some() {
-                let deeper = map.next_value_seed(inner)?;
+                found.passed.push(key);
+            } else if inner.id.is_some() || inner.content.is_some() || is_above {
+                let mut deeper = map.next_value_seed(inner)?;
+                let mut pairs = found.others.iter().zip(&deeper.others);
                 let is_second = deeper.id.is_some() && found.id.is_some()
                     || deeper.content.is_some() && found.content.is_some()
-                    || deeper.rank.is_some() && found.rank.is_some();
+                    || pairs.any(|(one, other)| one.is_some() && other.is_some());
                 if is_second {
                     return Err(twice(key_text));
                 }
                 found.id = found.id.or(deeper.id);
                 found.content = found.content.or(deeper.content);
-                found.rank = found.rank.or(deeper.rank);
-                found.others.push(key);
+                for (to, from) in found.others.iter_mut().zip(&mut deeper.others) {
+                    *to = to.take().or(from.take());
+                }
+                found.passed.push(key);
             } else {
-                if found.others.len() <= LISTED_MAX {
-                    found.others.push(key);
+                if found.passed.len() <= LISTED_MAX {
+                    found.passed.push(key);
                 }
                 map.next_value::<IgnoredAny>()?;
             }
@@ -301,9 +313,9 @@ impl Visitor<'_> for IdValue<'_> {
 }
 
 /// A text or a number, as it is written; null is none.
-struct RankValue<'f>(&'f str);
+struct OtherValue<'f>(&'f str);
 
-impl<'de> DeserializeSeed<'de> for RankValue<'_> {
+impl<'de> DeserializeSeed<'de> for OtherValue<'_> {
     type Value = Option<String>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -311,7 +323,7 @@ impl<'de> DeserializeSeed<'de> for RankValue<'_> {
     }
 }
 
-impl Visitor<'_> for RankValue<'_> {
+impl Visitor<'_> for OtherValue<'_> {
     type Value = Option<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -373,7 +385,7 @@ mod tests {
     use super::*;
 
     const NAMES: Names<'static> =
-        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
 
     fn pick<'a>(line: &'a [u8], id: &str, text: &str) -> Result<(Id, Cow<'a, str>), String> {
         let found = text_of(line, Names { id: Some(id), text, ..NAMES })?;
@@ -385,8 +397,11 @@ mod tests {
         let line = br#"{"x":[1,{"id":2}],"id":"a\tb","text":"one \u4e2d","more":null}"#;
         let (id, text) = pick(line, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("a\tb".into()), "one \u{4e2d}"));
-        let names = Names { rank: Some("meta.q"), new: Some("of"), ..NAMES };
-        let rank = |line: &'static [u8]| text_of(line, names).map(|found| found.rank);
+        let (fields, new) = (["meta.q".to_string()], ["n", "of"].map(String::from));
+        let names = Names { fields: &fields, new: &new, ..NAMES };
+        let rank = |line: &'static [u8]| {
+            text_of(line, names).map(|found| found.fields.into_iter().next().flatten())
+        };
         assert_eq!(rank(br#"{"id":1,"meta":{"q":1.5},"text":""}"#), Ok(Some("1.5".into())));
         assert_eq!(rank(br#"{"id":1,"meta.q":"b","text":""}"#), Ok(Some("b".into())));
         assert_eq!(rank(br#"{"id":1,"meta":{"q":null},"text":""}"#), Ok(None));
@@ -395,9 +410,18 @@ mod tests {
         let found = text_of(br#"{"text":"x"}"#, Names { id: None, ..names });
         assert_eq!(found.unwrap().text, "x");
         for (name, value) in [("id", "1"), ("text", "x")] {
-            let found = text_of(br#"{"id":1,"text":"x"}"#, Names { rank: Some(name), ..names });
-            assert_eq!(found.unwrap().rank.unwrap(), value);
+            let fields = ["none", name].map(String::from);
+            let found = text_of(br#"{"id":1,"text":"x"}"#, Names { fields: &fields, ..names });
+            assert_eq!(found.unwrap().fields, [None, Some(value.into())]);
         }
+        // Several below one object, and one that is there twice.
+        let fields = ["meta.b", "meta.a", "c"].map(String::from);
+        let names = Names { fields: &fields, ..NAMES };
+        let line = br#"{"meta":{"a":1,"b":"x","c":0},"c":null,"id":1,"text":""}"#;
+        let found = text_of(line, names).unwrap().fields;
+        assert_eq!(found, [Some("x".into()), Some("1".into()), None]);
+        let twice = br#"{"meta":{"a":1},"meta":{"a":2},"id":1,"text":""}"#;
+        assert!(text_of(twice, names).unwrap_err().contains("'meta'"));
         assert!(rank(br#"{"id":1,"of":1,"text":""}"#).unwrap_err().contains("there already"));
         let (id, text) = pick(br#"{"n":18446744073709551615,"t":""}"#, "n", "t").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));

@@ -76,7 +76,7 @@ mod warc;
 mod whole_file;
 
 pub use bad_records::BadRecords;
-pub use copy::{DecideFate, RecordFate};
+pub use copy::{DecideFate, NewField, NewFieldKind, RecordFate};
 pub use decode::TextEncoding;
 pub use error::{Error, Result};
 pub use files::{DocumentFile, DocumentFiles, DocumentPlace};

@@ -11,9 +11,10 @@ pub(super) struct Names<'a> {
     pub(super) text: &'a str,
     /// Given if the text is a fingerprint that was made elsewhere, and then read as its 16 digits.
     pub(super) ready: Option<Radix>,
-    pub(super) rank: Option<&'a str>,
-    /// One that must not be there.
-    pub(super) new: Option<&'a str>,
+    /// Those that the caller wants beside the text.
+    pub(super) fields: &'a [String],
+    /// Those that must not be there.
+    pub(super) new: &'a [String],
 }
 
 impl DocumentOptions {
@@ -22,8 +23,8 @@ impl DocumentOptions {
             id: (!self.line_ids).then_some(&self.id_field),
             text: &self.text_field,
             ready: self.ready,
-            rank: self.rank_field.as_deref(),
-            new: self.new_field.as_deref(),
+            fields: &self.fields,
+            new: &self.new_fields,
         }
     }
 }

@@ -26,8 +26,8 @@ pub struct DocumentOptions {
     pub(crate) text_field: String,
     pub(crate) ready: Option<Radix>,
     pub(crate) text_format: TextFormat,
-    pub(crate) rank_field: Option<String>,
-    pub(crate) new_field: Option<String>,
+    pub(crate) fields: Vec<String>,
+    pub(crate) new_fields: Vec<String>,
     pub(crate) encoding: TextEncoding,
     pub(crate) html: HtmlPart,
     pub(crate) skip_bad: bool,
@@ -49,8 +49,8 @@ impl Default for DocumentOptions {
             text_field: "text".into(),
             ready: None,
             text_format: TextFormat::Plain,
-            rank_field: None,
-            new_field: None,
+            fields: Vec::new(),
+            new_fields: Vec::new(),
             encoding: TextEncoding::UTF_8,
             html: HtmlPart::default(),
             skip_bad: false,
@@ -102,21 +102,21 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of a field or column that says which of near documents is the better one; it is
-    /// given to the caller as [`Document::rank`](crate::Document::rank). Only JSON and tables have
-    /// such fields.
+    /// Sets the names of fields or columns that are given to the caller beside the text, in this
+    /// order, as [`Document::fields`](crate::Document::fields); no name comes twice. Only JSON,
+    /// tables and web archives have such fields.
     #[must_use]
-    pub fn rank_field(mut self, name: Option<String>) -> Self {
-        self.rank_field = name;
+    pub fn fields(mut self, names: Vec<String>) -> Self {
+        self.fields = names;
         self
     }
 
-    /// Sets the name of a field that
+    /// Sets the names of the fields that
     /// [`DocumentFile::copy_records`](crate::DocumentFile::copy_records) will add; a document that
-    /// has it already is bad.
+    /// has one already is bad.
     #[must_use]
-    pub fn new_field(mut self, name: Option<String>) -> Self {
-        self.new_field = name;
+    pub fn new_fields(mut self, names: Vec<String>) -> Self {
+        self.new_fields = names;
         self
     }
 

@@ -54,8 +54,9 @@ pub(super) fn read(
     };
     let text = if is_ready { single(names.text) } else { find(names.text) }.map_err(bad)?;
     let own_id = names.id.map(single).transpose().map_err(bad)?;
-    let rank = names.rank.map(single).transpose().map_err(bad)?;
-    let found = [text].into_iter().chain(own_id).chain(rank);
+    let others = names.fields.iter().map(|name| single(name));
+    let others: Vec<Column<'_>> = others.collect::<Result<_, _>>().map_err(bad)?;
+    let found = [text].into_iter().chain(own_id).chain(others.iter().copied());
     let mut places: Vec<usize> = found.map(|column| column.place).collect();
     places.sort_unstable();
     places.dedup();
@@ -81,9 +82,9 @@ pub(super) fn read(
             if text.len() as u64 > len_max {
                 return Err(format!("the text is {}", TooLong { len_max }));
             }
-            let rank = rank.map(|rank| rank_of(rank.value(field(rank)), rank.name));
-            let rank = rank.transpose()?.flatten();
-            Ok(RowFields { id, text, rank })
+            let other = |column: &Column<'_>| other_of(column.value(field(*column)), column.name);
+            let fields = others.iter().map(other).collect::<Result<_, _>>()?;
+            Ok(RowFields { id, text, fields })
         });
         if !take(number, fields) {
             break;
@@ -115,7 +116,7 @@ fn id_of(field: &Field, name: &str) -> Result<String, String> {
 }
 
 /// The text or number in a field, as text; null is none.
-fn rank_of(field: &Field, name: &str) -> Result<Option<String>, String> {
+fn other_of(field: &Field, name: &str) -> Result<Option<String>, String> {
     match field {
         Field::Null => Ok(None),
         Field::Float(number) => Ok(Some(number.to_string())),
@@ -175,10 +176,10 @@ mod tests {
     use super::*;
 
     const NAMES: Names<'static> =
-        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
 
     fn row(id: &str, text: &str) -> RowFields {
-        RowFields { id: id.into(), text: text.into(), rank: None }
+        RowFields { id: id.into(), text: text.into(), fields: Vec::new() }
     }
 
     /// A file with two rows in columns `id`, `x` and `text`; the second text is null.
@@ -247,7 +248,7 @@ mod tests {
         let rows = |names: Names<'_>| {
             let mut rows = Vec::new();
             let done = read(&input, names, 100, &mut |_, fields| {
-                rows.push(fields.map(|fields| (fields.id, fields.text, fields.rank)));
+                rows.push(fields.map(|fields| (fields.id, fields.text, fields.fields)));
                 true
             });
             done.map(|()| rows).map_err(|error| error.to_string())
@@ -259,10 +260,12 @@ mod tests {
         assert_eq!(texts("meta.url"), ["a url", "", ""]);
         assert_eq!(texts("messages[].content"), ["one\ntwo", "", ""]);
         assert_eq!(texts("tags[]"), ["x\ny", "", ""]);
-        // The id and the field that ranks may be in structs, also in that of the text.
-        let names = Names { id: Some("meta.url"), text: "tags[]", rank: Some("meta.url"), ..NAMES };
+        // The id and other fields may be in structs, also in that of the text.
+        let fields = ["meta.url", "id"].map(String::from);
+        let names = Names { id: Some("meta.url"), text: "tags[]", fields: &fields, ..NAMES };
         let found = rows(names).unwrap();
-        assert_eq!(found[0], Ok(("a url".into(), "x\ny".into(), Some("a url".into()))));
+        let others = vec![Some("a url".into()), Some("1".into())];
+        assert_eq!(found[0], Ok(("a url".into(), "x\ny".into(), others)));
         assert!(found[1].as_ref().unwrap_err().contains("column 'meta.url' is null"));
         for (id, text, part) in [
             ("id", "tags", "column 'tags' is an array, expected a text; 'tags[]' names"),

@@ -36,8 +36,8 @@ pub struct Document<'a> {
     pub features: &'a [u64],
     /// Bytes of its text in UTF-8; 0 if its features were given.
     pub text_len: u64,
-    /// The field that [`DocumentOptions::rank_field`] names, if the document has it.
-    pub rank: Option<&'a str>,
+    /// The fields that [`DocumentOptions::fields`] names, those of them that the document has.
+    pub fields: &'a [Option<String>],
 }
 
 /// The answer of a caller to a document that it was given.
@@ -153,9 +153,9 @@ impl DocumentFiles {
         let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
         let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
-            let Processed { id, output: fingerprint, rank, .. } = document;
-            let (id, rank) = (id.as_ref(), rank.as_deref());
-            let document = Document { place, id, fingerprint, features: &[], text_len: 0, rank };
+            let Processed { id, output: fingerprint, fields, .. } = document;
+            let (id, fields) = (id.as_ref(), fields.as_slice());
+            let document = Document { place, id, fingerprint, features: &[], text_len: 0, fields };
             admit(document, &mut ids, summary, &mut take)
         })
     }
@@ -181,9 +181,9 @@ impl DocumentFiles {
         };
         let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
-            let Processed { id, output: fingerprint, text_len, rank } = document;
-            let (id, rank) = (id.as_ref(), rank.as_deref());
-            let document = Document { place, id, fingerprint, features: &[], text_len, rank };
+            let Processed { id, output: fingerprint, text_len, fields } = document;
+            let (id, fields) = (id.as_ref(), fields.as_slice());
+            let document = Document { place, id, fingerprint, features: &[], text_len, fields };
             admit(document, &mut ids, summary, &mut take)
         })
     }
@@ -211,10 +211,31 @@ impl DocumentFiles {
         };
         let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
-            let Processed { id, output: (fingerprint, features), text_len, rank } = document;
-            let (id, rank, features) = (id.as_ref(), rank.as_deref(), features.as_slice());
-            let document = Document { place, id, fingerprint, features, text_len, rank };
+            let Processed { id, output: (fingerprint, features), text_len, fields } = document;
+            let (id, fields, features) = (id.as_ref(), fields.as_slice(), features.as_slice());
+            let document = Document { place, id, fingerprint, features, text_len, fields };
             admit(document, &mut ids, summary, &mut take)
+        })
+    }
+
+    /// As [`read_texts`], for these files, and also gives the place of each document. If `wanted` is
+    /// given, only documents at the places for which it returns `true` are read.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_texts`].
+    pub fn read_texts<E: From<Error>>(
+        &self,
+        options: &DocumentOptions,
+        wanted: Option<Arc<Wanted>>,
+        mut take: impl FnMut(DocumentPlace, IdRef<'_>, &str) -> Result<(), E>,
+    ) -> Result<DocumentSummary, E> {
+        let make_task = TextTask::default;
+        let work = Work { files: self, options, takes_features: false, wanted, make_task };
+        work.run(|place, document, summary| {
+            take(place, document.id.as_ref(), &document.output)?;
+            summary.document_count += 1;
+            Ok(Admission::Taken)
         })
     }
 }
@@ -274,14 +295,7 @@ pub fn read_texts<E: From<Error>>(
     options: &DocumentOptions,
     mut take: impl FnMut(IdRef<'_>, &str) -> Result<(), E>,
 ) -> Result<DocumentSummary, E> {
-    let files = &DocumentFiles::find(paths, options)?;
-    let make_task = TextTask::default;
-    let work = Work { files, options, takes_features: false, wanted: None, make_task };
-    work.run(|_, document, summary| {
-        take(document.id.as_ref(), &document.output)?;
-        summary.document_count += 1;
-        Ok(Admission::Taken)
-    })
+    DocumentFiles::find(paths, options)?.read_texts(options, None, |_, id, text| take(id, text))
 }
 
 /// What is read, and what is made of it.

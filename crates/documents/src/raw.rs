@@ -24,8 +24,8 @@ pub(super) enum Body {
     Line(String, Vec<u8>),
     /// The fields of a row of a table.
     Row(RowFields),
-    /// The id, the field by which it is ranked, and the block of a web archive.
-    Archived(String, Option<String>, warc::Block),
+    /// The id, the fields that were asked for, and the block of a web archive.
+    Archived(String, Vec<Option<String>>, warc::Block),
     /// The id and the path of a file that is one document.
     PlainFile(String, PathBuf),
     /// The id and the path of a file that is one page in HTML.
@@ -41,6 +41,6 @@ pub(super) enum Body {
 pub(super) struct RowFields {
     pub(super) id: String,
     pub(super) text: String,
-    /// That of [`DocumentOptions::rank_field`](crate::DocumentOptions::rank_field).
-    pub(super) rank: Option<String>,
+    /// Those of [`DocumentOptions::fields`](crate::DocumentOptions::fields).
+    pub(super) fields: Vec<Option<String>>,
 }

@@ -127,7 +127,7 @@ impl<'p> Reader<'p> {
         if takes_features != holds_features {
             return Err(Error::WrongContent { name: input.name.clone(), holds_features });
         }
-        if let (Some(field), false) = (&self.options.rank_field, format.has_fields()) {
+        if let (Some(field), false) = (self.options.fields.first(), format.has_fields()) {
             let reason = format!("no field '{field}': documents of this format have no fields");
             return Err(Error::BadFile { name: input.name.clone(), reason });
         }
@@ -225,13 +225,13 @@ impl<'p> Reader<'p> {
                     if bytes.len() as u64 != header.block_len {
                         return Err(bad("it is cut".into()));
                     }
-                    let rank = self.options.rank_field.as_deref();
-                    let rank = rank.and_then(|field| header.get(field)).map(str::to_string);
+                    let field = |name: &String| header.get(name).map(str::to_string);
+                    let fields = self.options.fields.iter().map(field).collect();
                     let content_type = header.get("Content-Type").unwrap_or_default().into();
                     Some(match header.id() {
                         Some(id) => {
                             let block = warc::Block { content, content_type, bytes };
-                            Body::Archived(id.into(), rank, block)
+                            Body::Archived(id.into(), fields, block)
                         }
                         None => Body::Bad("it has no WARC-Target-URI and no WARC-Record-ID".into()),
                     })

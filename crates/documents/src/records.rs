@@ -79,10 +79,10 @@ pub(super) fn read_rows(
         true => FieldReader::tsv(reader, len_max),
         false => FieldReader::csv(reader, len_max),
     };
-    let mut fields = Fields::default();
-    let header = rows.next(&mut fields).map_err(TableFault::Io)?;
+    let mut names_row = Fields::default();
+    let header = rows.next(&mut names_row).map_err(TableFault::Io)?;
     header.unwrap_or(Ok(())).map_err(TableFault::Header)?;
-    let all: Vec<_> = fields.iter().map(|field| String::from_utf8_lossy(field)).collect();
+    let all: Vec<_> = names_row.iter().map(|field| String::from_utf8_lossy(field)).collect();
     let all: Vec<&str> = all.iter().map(|name| name.as_ref()).collect();
     let names = columns.names;
     check_new(&all, names).map_err(TableFault::Header)?;
@@ -90,7 +90,8 @@ pub(super) fn read_rows(
     let find = |name| column(&all, name, is_ready).map_err(TableFault::Header);
     let id = names.id.map(find).transpose()?;
     let text = find(names.text)?;
-    let rank = names.rank.map(find).transpose()?;
+    let fields: Vec<usize> =
+        names.fields.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
     let expected = all.len();
     let mut row = Fields::default();
     while let Some(read) = rows.next(&mut row).map_err(TableFault::Io)? {
@@ -108,10 +109,11 @@ pub(super) fn read_rows(
                     None => field(text, names.text)?,
                     Some(radix) => ready::digits_of_text(&field(text, names.text)?, radix)?,
                 },
-                rank: match (rank, names.rank) {
-                    (Some(place), Some(name)) => Some(field(place, name)?),
-                    _ => None,
-                },
+                fields: fields
+                    .iter()
+                    .zip(names.fields)
+                    .map(|(&place, name)| field(place, name).map(Some))
+                    .collect::<Result<_, String>>()?,
             }),
             1 => Err(format!("1 field, expected {expected} as in the header")),
             count => Err(format!("{count} fields, expected {expected} as in the header")),
@@ -125,7 +127,7 @@ pub(super) fn read_rows(
 
 /// Refuses a table that has the column that is to be added.
 pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
-    match names.new.filter(|new| all.contains(new)) {
+    match names.new.iter().find(|new| all.contains(&new.as_str())) {
         Some(new) => Err(json::is_there(new)),
         None => Ok(()),
     }
@@ -154,12 +156,12 @@ mod tests {
     use super::*;
 
     const NAMES: Names<'static> =
-        Names { id: Some("id"), text: "text", ready: None, rank: None, new: None };
+        Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
     const CSV: Columns<'static> = Columns { is_tsv: false, names: NAMES };
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
 
     fn row(id: &str, text: &str) -> RowFields {
-        RowFields { id: id.into(), text: text.into(), rank: None }
+        RowFields { id: id.into(), text: text.into(), fields: Vec::new() }
     }
 
     fn rows_of(table: &[u8], columns: Columns<'_>) -> Vec<Row> {

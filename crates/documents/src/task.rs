@@ -204,14 +204,14 @@ pub(super) struct Processed<T> {
     pub(super) output: T,
     /// Bytes of its text in UTF-8; 0 if features were given.
     pub(super) text_len: u64,
-    /// The field of [`DocumentOptions::rank_field`].
-    pub(super) rank: Option<String>,
+    /// Those of [`DocumentOptions::fields`].
+    pub(super) fields: Vec<Option<String>>,
 }
 
 impl<T> Processed<T> {
     fn new(id: impl Into<Box<str>>, text_len: usize, output: T) -> Self {
         let id = Id::Text(id.into());
-        Processed { id, output, text_len: text_len as u64, rank: None }
+        Processed { id, output, text_len: text_len as u64, fields: Vec::new() }
     }
 }
 
@@ -235,29 +235,29 @@ pub(super) fn run<T: Task>(
     let RawDocument { mut place, id: line_id, body } = document;
     let outcome = match body {
         Body::JsonText(line) => json::text_of(&line, options.names())
-            .and_then(|json::TextFields { id, text, rank }| {
+            .and_then(|json::TextFields { id, text, fields }| {
                 let text = options.text_in(text)?;
                 let text_len = text.len() as u64;
-                Ok(Processed { id, output: task.whole(&text), text_len, rank })
+                Ok(Processed { id, output: task.whole(&text), text_len, fields })
             })
             .map_err(Failure::Bad),
         Body::JsonFeatures(line) => json::features_of(&line, options.names().id)
             .and_then(|(id, features)| {
                 let output = task.features(&features)?;
-                Ok(Processed { id, output, text_len: 0, rank: None })
+                Ok(Processed { id, output, text_len: 0, fields: Vec::new() })
             })
             .map_err(Failure::Bad),
         Body::Line(id, line) => decode::utf8_line(&line)
             .and_then(|text| options.text_in(text.into()))
             .map(|text| Processed::new(id, text.len(), task.whole(&text)))
             .map_err(Failure::Bad),
-        Body::Row(RowFields { id, text, rank }) => options
+        Body::Row(RowFields { id, text, fields }) => options
             .text_in(text.into())
-            .map(|text| Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+            .map(|text| Processed { fields, ..Processed::new(id, text.len(), task.whole(&text)) })
             .map_err(Failure::Bad),
-        Body::Archived(id, rank, block) => match guarded(|| warc::text_of(&block, options)) {
+        Body::Archived(id, fields, block) => match guarded(|| warc::text_of(&block, options)) {
             Ok(Ok(Some(text))) => {
-                Ok(Processed { rank, ..Processed::new(id, text.len(), task.whole(&text)) })
+                Ok(Processed { fields, ..Processed::new(id, text.len(), task.whole(&text)) })
             }
             Ok(Ok(None)) => Err(Failure::NoDocument),
             Ok(Err(reason)) | Err(reason) => Err(Failure::Bad(reason)),

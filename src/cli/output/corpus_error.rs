@@ -15,6 +15,11 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
         Ok(error @ Error::Unfinished { .. }) => {
             anyhow!("{error}; finish it with the command that began it, or give it up with --force")
         }
+        Ok(error @ Error::TooMuchLost { .. }) => anyhow!(
+            "{error}; nothing was added to a store. If the largest clusters should go, give the same \
+             command with a higher --max-loss, or without it, and it goes on from here; a higher \
+             --confirm or a smaller -k removes less"
+        ),
         Ok(error) => error.into(),
         Err(error) => error,
     }

@@ -2,6 +2,7 @@
 
 use super::candidates::Candidates;
 use super::leader_sets::LeaderSets;
+use super::likeness::Likeness;
 use super::outline::Outlines;
 use crate::base::error::Result;
 use crate::join::engine::side_by_side::side_by_side;
@@ -53,8 +54,9 @@ impl Judge for FeatureJudge<'_> {
 impl Candidates {
     /// The documents that go by an earlier one, by ascending number: in the order of their numbers,
     /// each document that is alike to no leader becomes one; any other goes by the first leader that
-    /// it is alike to. Two documents are alike if they are a candidate pair and the Jaccard similarity
-    /// of their features is at least `threshold`, or if their fingerprints and features are equal.
+    /// it is alike to. Two documents are alike if they are a candidate pair and their features are as
+    /// `likeness` says, a similarity by itself or a [`Likeness`]; or if their fingerprints and features
+    /// are equal.
     ///
     /// The candidates are best those of [`Documents::candidates_to_lead`]. Pairs of documents that
     /// are both no leaders are not compared, so many copies of a template cost what other documents
@@ -64,7 +66,9 @@ impl Candidates {
     ///
     /// # Errors
     ///
-    /// As [`Candidates::confirm`], but for [`Error::TooManyPairs`](crate::Error::TooManyPairs).
+    /// As [`Candidates::confirm`], but for [`Error::TooManyPairs`](crate::Error::TooManyPairs); also
+    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if sketches should tell what one document
+    /// contains.
     ///
     /// # Examples
     ///
@@ -86,8 +90,10 @@ impl Candidates {
     /// assert_eq!(pairs, [(1, 0), (2, 0)]);
     /// # Ok::<(), fpstore::Error>(())
     /// ```
-    pub fn lead(self, threshold: f64) -> Result<Vec<LedDocument>> {
-        self.check_complete(threshold)?;
+    pub fn lead(self, likeness: impl Into<Likeness>) -> Result<Vec<LedDocument>> {
+        let likeness = likeness.into();
+        self.check_complete(likeness.similarity)?;
+        likeness.check(self.sets.kind())?;
         let Candidates { nodes, is_candidate, groups, options, .. } = &self;
         let is_alone = |node: u32| !is_candidate[node as usize] && nodes.documents(node).len() < 2;
         let mut order: Vec<Entry> = (0..nodes.len() as u32)
@@ -99,7 +105,7 @@ impl Candidates {
         let threads = resources.threads.max(1);
         let memory = resources.memory / MEMORY_DIVISOR / threads as u64;
         let watch = options.watch(Phase::Cluster, Some(order.len() as u64));
-        let groups = Groups { candidates: &self, threshold, memory, watch: &watch };
+        let groups = Groups { candidates: &self, likeness, memory, watch: &watch };
         let is_small = |group: &[Entry]| group.len() < GROUP_MIN;
         let mut all = Vec::new();
         let list: Vec<&[Entry]> = order.chunk_by(|a, b| a.0 == b.0).collect();
@@ -124,7 +130,7 @@ impl Candidates {
 /// Leads one group after the other.
 struct Groups<'a> {
     candidates: &'a Candidates,
-    threshold: f64,
+    likeness: Likeness,
     /// Bytes of features for each thread.
     memory: u64,
     watch: &'a Watch,
@@ -137,7 +143,7 @@ impl Groups<'_> {
         let values: Vec<u64> =
             group.iter().map(|entry| nodes.fingerprint(entry.2).value()).collect();
         let judge = |_| {
-            let sets = LeaderSets::new(sets, group.len(), self.memory, self.threshold);
+            let sets = LeaderSets::new(sets, group.len(), self.memory, self.likeness);
             FeatureJudge { group, outlines, sets }
         };
         let mut judges: Vec<FeatureJudge<'_>> = (0..threads).map(judge).collect();

@@ -9,7 +9,10 @@
 use bytemuck::Pod;
 
 use super::features::{FeatureFile, FeatureKind};
-use super::similarity::{common_at_least, jaccard_of, least_common, sketch_similarity};
+use super::likeness::Likeness;
+use super::similarity::{
+    common_at_least, jaccard_of, least_common, least_contained, sketch_similarity,
+};
 use crate::base::error::Result;
 use crate::bytes::scramble::scramble;
 
@@ -111,19 +114,25 @@ impl<'a, T: Pod + Default> Cache<'a, T> {
 /// The documents of one group, of which some are leaders. Each thread has its own.
 #[derive(Debug)]
 pub(super) enum LeaderSets<'a> {
-    Sets(Cache<'a, u64>, f64),
+    Sets(Cache<'a, u64>, Likeness),
     Sketches(Cache<'a, u8>, f64),
 }
 
 impl<'a> LeaderSets<'a> {
     /// For a group of `count` documents, with `memory` bytes for what is compared of leaders.
-    pub(super) fn new(file: &'a FeatureFile, count: usize, memory: u64, threshold: f64) -> Self {
+    pub(super) fn new(
+        file: &'a FeatureFile,
+        count: usize,
+        memory: u64,
+        likeness: Likeness,
+    ) -> Self {
         match file.kind() {
             FeatureKind::Sets => {
-                LeaderSets::Sets(Cache::new(file, count, memory, make_bitmap), threshold)
+                LeaderSets::Sets(Cache::new(file, count, memory, make_bitmap), likeness)
             }
             FeatureKind::Sketches => {
-                LeaderSets::Sketches(Cache::new(file, count, memory, |_, _| {}), threshold)
+                let cache = Cache::new(file, count, memory, |_, _| {});
+                LeaderSets::Sketches(cache, likeness.similarity)
             }
         }
     }
@@ -131,11 +140,17 @@ impl<'a> LeaderSets<'a> {
     /// The similarity of a document and a leader, if it is large enough.
     pub(super) fn alike(&mut self, one: Document, leader: Document) -> Result<Option<f64>> {
         match self {
-            LeaderSets::Sets(cache, threshold) => {
+            LeaderSets::Sets(cache, likeness) => {
                 let known = cache.load(one, leader)?;
                 let (own, other) = (&cache.own, &cache.known[known]);
                 let (a, b) = (own.len, other.len);
-                let least = least_common(a, b, *threshold);
+                let mut least = least_common(a, b, likeness.similarity);
+                if let Some(part) = likeness.contained {
+                    if b < a {
+                        return Ok(None);
+                    }
+                    least = least.max(least_contained(a, part));
+                }
                 if least > a.min(b) {
                     return Ok(None);
                 }

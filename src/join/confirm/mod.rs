@@ -30,6 +30,7 @@ mod features;
 mod ids;
 mod lead;
 mod leader_sets;
+mod likeness;
 mod nodes;
 mod outline;
 mod similarity;
@@ -43,6 +44,7 @@ pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use confirmer::{Confirmer, TakeFeatures};
 pub use lead::LedDocument;
+pub use likeness::Likeness;
 pub use outline::{OUTLINE_LEN, outline};
 pub use similarity::{jaccard, sketch_similarity};
 #[cfg(feature = "documents")]

@@ -51,6 +51,15 @@ pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
     least
 }
 
+/// The fewest elements of a set of `len` with which this part of it is in another one.
+pub(super) fn least_contained(len: usize, part: f64) -> usize {
+    let mut least = ((part * len as f64) as usize).saturating_sub(1);
+    while least < len && (least as f64 / len as f64) < part {
+        least += 1;
+    }
+    least
+}
+
 /// The number of common elements of two sets, each ascending and without repeats, if it is at least
 /// `least`.
 pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Option<usize> {
@@ -124,6 +133,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn enough_elements_are_those_of_the_part(len in 0_usize..300, part in 0.001_f64..=1.0) {
+            let expected = (0..=len).find(|&count| count as f64 >= part * len as f64);
+            let found = least_contained(len, part);
+            prop_assert!(found.abs_diff(expected.unwrap()) <= 1);
+            prop_assert!(len == 0 || found as f64 / len as f64 >= part);
+            prop_assert!(found == 0 || ((found - 1) as f64 / len as f64) < part);
+        }
+
         #[test]
         fn enough_common_elements_are_those_of_the_similarity(
             one in btree_set(0_u64..90, 0..80),

@@ -202,6 +202,39 @@ fn each_document_goes_by_the_first_leader() {
     }
 }
 
+/// A document goes only by a leader that has enough of its features, and no fewer.
+#[test]
+fn a_leader_has_the_features_of_those_that_go_by_it() {
+    let documents = large_documents(300, 25);
+    for (threshold, part) in [(0.6, 1.0), (0.6, 0.9), (0.9, 0.95), (0.3, 0.3)] {
+        let pairs = expected(&documents, 2, threshold);
+        let leads = |leader: usize, at: usize| {
+            let (own, other) = (&documents[at].1, &documents[leader].1);
+            let common = own.iter().filter(|feature| other.contains(feature)).count();
+            pairs.contains_key(&(leader.min(at), leader.max(at)))
+                && common as f64 / own.len() as f64 >= part
+                && other.len() >= own.len()
+        };
+        let dropped = oracle::dropped(0..0, 0..documents.len(), leads);
+        let expected: Vec<(u32, u32)> =
+            dropped.iter().map(|(&at, &leader)| (at as u32, leader as u32)).collect();
+        let mut list = Documents::outlined(threshold);
+        documents.iter().for_each(|(value, features)| list.push((*value).into(), features));
+        let mut candidates = list.candidates_to_lead(&options(2)).unwrap();
+        for (number, (_, features)) in (0..).zip(&documents) {
+            if candidates.needs(number) {
+                candidates.take(number, features).unwrap();
+            }
+        }
+        let led = candidates.lead(Likeness::from(threshold).contained(part)).unwrap();
+        let found: Vec<(u32, u32)> = led.iter().map(|led| (led.document, led.leader)).collect();
+        assert_eq!(found, expected, "similarity {threshold}, part {part}");
+    }
+    let nothing = || Documents::of_sketches().candidates_to_lead(&options(2)).unwrap();
+    assert!(nothing().lead(Likeness::from(0.5).contained(0.5)).is_err());
+    assert!(nothing().lead(Likeness::from(0.5)).is_ok());
+}
+
 #[test]
 fn sketches_lead_as_features_do() {
     let mut random = Random::new(24);

@@ -1,7 +1,11 @@
 //! `dedup --docs` gives back the documents that are kept, byte for byte.
 
+mod clusters;
+mod contained;
 mod damaged;
 mod formats;
+mod keep;
+mod losses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

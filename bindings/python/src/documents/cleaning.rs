@@ -4,13 +4,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
-use fpstore::corpus::{Account, Cleaner, DocumentSource, Event, KeepRule};
+use fpstore::corpus::{Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit};
+use fpstore::options::PER_CLUSTER;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::given::Documents;
+use super::overview::overview_of;
 use super::removed::RemovedRows;
-use crate::errors::{chained, input_error};
-use crate::options::{Limits, distance_of, wait_of};
+use crate::errors::{Failure, chained, input_error};
+use crate::options::{Limits, checked, distance_of, wait_of};
 use crate::store::Store;
 use crate::text::hasher_of;
 use crate::tuple_class::{TYPES, told};
@@ -21,17 +25,23 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 ///
 /// `inputs` are `Documents`, a path or paths; `output` is a folder, or for one file a file, and
 /// nothing is written without one. Work that was stopped goes on with the same call. `keep` is
-/// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"` or `"best:FIELD"`. `confirm` is the Jaccard
-/// similarity that the features of near documents must have. With `annotate` nothing is removed:
-/// each document gets a field of this name, the id of the one that it duplicates or null.
+/// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
+/// of them with commas between them, which decide one after the other. `source_field` names the
+/// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
+/// have, `confirm_contains` the part of them that the kept one must have, too. With `annotate` nothing is removed: each document gets a field of this name, the id of the
+/// one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
+/// `cluster_size` adds a field of this name with the number of documents that the cluster had. If
+/// more than the part `max_loss` of the documents would be
+/// removed, of all, of a file or of a source, `TooMuchLostError` is raised before anything is
+/// written.
 ///
 /// With a `store`, documents near a stored one are removed, and those near a new one only if
 /// `within`; the recipe and `k` are those of the store. `add` adds the documents that are kept to
 /// it, all or none; `run` names the work there, so that it is never added twice. `replace` lets
 /// outputs be replaced.
 ///
-/// The answer has the counts, and `removed`: one row for each removed document, whose ids are texts.
-/// It takes memory for each.
+/// The answer has the counts, the losses and largest clusters as `overview`, and `removed`: one row
+/// for each removed document, whose ids are texts. It takes memory for each.
 ///
 /// >>> lines = [f'{{"id": "{name}", "text": "one two three four"}}\n' for name in "ab"]
 /// >>> _ = (folder / "all.jsonl").write_text("".join(lines))
@@ -42,9 +52,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output=None, *, recipe=None, confirm=None, k=None, keep="first", store=None,
-    within=false, add=false, label="", run=None, annotate=None, replace=false, threads=None,
-    memory=None, temp_dir=None, wait=0.0, progress=None
+    inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, keep="first", source_field=None,
+    max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
+    per_cluster=1, cluster_size=None, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
@@ -53,14 +63,19 @@ pub(crate) fn clean<'py>(
     output: Option<PathBuf>,
     recipe: Option<&Bound<'py, PyAny>>,
     confirm: Option<f64>,
+    confirm_contains: Option<f64>,
     k: Option<i64>,
     keep: &str,
+    source_field: Option<String>,
+    max_loss: Option<f64>,
     store: Option<&Store>,
     within: bool,
     add: bool,
     label: &str,
     run: Option<String>,
     annotate: Option<String>,
+    per_cluster: i64,
+    cluster_size: Option<String>,
     replace: bool,
     threads: Option<i64>,
     memory: Option<i64>,
@@ -75,8 +90,10 @@ pub(crate) fn clean<'py>(
     let stored = store.map(Store::get).transpose()?;
     let hasher = hasher_of(recipe, stored.as_ref())?;
     let k = k.map(|k| distance_of(py, k)).transpose()?;
-    let keep: KeepRule =
+    let max_loss = max_loss.map(LossLimit::new).transpose().map_err(Failure::from)?;
+    let keep: KeepRules =
         keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))?;
+    let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let add = add.then(|| WriterOptions::default().label(label).run(run));
     let wait = wait_of(py, wait)?;
@@ -97,8 +114,13 @@ pub(crate) fn clean<'py>(
             .add(add)
             .k(k)
             .confirm(confirm)
+            .confirm_contains(confirm_contains)
             .keep(keep)
+            .source_field(source_field)
+            .max_loss(max_loss)
             .annotate(annotate)
+            .per_cluster(per_cluster)
+            .cluster_size(cluster_size)
             .memory(resources.memory)
             .threads(resources.threads)
             .temp_dir(resources.temp_dir)
@@ -108,37 +130,45 @@ pub(crate) fn clean<'py>(
             cleaner = cleaner.output(output);
         }
         let mut removed = RemovedRows::new();
-        let mut account = Account::default();
+        let (mut account, mut overview) = (Account::default(), None);
         match cleaner.begin()? {
             Some(cleaning) => {
                 let cleaned = cleaning.run()?;
                 cleaned.for_each_removed(|row| removed.push(&row))?;
+                overview = Some(cleaned.overview()?);
                 account = cleaned.finish()?;
             }
             None => account.was_added_before = true,
         }
-        Ok((account, removed.finish()?))
+        Ok((account, overview, removed.finish()?))
     };
-    let (account, removed) = match is_change {
+    let (account, overview, removed) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
     let faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let fields = (
+    let counts = [
         account.kept_count,
         account.near_new_count,
         account.near_stored_count,
+        account.spared_count,
         account.empty_count,
         account.bad_count,
         account.added_count,
         account.file_count,
         account.uncopied_count,
         account.left_out_count,
-        account.was_added_before,
-        faults,
-        removed,
-    );
-    told(py, TYPES, "Cleaned", fields)
+    ];
+    let mut fields = Vec::new();
+    for count in counts {
+        fields.push(count.into_bound_py_any(py)?);
+    }
+    fields.push(account.was_added_before.into_bound_py_any(py)?);
+    fields.push(faults.into_bound_py_any(py)?);
+    fields.push(removed.into_bound_py_any(py)?);
+    let overview = overview.map(|overview| overview_of(py, &overview)).transpose()?;
+    fields.push(overview.into_bound_py_any(py)?);
+    told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
 }
 
 /// What a user should know of an event: bad records, files that could not be read or copied, ids that

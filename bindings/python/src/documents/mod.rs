@@ -4,7 +4,9 @@
 
 mod cleaning;
 mod given;
+mod overview;
 mod removed;
 
 pub(crate) use cleaning::clean;
 pub(crate) use given::Documents;
+pub(crate) use overview::{loss_of, overview_of};

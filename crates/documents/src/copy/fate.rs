@@ -4,6 +4,24 @@ use std::io;
 
 use fpstore_base::Id;
 
+/// A field or column that is added to records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewField {
+    /// Its name, which no field has yet.
+    pub name: String,
+    /// What it holds.
+    pub kind: NewFieldKind,
+}
+
+/// What a [`NewField`] holds; it decides the type of a column in Parquet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewFieldKind {
+    /// Ids. A column of them is one of texts.
+    Id,
+    /// Whole numbers.
+    Count,
+}
+
 /// What becomes of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordFate {
@@ -11,8 +29,8 @@ pub enum RecordFate {
     Keep,
     /// It is left out.
     Drop,
-    /// It is copied with a new field, which has this value; `None` is null.
-    Mark(Option<Id>),
+    /// It is copied with the new fields, which have these values in their order; `None` is null.
+    Mark(Vec<Option<Id>>),
 }
 
 /// Says what becomes of the record of a number.

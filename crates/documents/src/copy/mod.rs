@@ -25,26 +25,26 @@ use fpstore_base::IoError;
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
 
-pub use fate::{DecideFate, RecordFate};
+pub use fate::{DecideFate, NewField, NewFieldKind, RecordFate};
 
 impl DocumentFile<'_> {
-    /// Whether the records of this file can be copied without being changed, and with
-    /// `mark_field` also whether they can get a new field.
+    /// Whether the records of this file can be copied without being changed, and if `is_marked` also
+    /// whether they can get a new field.
     ///
     /// # Errors
     ///
     /// [`Error::BadFile`] if not: the file is one document, or its encoding has bytes of line ends
     /// that are none.
-    pub fn check_copy(&self, options: &DocumentOptions, mark_field: Option<&str>) -> Result<()> {
+    pub fn check_copy(&self, options: &DocumentOptions, is_marked: bool) -> Result<()> {
         let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
-        match (self.format(), mark_field) {
-            (format, None) if format.is_one_document() => {
+        match (self.format(), is_marked) {
+            (format, false) if format.is_one_document() => {
                 return Err(bad("it is one document, and has no records to copy".into()));
             }
-            (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, Some(_)) => {
+            (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, true) => {
                 return Err(bad("its documents have no fields, so none can be added".into()));
             }
-            (DocumentFormat::Warc, Some(_)) => {
+            (DocumentFormat::Warc, true) => {
                 return Err(bad("records of a web archive get no fields".into()));
             }
             (DocumentFormat::Parquet | DocumentFormat::Warc, _) => return Ok(()),
@@ -59,9 +59,8 @@ impl DocumentFile<'_> {
         options.encoding.check_line_ends(&head).map_err(bad)
     }
 
-    /// Copies the file to `out`, decompressed, without the records that `decide` drops. With
-    /// `mark_field`, the name of a new field, all records are copied, and those that `decide` marks
-    /// have this field. `out` is flushed after each record of a web archive, which may be a member of
+    /// Copies the file to `out`, decompressed, without the records that `decide` drops. With new fields
+    /// those that `decide` marks have them; in tables all records that stay are marked. `out` is flushed after each record of a web archive, which may be a member of
     /// its own where it is compressed. `watch` counts the bytes of the file, compressed as they are.
     ///
     /// # Errors
@@ -72,7 +71,7 @@ impl DocumentFile<'_> {
     pub fn copy_records(
         &self,
         options: &DocumentOptions,
-        mark_field: Option<&str>,
+        new_fields: &[NewField],
         watch: &Watch,
         out: &mut (dyn Write + Send),
         decide: &mut DecideFate<'_>,
@@ -80,7 +79,7 @@ impl DocumentFile<'_> {
         let format = self.format();
         #[cfg(feature = "parquet")]
         if format == DocumentFormat::Parquet {
-            return parquet::copy(self, mark_field, watch, out, decide);
+            return parquet::copy(self, new_fields, watch, out, decide);
         }
         let source = Source::open(self.path())?;
         let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
@@ -93,7 +92,7 @@ impl DocumentFile<'_> {
             match format {
                 DocumentFormat::Csv | DocumentFormat::Tsv => {
                     let is_tsv = format == DocumentFormat::Tsv;
-                    rows::copy_rows(reader, is_tsv, options, mark_field, out, decide)
+                    rows::copy_rows(reader, is_tsv, options, new_fields, out, decide)
                 }
                 // Records are lines. What has none was copied above, or refused by `check_copy`.
                 DocumentFormat::JsonLines
@@ -103,7 +102,7 @@ impl DocumentFile<'_> {
                 | DocumentFormat::Html
                 | DocumentFormat::Parquet
                 | DocumentFormat::Warc => {
-                    lines::copy(reader, options.len_max, mark_field, out, decide)
+                    lines::copy(reader, options.len_max, new_fields, out, decide)
                 }
             }
         });

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use ::parquet::data_type::{ByteArray, ByteArrayType, DataType};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{FileMetaData, KeyValue};
 use ::parquet::file::properties::WriterProperties;
@@ -19,10 +19,10 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 
 use super::super::files::DocumentFile;
-use super::fate::{DecideFate, RecordFate};
+use super::fate::{DecideFate, NewField, NewFieldKind, RecordFate};
 use crate::error::{Error, Result};
-use fpstore_base::IoError;
 use fpstore_base::watch::Watch;
+use fpstore_base::{Id, IoError};
 
 /// Rows that are copied at a time.
 const RUN_LEN: usize = 1024;
@@ -31,7 +31,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 
 pub(super) fn copy(
     from: &DocumentFile<'_>,
-    mark_field: Option<&str>,
+    new_fields: &[NewField],
     watch: &Watch,
     out: &mut (dyn Write + Send),
     decide: &mut DecideFate<'_>,
@@ -47,8 +47,8 @@ pub(super) fn copy(
     let file = File::open(from.path()).map_err(IoError::of("open", from.path()))?;
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let metadata = reader.metadata().file_metadata();
-    let schema = schema_with(metadata, mark_field).map_err(broken)?;
-    let properties = Arc::new(properties(&reader, mark_field.is_some()));
+    let schema = schema_with(metadata, new_fields).map_err(broken)?;
+    let properties = Arc::new(properties(&reader, !new_fields.is_empty()));
     let mut writer = SerializedFileWriter::new(out, schema, properties).map_err(broken)?;
     let mut row = 0;
     for group in 0..reader.num_row_groups() {
@@ -61,13 +61,12 @@ pub(super) fn copy(
             match decide(row).map_err(unreadable)? {
                 RecordFate::Drop => continue,
                 RecordFate::Keep => {}
-                RecordFate::Mark(value) => marks.push(value.map(|id| id.to_string())),
+                RecordFate::Mark(values) => marks.push(values),
             }
             add(&mut kept, at);
         }
         if !kept.is_empty() {
-            copy_group(&*group, &kept, mark_field.map(|_| &marks[..]), &mut writer)
-                .map_err(broken)?;
+            copy_group(&*group, &kept, new_fields, &marks, &mut writer).map_err(broken)?;
         }
     }
     writer.close().map_err(broken)?;
@@ -82,16 +81,22 @@ fn add(runs: &mut Vec<Range<usize>>, row: usize) {
     }
 }
 
-/// The schema, with a new column of texts at its end if that is wanted.
-fn schema_with(metadata: &FileMetaData, mark_field: Option<&str>) -> Result<TypePtr, ParquetError> {
+/// The schema, with new columns at its end if they are wanted.
+fn schema_with(metadata: &FileMetaData, new_fields: &[NewField]) -> Result<TypePtr, ParquetError> {
     let root = metadata.schema_descr().root_schema_ptr();
-    let Some(field) = mark_field else { return Ok(root) };
-    let column = Type::primitive_type_builder(field, PhysicalType::BYTE_ARRAY)
-        .with_repetition(Repetition::OPTIONAL)
-        .with_converted_type(ConvertedType::UTF8)
-        .with_logical_type(Some(LogicalType::String))
-        .build()?;
-    let fields = root.get_fields().iter().cloned().chain([Arc::new(column)]).collect();
+    if new_fields.is_empty() {
+        return Ok(root);
+    }
+    let mut fields = root.get_fields().to_vec();
+    for NewField { name, kind } in new_fields {
+        let column = match kind {
+            NewFieldKind::Id => Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
+                .with_converted_type(ConvertedType::UTF8)
+                .with_logical_type(Some(LogicalType::String)),
+            NewFieldKind::Count => Type::primitive_type_builder(name, PhysicalType::INT64),
+        };
+        fields.push(Arc::new(column.with_repetition(Repetition::OPTIONAL).build()?));
+    }
     Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
 }
 
@@ -116,7 +121,8 @@ fn properties(reader: &SerializedFileReader<File>, is_marked: bool) -> WriterPro
 fn copy_group<W: Write + Send>(
     group: &dyn RowGroupReader,
     kept: &[Range<usize>],
-    marks: Option<&[Option<String>]>,
+    new_fields: &[NewField],
+    marks: &[Vec<Option<Id>>],
     writer: &mut SerializedFileWriter<W>,
 ) -> Result<(), ParquetError> {
     let mut to = writer.next_row_group()?;
@@ -134,11 +140,25 @@ fn copy_group<W: Write + Send>(
             ColumnReader::FixedLenByteArrayColumnReader(from) => copy_column(from, to, kept)?,
         }
     }
-    if let (Some(marks), Some(mut to)) = (marks, to.next_column()?) {
-        let values = marks.iter().flatten();
-        let values: Vec<ByteArray> = values.map(|text| text.as_str().into()).collect();
-        let levels: Vec<i16> = marks.iter().map(|mark| i16::from(mark.is_some())).collect();
-        to.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+    for (place, field) in new_fields.iter().enumerate() {
+        let Some(mut to) = to.next_column()? else { break };
+        let of_rows = || marks.iter().map(|values| values.get(place).and_then(Option::as_ref));
+        let levels: Vec<i16> = of_rows().map(|value| i16::from(value.is_some())).collect();
+        match field.kind {
+            NewFieldKind::Id => {
+                let texts = of_rows().flatten().map(|id| id.to_string().as_str().into());
+                let texts: Vec<ByteArray> = texts.collect();
+                to.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None)?;
+            }
+            NewFieldKind::Count => {
+                let counts = of_rows().flatten().map(|id| match id {
+                    Id::U64(count) => Ok(count.cast_signed()),
+                    Id::Text(text) => Err(ParquetError::General(format!("{text} is no number"))),
+                });
+                let counts: Vec<i64> = counts.collect::<Result<_, _>>()?;
+                to.typed::<Int64Type>().write_batch(&counts, Some(&levels), None)?;
+            }
+        }
         to.close()?;
     }
     to.close().map(drop)
@@ -191,13 +211,12 @@ fn copy_column<T: DataType>(
 #[cfg(test)]
 mod tests {
     use ::parquet::basic::Compression;
-    use ::parquet::data_type::{Int64Type, Int96, Int96Type};
+    use ::parquet::data_type::{Int96, Int96Type};
     use ::parquet::record::Row;
     use ::parquet::schema::parser::parse_message_type;
 
     use super::super::super::{DocumentFiles, DocumentOptions};
     use super::*;
-    use fpstore_base::Id;
     use fpstore_base::watch::Phase;
 
     const GROUP_LEN: i64 = 3000;
@@ -261,7 +280,7 @@ mod tests {
     }
 
     fn copied(
-        mark: Option<&str>,
+        new_fields: &[NewField],
         decide: &mut DecideFate<'_>,
     ) -> (SerializedFileReader<File>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
@@ -272,7 +291,7 @@ mod tests {
         let mut out = Vec::new();
         let watch = Watch::new(None, Phase::Copy, None);
         let from = files.get(0, &options).unwrap();
-        from.copy_records(&options, mark, &watch, &mut out, decide).unwrap();
+        from.copy_records(&options, new_fields, &watch, &mut out, decide).unwrap();
         let path = folder.path().join("copy.parquet");
         std::fs::write(&path, out).unwrap();
         (SerializedFileReader::new(File::open(path).unwrap()).unwrap(), folder)
@@ -284,12 +303,12 @@ mod tests {
 
     #[test]
     fn rows_that_stay_are_the_same_and_so_are_schema_codecs_and_entries() {
-        let (whole, _folder) = copied(None, &mut |_| Ok(RecordFate::Keep));
+        let (whole, _folder) = copied(&[], &mut |_| Ok(RecordFate::Keep));
         let all = rows(&whole);
         assert_eq!(all.len() as i64, 2 * GROUP_LEN);
         assert!(all[3].to_string().contains("tags: [3, 4, 5]"), "{}", all[3]);
         let is_kept = |row: u64| row % 7 > 1 && !(4000..4500).contains(&row);
-        let (some, _folder) = copied(None, &mut |row| match is_kept(row) {
+        let (some, _folder) = copied(&[], &mut |row| match is_kept(row) {
             true => Ok(RecordFate::Keep),
             false => Ok(RecordFate::Drop),
         });
@@ -305,28 +324,30 @@ mod tests {
         let entries = metadata.file_metadata().key_value_metadata().unwrap();
         assert!(entries.iter().any(|entry| entry.key == "own"));
         // A row group without rows goes.
-        let (few, _folder) = copied(None, &mut |row| match row {
+        let (few, _folder) = copied(&[], &mut |row| match row {
             5000 => Ok(RecordFate::Keep),
             _ => Ok(RecordFate::Drop),
         });
         assert_eq!(few.metadata().num_row_groups(), 1);
         assert_eq!(rows(&few), [all[4999].clone()]);
-        let (none, _folder) = copied(None, &mut |_| Ok(RecordFate::Drop));
+        let (none, _folder) = copied(&[], &mut |_| Ok(RecordFate::Drop));
         assert_eq!(rows(&none), []);
     }
 
     #[test]
-    fn a_mark_is_the_last_column() {
+    fn marks_are_the_last_columns() {
         let mut mark = |row: u64| {
-            Ok(RecordFate::Mark(
-                row.is_multiple_of(2).then(|| Id::Text(format!("of {row}").into())),
-            ))
+            let id = row.is_multiple_of(2).then(|| Id::Text(format!("of {row}").into()));
+            Ok(RecordFate::Mark(vec![id, row.is_multiple_of(3).then_some(Id::U64(row))]))
         };
-        let (marked, _folder) = copied(Some("of"), &mut mark);
+        let of = NewField { name: "of".into(), kind: NewFieldKind::Id };
+        let count = NewField { name: "count".into(), kind: NewFieldKind::Count };
+        let (marked, _folder) = copied(&[of, count], &mut mark);
         let all = rows(&marked);
         assert_eq!(all.len() as i64, 2 * GROUP_LEN);
-        assert!(all[3999].to_string().ends_with("of: \"of 4000\"}"), "{}", all[3999]);
-        assert!(all[4000].to_string().ends_with("of: null}"), "{}", all[4000]);
+        assert!(all[3999].to_string().ends_with("of: \"of 4000\", count: null}"), "{}", all[3999]);
+        assert!(all[4000].to_string().ends_with("of: null, count: null}"), "{}", all[4000]);
+        assert!(all[5].to_string().ends_with("of: \"of 6\", count: 6}"), "{}", all[5]);
         let entries = marked.metadata().file_metadata().key_value_metadata().unwrap();
         assert!(entries.iter().all(|entry| entry.key != ARROW_SCHEMA));
     }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use super::super::delimited::{FieldReader, Fields};
 use super::super::options::DocumentOptions;
-use super::fate::{DecideFate, RecordFate};
+use super::fate::{DecideFate, NewField, RecordFate};
 use fpstore_base::Id;
 
 /// Copies a table with a header, of values that tabs or commas separate.
@@ -13,7 +13,7 @@ pub(super) fn copy_rows(
     reader: impl BufRead,
     is_tsv: bool,
     options: &DocumentOptions,
-    mark_field: Option<&str>,
+    new_fields: &[NewField],
     out: &mut dyn Write,
     decide: &mut DecideFate<'_>,
 ) -> io::Result<()> {
@@ -48,22 +48,24 @@ pub(super) fn copy_rows(
             }
             continue;
         }
-        let fate = match (is_header, mark_field) {
-            (false, _) => decide(fields.line)?,
-            (true, None) => RecordFate::Keep,
-            (true, Some(field)) => RecordFate::Mark(Some(Id::Text(field.into()))),
+        let name_of = |field: &NewField| Some(Id::Text(field.name.as_str().into()));
+        let fate = match is_header {
+            false => decide(fields.line)?,
+            true => RecordFate::Mark(new_fields.iter().map(name_of).collect()),
         };
         is_header = false;
         match fate {
             RecordFate::Drop => drops_lf = record.ends_with(b"\r"),
             RecordFate::Keep => out.write_all(record)?,
-            RecordFate::Mark(value) => {
+            RecordFate::Mark(values) => {
                 let end =
                     record.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |at| at + 1);
-                let value = value.map(|id| id.to_string()).unwrap_or_default();
                 out.write_all(&record[..end])?;
-                out.write_all(&[delimiter])?;
-                out.write_all(field_of(&value, delimiter)?.as_bytes())?;
+                for value in values {
+                    let value = value.map(|id| id.to_string()).unwrap_or_default();
+                    out.write_all(&[delimiter])?;
+                    out.write_all(field_of(&value, delimiter)?.as_bytes())?;
+                }
                 out.write_all(&record[end..])?;
             }
         }
@@ -123,6 +125,7 @@ impl<R: BufRead> BufRead for Recorded<R> {
 mod tests {
     use std::io::BufReader;
 
+    use super::super::fate::NewFieldKind;
     use super::*;
 
     fn options() -> DocumentOptions {
@@ -138,7 +141,7 @@ mod tests {
                 false => Ok(RecordFate::Keep),
             };
             let reader = BufReader::with_capacity(capacity, text);
-            copy_rows(reader, false, &options(), None, &mut out, &mut decide).unwrap();
+            copy_rows(reader, false, &options(), &[], &mut out, &mut decide).unwrap();
             String::from_utf8(out).unwrap()
         });
         assert!(results.iter().all(|result| *result == results[0]));
@@ -171,25 +174,27 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_the_last_field() {
+    fn marks_are_the_last_fields() {
+        let field = |name: &str| NewField { name: name.into(), kind: NewFieldKind::Id };
+        let fields = [field("of"), field("n")];
         let mark = |line| {
             Ok(RecordFate::Mark(match line {
-                2 => Some(Id::Text("a,\"b\"".into())),
-                _ => None,
+                2 => vec![Some(Id::Text("a,\"b\"".into())), Some(Id::U64(7))],
+                _ => vec![None, None],
             }))
         };
         let mut out = Vec::new();
         let text = b"id,text\r\n1,a\r\n2,\"b\"";
-        copy_rows(&text[..], false, &options(), Some("of"), &mut out, &mut { mark }).unwrap();
-        let expected = "id,text,of\r\n1,a,\"a,\"\"b\"\"\"\r\n2,\"b\",";
+        copy_rows(&text[..], false, &options(), &fields, &mut out, &mut { mark }).unwrap();
+        let expected = "id,text,of,n\r\n1,a,\"a,\"\"b\"\"\",7\r\n2,\"b\",,";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
         let mut out = Vec::new();
-        copy_rows(&b"id\ttext\n1\ta\n"[..], true, &options(), Some("of"), &mut out, &mut { mark })
+        copy_rows(&b"id\ttext\n1\ta\n"[..], true, &options(), &fields, &mut out, &mut { mark })
             .unwrap();
-        assert_eq!(out, b"id\ttext\tof\n1\ta\ta,\"b\"\n");
-        let mut tabbed = |_| Ok(RecordFate::Mark(Some(Id::Text("a\tb".into()))));
+        assert_eq!(out, b"id\ttext\tof\tn\n1\ta\ta,\"b\"\t7\n");
+        let mut tabbed = |_| Ok(RecordFate::Mark(vec![Some(Id::Text("a\tb".into()))]));
         let copied =
-            copy_rows(&b"id\n1\n"[..], true, &options(), Some("of"), &mut Vec::new(), &mut tabbed);
+            copy_rows(&b"id\n1\n"[..], true, &options(), &fields, &mut Vec::new(), &mut tabbed);
         assert!(copied.unwrap_err().to_string().contains("holds a tab"));
     }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use fpstore::Store;
-use fpstore::corpus::{Account, Cleaner, Event};
-use fpstore::rows::{RecordRow, RemovedRow};
+use fpstore::corpus::{Account, Cleaner, Error, Event};
+use fpstore::rows::{LossRow, RecordRow, RemovedRow};
 use fpstore_base::chain;
 
+use super::overview;
 use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
@@ -23,6 +24,7 @@ pub(in crate::cli) struct Settings {
     /// Where the kept documents are listed; they are copied if there is no list.
     pub(in crate::cli) list: Option<Sink>,
     pub(in crate::cli) removed: Option<PathBuf>,
+    pub(in crate::cli) losses: Option<PathBuf>,
     pub(in crate::cli) force: bool,
     pub(in crate::cli) annotates: bool,
     pub(in crate::cli) adds: bool,
@@ -33,16 +35,21 @@ pub(in crate::cli) struct Settings {
 }
 
 pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
-    let Settings { cleaner, list, removed, force, stored, run, quiet, .. } = settings;
+    let Settings { cleaner, list, removed, losses, force, stored, run, quiet, .. } = settings;
     let tell = |event: Event<'_>| tell(event, monitor, quiet);
     let Some(cleaning) = cleaner.observer(monitor.observer()).listener(&tell).begin()? else {
         stored.as_ref().map(|stored| is_known_run(stored, run.as_deref(), quiet));
         return Ok(ExitStatus::Done);
     };
     let replaces = force || cleaning.is_resumed();
-    let removed = removed.as_deref().map(|path| Sink::open(path, replaces)).transpose()?;
+    let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
+    let (removed, losses) = (sink(removed)?, sink(losses)?);
     let (annotates, adds, is_list) = (settings.annotates, settings.adds, list.is_some());
-    let cleaned = cleaning.run()?;
+    let cleaned = cleaning.run().inspect_err(|error| {
+        if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
+            monitor.suspend(|| overview::report(overview));
+        }
+    })?;
     if let Some(out) = list {
         let mut rows = RowWriter::tsv::<RecordRow<'_>>(out)?;
         cleaned
@@ -54,8 +61,17 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         cleaned.for_each_removed(|removed| rows.push(&removed))?;
         rows.finish()?;
     }
+    let overview = (!quiet || losses.is_some()).then(|| cleaned.overview()).transpose()?;
+    if let (Some(out), Some(overview)) = (losses, &overview) {
+        let mut rows = RowWriter::tsv::<LossRow<'_>>(out)?;
+        overview.losses.iter().try_for_each(|loss| rows.push(&loss.row()))?;
+        rows.finish()?;
+    }
     let account = cleaned.finish()?;
     monitor.finish();
+    if let (Some(overview), false) = (&overview, quiet) {
+        overview::report(overview);
+    }
     if !quiet {
         report_account(&account, annotates, adds, is_list);
     }

@@ -1,6 +1,8 @@
 //! `fpstore dedup`: keeps one of near-duplicates, and removes the others.
 
+mod cleaning_args;
 mod corpus;
+mod overview;
 mod records;
 mod stream;
 
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::{Arg, Args};
-use fpstore::corpus::{Cleaner, DocumentSource, KeepRule};
+use fpstore::corpus::{Cleaner, DocumentSource, KeepRules};
 use fpstore::options::DEFAULT_K;
 use fpstore::writer::CheckedWriter;
 use fpstore::{Error, Recipe, Store, WriterOptions};
@@ -24,6 +26,7 @@ use crate::cli::run::stream::BatchArgs;
 use crate::cli::session::command::{ExitStatus, open_map};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
+use cleaning_args::CleaningArgs;
 
 const LONG_ABOUT: &str = "\
 Keep one of near-duplicates and remove the others: among the new records, or with -s those \
@@ -100,21 +103,11 @@ pub(in crate::cli) struct DedupArgs {
     run: RunArgs,
     #[command(flatten)]
     near: NearArgs,
-    /// Of near records keep the first, last, longest, newest:FIELD or best:FIELD
-    ///
-    /// The field holds a date (newest) or a number (best); documents without it come last. Of equal
-    /// ones the first is kept. longest, newest and best are for documents.
-    #[arg(long, value_name = "RULE", default_value = "first")]
-    keep: KeepRule,
+    #[command(flatten)]
+    cleaning: CleaningArgs,
     /// Write to FILE what was removed, what is there instead, and how near they are
     #[arg(long, value_name = "FILE")]
     removed: Option<PathBuf>,
-    /// Keep all documents, and add a field NAME with the id of the one that each duplicates
-    #[arg(long, value_name = "NAME")]
-    annotate: Option<String>,
-    /// With --docs: print fingerprint and id of each kept document instead of copying it
-    #[arg(long, conflicts_with = "annotate")]
-    list: bool,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
@@ -156,21 +149,16 @@ impl DedupArgs {
         if is_stream && self.near.confirm.is_some() {
             bail!("--add with - answers by distance; leave out --confirm");
         }
-        if is_stream && self.keep != KeepRule::First {
+        let keep = &self.cleaning.keep;
+        if is_stream && *keep != KeepRules::default() {
             bail!(
                 "--add with - answers each record at once, so it keeps the first; leave out --keep"
             );
         }
-        let of_documents = [(self.annotate.is_some(), "--annotate"), (self.list, "--list")];
-        if let (Some((_, option)), false) =
-            (of_documents.iter().find(|(given, _)| *given), self.documents.are_given())
-        {
-            bail!("{option} is for documents; add --docs or --fingerprint-field to read them");
+        if !self.documents.are_given() {
+            self.cleaning.check_unused()?;
         }
-        if self.keep.needs_documents() && !self.documents.are_given() {
-            bail!("--keep {} is for documents; add --docs to read them", self.keep);
-        }
-        if self.keep != KeepRule::First && !self.is_within() {
+        if *keep != KeepRules::default() && !self.is_within() {
             bail!("--keep chooses among new records; add --within to compare them");
         }
         if self.removed.is_some() && self.removed == self.output.output {
@@ -183,7 +171,7 @@ impl DedupArgs {
 impl DedupArgs {
     /// What an interruption has left of the work.
     pub(in crate::cli) fn after_interruption(&self) -> &'static str {
-        match self.documents.are_given() && !self.list {
+        match self.documents.are_given() && !self.cleaning.list {
             true => "the same command goes on from here",
             false => "nothing was changed",
         }
@@ -265,7 +253,7 @@ impl<'a> Plan<'a> {
             recipe,
             stored,
             within: args.is_within(),
-            keeps_last: args.keep == KeepRule::Last,
+            keeps_last: args.cleaning.keep.is_last(),
             k,
             output: &args.output,
             removed: args.removed.as_deref(),
@@ -293,13 +281,18 @@ impl DedupArgs {
             .add(add)
             .k(self.near.k)
             .confirm(self.near.confirm)
-            .keep(self.keep.clone())
-            .annotate(self.annotate.clone())
+            .confirm_contains(self.cleaning.confirm_contains)
+            .keep(self.cleaning.keep.clone())
+            .source_field(self.cleaning.source_field.clone())
+            .max_loss(self.cleaning.max_loss)
+            .per_cluster(self.cleaning.per_cluster.unwrap_or(1))
+            .cluster_size(self.cleaning.cluster_size.clone())
+            .annotate(self.cleaning.annotate.clone())
             .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
             .threads(self.work.resources.threads()?)
             .temp_dir(self.work.resources.temp_dir.clone());
         let cleaner = match output {
-            _ if self.list => cleaner,
+            _ if self.cleaning.list => cleaner,
             Some(output) => cleaner.output(output),
             None => bail!(
                 "say with -o where the documents that are kept go: a folder, or a file for one \
@@ -308,10 +301,11 @@ impl DedupArgs {
         };
         Ok(corpus::Settings {
             cleaner,
-            list: self.list.then(|| self.output.open()).transpose()?,
+            list: self.cleaning.list.then(|| self.output.open()).transpose()?,
             removed: self.removed.clone(),
+            losses: self.cleaning.losses.clone(),
             force: *force,
-            annotates: self.annotate.is_some(),
+            annotates: self.cleaning.annotate.is_some(),
             adds: self.add,
             stored,
             run: self.run.run.clone(),

@@ -1,0 +1,31 @@
+//! What a cleaning removes, at a glance: the named tuples `Overview`, `Loss` and `LargeCluster`.
+
+use fpstore::corpus::{LargeCluster, Loss, Overview};
+use fpstore::rows::{LossRow, Side};
+use pyo3::prelude::*;
+
+use crate::tuple_class::{TYPES, told};
+
+/// The named tuple of an overview.
+pub(crate) fn overview_of<'py>(
+    py: Python<'py>,
+    overview: &Overview,
+) -> PyResult<Bound<'py, PyAny>> {
+    let losses = overview.losses.iter().map(|loss| loss_of(py, loss));
+    let clusters = overview.clusters.iter().map(|cluster| cluster_of(py, cluster));
+    let losses = losses.collect::<PyResult<Vec<_>>>()?;
+    let clusters = clusters.collect::<PyResult<Vec<_>>>()?;
+    told(py, TYPES, "Overview", (overview.judgement.to_string(), losses, clusters))
+}
+
+/// The named tuple of a loss.
+pub(crate) fn loss_of<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyAny>> {
+    let LossRow { kind, name, document_count, removed_count } = loss.row();
+    told(py, TYPES, "Loss", (kind, name, document_count, removed_count))
+}
+
+fn cluster_of<'py>(py: Python<'py>, cluster: &LargeCluster) -> PyResult<Bound<'py, PyAny>> {
+    let id = cluster.id.as_ref().map(ToString::to_string);
+    let side = if cluster.side == Side::Stored { "stored" } else { "new" };
+    told(py, TYPES, "LargeCluster", (cluster.document_count, id, side, cluster.line.as_deref()))
+}

@@ -1,0 +1,80 @@
+//! The options of `dedup` that have a meaning for documents alone.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::corpus::{KeepRules, LossLimit};
+
+/// What becomes of documents, and what is said of it.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct CleaningArgs {
+    /// With --confirm: and the kept one has this part of a document's features, such as 1.0
+    ///
+    /// It then has no fewer features than the document. With 1.0 a document goes only if all its
+    /// features are in the one that is kept. What is contained in a document that is less similar
+    /// than --confirm says is not found. --keep longest finds the most.
+    #[arg(long, value_name = "PART", requires = "confirm", hide_short_help = true)]
+    pub(in crate::cli) confirm_contains: Option<f64>,
+    /// Of near records keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
+    ///
+    /// The field holds a date (newest) or a number (best); source:A,B prefers documents of source A,
+    /// then of B, see --source-field. Several rules with commas between them decide one after the
+    /// other, as in source:curated,wiki,best:quality,longest. Documents without the field of a rule
+    /// come last, and of equal ones the first is kept. All but first and last are for documents.
+    #[arg(long, value_name = "RULES", default_value = "first")]
+    pub(in crate::cli) keep: KeepRules,
+    /// The field that says which source a document comes from [default: source, with --keep source:]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(in crate::cli) source_field: Option<String>,
+    /// Stop before anything is written if more is removed, such as 50%
+    ///
+    /// It holds for all documents, and for each file and each source with 100 documents or more. The
+    /// same command with a higher limit goes on from there.
+    #[arg(long, value_name = "PART")]
+    pub(in crate::cli) max_loss: Option<LossLimit>,
+    /// Write to FILE how many documents all files, each file and each source have, and lose
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(in crate::cli) losses: Option<PathBuf>,
+    /// Keep up to N documents of each cluster [default: 1]
+    ///
+    /// Of near documents the one that is kept in any case, and those that are the next best by
+    /// --keep. Documents near a stored one are removed as ever.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(in crate::cli) per_cluster: Option<u32>,
+    /// Add a field NAME with the number of documents of its cluster to each document that stays
+    ///
+    /// It is 1 for a document that is near no other one, and null for bad records and for documents
+    /// without text.
+    #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with = "list")]
+    pub(in crate::cli) cluster_size: Option<String>,
+    /// Keep all documents, and add a field NAME with the id of the one that each duplicates
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) annotate: Option<String>,
+    /// With --docs: print fingerprint and id of each kept document instead of copying it
+    #[arg(long, conflicts_with = "annotate")]
+    pub(in crate::cli) list: bool,
+}
+
+impl CleaningArgs {
+    /// Refuses options for documents where records of fingerprints are given.
+    pub(in crate::cli) fn check_unused(&self) -> anyhow::Result<()> {
+        let given = [
+            (self.annotate.is_some(), "--annotate"),
+            (self.list, "--list"),
+            (self.source_field.is_some(), "--source-field"),
+            (self.max_loss.is_some(), "--max-loss"),
+            (self.losses.is_some(), "--losses"),
+            (self.per_cluster.is_some(), "--per-cluster"),
+            (self.cluster_size.is_some(), "--cluster-size"),
+            (self.confirm_contains.is_some(), "--confirm-contains"),
+        ];
+        if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
+            bail!("{option} is for documents; add --docs or --fingerprint-field to read them");
+        }
+        if self.keep.needs_documents() {
+            bail!("--keep {} is for documents; add --docs to read them", self.keep);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! What a cleaning removes, for people: by what judgement, from which files, and in which clusters.
+
+use fpstore::corpus::{LargeCluster, Loss, LossOf, Overview};
+use fpstore::rows::Side;
+
+use crate::cli::output::text::{counted, grouped};
+
+/// The files and the sources that are shown.
+const SHOWN_MAX: usize = 10;
+
+/// Prints it.
+pub(super) fn report(overview: &Overview) {
+    message!("judged {}", overview.judgement);
+    let is_file = |loss: &&Loss| matches!(loss.of, LossOf::File(_));
+    let is_source = |loss: &&Loss| matches!(loss.of, LossOf::Source(_));
+    let files: Vec<&Loss> = overview.losses.iter().filter(is_file).collect();
+    // One file loses what all do.
+    if files.len() > 1 {
+        report_losses(files, "file", "files");
+    }
+    report_losses(overview.losses.iter().filter(is_source).collect(), "source", "sources");
+    for cluster in &overview.clusters {
+        report_cluster(cluster);
+    }
+    let large = overview.losses.iter().filter(|loss| loss.is_large()).collect::<Vec<_>>();
+    for loss in large.iter().take(SHOWN_MAX) {
+        message!("warning: {} lost {loss} of the documents; see the largest clusters", loss.of);
+    }
+}
+
+/// Prints the largest losses.
+fn report_losses(mut losses: Vec<&Loss>, one: &str, many: &str) {
+    losses.retain(|loss| loss.removed_count > 0);
+    losses.sort_by(|one, other| other.part().total_cmp(&one.part()));
+    for loss in losses.iter().take(SHOWN_MAX) {
+        message!(
+            "{:>5.1} % removed: {:>11} of {:>11}  {}",
+            100.0 * loss.part(),
+            grouped(loss.removed_count),
+            grouped(loss.document_count),
+            loss.of,
+        );
+    }
+    if let Some(more) = losses.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
+        message!("{} more; --losses FILE lists all", counted(more as u64, one, many));
+    }
+}
+
+fn report_cluster(cluster: &LargeCluster) {
+    let id = cluster.id.as_ref().map(ToString::to_string).unwrap_or_default();
+    message!(
+        "{} in a cluster of {}'{id}': {}",
+        counted(cluster.document_count, "document", "documents"),
+        if cluster.side == Side::Stored { "the stored " } else { "" },
+        cluster.line.as_deref().unwrap_or_default(),
+    );
+}

@@ -1,0 +1,156 @@
+//! Rules in their order by which one of near documents is kept.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::keep::KeepRule;
+use crate::base::error::{Error, Result};
+
+/// Which of near documents is kept, by one rule after the other.
+///
+/// The first rule decides; the next one decides among those that are equal by it, and so on. Of
+/// documents that are equal by all rules the first is kept. A document without the field of a rule
+/// comes after all that have it.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::corpus::{KeepRule, KeepRules};
+///
+/// let rules: KeepRules = "source:curated,wiki,best:quality,longest".parse()?;
+/// let source = KeepRule::Source(vec!["curated".into(), "wiki".into()]);
+/// assert_eq!(rules.list(), [source, KeepRule::Best("quality".into()), KeepRule::Longest]);
+/// assert_eq!(rules.to_string(), "source:curated,wiki,best:quality,longest");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepRules(Vec<KeepRule>);
+
+impl Default for KeepRules {
+    fn default() -> Self {
+        KeepRule::First.into()
+    }
+}
+
+impl From<KeepRule> for KeepRules {
+    fn from(rule: KeepRule) -> Self {
+        KeepRules(vec![rule])
+    }
+}
+
+impl FromStr for KeepRules {
+    type Err = Error;
+
+    /// Reads rules with commas between them. A part that is no rule is one more source of the rule
+    /// [`KeepRule::Source`] before it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if a part is none of [`KeepRule::NAMES`], or if a rule follows
+    /// `first` or `last`, by which no two documents are equal.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut list: Vec<KeepRule> = Vec::new();
+        for part in text.split(',') {
+            let rule = match (part.parse(), list.last_mut()) {
+                (Ok(rule), _) => rule,
+                (Err(_), Some(KeepRule::Source(sources))) if !part.is_empty() => {
+                    sources.push(part.into());
+                    continue;
+                }
+                (Err(error), _) => return Err(error),
+            };
+            if let Some(before) = list.last().filter(|rule| !rule.leaves_ties()) {
+                let reason = format!("'{rule}' comes after '{before}', which leaves no ties");
+                return Err(Error::InvalidOptions { reason });
+            }
+            list.push(rule);
+        }
+        Ok(KeepRules(list))
+    }
+}
+
+impl fmt::Display for KeepRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, rule) in self.0.iter().enumerate() {
+            write!(f, "{}{rule}", if at > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl KeepRules {
+    /// The rules in their order.
+    pub fn list(&self) -> &[KeepRule] {
+        &self.0
+    }
+
+    /// Whether a rule needs documents; otherwise records will do.
+    pub fn needs_documents(&self) -> bool {
+        self.0.iter().any(KeepRule::needs_documents)
+    }
+
+    /// Whether only the order of the documents counts, and the last one is kept.
+    pub fn is_last(&self) -> bool {
+        self.0 == [KeepRule::Last]
+    }
+
+    /// The rules that give documents a merit.
+    pub(super) fn rating(&self) -> impl Iterator<Item = &KeepRule> {
+        self.0.iter().filter(|rule| rule.leaves_ties())
+    }
+
+    /// The positions of documents, the best one first. `merits` has those of one document after the
+    /// other, each by all rules of [`KeepRules::rating`].
+    pub(super) fn order(&self, merits: &[u64], document_count: usize) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..document_count as u32).collect();
+        // The order in which equal ones stay, as the sort is stable.
+        if self.0.contains(&KeepRule::Last) {
+            order.reverse();
+        }
+        let count = self.rating().count();
+        let of = |number: u32| &merits[number as usize * count..][..count];
+        if count > 0 {
+            order.sort_by(|&one, &other| of(other).cmp(of(one)));
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_spelled_as_they_are_read() {
+        for text in [
+            "first",
+            "longest,last",
+            "source:a,b c,newest:meta.date,best:score,longest,first",
+            "best:x,source:a",
+        ] {
+            assert_eq!(text.parse::<KeepRules>().unwrap().to_string(), text);
+        }
+        for (text, part) in [
+            ("", "expected first"),
+            ("first,longest", "'longest' comes after 'first', which leaves no ties"),
+            ("last,first", "leaves no ties"),
+            ("longest,wiki", "expected first"),
+            ("source:a,,longest", "expected first"),
+            ("source:", "expected first"),
+        ] {
+            let error = text.parse::<KeepRules>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_rule_decides_among_what_is_equal_by_the_ones_before() {
+        let merits = [[1, 5], [2, 0], [2, 7], [1, 5], [2, 7]].concat();
+        let order = |text: &str| text.parse::<KeepRules>().unwrap().order(&merits, 5);
+        assert_eq!(order("best:x,longest"), [2, 4, 1, 0, 3]);
+        assert_eq!(order("best:x,longest,first"), [2, 4, 1, 0, 3]);
+        assert_eq!(order("best:x,longest,last"), [4, 2, 1, 3, 0]);
+        assert_eq!("last".parse::<KeepRules>().unwrap().order(&[], 3), [2, 1, 0]);
+        assert_eq!(KeepRules::default().order(&[], 3), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The fields that are read beside ids and texts.
+
+use fpstore_documents::Document;
+
+use super::keep::KeepRule;
+use super::settings::Cleaner;
+
+/// The names of the fields, each once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OtherFields {
+    names: Vec<String>,
+    source: Option<String>,
+}
+
+impl OtherFields {
+    /// Those that the settings need.
+    pub(super) fn of(settings: &Cleaner<'_>) -> Self {
+        let source = settings.named_source_field().map(String::from);
+        let mut names: Vec<String> = Vec::new();
+        let of_rules = settings.keep.list().iter().filter_map(KeepRule::field);
+        for name in of_rules.chain(source.as_deref()) {
+            if !names.iter().any(|other| other == name) {
+                names.push(name.into());
+            }
+        }
+        OtherFields { names, source }
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The source of a document, if sources are asked for and it has one.
+    pub(super) fn source<'a>(&self, document: &Document<'a>) -> Option<&'a str> {
+        self.get(document, self.source.as_deref()?)
+    }
+
+    /// The merits of a document by the rules that rate it, or why one of its fields is bad.
+    pub(super) fn merits(
+        &self,
+        settings: &Cleaner<'_>,
+        document: &Document<'_>,
+    ) -> Result<Vec<u64>, String> {
+        let merit = |rule: &KeepRule| {
+            let value = match rule {
+                KeepRule::Source(_) => self.source(document),
+                rule => rule.field().and_then(|name| self.get(document, name)),
+            };
+            rule.merit(value, document.text_len)
+        };
+        settings.keep.rating().map(merit).collect()
+    }
+
+    /// The value of a field; an empty one is none.
+    fn get<'a>(&self, document: &Document<'a>, name: &str) -> Option<&'a str> {
+        let at = self.names.iter().position(|other| other == name)?;
+        let value = document.fields.get(at)?.as_deref()?;
+        Some(value).filter(|value| !value.trim().is_empty())
+    }
+}

@@ -1,0 +1,110 @@
+//! The beginnings of the texts of a few documents, which are read again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fpstore_documents::{DocumentPlace, Wanted};
+
+use super::error::{Error, Result};
+use super::work::Work;
+
+/// The characters of a line.
+const LINE_LEN: usize = 80;
+
+/// The place of a document: the number of its file, and that of its record there.
+type Place = (usize, u64);
+
+/// Why the reading of a file ends.
+enum End {
+    /// All documents of the file that are wanted were read.
+    Found,
+    Failed(Error),
+}
+
+impl From<fpstore_documents::Error> for End {
+    fn from(error: fpstore_documents::Error) -> Self {
+        End::Failed(error.into())
+    }
+}
+
+/// The first line of the document at each place; `None` where there is no text, or no more.
+pub(super) fn sample_lines(
+    work: &Work<'_>,
+    places: &[Option<Place>],
+) -> Result<Vec<Option<String>>> {
+    let mut lines = vec![None; places.len()];
+    if !work.settings.source.has_texts() {
+        return Ok(lines);
+    }
+    let mut files: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+    for (at, place) in places.iter().enumerate() {
+        if let Some((file, record)) = *place {
+            files.entry(file).or_default().push((at, record));
+        }
+    }
+    for (file, wanted) in files {
+        match read(work, file, &wanted, &mut lines) {
+            // They are for people to look at; what stops the work stops it elsewhere.
+            Ok(()) | Err(End::Found) | Err(End::Failed(Error::Text(_))) => {}
+            Err(End::Failed(error)) => return Err(error),
+        }
+    }
+    Ok(lines)
+}
+
+fn read(
+    work: &Work<'_>,
+    file: usize,
+    wanted: &[(usize, u64)],
+    lines: &mut [Option<String>],
+) -> Result<(), End> {
+    // What can be read only once is gone.
+    let is_there = work.files.get(file, &work.options).is_some_and(|it| it.file_len().is_some());
+    if !is_there {
+        return Ok(());
+    }
+    let records: Vec<u64> = wanted.iter().map(|&(_, record)| record).collect();
+    let last = records.iter().copied().max();
+    let is_wanted: Arc<Wanted> =
+        Arc::new(move |place: DocumentPlace| records.contains(&place.record()));
+    let part = work.files.part(file..file + 1);
+    part.read_texts(&work.options, Some(is_wanted), |place, _, text| {
+        for (at, _) in wanted.iter().filter(|(_, record)| *record == place.record()) {
+            lines[*at] = line_of(text);
+        }
+        if Some(place.record()) == last { Err(End::Found) } else { Ok(()) }
+    })
+    .map(drop)
+}
+
+/// The first characters of a text, its white space as single blanks.
+fn line_of(text: &str) -> Option<String> {
+    let mut line = String::new();
+    let mut room = LINE_LEN;
+    for word in text.split_whitespace() {
+        if room == 0 {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        let shown: String = word.chars().take(room).collect();
+        room = room.saturating_sub(shown.chars().count() + 1);
+        line.push_str(&shown);
+    }
+    Some(line).filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_the_beginning_of_a_text() {
+        assert_eq!(line_of("  one\n\ttwo  three"), Some("one two three".into()));
+        assert_eq!(line_of(" \n"), None);
+        let line = line_of(&"\u{e9}".repeat(500)).unwrap();
+        assert_eq!(line.chars().count(), LINE_LEN);
+        assert!(line_of(&"abcdefg ".repeat(500)).unwrap().chars().count() <= LINE_LEN);
+    }
+}

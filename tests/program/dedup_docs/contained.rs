@@ -1,0 +1,61 @@
+//! Documents that go only if the kept one has their features.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::{are_near, documents, removed};
+use crate::common::documents::{Document, json_lines};
+use crate::common::oracle;
+use crate::common::program::{Desk, text};
+
+/// Whether a document has this part of the features of another one, and no fewer.
+fn contains(kept: &Document, document: &Document, part: f64) -> bool {
+    let (own, other) = (&document.features, &kept.features);
+    let common = own.intersection(other).count();
+    other.len() >= own.len() && common as f64 / own.len() as f64 >= part
+}
+
+#[test]
+fn what_is_kept_has_the_features_of_what_goes() {
+    let documents = documents(240, 70);
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    for keep in ["longest", "first"] {
+        let key = |at: usize| match keep {
+            "longest" => Reverse(documents[at].text().len()),
+            _ => Reverse(0),
+        };
+        for (confirm, part) in [("0.5", "1.0"), ("0.5", "0.95"), ("0.9", "0.5")] {
+            let [threshold, least] = [confirm, part].map(|text| text.parse().unwrap());
+            let mut order: Vec<usize> = (0..documents.len()).collect();
+            order.sort_by_key(|&at| (key(at), at));
+            let alike = |kept: usize, at: usize| {
+                let (kept, document) = (&documents[kept], &documents[at]);
+                are_near(kept, document, Some(threshold)) && contains(kept, document, least)
+            };
+            let gone: BTreeMap<usize, usize> = oracle::dropped(0..0, order, alike);
+            let without = removed(&documents, Some(threshold), |at, _| key(at));
+            assert!(gone.len() > 10 && gone.len() <= without.len(), "{}", gone.len());
+            let args = ["dedup", "--docs", "docs.jsonl", "--confirm", confirm, "--keep", keep];
+            let more = ["--confirm-contains", part, "-o", "kept.jsonl", "-f"];
+            let (_, err) = desk.run(&[&args[..], &more].concat(), 0);
+            let judgement = format!(", and {least} of the features in the kept one\n");
+            assert!(err.contains(&judgement), "{err}");
+            let kept: Vec<Document> = (0..documents.len())
+                .filter(|at| !gone.contains_key(at))
+                .map(|at| documents[at].clone())
+                .collect();
+            assert!(desk.read("kept.jsonl") == json_lines(&kept), "{keep} {confirm} {part}");
+        }
+    }
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "s.fps", "--sketch", "-q"], "");
+    let args = ["dedup", "--docs", "docs.jsonl", "-o", "x.jsonl", "--confirm-contains"];
+    for (more, part) in [
+        (&["1.0"][..], "--confirm <S>"),
+        (&["0", "--confirm", "0.8"], "the part that is contained is 0, expected one above 0"),
+        (&["1", "--confirm", "0.8", "-s", "s.fps"], "a store does not know what"),
+    ] {
+        let output = desk.output(&[&args[..], more].concat(), "");
+        let err = text(output.stderr);
+        assert!(output.status.code() == Some(2) && err.contains(part), "{more:?}: {err}");
+    }
+}

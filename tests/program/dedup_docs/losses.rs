@@ -1,0 +1,189 @@
+//! What a cleaning says of what it removes, and how it stops before it removes too much.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::{documents, removed};
+use crate::common::documents::{Document, json_lines};
+use crate::common::program::{Desk, names_in, text};
+
+/// Two files in which some documents are near, and one with copies of a template; and what of them
+/// is removed, by position.
+struct Site {
+    desk: Desk,
+    documents: Vec<Document>,
+    removed: BTreeMap<usize, usize>,
+}
+
+const NAMES: [&str; 3] = ["a.jsonl", "b.jsonl", "c.jsonl"];
+
+/// The file of a document.
+fn file_of(at: usize) -> usize {
+    [120, 240].iter().filter(|start| at >= **start).count()
+}
+
+fn source_of(at: usize) -> &'static str {
+    ["web", "books", ""][at % 3]
+}
+
+fn site() -> Site {
+    let mut documents = documents(240, 50);
+    let template = |at: usize| {
+        let mut words: Vec<String> = (0..80).map(|word| format!("t{word}")).collect();
+        words[40] = format!("own{at}");
+        Document::of(format!("t{at}"), words)
+    };
+    documents.extend((0..130).map(template));
+    let desk = Desk::new();
+    for (file, name) in NAMES.iter().enumerate() {
+        let own = documents.iter().enumerate().filter(|(at, _)| file_of(*at) == file);
+        let line = |(at, document): (usize, &Document)| {
+            let line = json_lines(std::slice::from_ref(document));
+            line.replacen('{', &format!("{{\"from\":\"{}\",", source_of(at)), 1)
+        };
+        desk.write(&format!("in/{name}"), own.map(line).collect::<String>());
+    }
+    let removed = removed(&documents, None, |_, _| 0);
+    Site { desk, documents, removed }
+}
+
+impl Site {
+    /// Documents and removed documents, of those for which `is_of` is true.
+    fn counted(&self, is_of: impl Fn(usize) -> bool) -> (usize, usize) {
+        let all = (0..self.documents.len()).filter(|&at| is_of(at)).count();
+        (all, self.removed.keys().filter(|&&at| is_of(at)).count())
+    }
+}
+
+#[test]
+fn losses_are_counted_by_file_and_by_source() {
+    let site = site();
+    let args = ["dedup", "--docs", "in", "--source-field", "from", "-o", "out"];
+    let args = [&args[..], &["--losses", "losses.tsv"]].concat();
+    let (_, err) = site.desk.run(&args, 0);
+    let mut expected = Vec::new();
+    let mut expect = |kind: &str, name: &str, (documents, removed): (usize, usize)| {
+        expected.push(format!("{kind}\t{name}\t{documents}\t{removed}\n"));
+    };
+    expect("all", "", site.counted(|_| true));
+    for (file, name) in NAMES.iter().enumerate() {
+        expect("file", name, site.counted(|at| file_of(at) == file));
+    }
+    for source in ["", "books", "web"] {
+        expect("source", source, site.counted(|at| source_of(at) == source));
+    }
+    assert_eq!(site.desk.read("losses.tsv"), expected.concat());
+    // All copies of the template but one go, and it is the first of the file.
+    let (all, gone) = site.counted(|at| file_of(at) == 2);
+    assert_eq!((all, gone), (130, 129));
+    for part in [
+        "judged by fingerprints within 7 bits alone; no similarity was computed\n",
+        " 99.2 % removed:         129 of         130  c.jsonl\n",
+        "130 documents in a cluster of 't0': t0 t1 t2 t3",
+        "warning: c.jsonl lost 99.2 % (129 of 130) of the documents; see the largest clusters\n",
+    ] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    assert_eq!(err.matches("in a cluster of").count(), largest(&site).len());
+    let sizes: Vec<String> =
+        largest(&site).iter().map(|size| format!("{size} documents in a cluster of")).collect();
+    let places: Vec<usize> = sizes.iter().map(|size| err.find(size).expect(size)).collect();
+    assert!(places.is_sorted(), "{err}");
+    // Nothing is said that nobody wants to hear.
+    let (_, err) = site.desk.run(&[&args[..], &["-f", "-q"]].concat(), 0);
+    assert_eq!(err, "");
+    assert_eq!(site.desk.read("losses.tsv"), expected.concat());
+}
+
+/// The sizes of the largest clusters, with the documents that stay.
+fn largest(site: &Site) -> Vec<usize> {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    site.removed.values().for_each(|&kept| *sizes.entry(kept).or_insert(1) += 1);
+    let mut sizes: Vec<usize> = sizes.into_values().filter(|&size| size >= 10).collect();
+    sizes.sort_unstable();
+    sizes.reverse();
+    sizes.truncate(10);
+    sizes
+}
+
+#[test]
+fn too_large_a_loss_stops_before_anything_is_written() {
+    let site = site();
+    let desk = &site.desk;
+    desk.write("old.jsonl", "{\"id\":\"old\",\"text\":\"one two three four five\"}\n");
+    for store in ["s.fps", "t.fps"] {
+        desk.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "-q"], "");
+    }
+    let args = ["dedup", "--docs", "in", "--within", "--add", "--removed", "r.tsv", "-q"];
+    let run =
+        |store: &'static str, out: &'static str| [&args[..], &["-s", store, "-o", out]].concat();
+    desk.run(&[&run("t.fps", "whole")[..], &["-f"]].concat(), 0);
+    let removed = desk.read("r.tsv");
+    fs::remove_file(desk.path("r.tsv")).unwrap();
+
+    let before = desk.json(&["info", "-s", "s.fps"]);
+    let limited = |limit: &'static str| [&run("s.fps", "out")[..], &["--max-loss", limit]].concat();
+    let (out, err) = desk.run(&limited("50%"), 2);
+    assert_eq!(out, "");
+    for part in [
+        "c.jsonl would lose 99.2 % (129 of 130) of the documents, and 50 % is allowed",
+        "with a higher --max-loss",
+    ] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    assert_eq!(names_in(&desk.path("out")), [".fpstore-dedup"]);
+    assert!(!desk.path("r.tsv").exists());
+    assert_eq!(desk.json(&["info", "-s", "s.fps"]), before);
+    // The limit is none of the settings by which the work is known, and what was read is not read
+    // again.
+    let loud: Vec<&str> = limited("0.9").into_iter().filter(|arg| *arg != "-q").collect();
+    let (_, err) = desk.run(&loud, 2);
+    assert!(err.contains("1 of 1 parts are read"), "{err}");
+    assert!(err.contains("130 documents in a cluster of 't0'"), "{err}");
+    desk.run(&limited("100%"), 0);
+    assert_eq!(names_in(&desk.path("out")), NAMES);
+    for name in NAMES {
+        let read = |folder: &str| desk.read(&format!("{folder}/{name}"));
+        assert!(read("out") == read("whole"), "{name}");
+    }
+    assert_eq!(desk.read("r.tsv"), removed);
+    let ids = |store: &str| desk.json(&["info", "-s", store])["ids"].clone();
+    assert_eq!(ids("s.fps"), ids("t.fps"));
+
+    for (more, part) in [
+        (&["--max-loss", "50"][..], "expected a part of the documents, such as 50% or 0.5"),
+        (&["--max-loss", "50%", "--annotate", "copy_of"], "documents that are annotated stay"),
+    ] {
+        let output = desk.output(&[&["dedup", "--docs", "in", "-o", "x"], more].concat(), "");
+        let err = text(output.stderr);
+        assert!(output.status.code() == Some(2) && err.contains(part), "{err}");
+    }
+    let (_, err) = desk.run(&["dedup", "old.tsv", "--max-loss", "50%"], 2);
+    assert!(err.contains("--max-loss is for documents; add --docs"), "{err}");
+}
+
+/// A list stops, too, and what only records of fingerprints are given has no table of files.
+#[test]
+fn a_list_has_a_limit_of_its_loss() {
+    let site = site();
+    let list = |limit: &'static str, status| {
+        site.desk.run(&["dedup", "--docs", "in", "--list", "--max-loss", limit], status)
+    };
+    let (out, err) = list("20%", 2);
+    assert_eq!(out, "");
+    assert!(err.contains("would lose"), "{err}");
+    let (out, _) = list("100%", 0);
+    assert_eq!(out.lines().count(), site.documents.len() - site.removed.len());
+}
+
+/// Each document is a file, so that a table of files says nothing.
+#[test]
+fn files_that_are_documents_are_no_rows() {
+    let desk = Desk::new();
+    for at in 0..4 {
+        desk.write(&format!("in/{at}.txt"), "one two three four five six");
+    }
+    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "out/", "--losses", "l.tsv"], 0);
+    assert_eq!(desk.read("l.tsv"), "all\t\t4\t3\n");
+    assert!(!err.contains("warning") && !err.contains(".txt"), "{err}");
+}
