@@ -70,32 +70,39 @@ pub(super) fn by_features(
     };
 
     let all: Vec<Rank> = (0..spools.len() as u32).map(Rank).collect();
+    let needed = |found: &Candidates, ranks: &[Rank]| -> Result<Vec<Needed>> {
+        let mut needed = Vec::new();
+        spools.each(|number, entry| {
+            let rank = ranking.rank_of(number);
+            let Entry { file, record, feature_count: len, .. } = entry;
+            if ranks.binary_search(&rank).is_ok_and(|at| found.needs(at as u32)) {
+                needed.push(Needed { rank, file, record, len });
+            }
+            Ok(())
+        })?;
+        Ok(needed)
+    };
     let found = candidates(&all)?;
-    let mut needed = Vec::new();
-    spools.each(|number, entry| {
-        let rank = ranking.rank_of(number);
-        let Entry { file, record, feature_count: len, .. } = entry;
-        if found.needs(rank.0) {
-            needed.push(Needed { rank, file, record, len });
-        }
-        Ok(())
-    })?;
-    let rounds = Rounds::new(work, &found, &needed);
+    let of_all = needed(&found, &all)?;
+    let rounds = Rounds::new(work, &found, &of_all);
     let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
         let number_of = |document: u32| ranking.number_of(ranks[document as usize]);
         led.iter().map(|led| Dropped::of_led(led, number_of)).collect()
     };
     if rounds.count == 1 {
-        return Ok(dropped(&all, lead(work, found, &all, needed.iter(), likeness)?));
+        return Ok(dropped(&all, lead(work, found, &all, &of_all, likeness)?));
     }
     let round_of: Vec<u16> = all.iter().map(|&rank| rounds.of(&found, rank)).collect();
-    drop(found);
+    drop((found, of_all));
     let mut list = Vec::new();
     for round in 0..rounds.count {
         let is_in = |rank: &Rank| round_of[rank.index()] == round;
         let ranks: Vec<Rank> = all.iter().copied().filter(is_in).collect();
-        let needed = needed.iter().filter(|needed| is_in(&needed.rank));
-        list.extend(dropped(&ranks, lead(work, candidates(&ranks)?, &ranks, needed, likeness)?));
+        // Among fewer documents others are connected without their pairs, so the features of others
+        // may be needed, too.
+        let found = candidates(&ranks)?;
+        let needed = needed(&found, &ranks)?;
+        list.extend(dropped(&ranks, lead(work, found, &ranks, &needed, likeness)?));
     }
     Ok(list)
 }
@@ -138,15 +145,15 @@ impl Rounds {
 
 /// Reads the documents that are needed, and finds those that go by an earlier one. `ranks` are those
 /// of all documents of the candidates.
-fn lead<'a>(
+fn lead(
     work: &Work<'_>,
     mut candidates: Candidates,
     ranks: &[Rank],
-    needed: impl Iterator<Item = &'a Needed> + Clone,
+    needed: &[Needed],
     likeness: Likeness,
 ) -> Result<Vec<LedDocument>> {
     let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
-    for Needed { file, record, .. } in needed.clone() {
+    for Needed { file, record, .. } in needed {
         places.entry(*file as usize).or_default().push(*record);
     }
     if places.is_empty() {
@@ -158,7 +165,7 @@ fn lead<'a>(
     };
     let wanted: Arc<Wanted> = Arc::new(is_wanted);
     let hasher = work.settings.source.text_hasher()?;
-    let mut next = needed;
+    let mut next = needed.iter();
     work.files.read_features(hasher, &work.options, Some(wanted), |document| -> Result<_> {
         let place = (document.place.file, document.place.record());
         let taken = match next.next() {

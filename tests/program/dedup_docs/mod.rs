@@ -6,6 +6,7 @@ mod damaged;
 mod formats;
 mod keep;
 mod losses;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,0 +1,31 @@
+//! Copies of several templates, whose features are too many to be compared in one round.
+
+use super::removed;
+use crate::common::Random;
+use crate::common::documents::{Document, json_lines};
+use crate::common::program::Desk;
+
+/// In a round there are fewer documents than in all, so that others of them are taken as near without
+/// their pairs; the features of these are read, too.
+#[test]
+fn copies_of_templates_are_confirmed_in_rounds_with_the_same_result() {
+    let mut random = Random::new(1);
+    let document = |at: usize| {
+        let template = random.below(4);
+        let mut words: Vec<String> = (0..300).map(|word| format!("t{template}x{word}")).collect();
+        for _ in 0..1 + random.below(29) {
+            words[random.below(300) as usize] = format!("v{}", random.below(500));
+        }
+        Document::of(format!("d{at}"), words)
+    };
+    let documents: Vec<Document> = (0..1000).map(document).collect();
+    let removed = removed(&documents, Some(0.8), |_, _| 0);
+    assert!(removed.len() > 100);
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    desk.ok(&["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "-o", "kept.jsonl", "-q"], "");
+    let kept: Vec<Document> = (0..documents.len())
+        .filter(|at| !removed.contains_key(at))
+        .map(|at| documents[at].clone())
+        .collect();
+    assert!(desk.read("kept.jsonl") == json_lines(&kept));
+}
