@@ -7,10 +7,9 @@ use crate::base::error::Fault;
 use crate::base::section::Section;
 use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum, crc32};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
-use crate::bytes::mask::low_bits;
 use crate::bytes::packing;
-use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS, SyndromeCode};
 use crate::format::codec::HeadCodec;
+use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::{self, SectionPlace};
 use crate::format::prefix_index;
 use crate::scheme::{Scheme, fault_of_masks};
@@ -26,10 +25,6 @@ pub(crate) const VERSION: u16 = VERSION_WITH_SYNDROMES;
 /// The first version that has tables with syndromes.
 const VERSION_WITH_SYNDROMES: u16 = 3;
 
-/// A syndrome has no fewer bits, however many others are known: with these, near copies of a query
-/// do not look like others.
-const TELLING_BITS: u32 = 11;
-
 const FIXED_LEN: usize = 80;
 const TABLE_LEN: usize = 16;
 const CRC_LEN: usize = 4;
@@ -38,105 +33,6 @@ const CRC_LEN: usize = 4;
 pub(crate) const FINGERPRINT_COUNT_MAX: u64 = 1 << 40;
 /// The most ids of one segment (R-6).
 pub(crate) const ID_COUNT_MAX: u64 = 1 << 40;
-
-/// How a table is cut into heads and tails and addressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TableDescriptor {
-    pub(crate) mask: u64,
-    /// How the heads are coded.
-    pub(crate) codec: HeadCodec,
-    /// The low bits of each value: its tail.
-    pub(crate) tail_bits: u32,
-    /// The number of leading bits, which name a block.
-    pub(crate) block_bits: u32,
-    /// The bits of the syndrome that stands for the low [`hashed_bits`](Self::hashed_bits) bits of
-    /// a tail; 0 if tails are stored whole.
-    pub(crate) syndrome_bits: u32,
-}
-
-impl TableDescriptor {
-    /// The leading bits of each value, stored as gaps.
-    pub(crate) fn head_bits(&self) -> u32 {
-        64 - self.tail_bits
-    }
-
-    /// The number of blocks, empty ones included.
-    pub(crate) fn block_count(&self) -> u64 {
-        1 << self.block_bits
-    }
-
-    /// The bits of a head below those that name its block.
-    pub(crate) fn inner_bits(&self) -> u32 {
-        self.head_bits() - self.block_bits
-    }
-
-    /// Whether tails are stored whole, so that the table holds its values.
-    #[inline(always)]
-    pub(crate) fn is_whole(&self) -> bool {
-        self.syndrome_bits == 0
-    }
-
-    /// The bits of a tail that a syndrome stands for: those outside the mask.
-    pub(crate) fn hashed_bits(&self) -> u32 {
-        if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.mask.count_ones()) }
-    }
-
-    /// The bits that are stored for each tail.
-    #[inline(always)]
-    pub(crate) fn stored_bits(&self) -> u32 {
-        self.tail_bits - self.hashed_bits() + self.syndrome_bits
-    }
-
-    /// The same table with syndromes, if they save something (R-30), so that `bits` bits tell errors
-    /// apart: those of the syndrome and, where heads reach beyond the mask, those that are known.
-    pub(crate) fn with_syndromes(self, bits: u32) -> Self {
-        let hashed = TableDescriptor { syndrome_bits: bits, ..self };
-        let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));
-        let with = TableDescriptor { syndrome_bits: stored, ..self };
-        if with.fault_of_syndromes(1).is_none() { with } else { self }
-    }
-
-    /// The bits that tell errors outside the mask apart, see [`Self::with_syndromes`]; 0 in a table
-    /// of whole values.
-    pub(crate) fn telling_bits(&self) -> u32 {
-        if self.is_whole() { 0 } else { self.syndrome_bits + self.known_bits() }
-    }
-
-    /// The bits outside the mask that no syndrome stands for.
-    fn known_bits(&self) -> u32 {
-        64 - self.mask.count_ones() - self.hashed_bits()
-    }
-
-    /// A value with its hashed bits replaced by their syndrome: its head, then the number that is
-    /// stored for its tail.
-    #[inline]
-    pub(crate) fn key_of(&self, value: u64) -> u64 {
-        if self.is_whole() {
-            return value;
-        }
-        let hashed = self.hashed_bits();
-        let word = (value & low_bits(hashed)) as u32;
-        let syndrome = SyndromeCode::of(self.syndrome_bits).syndrome(word);
-        (value >> hashed) << self.syndrome_bits | u64::from(syndrome)
-    }
-
-    /// Says why the syndromes of table `number` are not allowed (R-30), if they are not.
-    fn fault_of_syndromes(&self, number: usize) -> Option<String> {
-        let (bits, hashed) = (self.syndrome_bits, self.hashed_bits());
-        if self.is_whole() {
-            None
-        } else if number == 0 {
-            Some("the first table has syndromes, expected whole tails".into())
-        } else if !SYNDROME_BITS.contains(&bits) || bits >= hashed || hashed > HASHED_BITS_MAX {
-            Some(format!(
-                "syndromes of {bits} bits for {hashed}, expected 6 to 21 bits, fewer than those \
-                 they stand for, which are at most {HASHED_BITS_MAX}"
-            ))
-        } else {
-            None
-        }
-    }
-}
 
 /// The header of a segment, checked.
 #[derive(Clone, Debug)]

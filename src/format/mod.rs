@@ -14,11 +14,13 @@ use std::ops::RangeInclusive;
 
 pub(crate) mod codec;
 pub(crate) mod deletions;
+pub(crate) mod descriptor;
 pub(crate) mod directory;
 pub(crate) mod header;
 pub(crate) mod id_records;
 pub(crate) mod manifest;
 pub(crate) mod prefix_index;
 
-/// The format versions that this release reads; it writes the newest.
+/// The format versions that this release reads. A segment gets the oldest one that says all of
+/// it.
 pub const FORMAT_VERSIONS: RangeInclusive<u16> = header::VERSION_OLDEST..=header::VERSION;

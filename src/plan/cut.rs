@@ -22,7 +22,7 @@ const LARGE_TABLE_MIN: u64 = 10_000_000;
 const BITS_PER_LONG_GAP: f64 = 16.0;
 
 /// The codec of new tables.
-const CODEC: HeadCodec = HeadCodec::Varint;
+pub(super) const CODEC: HeadCodec = HeadCodec::Varint;
 
 /// The layout of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

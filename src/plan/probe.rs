@@ -20,7 +20,7 @@ use super::estimate::CostEstimate;
 use crate::base::limits::{CHUNK_LEN, ERRORS_MAX, PARTIAL_SUMS_MAX, VALUES_PER_RANGE};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::format::codec::varint::{LONG_BLOCK_MIN, RESTART_INTERVAL};
-use crate::format::header::TableDescriptor;
+use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, ENTRY_LEN};
 use crate::scheme::combinations_up_to;
 

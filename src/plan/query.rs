@@ -13,7 +13,7 @@ use super::radii::{AccessPath, PathPlan, PathPlanner};
 use super::unit_costs::UnitCosts;
 use crate::base::section::TableIndex;
 use crate::bytes::fields::u64_at;
-use crate::format::header::TableDescriptor;
+use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::{BLOCKS_PER_ENTRY, OVERFLOW_ENTRY_LEN};
 use crate::scheme::{Radius, combinations_up_to};
 use crate::segment::{Segment, TableReader};

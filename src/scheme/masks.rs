@@ -115,6 +115,13 @@ impl Scheme {
         Err(Error::InvalidScheme { reason })
     }
 
+    /// The scheme of tables that exist: of each the mask, and the bits of its syndromes as
+    /// [`Scheme::with_syndromes`] takes them.
+    pub(crate) fn of_tables(tables: impl Iterator<Item = (u64, u32)>, k: u32) -> Result<Self> {
+        let (masks, bits): (Vec<u64>, Vec<u32>) = tables.unzip();
+        Scheme::from_masks(masks, k)?.with_syndromes(bits.into_iter().max().unwrap_or(0))
+    }
+
     /// The bits of the syndromes of the tables after the first, see [`Scheme::with_syndromes`];
     /// 0 if they hold whole values.
     pub fn syndrome_bits(&self) -> u32 {

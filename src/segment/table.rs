@@ -7,8 +7,8 @@ use crate::base::section::{BlockIndex, Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::mask::low_bits;
 use crate::bytes::permutation::{Permutation, Permuted};
+use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::SectionPlace;
-use crate::format::header::TableDescriptor;
 
 /// Where a table lies in its segment, and how its values are cut.
 #[derive(Debug)]

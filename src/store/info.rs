@@ -164,15 +164,9 @@ pub struct TableInfo {
     /// Bits for each fingerprint, with padding to whole pages and page checksums. `None` without
     /// fingerprints.
     pub bits_per_fingerprint: Option<f64>,
-}
-
-impl TableInfo {
-    /// The bits that tell errors outside the mask apart, as [`Scheme::with_syndromes`] takes them.
-    fn telling_bits(&self) -> u32 {
-        let outside = 64 - self.prefix_bits;
-        let known = outside - self.tail_bits.min(outside);
-        if self.syndrome_bits == 0 { 0 } else { self.syndrome_bits + known }
-    }
+    /// The bits of the syndromes as [`Scheme::with_syndromes`] takes them.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    telling_bits: u32,
 }
 
 /// Where a section lies.
@@ -196,9 +190,8 @@ impl SegmentInfo {
     ///
     /// As [`Scheme::from_masks`]; the tables of an open segment have one.
     pub fn scheme(&self) -> Result<Scheme> {
-        let masks = self.tables.iter().map(|table| table.mask).collect();
-        let bits = self.tables.iter().map(TableInfo::telling_bits).max().unwrap_or(0);
-        Scheme::from_masks(masks, self.tuned_k)?.with_syndromes(bits)
+        let tables = self.tables.iter().map(|table| (table.mask, table.telling_bits));
+        Scheme::of_tables(tables, self.tuned_k)
     }
 
     fn of(open: &OpenSegment) -> Self {
@@ -223,6 +216,7 @@ impl SegmentInfo {
                 tail_bits: descriptor.tail_bits,
                 syndrome_bits: descriptor.syndrome_bits,
                 bits_per_fingerprint: (n > 0).then_some(bits),
+                telling_bits: descriptor.telling_bits(),
             }
         });
         SegmentInfo {

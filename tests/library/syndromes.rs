@@ -173,3 +173,27 @@ fn names_of_schemes_reach_syndromes_and_bad_ones_are_refused() {
     assert!(scheme_named("2").with_syndromes(22).is_err());
     assert_eq!(halves(12).with_syndromes(0).unwrap(), scheme_named("2"));
 }
+
+/// Heads that reach deep into the bits outside the mask tell more errors apart than a syndrome may
+/// have bits. A store of such a table grows as any other.
+#[test]
+fn a_crowded_table_with_syndromes_has_a_scheme_by_which_it_grows() {
+    let mut random = Random::new(73);
+    let records: Vec<Record> =
+        (0..100_000).map(|_| (random.next() << 32 | random.below(1024), None)).collect();
+    let temp = store_of(&records, halves(12));
+    let segment = temp.store.info().segments[0].clone();
+    assert_eq!(segment.tables[1].syndrome_bits, 11);
+    assert_eq!(segment.scheme().unwrap().masks(), halves(12).masks());
+    let mut writer = Writer::open(temp.path()).unwrap();
+    writer.push_bare(Fingerprint::new(5)).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    assert_exact(
+        &Store::open(temp.path()).unwrap(),
+        &[records, vec![(5, None)]].concat(),
+        &needles(&[(5, None)], 20, 3, 74),
+        3,
+        "grown",
+    );
+}

@@ -5,7 +5,7 @@
 //! value; whatever their size, they take memory for no more than each syndrome once.
 
 use crate::bytes::mask::low_bits;
-use crate::format::header::TableDescriptor;
+use crate::format::descriptor::TableDescriptor;
 
 /// A group of more values is counted by syndrome instead of kept.
 const KEPT_MAX: usize = 1 << 16;

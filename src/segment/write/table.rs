@@ -7,7 +7,7 @@ use super::section::SectionWriter;
 use crate::base::error::Result;
 use crate::bytes::packing::Packer;
 use crate::disk::ScratchFolder;
-use crate::format::header::TableDescriptor;
+use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::IndexWriter;
 use std::io::{Seek, Write};
 

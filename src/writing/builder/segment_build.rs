@@ -5,7 +5,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::bytes::permutation::Permutation;
-use crate::format::header::TableDescriptor;
+use crate::format::descriptor::TableDescriptor;
 use crate::format::id_records::{IdLayout, id_len_for};
 use crate::plan::cut::Cut;
 use crate::scheme::Scheme;

@@ -1,7 +1,6 @@
 //! The scheme of a new segment, and the disk space for it.
 
 use crate::base::error::Result;
-use crate::format::header::TableDescriptor;
 use crate::plan::{Budget, UnitCosts};
 use crate::scheme::Scheme;
 use crate::store::Store;
@@ -34,9 +33,8 @@ pub(super) fn scheme_for(
         snapshot.segments().iter().max_by_key(|open| open.segment.header().fingerprint_count);
     match largest.map(|open| open.segment.header()) {
         Some(header) if count <= header.fingerprint_count.saturating_mul(GROWTH_MAX) => {
-            let masks = header.tables.iter().map(|table| table.mask).collect();
-            let bits = header.tables.iter().map(TableDescriptor::telling_bits).max().unwrap_or(0);
-            Ok(Scheme::from_masks(masks, header.tuned_k)?.with_syndromes(bits)?.into())
+            let tables = header.tables.iter().map(|table| (table.mask, table.telling_bits()));
+            Ok(Scheme::of_tables(tables, header.tuned_k)?.into())
         }
         _ => {
             let small = count as f64 * SMALL_PER_FINGERPRINT + SMALL_FOR_ALL;

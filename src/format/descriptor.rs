@@ -1,0 +1,111 @@
+//! The descriptor of a table: how its values are cut, and what is stored for each.
+
+use crate::bytes::mask::low_bits;
+use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS, SyndromeCode};
+use crate::format::codec::HeadCodec;
+
+/// A syndrome has no fewer bits, however many others are known: with these, near copies of a query
+/// do not look like others.
+const TELLING_BITS: u32 = 11;
+
+/// How a table is cut into heads and tails and addressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableDescriptor {
+    pub(crate) mask: u64,
+    /// How the heads are coded.
+    pub(crate) codec: HeadCodec,
+    /// The low bits of each value: its tail.
+    pub(crate) tail_bits: u32,
+    /// The number of leading bits, which name a block.
+    pub(crate) block_bits: u32,
+    /// The bits of the syndrome that stands for the low [`hashed_bits`](Self::hashed_bits) bits of
+    /// a tail; 0 if tails are stored whole.
+    pub(crate) syndrome_bits: u32,
+}
+
+impl TableDescriptor {
+    /// The leading bits of each value, stored as gaps.
+    pub(crate) fn head_bits(&self) -> u32 {
+        64 - self.tail_bits
+    }
+
+    /// The number of blocks, empty ones included.
+    pub(crate) fn block_count(&self) -> u64 {
+        1 << self.block_bits
+    }
+
+    /// The bits of a head below those that name its block.
+    pub(crate) fn inner_bits(&self) -> u32 {
+        self.head_bits() - self.block_bits
+    }
+
+    /// Whether tails are stored whole, so that the table holds its values.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.syndrome_bits == 0
+    }
+
+    /// The bits of a tail that a syndrome stands for: those outside the mask.
+    pub(crate) fn hashed_bits(&self) -> u32 {
+        if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.mask.count_ones()) }
+    }
+
+    /// The bits that are stored for each tail.
+    #[inline(always)]
+    pub(crate) fn stored_bits(&self) -> u32 {
+        self.tail_bits - self.hashed_bits() + self.syndrome_bits
+    }
+
+    /// The same table with syndromes, if they save something (R-30), so that `bits` bits tell errors
+    /// apart: those of the syndrome and, where heads reach beyond the mask, those that are known.
+    pub(crate) fn with_syndromes(self, bits: u32) -> Self {
+        let hashed = TableDescriptor { syndrome_bits: bits, ..self };
+        let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));
+        let with = TableDescriptor { syndrome_bits: stored, ..self };
+        if with.fault_of_syndromes(1).is_none() { with } else { self }
+    }
+
+    /// The bits that tell errors outside the mask apart, as [`Self::with_syndromes`] takes them; 0 in
+    /// a table of whole values. Deep heads know more than a syndrome may have bits.
+    pub(crate) fn telling_bits(&self) -> u32 {
+        if self.is_whole() {
+            return 0;
+        }
+        (self.syndrome_bits + self.known_bits()).min(*SYNDROME_BITS.end())
+    }
+
+    /// The bits outside the mask that no syndrome stands for.
+    fn known_bits(&self) -> u32 {
+        64 - self.mask.count_ones() - self.hashed_bits()
+    }
+
+    /// A value with its hashed bits replaced by their syndrome: its head, then the number that is
+    /// stored for its tail.
+    #[inline]
+    pub(crate) fn key_of(&self, value: u64) -> u64 {
+        if self.is_whole() {
+            return value;
+        }
+        let hashed = self.hashed_bits();
+        let word = (value & low_bits(hashed)) as u32;
+        let syndrome = SyndromeCode::of(self.syndrome_bits).syndrome(word);
+        (value >> hashed) << self.syndrome_bits | u64::from(syndrome)
+    }
+
+    /// Says why the syndromes of table `number` are not allowed (R-30), if they are not.
+    pub(super) fn fault_of_syndromes(&self, number: usize) -> Option<String> {
+        let (bits, hashed) = (self.syndrome_bits, self.hashed_bits());
+        if self.is_whole() {
+            None
+        } else if number == 0 {
+            Some("the first table has syndromes, expected whole tails".into())
+        } else if !SYNDROME_BITS.contains(&bits) || bits >= hashed || hashed > HASHED_BITS_MAX {
+            Some(format!(
+                "syndromes of {bits} bits for {hashed}, expected 6 to 21 bits, fewer than those \
+                 they stand for, which are at most {HASHED_BITS_MAX}"
+            ))
+        } else {
+            None
+        }
+    }
+}
