@@ -77,33 +77,24 @@
 
 mod base;
 mod bytes;
-#[cfg(feature = "client")]
-pub mod client;
 #[cfg(feature = "documents")]
 pub mod corpus;
 mod disk;
-#[cfg(feature = "doctor")]
-pub mod doctor;
 mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(feature = "client")]
+mod http;
 #[cfg(feature = "write")]
 pub mod join;
-#[cfg(feature = "page")]
-pub mod page;
 pub mod plan;
-#[cfg(feature = "serde")]
-pub mod rows;
+#[cfg(any(feature = "doctor", feature = "page"))]
+mod report;
 mod scheme;
 mod search;
 mod segment;
-#[cfg(feature = "serve")]
-pub mod serve;
-mod snapshot;
 mod store;
-#[cfg(feature = "client")]
-mod wire;
 #[cfg(feature = "write")]
 mod writing;
 
@@ -125,17 +116,27 @@ pub mod info {
 pub use base::error::{Error, Fault, InputPlace, Result};
 pub use base::options;
 pub use base::section::{Section, TableIndex};
-#[cfg(feature = "doctor")]
-pub use doctor::evaluate;
 pub use format::FORMAT_VERSIONS;
 pub use fpstore_base::watch::{Observer, Phase, Progress};
 pub use fpstore_base::{
     Choice, Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe, Resources,
     UnknownName,
 };
+#[cfg(feature = "client")]
+pub use http::client;
+#[cfg(feature = "serve")]
+pub use http::serve;
+#[cfg(feature = "doctor")]
+pub use report::doctor;
+#[cfg(feature = "doctor")]
+pub use report::doctor::evaluate;
+#[cfg(feature = "page")]
+pub use report::page;
 pub use scheme::Scheme;
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
 pub use store::find::FoundRecord;
+#[cfg(feature = "serde")]
+pub use store::rows;
 pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 pub use store::{OpenOptions, Store, Warm};
 #[cfg(feature = "write")]

@@ -23,7 +23,7 @@ use super::spool::{Entry, Spools};
 use super::targets::Targets;
 use super::work::Work;
 use super::{decide, hash, survey, write};
-use crate::rows::{RemovedRow, Side};
+use crate::store::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::base::error::{Error, Result};
-use crate::rows::LossRow;
+use crate::store::rows::LossRow;
 
 /// A file or source with fewer documents is not checked: a few copies are much of it.
 const CHECKED_MIN: u64 = 100;

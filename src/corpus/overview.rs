@@ -2,7 +2,7 @@
 
 use super::judgement::Judgement;
 use super::loss::Loss;
-use crate::rows::Side;
+use crate::store::rows::Side;
 use fpstore_base::Id;
 
 /// What a cleaning removes, at a glance.

@@ -13,7 +13,7 @@ use super::overview::{LargeCluster, Overview};
 use super::sample::sample_lines;
 use super::spool::Spools;
 use super::work::Work;
-use crate::rows::Side;
+use crate::store::rows::Side;
 
 /// The clusters that are shown.
 const CLUSTERS_MAX: usize = 10;

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 use std::slice;
 
 use crate::base::error::Result;
-use crate::snapshot::{LiveIds, SegmentHit, Snapshot};
+use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 use fpstore_base::{Id, IdRef};
 

@@ -4,8 +4,8 @@ use crate::base::error::Result;
 use crate::scheme::Radius;
 use crate::search::answer::SearchStats;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe_table};
+use crate::search::snapshot::SegmentHit;
 use crate::segment::Segment;
-use crate::snapshot::SegmentHit;
 use fpstore_base::Fingerprint;
 
 /// Searches single tables, and keeps its memory from one call to the next.

@@ -1,7 +1,7 @@
 //! The distances within which the nearest matches of a needle are searched for.
 
 use crate::plan::AccessPath;
-use crate::snapshot::Snapshot;
+use crate::search::snapshot::Snapshot;
 
 /// A level costs at least this many times what the level before it costs.
 const RATIO: f64 = 2.0;

@@ -1,6 +1,6 @@
-//! Searching: one query or many against a snapshot.
+//! Searching: one query or many against one state of a store.
 //!
-//! [`Searcher`] answers one query after the other: for each segment it takes the chosen access
+//! `snapshot` holds that state. [`Searcher`] answers one query after the other: for each segment it takes the chosen access
 //! path, probes (`probe`) or a scan (`scan`), and joins the hits; `nearest` grows the distance.
 //! `batch` probes one table for many queries. `kernel` holds the inner loops and all SIMD. Called by
 //! `store` and `join`; it never changes a store and opens no files.
@@ -13,6 +13,7 @@ mod nearest;
 mod probe;
 mod scan;
 mod searcher;
+pub(crate) mod snapshot;
 mod table_query;
 
 pub use answer::{Answer, Hit, Ids, Match, Outcome, SearchStats};

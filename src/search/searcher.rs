@@ -10,7 +10,7 @@ use crate::search::answer::{Answer, Outcome, SearchStats};
 use crate::search::levels::Levels;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
 use crate::search::scan::{scan, whole_table};
-use crate::snapshot::{SegmentHit, Snapshot};
+use crate::search::snapshot::{SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 
 /// Limits of a search. [`Outcome::cut`] says whether one of them cut the answer.

@@ -11,8 +11,8 @@ use crate::base::error::{Error, Result};
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::search::Hit;
+use crate::search::snapshot::{OpenSegment, SegmentHit};
 use crate::segment::WholeTable;
-use crate::snapshot::{OpenSegment, SegmentHit};
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 

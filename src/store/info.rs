@@ -8,7 +8,7 @@ use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::disk::access::Access;
 use crate::scheme::Scheme;
-use crate::snapshot::{OpenSegment, Snapshot};
+use crate::search::snapshot::{OpenSegment, Snapshot};
 use fpstore_base::IdKind;
 use fpstore_base::Recipe;
 

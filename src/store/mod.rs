@@ -3,12 +3,14 @@
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
 //! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and lengths, `for_each` visits all
 //! records in order, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
-//! Nothing here writes.
+//! `rows` has the answers as rows. Nothing here writes.
 
 pub(crate) mod find;
 mod for_each;
 mod info;
 mod options;
+#[cfg(feature = "serde")]
+pub mod rows;
 #[cfg(feature = "write")]
 mod sample;
 pub(crate) mod verify;
@@ -26,8 +28,8 @@ use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
 use crate::disk::access::Access;
 use crate::plan::Plan;
+use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
-use crate::snapshot::{OpenSegment, Snapshot};
 use fpstore_base::Fingerprint;
 use fpstore_base::Recipe;
 

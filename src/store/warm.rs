@@ -3,8 +3,8 @@
 use crate::base::error::Result;
 use crate::base::section::Section;
 use crate::bytes::checksum::PAGE_LEN;
+use crate::search::snapshot::Snapshot;
 use crate::segment::Segment;
-use crate::snapshot::Snapshot;
 
 /// Which pages to read and verify before queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

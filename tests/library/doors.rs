@@ -376,7 +376,7 @@ fn the_description_of_the_server_has_the_names_of_the_rows() {
     use fpstore::rows::{AnswerRow, Explained, MatchRow};
 
     let api: Value =
-        serde_json::from_str(include_str!("../../src/serve/api/openapi.json")).unwrap();
+        serde_json::from_str(include_str!("../../src/http/serve/api/openapi.json")).unwrap();
     let schema = |name: &str| &api["components"]["schemas"][name]["properties"];
     let table = cases();
     let desk = desk(&table, &table["cases"][0]);

@@ -15,7 +15,7 @@ fn file(path: &str) -> String {
 }
 
 fn description() -> Value {
-    serde_json::from_str(&file("src/serve/api/openapi.json")).unwrap()
+    serde_json::from_str(&file("src/http/serve/api/openapi.json")).unwrap()
 }
 
 /// The cells of the rows of the documentation whose first cell is this code.

@@ -7,7 +7,7 @@
 
 use crate::base::error::Result;
 use crate::base::section::Rank;
-use crate::snapshot::OpenSegment;
+use crate::search::snapshot::OpenSegment;
 use fpstore_base::Fingerprint;
 
 /// Nanoseconds to look up a value of a table.

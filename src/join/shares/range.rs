@@ -13,8 +13,8 @@ use std::collections::{BinaryHeap, HashSet};
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::{Permutation, Permuted};
+use crate::search::snapshot::OpenSegment;
 use crate::segment::{TableReader, WholeTable};
-use crate::snapshot::OpenSegment;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 

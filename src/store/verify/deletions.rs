@@ -3,7 +3,7 @@
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section};
 use crate::format::deletions;
-use crate::snapshot::OpenSegment;
+use crate::search::snapshot::OpenSegment;
 
 /// Each deleted id exists, its fingerprint keeps another id, and the count of all deleted ids is
 /// right. Opening the file has checked that the ranks exist.

@@ -23,8 +23,8 @@ use crate::base::error::{Error, Result};
 use crate::disk::access::Access;
 use crate::disk::plain_file;
 use crate::format::manifest::SegmentEntry;
+use crate::search::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
 use crate::segment::Segment;
-use crate::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
 use crate::store::Store;
 use pace::Pace;
 

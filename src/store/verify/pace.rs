@@ -1,8 +1,8 @@
 //! The pace of a verification: the bytes read so far, their limit for each second, and the observer.
 
 use crate::base::error::Result;
+use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, TableReader};
-use crate::snapshot::OpenSegment;
 use crate::store::verify::VerifyOptions;
 use fpstore_base::watch::{Phase, Throttle, Watch};
 

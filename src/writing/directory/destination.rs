@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::disk::names_in;
 use crate::disk::parent_of;
 use crate::format::manifest::{self, StoreId};
-use crate::snapshot::read_manifest;
+use crate::search::snapshot::read_manifest;
 use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
 use crate::writing::directory::names::is_unfinished;
 use crate::writing::directory::staging::remove_leftovers;

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
 use crate::disk::{is_temporary_name, names_in, plain_file, remove_file};
 use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
-use crate::snapshot::read_manifest;
+use crate::search::snapshot::read_manifest;
 use crate::store::Store;
 use crate::writing::directory::Transaction;
 use crate::writing::directory::lock::{

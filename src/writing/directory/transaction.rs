@@ -10,7 +10,7 @@ use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::{
     self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
 };
-use crate::snapshot::read_manifest;
+use crate::search::snapshot::read_manifest;
 use crate::writing::directory::lock::StoreLock;
 use crate::writing::directory::names::LockOwner;
 use crate::writing::directory::uncommitted::UncommittedSegment;

@@ -14,8 +14,8 @@ use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
 use crate::disk::{parent_of, remove_file};
 use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
+use crate::search::snapshot::Snapshot;
 use crate::segment::map;
-use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::writing::builder::SegmentReceipt;
 use crate::writing::directory::{

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::base::error::{Error, Result};
-use crate::snapshot::OpenSegment;
+use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::{Patience, lock_compaction};
 use crate::writing::writer::compacted::Compacted;
 use crate::writing::writer::handle::Writer;

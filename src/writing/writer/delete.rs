@@ -8,7 +8,7 @@ use crate::base::steps::step;
 use crate::bytes::permutation::Permuted;
 use crate::format::deletions::{DeletionSet, Deletions};
 use crate::format::manifest::SegmentEntry;
-use crate::snapshot::OpenSegment;
+use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::Transaction;
 use crate::writing::writer::Writer;
 use crate::writing::writer::wanted_ids::{WantedIds, id_fault};

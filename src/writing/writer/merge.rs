@@ -5,7 +5,7 @@ use crate::base::id_policy::IdPolicy;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::format::manifest::SegmentEntry;
-use crate::snapshot::OpenSegment;
+use crate::search::snapshot::OpenSegment;
 use crate::store::Store;
 use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{StoreDirectory, UncommittedSegment};

@@ -7,8 +7,8 @@ use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
 use crate::disk::names_in;
 use crate::format::manifest::{SegmentEntry, segment_number};
+use crate::search::snapshot::read_manifest_bytes;
 use crate::segment::map;
-use crate::snapshot::read_manifest_bytes;
 use crate::store::verify::{DamagedSegment, VerifyReport, faults_of};
 use crate::writing::directory::{Destination, OpenMode, Patience, Waiting};
 

@@ -10,8 +10,8 @@ use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions::Deletions;
 use crate::format::manifest;
+use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::segment::{Segment, map, open_file};
-use crate::snapshot::{OpenSegment, Snapshot};
 use crate::store::Store;
 use crate::store::verify::faults_of;
 use crate::writing::directory::{

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::base::error::{Error, Fault};
-use crate::snapshot::OpenSegment;
+use crate::search::snapshot::OpenSegment;
 use fpstore_base::IdRef;
 
 /// The ids to delete. A text that is a canonical number counts as the number, because one segment

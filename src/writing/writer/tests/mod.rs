@@ -18,7 +18,7 @@ use super::*;
 use crate::base::error::{Error, Result};
 use crate::format::deletions;
 use crate::scheme::Scheme;
-use crate::snapshot::read_manifest;
+use crate::search::snapshot::read_manifest;
 use crate::store::Store;
 use crate::{BuildOptions, Builder};
 use fpstore_base::Fingerprint;

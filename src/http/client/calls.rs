@@ -1,0 +1,162 @@
+//! What a client can ask: one method for each route.
+
+use std::borrow::Cow;
+
+use fpstore_base::Fingerprint;
+use hyper::Method;
+use hyper::body::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::connection::{Call, Connection};
+use super::error::ClientError;
+use crate::http::wire::{
+    AddAnswer, AddBody, DeleteAnswer, DeleteBody, HexText, QueryAnswers, QueryBody, QueryOptions,
+    ServerInfo,
+};
+use crate::store::rows::AnswerRow;
+
+const JSON: &str = "application/json";
+
+/// A client of a server. See [the module](crate::http::client).
+#[derive(Debug)]
+pub struct Client {
+    connection: Connection,
+}
+
+/// The route, which says whether all matches within `k` are wanted or the nearest.
+fn route(options: &QueryOptions) -> &'static str {
+    if options.count.is_some() { "/v1/nearest" } else { "/v1/query" }
+}
+
+impl Client {
+    /// A client of the server at `url`: `http://ADDRESS:PORT`, with a path before the routes if a
+    /// proxy has one, or `unix:PATH`. It does not connect yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Invalid`] if `url` is none of these.
+    pub fn new(url: &str) -> Result<Self, ClientError> {
+        let connection = Connection { url: url.parse()?, token: None, sender: None };
+        Ok(Client { connection })
+    }
+
+    /// Sets the token that each request carries.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.connection.token = Some(token.into());
+        self
+    }
+
+    /// What the server says of itself and of its store.
+    ///
+    /// # Errors
+    ///
+    /// As all requests: [`ClientError::Connection`] if the server cannot be reached,
+    /// [`ClientError::Refused`] if it does not answer this, [`ClientError::NotAServer`] if something
+    /// else answers.
+    pub async fn info(&mut self) -> Result<ServerInfo, ClientError> {
+        self.get("/v1/info").await
+    }
+
+    /// The matches of a fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn query(
+        &mut self,
+        fingerprint: Fingerprint,
+        options: &QueryOptions,
+    ) -> Result<AnswerRow, ClientError> {
+        let fingerprint = Some(Cow::Owned(fingerprint.to_string()));
+        let body = QueryBody { fingerprint, fingerprints: None, options: *options };
+        self.json(Method::POST, route(options), &body).await
+    }
+
+    /// The matches of many fingerprints, in their order, from one state of the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`]. The code is `batch-over-limit` or `answer-over-limit` where fewer
+    /// fingerprints at a time would be answered.
+    pub async fn query_many(
+        &mut self,
+        fingerprints: &[Fingerprint],
+        options: &QueryOptions,
+    ) -> Result<Vec<AnswerRow>, ClientError> {
+        let spelled = fingerprints.iter().map(|it| HexText(it.to_string().into())).collect();
+        let body = QueryBody { fingerprint: None, fingerprints: Some(spelled), options: *options };
+        let QueryAnswers { answers, .. } = self.json(Method::POST, route(options), &body).await?;
+        if answers.len() != fingerprints.len() {
+            let (found, wanted) = (answers.len(), fingerprints.len());
+            let reason = format!("the server gave {found} answers to {wanted} queries");
+            return Err(ClientError::NotAServer { reason });
+        }
+        Ok(answers)
+    }
+
+    /// The matches of a text, whose fingerprint the server makes by the recipe of its store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn query_text(
+        &mut self,
+        text: &str,
+        options: &QueryOptions,
+    ) -> Result<AnswerRow, ClientError> {
+        let fields = options.to_fields();
+        let params: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let path = format!("/v1/text?{}", params.join("&"));
+        let kind = "text/plain; charset=utf-8";
+        let body = Bytes::copy_from_slice(text.as_bytes());
+        self.ask(&Call { method: Method::POST, path: &path, kind, body }).await
+    }
+
+    /// Compares items with the store and with each other, and adds those that are new.
+    ///
+    /// If the connection breaks off, the items may have been added all the same; this is never
+    /// repeated by itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn check_and_add(&mut self, body: &AddBody<'_>) -> Result<AddAnswer, ClientError> {
+        // Over a new connection a request is sent once.
+        self.connection.sender = None;
+        self.json(Method::POST, "/v1/check-and-add", body).await
+    }
+
+    /// Deletes ids, durably.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn delete_ids(&mut self, ids: Vec<String>) -> Result<DeleteAnswer, ClientError> {
+        self.connection.sender = None;
+        self.json(Method::DELETE, "/v1/ids", &DeleteBody { ids }).await
+    }
+
+    async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
+        self.ask(&Call { method: Method::GET, path, kind: "", body: Bytes::new() }).await
+    }
+
+    async fn json<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).expect("a vector takes all bytes").into();
+        self.ask(&Call { method, path, kind: JSON, body }).await
+    }
+
+    async fn ask<T: DeserializeOwned>(&mut self, call: &Call<'_>) -> Result<T, ClientError> {
+        let bytes = self.connection.ask(call).await?;
+        serde_json::from_slice(&bytes).map_err(|error| ClientError::NotAServer {
+            reason: format!("the answer is not from this kind of server: {error}"),
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! `/v1/check-and-add`: is it new? Then remember it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use fpstore_base::{Fingerprint, Id, IdRef, Recipe};
+use fpstore_text::sketch;
+use hyper::{Response, StatusCode};
+
+use super::question::in_pool;
+use super::text;
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::params::fingerprint;
+use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
+use crate::http::serve::state::opened::Opened;
+use crate::http::serve::state::shared::Shared;
+use crate::http::serve::writing::{Added, Verdict, Writing};
+use crate::http::wire::{AddAnswer, AddBody, AddStatus, AddedItem, NearItem};
+use crate::writing::writer::NewRecord;
+
+pub(crate) async fn answer(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let start = Instant::now();
+    let writing = writing(server)?;
+    let bytes = request::whole_json(&server.limits, request).await?;
+    let asked: AddBody = request::json(&bytes)?;
+    server.limits.check_items(asked.items.len(), "items")?;
+    let opened = server.live.opened();
+    let k = server.limits.k(asked.k, opened.tuned_k)?;
+    let durable = asked.durable.unwrap_or(true);
+    let has_texts = asked.items.iter().any(|item| item.text.is_some());
+    let items = if has_texts {
+        // Texts take long, and the body is borrowed, so that it is parsed again.
+        drop(asked);
+        let opened = Arc::clone(&opened);
+        in_pool(server, move || items_of(&opened, &request::json(&bytes)?)).await??
+    } else {
+        items_of(&opened, &asked)?
+    };
+    let fingerprints: Vec<Fingerprint> = items.iter().map(|item| item.fingerprint).collect();
+    let deadline = start + server.limits.deadline;
+    let Added { verdicts, durable, generation } =
+        writing.add(&server.live, items, k, durable, deadline).await?;
+    let added = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::New)).count() as u64;
+    let results =
+        fingerprints.into_iter().zip(verdicts).map(|(fingerprint, verdict)| match verdict {
+            Verdict::New => AddedItem { status: AddStatus::New, fingerprint, near: None },
+            Verdict::Near { fingerprint: found, distance, ids, pending } => {
+                let near = Some(NearItem { fingerprint: found, distance, ids, pending });
+                AddedItem { status: AddStatus::Near, fingerprint, near }
+            }
+        });
+    let answer = AddAnswer { results: results.collect(), added, durable, generation };
+    Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// The writer of the server, if it has one.
+pub(crate) fn writing(server: &Shared) -> Result<&Writing, Failure> {
+    server.writing.as_ref().ok_or_else(|| {
+        let message = "this server only reads; it writes if it is started with --writable";
+        Failure::new(StatusCode::FORBIDDEN, "not-writable", message)
+    })
+}
+
+/// The items of a request, with the fingerprints of texts.
+fn items_of(opened: &Opened, asked: &AddBody<'_>) -> Result<Vec<NewRecord>, Failure> {
+    let mut hasher = None;
+    let mut items = Vec::with_capacity(asked.items.len());
+    for (at, item) in asked.items.iter().enumerate() {
+        let item = match (&item.fingerprint, &item.text) {
+            (Some(hex), None) => given(opened, asked, hex),
+            (None, Some(text)) => {
+                if hasher.is_none() {
+                    hasher = Some(text::hasher(opened)?);
+                }
+                let hasher = hasher.as_mut().expect("it was made above");
+                let fingerprint = hasher.fingerprint(text).ok_or_else(text::no_features);
+                fingerprint.map(|fingerprint| {
+                    let sketch = match opened.sketch_len {
+                        0 => Box::default(),
+                        len => sketch(&hasher.distinct_features(text), len).into(),
+                    };
+                    NewRecord { fingerprint, id: None, sketch }
+                })
+            }
+            _ => Err(Failure::bad("bad-json", "expected either 'fingerprint' or 'text'")),
+        }
+        .and_then(|found| Ok(NewRecord { id: id_of(item.id.as_deref())?, ..found }))
+        .and_then(|found| match (&found.id, opened.sketch_len) {
+            (None, 1..) => Err(Failure::bad("no-id", "this store keeps sketches, which need ids")),
+            _ => Ok(found),
+        })
+        .map_err(|failure| failure.of_part(format_args!("item {}", at + 1)))?;
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// A ready fingerprint.
+fn given(opened: &Opened, asked: &AddBody<'_>, hex: &str) -> Result<NewRecord, Failure> {
+    let conflict = |code, message: &str| Err(Failure::new(StatusCode::CONFLICT, code, message));
+    if opened.sketch_len > 0 {
+        let message = "this store keeps a sketch of each document, which a fingerprint does not \
+                       have; send 'text'";
+        return conflict("needs-text", message);
+    }
+    let is_external = opened.recipe.as_ref().is_none_or(|recipe| *recipe == Recipe::external());
+    if !is_external && asked.same_recipe != Some(true) {
+        let message = "this store has a recipe for texts: send 'text', or \"same_recipe\": true if \
+                       these fingerprints were made by it";
+        return conflict("recipe-not-said", message);
+    }
+    Ok(NewRecord::new(fingerprint(hex)?, None))
+}
+
+/// An id that a store can keep.
+pub(crate) fn id_of(id: Option<&str>) -> Result<Option<Id>, Failure> {
+    match id.map(|id| (id, IdRef::fault_of_text(id))) {
+        Some((_, Some(fault))) => {
+            let message =
+                format!("the id: {fault}, expected 1 to 65535 bytes without NUL, CR or LF");
+            Err(Failure::bad("bad-id", message))
+        }
+        Some((id, None)) => Ok(Some(Id::Text(id.into()))),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,141 @@
+//! `/v1/query` and `/v1/nearest`: one fingerprint, or many in JSON or binary.
+
+use std::sync::Arc;
+
+use fpstore_base::Fingerprint;
+use hyper::{Method, Response, StatusCode};
+
+use super::answers::{Encoder, Needle};
+use super::question::{Done, Wanted, answers_to};
+use super::stream;
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::params::{fingerprint, joined, options_of, pairs};
+use crate::http::serve::protocol::request::{
+    self, BINARY, HttpRequest, JSON, Kind, NDJSON, ResponseBody, response,
+};
+use crate::http::serve::protocol::slow_clients::BusyGuard;
+use crate::http::serve::state::shared::Shared;
+use crate::http::wire::{HexText, QueryBody, QueryOptions};
+use crate::store::rows::Explained;
+
+pub(crate) async fn answer(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    request: HttpRequest,
+    busy: BusyGuard,
+) -> Result<Response<ResponseBody>, Failure> {
+    if request.method() != Method::POST {
+        let (options, hex) = options_of(pairs(request.uri())?, wanted.params(), "fingerprint")?;
+        let hex = hex.ok_or_else(|| {
+            Failure::bad("no-fingerprint", "the parameter 'fingerprint' is missing")
+        })?;
+        return one(server, wanted, fingerprint(&hex)?, &options).await;
+    }
+    let kind = Kind::of(request.headers())?;
+    match kind.name.as_str() {
+        JSON => json_body(server, wanted, request).await,
+        BINARY => binary_body(server, wanted, request).await,
+        NDJSON => {
+            let options = url_options(&request, wanted.in_stream())?;
+            stream::answer(server, options, wanted, request, busy)
+        }
+        _ => Err(kind.unknown(&format!("{JSON}, {NDJSON} or {BINARY}"))),
+    }
+}
+
+fn url_options(request: &HttpRequest, allowed: &[&str]) -> Result<QueryOptions, Failure> {
+    Ok(options_of(pairs(request.uri())?, allowed, "")?.0)
+}
+
+/// The answer to one query, as an object with the generation of the store.
+pub(crate) async fn one(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    fingerprint: Fingerprint,
+    options: &QueryOptions,
+) -> Result<Response<ResponseBody>, Failure> {
+    let needles = vec![Needle { id: None, fingerprint }];
+    let done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
+    let Done { mut bytes, generation, k, stats } = done;
+    bytes.pop();
+    bytes.extend_from_slice(b",\"generation\":");
+    bytes.extend_from_slice(generation.to_string().as_bytes());
+    if options.explain == Some(true) {
+        bytes.extend_from_slice(b",\"explain\":");
+        let explained = Explained::of(server.live.store(), k, stats)?;
+        serde_json::to_writer(&mut bytes, &explained).expect("a vector takes all bytes");
+    }
+    bytes.extend_from_slice(b"}\n");
+    Ok(response(StatusCode::OK, JSON, bytes))
+}
+
+async fn json_body(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let in_url = url_options(&request, wanted.params())?;
+    let (head, body) = request.into_parts();
+    let bytes = request::whole(&server.limits, &head.headers, body).await?;
+    let asked: QueryBody = request::json(&bytes)?;
+    if wanted == Wanted::Near && asked.options.count.is_some() {
+        let message = "'count' is for /v1/nearest; here 'limit' keeps the nearest matches";
+        return Err(Failure::bad("unknown-parameter", message));
+    }
+    if wanted == Wanted::Nearest && asked.options.limit.is_some() {
+        let message = "'limit' is for /v1/query; here 'count' says how many are wanted";
+        return Err(Failure::bad("unknown-parameter", message));
+    }
+    let options = joined(in_url, asked.options)?;
+    let list = match (asked.fingerprint, asked.fingerprints) {
+        (Some(hex), None) => return one(server, wanted, fingerprint(&hex)?, &options).await,
+        (None, Some(list)) => list,
+        _ => {
+            let message = "expected 'fingerprint' with one, or 'fingerprints' with a list of them";
+            return Err(Failure::bad("no-fingerprint", message));
+        }
+    };
+    if options.explain == Some(true) {
+        let message = "'explain' is for one fingerprint, not for a list";
+        return Err(Failure::bad("bad-parameter", message));
+    }
+    server.limits.check_batch(list.len())?;
+    let needle = |(at, hex): (usize, &HexText)| {
+        let of_part =
+            |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
+        Ok(Needle { id: None, fingerprint: fingerprint(&hex.0).map_err(of_part)? })
+    };
+    let needles = list.iter().enumerate().map(needle).collect::<Result<Vec<Needle>, Failure>>()?;
+    let done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
+    let mut out = Vec::with_capacity(done.bytes.len() + 64);
+    out.extend_from_slice(b"{\"answers\":[");
+    out.extend_from_slice(&done.bytes);
+    out.extend_from_slice(format!("],\"generation\":{}}}\n", done.generation).as_bytes());
+    Ok(response(StatusCode::OK, JSON, out))
+}
+
+async fn binary_body(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let options = url_options(&request, wanted.in_binary())?;
+    let (head, body) = request.into_parts();
+    let bytes = request::whole(&server.limits, &head.headers, body).await?;
+    let (values, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        let message = format!(
+            "the body has {} bytes, expected 8 for each fingerprint: u64, little-endian",
+            bytes.len()
+        );
+        return Err(Failure::bad("bad-body-length", message));
+    }
+    server.limits.check_batch(values.len())?;
+    let needle =
+        |value: &[u8; 8]| Needle { id: None, fingerprint: u64::from_le_bytes(*value).into() };
+    let needles = values.iter().map(needle).collect();
+    let done = answers_to(server, wanted, needles, &options, Encoder::Binary).await?;
+    let mut response = response(StatusCode::OK, BINARY, done.bytes);
+    response.headers_mut().insert("fpstore-generation", done.generation.into());
+    Ok(response)
+}

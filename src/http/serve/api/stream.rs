@@ -1,0 +1,199 @@
+//! Streams of queries: NDJSON in, NDJSON out, one line for one line, in their order.
+//!
+//! Lines are answered as they come, and no more than what was read is held in memory. A client that
+//! does not read its answers is not read from either.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http_body_util::channel::{Channel, Sender};
+use hyper::Response;
+use hyper::body::Bytes;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::answers::{Encoder, Needle};
+use super::question::{Question, Wanted, answers_to};
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::params::fingerprint;
+use crate::http::serve::protocol::request::{self, HttpRequest, NDJSON, RequestBody, ResponseBody};
+use crate::http::serve::protocol::slow_clients::BusyGuard;
+use crate::http::serve::state::shared::Shared;
+use crate::http::wire::QueryOptions;
+use crate::http::wire::limits::MAX_BODY;
+
+/// Parts of an answer that wait to be sent.
+const PARTS: usize = 4;
+/// Lines that are searched together.
+const LINES: usize = 256;
+
+/// A line: a fingerprint, or an object with it and the id of its record.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line<'a> {
+    Plain(#[serde(borrow)] Cow<'a, str>),
+    Object(#[serde(borrow)] Fields<'a>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    fingerprint: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+}
+
+pub(crate) fn answer(
+    server: &Arc<Shared>,
+    options: QueryOptions,
+    wanted: Wanted,
+    request: HttpRequest,
+    busy: BusyGuard,
+) -> Result<Response<ResponseBody>, Failure> {
+    request::refuse_encoding(request.headers())?;
+    // Wrong parameters are an error of the request, not of each line.
+    Question::new(server, &options, wanted)?;
+    let (sender, body) = Channel::new(PARTS);
+    let stream =
+        Stream { server: Arc::clone(server), options, wanted, sender, lines: 0, _busy: busy };
+    tokio::spawn(stream.run(request.into_body()));
+    Ok(request::streamed(NDJSON, body))
+}
+
+struct Stream {
+    server: Arc<Shared>,
+    options: QueryOptions,
+    wanted: Wanted,
+    sender: Sender<Bytes>,
+    /// Lines that were read.
+    lines: u64,
+    /// The connection is busy until the stream ends.
+    _busy: BusyGuard,
+}
+
+/// The client takes no more answers.
+struct Gone;
+
+impl Stream {
+    async fn run(mut self, body: RequestBody) {
+        // Without a reader there is nobody to tell.
+        let _ = self.answer_all(body).await;
+    }
+
+    async fn answer_all(&mut self, mut body: RequestBody) -> Result<(), Gone> {
+        let mut buffer: Vec<u8> = Vec::new();
+        loop {
+            let limit = self.server.limits.body_timeout;
+            let frame = match request::next_frame(&mut body, Instant::now() + limit, limit).await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(failure) => return self.end(failure).await,
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            // Only what is new is searched: a line may come in very many parts.
+            let end = data.iter().rposition(|&byte| byte == b'\n').map(|end| buffer.len() + end);
+            buffer.extend_from_slice(&data);
+            let Some(end) = end else {
+                let most = self.server.limits.max_body;
+                if buffer.len() as u64 > most {
+                    let message = format!("line {} is too long", self.lines + 1);
+                    let over = Failure::over("body-over-limit", &MAX_BODY, most, message);
+                    return self.end(over).await;
+                }
+                continue;
+            };
+            let rest = buffer.split_off(end + 1);
+            self.answer_lines(&buffer).await?;
+            buffer = rest;
+            if self.server.live.health.is_draining() {
+                return self.end(Failure::busy("the server is ending; send the rest again")).await;
+            }
+        }
+        self.answer_lines(&buffer).await
+    }
+
+    /// Tells the client why there are no more answers.
+    async fn end(&mut self, failure: Failure) -> Result<(), Gone> {
+        let mut line = Vec::new();
+        failure.write(&mut line);
+        line.push(b'\n');
+        self.send(line).await
+    }
+
+    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), Gone> {
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.sender.send_data(bytes.into()).await.map_err(|_| Gone),
+        }
+    }
+
+    /// Answers whole lines: each with one line, a bad one with its error. Blank lines have none.
+    async fn answer_lines(&mut self, bytes: &[u8]) -> Result<(), Gone> {
+        let mut needles: Vec<Needle> = Vec::new();
+        for line in bytes.split(|&b| b == b'\n') {
+            let line = line.trim_ascii();
+            self.lines += 1;
+            if line.is_empty() {
+                continue;
+            }
+            match parse(line) {
+                Ok(needle) => needles.push(needle),
+                Err(failure) => {
+                    self.search(std::mem::take(&mut needles)).await?;
+                    let failure = failure.of_part(format_args!("line {}", self.lines));
+                    self.end(failure).await?;
+                }
+            }
+            if needles.len() == LINES {
+                self.search(std::mem::take(&mut needles)).await?;
+            }
+        }
+        // What follows the last end of line is no line.
+        self.lines -= 1;
+        self.search(needles).await
+    }
+
+    async fn search(&mut self, needles: Vec<Needle>) -> Result<(), Gone> {
+        if needles.is_empty() {
+            return Ok(());
+        }
+        let count = needles.len();
+        match self.search_all(&needles).await {
+            Ok(bytes) => self.send(bytes).await,
+            // One that cannot be answered must not take the others with it.
+            Err(_) if count > 1 => {
+                for needle in needles {
+                    self.search_one(needle).await?;
+                }
+                Ok(())
+            }
+            Err(failure) => self.end(failure).await,
+        }
+    }
+
+    async fn search_one(&mut self, needle: Needle) -> Result<(), Gone> {
+        match self.search_all(&[needle]).await {
+            Ok(bytes) => self.send(bytes).await,
+            Err(failure) => self.end(failure).await,
+        }
+    }
+
+    async fn search_all(&self, needles: &[Needle]) -> Result<Vec<u8>, Failure> {
+        let needles = needles.to_vec();
+        let done = answers_to(&self.server, self.wanted, needles, &self.options, Encoder::Lines);
+        Ok(done.await?.bytes)
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Needle, Failure> {
+    let (hex, id) = match request::json(line) {
+        Ok(Line::Plain(hex)) => (hex, None),
+        Ok(Line::Object(fields)) => (fields.fingerprint, fields.id),
+        Err(_) => {
+            let message = "expected \"HEX\" or {\"fingerprint\":\"HEX\",\"id\":\"...\"}";
+            return Err(Failure::bad("bad-json", message));
+        }
+    };
+    Ok(Needle { id: id.map(Cow::into_owned), fingerprint: fingerprint(&hex)? })
+}

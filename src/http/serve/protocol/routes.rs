@@ -1,0 +1,204 @@
+//! The routes: one table, from which requests are handed out and the metrics take their names.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use hyper::{Method, Response, StatusCode};
+
+use super::address::{is_local_name, name_of};
+use super::failure::Failure;
+use super::request::{HttpRequest, ResponseBody};
+use super::slow_clients::BusyGuard;
+use super::tokens::Right;
+use crate::http::serve::api::question::Wanted;
+use crate::http::serve::api::{check_and_add, delete, info, page, query, text};
+use crate::http::serve::state::shared::Shared;
+
+/// A method and a path.
+#[derive(Debug)]
+struct Route {
+    method: &'static str,
+    path: &'static str,
+    right: Right,
+    to: To,
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug)]
+enum To {
+    Query(Wanted),
+    Text,
+    CheckAndAdd,
+    DeleteIds,
+    Refresh,
+    Info,
+    Healthy,
+    Ready,
+    Metrics,
+    Page(page::File),
+}
+
+const fn route(method: &'static str, path: &'static str, right: Right, to: To) -> Route {
+    Route { method, path, right, to }
+}
+
+/// All routes. Methods are in capitals, as hyper has them.
+const ROUTES: [Route; 16] = [
+    route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
+    route("POST", "/v1/query", Right::Read, To::Query(Wanted::Near)),
+    route("GET", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
+    route("POST", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
+    route("POST", "/v1/text", Right::Read, To::Text),
+    route("POST", "/v1/check-and-add", Right::Write, To::CheckAndAdd),
+    route("DELETE", "/v1/ids", Right::Write, To::DeleteIds),
+    route("GET", "/v1/info", Right::Read, To::Info),
+    route("POST", "/v1/refresh", Right::Read, To::Refresh),
+    route("GET", "/healthz", Right::Open, To::Healthy),
+    route("GET", "/readyz", Right::Open, To::Ready),
+    route("GET", "/metrics", Right::Read, To::Metrics),
+    route("GET", "/openapi.json", Right::Open, To::Page(page::File::OpenApi)),
+    route("GET", "/", Right::Open, To::Page(page::File::Page)),
+    route("GET", "/page.css", Right::Open, To::Page(page::File::Style)),
+    route("GET", "/page.js", Right::Open, To::Page(page::File::Script)),
+];
+
+/// Answers a request. It never fails: a failure is an answer too.
+pub(crate) async fn handle(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+    busy: BusyGuard,
+) -> Response<ResponseBody> {
+    let start = Instant::now();
+    let found = find(request.method(), request.uri().path());
+    let at = found.as_ref().ok().copied();
+    let answered = match found {
+        Ok(at) => answer(server, &ROUTES[at], request, busy).await,
+        Err(failure) => Err(failure),
+    };
+    let response = answered.unwrap_or_else(Response::from);
+    server.live.metrics.answered(at, response.status(), start.elapsed());
+    response
+}
+
+/// The method and the path of each route, in the order of the table.
+pub(crate) fn names() -> Vec<(&'static str, &'static str)> {
+    ROUTES.iter().map(|route| (route.method, route.path)).collect()
+}
+
+/// The position of the route of a request.
+fn find(method: &Method, path: &str) -> Result<usize, Failure> {
+    // Whoever asks for the head of an answer gets that of the same GET.
+    let method = if method == Method::HEAD { "GET" } else { method.as_str() };
+    if let Some(at) = ROUTES.iter().position(|route| route.path == path && route.method == method) {
+        return Ok(at);
+    }
+    let allowed: Vec<&str> =
+        ROUTES.iter().filter(|route| route.path == path).map(|route| route.method).collect();
+    if allowed.is_empty() {
+        let message =
+            format!("there is no '{}'; /openapi.json lists what there is", path.escape_debug());
+        return Err(Failure::new(StatusCode::NOT_FOUND, "not-found", message));
+    }
+    let allowed = allowed.join(", ");
+    let message = format!("{path} takes {allowed}");
+    let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message);
+    Err(Failure { allow: Some(allowed), ..failure })
+}
+
+async fn answer(
+    server: &Arc<Shared>,
+    route: &Route,
+    request: HttpRequest,
+    busy: BusyGuard,
+) -> Result<Response<ResponseBody>, Failure> {
+    check_origin(server, request.method(), request.headers())?;
+    server.tokens.check(route.right, request.headers())?;
+    match route.to {
+        To::Query(wanted) => query::answer(server, wanted, request, busy).await,
+        To::Text => text::answer(server, request).await,
+        To::CheckAndAdd => check_and_add::answer(server, request).await,
+        To::DeleteIds => delete::answer(server, request).await,
+        To::Refresh => info::refresh(server, request.uri()).await,
+        To::Info => info::info(server, request.uri()),
+        To::Healthy => Ok(info::healthy()),
+        To::Ready => Ok(info::ready(server)),
+        To::Metrics => Ok(info::metrics(server)),
+        To::Page(file) => Ok(page::answer(file)),
+    }
+}
+
+/// Refuses what a page of somebody else asks through the browser of a user: without a token, that
+/// browser is all that it takes to reach a server on this machine.
+fn check_origin(server: &Shared, method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let forbidden = |code, message: String| Failure::new(StatusCode::FORBIDDEN, code, message);
+    let host = text(HOST);
+    if let (Some(host), Some(allowed)) = (host, &server.hosts) {
+        let name = name_of(host);
+        if !is_local_name(host) && !allowed.iter().any(|it| it.eq_ignore_ascii_case(name)) {
+            let message =
+                format!("'{}' is no name of this server; --host allows it", name.escape_debug());
+            return Err(forbidden("wrong-host", message));
+        }
+    }
+    if [Method::GET, Method::HEAD].contains(method) || headers.contains_key(AUTHORIZATION) {
+        return Ok(());
+    }
+    match headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
+        Some(origin) if origin.split_once("://").map(|(_, host)| host) != host => {
+            Err(forbidden("cross-origin", "pages of other sites may not ask here".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_description_has_every_route_and_no_other() {
+        let described: Value = serde_json::from_str(page::OPEN_API).unwrap();
+        let paths = described["paths"].as_object().unwrap();
+        let mut listed = BTreeSet::new();
+        for (path, methods) in paths {
+            for (method, operation) in methods.as_object().unwrap() {
+                listed.insert((method.to_uppercase(), path.clone()));
+                assert!(operation["responses"]["200"].is_object(), "{method} {path}");
+                assert!(operation["operationId"].is_string(), "{method} {path}");
+                let is_open = operation["security"].as_array().is_some_and(Vec::is_empty);
+                let at = find(&method.to_uppercase().parse().unwrap(), path).unwrap();
+                assert_eq!(is_open, ROUTES[at].right == Right::Open, "{method} {path}");
+            }
+        }
+        // The page of people is no part of the interface of programs.
+        let routes = ROUTES
+            .iter()
+            .filter(|route| !matches!(route.to, To::Page(file) if file != page::File::OpenApi));
+        let routes: BTreeSet<(String, String)> =
+            routes.map(|route| (route.method.into(), route.path.into())).collect();
+        assert_eq!(listed, routes);
+        for wanted in [Wanted::Near, Wanted::Nearest] {
+            let path = if wanted == Wanted::Near { "/v1/query" } else { "/v1/nearest" };
+            let listed = paths[path]["get"]["parameters"].as_array().unwrap();
+            let listed: Vec<&str> = listed.iter().map(|it| it["name"].as_str().unwrap()).collect();
+            assert_eq!(listed, [&["fingerprint"], wanted.params()].concat(), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_place_is_told_from_a_wrong_method() {
+        assert_eq!(find(&Method::GET, "/v2/query").unwrap_err().code, "not-found");
+        let wrong = find(&Method::PUT, "/v1/query").unwrap_err();
+        assert_eq!((wrong.code, wrong.allow.as_deref()), ("method-not-allowed", Some("GET, POST")));
+        assert_eq!(
+            find(&Method::HEAD, "/healthz").unwrap(),
+            find(&Method::GET, "/healthz").unwrap()
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! The server: it starts, answers, and ends in order.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use http_body_util::{BodyExt, Either};
+use hyper::body::{Body, Bytes};
+use hyper::{Request, Response};
+use tokio::sync::{Semaphore, watch};
+
+use super::health::Health;
+use super::live_store::LiveStore;
+use super::metrics::Metrics;
+use super::settings::ServeSettings;
+use super::shared::Shared;
+use crate::base::error::{Error, Result};
+use crate::http::serve::protocol::address::Address;
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::request::{BoxError, ResponseBody};
+use crate::http::serve::protocol::slow_clients::Busy;
+use crate::http::serve::protocol::socket::Listener;
+use crate::http::serve::protocol::{connections, routes};
+use crate::http::serve::writing::Writing;
+use crate::store::Store;
+
+/// A server of one store. Its clones are handles of the same server.
+///
+/// See [the module](crate::http::serve) for an example. Threads of the server follow the store, and write and merge
+/// if it is writable; they end with [`Server::close`], or with the last handle.
+#[derive(Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+    /// True once the server is to end.
+    end: watch::Sender<bool>,
+    socket_mode: u32,
+    /// The thread that follows the store ends with it.
+    _following: Sender<()>,
+}
+
+impl Server {
+    /// Opens the store at `path`, takes the lock of its writer if the settings let the server write,
+    /// and begins to read the store into memory. It may be called outside of a runtime.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::open`](crate::Store::open); [`Error::Locked`] if another process writes to
+    /// the store; [`Error::Io`] if a thread cannot be started.
+    pub fn open(path: impl Into<PathBuf>, settings: ServeSettings) -> Result<Self> {
+        let path = path.into();
+        let ServeSettings { limits, tokens, hosts, templates, .. } = settings;
+        // The lock comes first: whoever cannot write need not read the store.
+        let writing = settings.writing.map(|options| Writing::open(&path, options)).transpose()?;
+        let live = Arc::new(LiveStore::new(
+            Store::with_options(&path, settings.open)?,
+            path,
+            Metrics::new(routes::names()),
+            Health::new(settings.stale_after),
+            settings.warm,
+            settings.hasher_of,
+            settings.log,
+        ));
+        if let Some(writing) = &writing {
+            writing.start(&live).map_err(Error::io("start", "the thread of the writer"))?;
+        }
+        let following = live.follow(settings.refresh);
+        let shared = Shared {
+            live,
+            limits,
+            tokens,
+            hosts,
+            templates,
+            pool: Arc::new(Semaphore::new(settings.threads)),
+            refreshes: Arc::new(Semaphore::new(1)),
+            writing,
+        };
+        Ok(Server {
+            shared: Arc::new(shared),
+            end: watch::Sender::new(false),
+            socket_mode: settings.socket_mode,
+            _following: following.map_err(Error::io("start", "the thread of refreshes"))?,
+        })
+    }
+
+    /// What all requests share.
+    #[cfg(test)]
+    pub(in crate::http::serve) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
+    /// Begins to listen at `address`. Connections wait until [`Server::run`] takes them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at a
+    /// Unix socket, or its path is that of something else.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn bind(&self, address: &Address) -> Result<Listener> {
+        Listener::bind(address, self.socket_mode)
+    }
+
+    /// Answers the connections of `listener` until [`Server::shutdown`], waits for open requests as
+    /// long as [`ServeLimits::drain_timeout`](crate::http::serve::ServeLimits::drain_timeout), and then does what
+    /// [`Server::close`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::close`].
+    pub async fn run(self, listener: Listener) -> Result<()> {
+        connections::serve(Arc::clone(&self.shared), listener, self.end.subscribe()).await;
+        self.close().await
+    }
+
+    /// Answers one request, which a frontend has received by itself. It never fails: a failure is an
+    /// answer too. Cut a prefix off the path before.
+    ///
+    /// The time-outs of heads and of answers, and the limit of connections, are those of
+    /// [`Server::run`]; the frontend has its own.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn mount(server: fpstore::serve::Server, stream: tokio::net::TcpStream) {
+    /// use hyper::service::service_fn;
+    /// use hyper_util::rt::TokioIo;
+    ///
+    /// let service = service_fn(move |request| {
+    ///     let server = server.clone();
+    ///     async move { Ok::<_, std::convert::Infallible>(server.handle(request).await) }
+    /// });
+    /// let http = hyper::server::conn::http1::Builder::new();
+    /// let _ = http.serve_connection(TokioIo::new(stream), service).await;
+    /// # }
+    /// ```
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let request =
+            request.map(|body| Either::Right(BodyExt::map_err(body, Into::into).boxed_unsync()));
+        routes::handle(&self.shared, request, Busy::default().enter()).await
+    }
+
+    /// Shows the newest state of the store, after it is read into memory; this may take long. Returns
+    /// whether it is another one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::refresh_warm`](crate::Store::refresh_warm); the state before is still shown.
+    pub fn refresh(&self) -> Result<bool> {
+        self.shared.live.refresh()
+    }
+
+    /// Ends the server: [`Server::run`] takes no more connections, `/readyz` says so, and streams end
+    /// with the part that they have read.
+    pub fn shutdown(&self) {
+        self.shared.live.health.note_end();
+        self.end.send_replace(true);
+    }
+
+    /// Makes all additions durable, and frees the lock of the writer; later additions fail. A server
+    /// that only reads has nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the thread of the writer has broken down.
+    pub async fn close(&self) -> Result<()> {
+        let Some(writing) = &self.shared.writing else { return Ok(()) };
+        let broken = |failure: Failure| io::Error::other(failure.message);
+        let ended = writing.end().await.map_err(broken);
+        ended.map_err(Error::io("end", "the thread of the writer"))
+    }
+}

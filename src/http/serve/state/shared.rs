@@ -1,0 +1,25 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::live_store::LiveStore;
+use crate::http::serve::protocol::tokens::Tokens;
+use crate::http::serve::writing::Writing;
+use crate::http::wire::{PageTemplates, ServeLimits};
+
+/// What all requests share. Each handler gets it.
+pub(crate) struct Shared {
+    pub(crate) live: Arc<LiveStore>,
+    pub(crate) limits: ServeLimits,
+    pub(crate) tokens: Tokens,
+    /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
+    pub(crate) hosts: Option<Vec<String>>,
+    pub(crate) templates: PageTemplates,
+    /// One permit for each search that runs in the pool.
+    pub(crate) pool: Arc<Semaphore>,
+    /// One refresh by request at a time: it may take long, and must not fill the pool.
+    pub(crate) refreshes: Arc<Semaphore>,
+    pub(crate) writing: Option<Writing>,
+}

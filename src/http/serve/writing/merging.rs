@@ -1,0 +1,74 @@
+//! Merging segments beside the writer, so that thousands of small commits do not slow queries down.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::base::error::Error;
+use crate::http::serve::protocol::failure::chain;
+use crate::http::serve::state::live_store::LiveStore;
+use crate::writing::writer::{Compaction, Compactor, WriterOptions};
+
+/// At most one look for segments to merge in this time.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The thread that merges.
+pub(in crate::http::serve) struct Merging {
+    sender: SyncSender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Merging {
+    pub(super) fn start(server: &Arc<LiveStore>, options: &WriterOptions) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(1);
+        let (server, options) = (Arc::clone(server), options.clone());
+        let run = move || run(&server, &options, &receiver);
+        let thread = std::thread::Builder::new().name("merging".into()).spawn(run)?;
+        Ok(Merging { sender, thread })
+    }
+
+    /// Says that there may be segments to merge.
+    pub(super) fn wake(&self) {
+        // If it is full, the thread will look anyway.
+        let _ = self.sender.try_send(());
+    }
+
+    /// Ends the thread once its merge is done, if there is one.
+    pub(super) fn end(self) {
+        drop(self.sender);
+        let _ = self.thread.join();
+    }
+}
+
+fn run(server: &LiveStore, options: &WriterOptions, receiver: &Receiver<()>) {
+    let mut told: Option<String> = None;
+    while receiver.recv().is_ok() {
+        let merged = Compactor::with_options(&server.path, options.clone())
+            .and_then(|mut compactor| compactor.compact(&Compaction::Tier));
+
+        match merged {
+            Ok(done) => {
+                told = None;
+                server.metrics.merges.fetch_add(done.made, Relaxed);
+                if done.merged > 0 {
+                    // Warm before the next commit shows it.
+                    let _ = server.refresh();
+                }
+            }
+            // Somebody else merges.
+            Err(Error::Compacting { .. } | Error::Interrupted) => {}
+            Err(error) => {
+                server.metrics.merge_failures.fetch_add(1, Relaxed);
+                let why = chain(&error);
+                if told.as_ref() != Some(&why) {
+                    server.log(format_args!("merging segments failed: {why}"));
+                }
+                told = Some(why);
+            }
+        }
+
+        std::thread::sleep(PAUSE);
+    }
+}

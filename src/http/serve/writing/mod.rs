@@ -1,0 +1,118 @@
+//! Writing: one thread takes all additions and deletions, and commits many requests at once.
+//!
+//! A commit waits for the disk four times, so a request does not get one of its own. The thread
+//! takes what has come meanwhile, has a [`CheckedWriter`] check each item and add what is new,
+//! commits once, and then answers. So two items that are near each other can come at the same time,
+//! and exactly one of them is new.
+
+mod merging;
+mod task;
+#[cfg(test)]
+mod tests;
+mod writer_thread;
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::state::live_store::LiveStore;
+use crate::writing::writer::{CheckedWriter, Deleted, NewRecord};
+pub(super) use merging::Merging;
+pub use task::WritingOptions;
+use task::{AddTask, Task};
+pub(super) use task::{Added, Verdict};
+use writer_thread::WriterThread;
+
+/// Requests that wait for the writer.
+const QUEUE_LEN: usize = 1024;
+
+/// The way to the writer.
+pub(super) struct Writing {
+    sender: SyncSender<Task>,
+    /// What the thread takes over when it starts.
+    start: Mutex<Option<Start>>,
+}
+
+/// What the thread begins with.
+struct Start {
+    writer: CheckedWriter,
+    receiver: Receiver<Task>,
+    options: WritingOptions,
+}
+
+impl Writing {
+    /// Takes the lock of the writer; nothing runs yet.
+    pub(super) fn open(
+        path: &std::path::Path,
+        options: WritingOptions,
+    ) -> crate::base::error::Result<Self> {
+        let mut writer = CheckedWriter::new(path, options.writer.clone());
+        writer.writer()?;
+        let (sender, receiver) = sync_channel(QUEUE_LEN);
+        let start = Start { writer, receiver, options };
+        Ok(Writing { sender, start: Mutex::new(Some(start)) })
+    }
+
+    /// Starts the thread.
+    pub(super) fn start(&self, server: &Arc<LiveStore>) -> std::io::Result<()> {
+        let start = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Start { writer, receiver, options }) = start else { return Ok(()) };
+        let merging =
+            if options.merge { Some(Merging::start(server, &options.writer)?) } else { None };
+        let thread = WriterThread::new(Arc::clone(server), writer, receiver, options, merging);
+        std::thread::Builder::new().name("writer".into()).spawn(move || thread.run()).map(drop)
+    }
+
+    /// Compares items with the store and with each other, and adds those that are new.
+    pub(super) async fn add(
+        &self,
+        server: &LiveStore,
+        items: Vec<NewRecord>,
+        k: u32,
+        durable: bool,
+        deadline: Instant,
+    ) -> Result<Added, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.send(server, Task::Add(AddTask { items, k, durable, deadline, reply }))?;
+        answer.await.map_err(|_| Failure::broken())?
+    }
+
+    /// Deletes ids. Returns what was deleted, and the generation.
+    pub(super) async fn delete(
+        &self,
+        server: &LiveStore,
+        ids: Vec<String>,
+    ) -> Result<(Deleted, u64), Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.send(server, Task::Delete { ids, reply })?;
+        let (done, generation) = answer.await.map_err(|_| Failure::broken())??;
+        server.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
+        Ok((done, generation))
+    }
+
+    /// Commits what is pending, and ends the thread.
+    pub(super) async fn end(&self) -> Result<(), Failure> {
+        let (reply, answer) = oneshot::channel();
+        let sender = self.sender.clone();
+        // The queue may be full, and must not hold up the runtime.
+        tokio::task::spawn_blocking(move || sender.send(Task::End { reply }).is_ok())
+            .await
+            .map_err(|_| Failure::broken())?;
+        answer.await.map_err(|_| Failure::broken())?
+    }
+
+    fn send(&self, server: &LiveStore, task: Task) -> Result<(), Failure> {
+        self.sender.try_send(task).map_err(|error| match error {
+            TrySendError::Full(_) => {
+                server.refused(format_args!("{QUEUE_LEN} requests wait for the writer already"))
+            }
+            TrySendError::Disconnected(_) => {
+                Failure::busy("the server is ending, and takes no more writes")
+            }
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! Work for the writer thread, and what it answers.
+
+use std::time::{Duration, Instant};
+
+use fpstore_base::Fingerprint;
+use tokio::sync::oneshot;
+
+use crate::http::serve::protocol::failure::Failure;
+use crate::writing::writer::{Deleted, NewRecord, WriterOptions};
+
+/// What was found of an item.
+#[derive(Debug)]
+pub(in crate::http::serve) enum Verdict {
+    New,
+    Near {
+        fingerprint: Fingerprint,
+        distance: u32,
+        ids: Vec<String>,
+        /// Whether what is near was not committed when it was found.
+        pending: bool,
+    },
+}
+
+/// The answer to an addition.
+#[derive(Debug)]
+pub(in crate::http::serve) struct Added {
+    pub(in crate::http::serve) verdicts: Vec<Verdict>,
+    /// Whether all that is new is on the disk.
+    pub(in crate::http::serve) durable: bool,
+    pub(in crate::http::serve) generation: u64,
+}
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
+
+/// Work for the writer.
+pub(super) enum Task {
+    Add(AddTask),
+    Delete {
+        ids: Vec<String>,
+        reply: Reply<(Deleted, u64)>,
+    },
+    /// Commits what is pending and ends.
+    End {
+        reply: Reply<()>,
+    },
+}
+
+pub(super) struct AddTask {
+    pub(super) items: Vec<NewRecord>,
+    pub(super) k: u32,
+    /// Whether the answer waits for the commit.
+    pub(super) durable: bool,
+    pub(super) deadline: Instant,
+    pub(super) reply: Reply<Added>,
+}
+
+/// How the server writes.
+#[derive(Clone)]
+pub struct WritingOptions {
+    /// How the writer of the server writes, and merges.
+    pub writer: WriterOptions,
+    /// The longest time that an item stays pending which was answered before it was durable.
+    pub commit_every: Duration,
+    /// Whether segments are merged beside the writer.
+    pub merge: bool,
+}

@@ -1,0 +1,267 @@
+//! Each operation of each change fails once, beside a model: what was acknowledged is there, and what was
+//! refused is not, or the answer says that it is.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::disk::fail_points::{self, Fault};
+use crate::http::serve::{ServeSettings, Server, WritingOptions};
+use crate::writing::writer::{NewRecord, WriterOptions};
+use crate::{Builder, Fingerprint, IdRef, Store};
+
+use super::Writing;
+use super::task::{AddTask, Task, Verdict};
+use super::writer_thread::GROUP_COUNT;
+
+fn record(number: u64, id: &str) -> NewRecord {
+    // Far from each other.
+    let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    NewRecord::new(Fingerprint::new(value), Some(IdRef::Text(id).to_id()))
+}
+
+fn ids_in(path: &Path) -> Vec<String> {
+    let mut ids = Vec::new();
+    Store::open(path)
+        .unwrap()
+        .for_each(|hit| {
+            for id in hit.ids() {
+                ids.push(id?.to_string());
+            }
+            Ok::<(), crate::Error>(())
+        })
+        .unwrap();
+    ids.sort();
+    ids
+}
+
+/// What the model expects of an id at the end.
+#[derive(Default)]
+struct Model {
+    there: BTreeSet<&'static str>,
+    gone: BTreeSet<&'static str>,
+}
+
+impl Model {
+    fn note(&mut self, ids: &[&'static str], is_there: bool) {
+        let (to, from) = match is_there {
+            true => (&mut self.there, &mut self.gone),
+            false => (&mut self.gone, &mut self.there),
+        };
+        for id in ids {
+            to.insert(id);
+            from.remove(id);
+        }
+    }
+}
+
+/// Commits when it is asked to, or when the server ends.
+fn options() -> WritingOptions {
+    WritingOptions {
+        writer: WriterOptions::default().compact(false),
+        commit_every: Duration::from_secs(3600),
+        merge: false,
+    }
+}
+
+fn serve(path: &Path) -> Server {
+    serve_with(path, Some(options()))
+}
+
+fn serve_with(path: &Path, writing: Option<WritingOptions>) -> Server {
+    let settings = ServeSettings {
+        writing,
+        refresh: Duration::from_secs(3600),
+        warm: None,
+        ..ServeSettings::default()
+    };
+    Server::open(path, settings).unwrap()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn deadline() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+#[test]
+fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
+    let runtime = runtime();
+    let (mut refused, mut in_effect) = (0, 0);
+    for fault in [Fault::Full, Fault::Broken] {
+        for fails_at in 1.. {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.fps");
+            let mut builder = Builder::new(&path).unwrap();
+            for (number, id) in [(1, "old"), (2, "kept")] {
+                let record = record(number, id);
+                builder.push(record.fingerprint, IdRef::Text(id)).unwrap();
+            }
+            builder.finish().unwrap();
+            let server = serve(&path);
+            let (shared, mut model) = (server.shared(), Model::default());
+            model.note(&["old", "kept"], true);
+            let writing = shared.writing.as_ref().unwrap();
+            fail_points::plan(folder.path(), fails_at, fault);
+            let passed = runtime.block_on(async {
+                let live = &shared.live;
+                let soon = vec![record(10, "soon"), record(1, "near old")];
+                let answer = writing.add(live, soon, 3, false, deadline()).await;
+                if let Ok(added) = &answer {
+                    assert!(matches!(added.verdicts[..], [Verdict::New, Verdict::Near { .. }]));
+                }
+                // What is answered before its commit is remembered until one succeeds.
+                model.note(&["soon"], answer.is_ok());
+                let mut count = |code: &str, ids: &[&'static str], is_there: bool| match code {
+                    "in-effect" => {
+                        in_effect += 1;
+                        model.note(ids, is_there);
+                    }
+                    _ => {
+                        refused += 1;
+                        model.note(ids, !is_there);
+                    }
+                };
+                let now = vec![record(20, "now"), record(21, "now too")];
+                match writing.add(live, now, 3, true, deadline()).await {
+                    Ok(added) => {
+                        assert!(added.durable);
+                        model.note(&["now", "now too"], true);
+                    }
+                    Err(failure) => count(failure.code, &["now", "now too"], true),
+                }
+                let deleted = writing.delete(live, vec!["old".into()]).await;
+                if deleted.map_or_else(|failure| failure.code == "in-effect", |_| true) {
+                    model.note(&["old"], false);
+                }
+                fail_points::forget(folder.path()).len() as u64
+            });
+            let case = format!("{fault:?} at operation {fails_at}");
+            // With a sound disk everything that was acknowledged is written.
+            runtime.block_on(async {
+                let late = vec![record(30, "late")];
+                writing.add(&shared.live, late, 3, true, deadline()).await.unwrap();
+                server.close().await.unwrap();
+            });
+            model.note(&["late"], true);
+            let found = ids_in(&path);
+            let expected: Vec<String> = model.there.iter().map(|id| (*id).into()).collect();
+            assert_eq!(found, expected, "{case}");
+            if passed < fails_at {
+                assert!(fails_at > 20, "{case}");
+                break;
+            }
+        }
+    }
+    assert!(refused > 10 && in_effect >= 2, "{refused} refused, {in_effect} in effect");
+}
+
+/// The second item cannot be kept, so the first is not added either.
+#[test]
+fn a_request_that_fails_half_way_adds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve(&path);
+    let shared = server.shared();
+    let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
+    runtime().block_on(async {
+        let kept = writing.add(live, vec![record(1, "kept")], 3, false, deadline()).await.unwrap();
+        assert!(matches!(kept.verdicts[..], [Verdict::New]));
+        for bad in [record(3, ""), NewRecord { sketch: [1].into(), ..record(3, "sketched") }] {
+            let refused = vec![record(2, "refused"), bad];
+            assert!(writing.add(live, refused, 3, true, deadline()).await.is_err());
+        }
+        // It is not found as a pending one either.
+        let again = writing.add(live, vec![record(2, "again")], 3, true, deadline()).await.unwrap();
+        assert!(matches!(again.verdicts[..], [Verdict::New]));
+        server.close().await.unwrap();
+    });
+    assert_eq!(ids_in(&path), ["again", "kept"]);
+}
+
+/// An item that is near one that waits for its commit is durable once that is: before, a loss of
+/// power takes both.
+#[test]
+fn what_is_near_a_pending_item_is_durable_only_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve(&path);
+    let shared = server.shared();
+    let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
+    let near = |bits: u32, id: &str| {
+        let value = record(1, id).fingerprint.value() ^ ((1 << bits) - 1);
+        vec![NewRecord { fingerprint: Fingerprint::new(value), ..record(1, id) }]
+    };
+    runtime().block_on(async {
+        let add = |items, k, durable| writing.add(live, items, k, durable, deadline());
+        let first = add(near(0, "first"), 3, false).await.unwrap();
+        assert!(matches!(first.verdicts[..], [Verdict::New]) && !first.durable);
+        // Pending items are compared within the distance of the request.
+        for (bits, k, is_near) in [(3, 3, true), (0, 0, true), (4, 4, true), (4, 3, false)] {
+            let answer = add(near(bits, "other"), k, false).await.unwrap();
+            assert!(!answer.durable, "{bits} bits, k = {k}");
+            match answer.verdicts[..] {
+                [Verdict::Near { distance, pending: true, .. }] => {
+                    assert!(is_near && distance == bits, "{bits} bits, k = {k}");
+                }
+                [Verdict::New] => assert!(!is_near, "{bits} bits, k = {k}"),
+                _ => panic!("{bits} bits, k = {k}: {answer:?}"),
+            }
+        }
+        assert!(ids_in(&path).is_empty());
+        // Who asks for a durable answer gets it, though nothing of its own is new.
+        let durable = add(near(1, "near"), 3, true).await.unwrap();
+        assert!(matches!(durable.verdicts[..], [Verdict::Near { pending: true, .. }]));
+        assert!(durable.durable);
+        assert_eq!(ids_in(&path), ["first", "other"]);
+        // What is near a stored one is durable at once.
+        let stored = add(near(1, "late"), 3, false).await.unwrap();
+        assert!(matches!(stored.verdicts[..], [Verdict::Near { pending: false, .. }]));
+        assert!(stored.durable);
+        server.close().await.unwrap();
+    });
+}
+
+/// Three requests have come before the thread of the writer takes the first one: two fill a group.
+#[test]
+fn requests_of_one_group_are_answered_by_one_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    let before = Builder::new(&path).unwrap().finish().unwrap().info().generation;
+    let server = serve_with(&path, None);
+    let live = &server.shared().live;
+    let writing = Writing::open(&path, options()).unwrap();
+    let request = |numbers: Range<usize>| {
+        let items = numbers.map(|number| record(number as u64, &number.to_string())).collect();
+        let (reply, answer) = oneshot::channel();
+        let task = AddTask { items, k: 3, durable: true, deadline: deadline(), reply };
+        assert!(writing.send(live, Task::Add(task)).is_ok());
+        answer
+    };
+    let answers = [(1, GROUP_COUNT), (GROUP_COUNT, GROUP_COUNT + 1), (0, 1)]
+        .map(|(start, end)| request(start..end));
+    writing.start(live).unwrap();
+    let generations = runtime().block_on(async {
+        let mut generations = Vec::new();
+        for answer in answers {
+            let added = answer.await.unwrap().unwrap();
+            assert!(added.durable);
+            assert!(added.verdicts.iter().all(|verdict| matches!(verdict, Verdict::New)));
+            generations.push(added.generation);
+        }
+        writing.end().await.unwrap();
+        generations
+    });
+    assert_eq!(generations, [before + 1, before + 1, before + 2]);
+    assert_eq!(live.metrics.commits.load(Relaxed), 2);
+    assert_eq!(live.metrics.added.load(Relaxed), GROUP_COUNT as u64 + 1);
+    assert_eq!(ids_in(&path).len(), GROUP_COUNT + 1);
+}

@@ -1,0 +1,311 @@
+//! The thread of the writer: it takes requests in groups, and commits once for each.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Instant;
+
+use fpstore_base::IdRef;
+
+use super::merging::Merging;
+use super::task::{AddTask, Added, Reply, Task, Verdict, WritingOptions};
+use crate::base::error::{Error, Result as StoreResult};
+use crate::http::serve::protocol::failure::{Failure, chain};
+use crate::http::serve::state::live_store::LiveStore;
+use crate::search::Limits;
+use crate::writing::writer::{CheckedWriter, Deleted, NewRecord, Verdict as Found};
+
+/// Items that are committed together, as long as no single request has more.
+pub(super) const GROUP_COUNT: usize = 10_000;
+/// Ids that are named of what is near an item.
+const IDS_MAX: usize = 10;
+/// Items that may be pending after a commit failed.
+const PENDING_MAX: usize = 100_000;
+
+pub(super) struct WriterThread {
+    server: Arc<LiveStore>,
+    writer: CheckedWriter,
+    receiver: Receiver<Task>,
+    options: WritingOptions,
+    merging: Option<Merging>,
+    /// When items must be committed at the latest that were answered before.
+    due: Option<Instant>,
+}
+
+/// An addition that waits for the commit.
+struct Waiting {
+    verdicts: Vec<Verdict>,
+    /// The positions of its new items among those that are pending.
+    added: Range<usize>,
+    reply: Reply<Added>,
+}
+
+impl WriterThread {
+    pub(super) fn new(
+        server: Arc<LiveStore>,
+        writer: CheckedWriter,
+        receiver: Receiver<Task>,
+        options: WritingOptions,
+        merging: Option<Merging>,
+    ) -> Self {
+        WriterThread { server, writer, receiver, options, merging, due: None }
+    }
+
+    pub(super) fn run(mut self) {
+        loop {
+            let first = match self.due {
+                None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => {
+                    self.receiver.recv_timeout(due.saturating_duration_since(Instant::now()))
+                }
+            };
+            let tasks = match first {
+                Ok(first) => self.group(first),
+                Err(RecvTimeoutError::Timeout) => Vec::new(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if let Some(reply) = self.work(tasks) {
+                if let Some(merging) = self.merging.take() {
+                    merging.end();
+                }
+                // The lock is free before anybody hears that the server ends.
+                drop(self.writer);
+                let _ = reply.send(Ok(()));
+                return;
+            }
+        }
+    }
+
+    /// A task, and those that came after it, up to the size of a group.
+    fn group(&self, first: Task) -> Vec<Task> {
+        let count = |task: &Task| match task {
+            Task::Add(add) => add.items.len(),
+            _ => 0,
+        };
+        let mut items = count(&first);
+        let mut tasks = vec![first];
+        while items < GROUP_COUNT
+            && let Ok(task) = self.receiver.try_recv()
+        {
+            items += count(&task);
+            tasks.push(task);
+        }
+        tasks
+    }
+
+    /// Does all tasks of a group. Returns where to say that the thread ends, if it does.
+    fn work(&mut self, tasks: Vec<Task>) -> Option<Reply<()>> {
+        let mut waiting = Vec::new();
+        let mut end = None;
+        for task in tasks {
+            match task {
+                Task::Add(task) => self.add(task, &mut waiting),
+                Task::Delete { ids, reply } => {
+                    // What was added before must be found by the deletion.
+                    self.commit(&mut waiting);
+                    let _ = reply.send(self.delete(&ids));
+                }
+                Task::End { reply } => end = Some(reply),
+            }
+        }
+        let is_due = self.due.is_some_and(|due| Instant::now() >= due);
+        if !waiting.is_empty() || is_due || end.is_some() || self.pending() >= GROUP_COUNT {
+            self.commit(&mut waiting);
+        }
+        self.show_pending();
+        if end.is_some() && self.pending() > 0 {
+            let count = self.pending();
+            let items = if count == 1 { "item" } else { "items" };
+            self.server.log(format_args!(
+                "{count} {items} that were answered with \"durable\": false could not be committed \
+                 and are lost"
+            ));
+        }
+        end
+    }
+
+    /// The number of items that wait for their commit.
+    fn pending(&self) -> usize {
+        self.writer.pending().len()
+    }
+
+    fn show_pending(&self) {
+        self.server.metrics.pending.store(self.pending() as u64, Relaxed);
+    }
+
+    fn add(&mut self, task: AddTask, waiting: &mut Vec<Waiting>) {
+        let AddTask { items, k, durable, deadline, reply } = task;
+        if Instant::now() >= deadline {
+            let message = "the writer was busy for longer than --deadline; nothing was added";
+            let _ = reply.send(Err(self.server.refused(message)));
+            return;
+        }
+        let (verdicts, added) = match self.check_all(&items, k, deadline) {
+            Ok(checked) => checked,
+            Err(failure) => {
+                let _ = reply.send(Err(failure));
+                return;
+            }
+        };
+        let is_open = |verdict: &Verdict| {
+            matches!(verdict, Verdict::New | Verdict::Near { pending: true, .. })
+        };
+        let is_open = verdicts.iter().any(is_open);
+        if durable && is_open {
+            waiting.push(Waiting { verdicts, added, reply });
+            return;
+        }
+        if !added.is_empty() {
+            self.show_pending();
+            self.due.get_or_insert_with(|| Instant::now() + self.options.commit_every);
+        }
+        self.count(&verdicts);
+        let generation = self.server.opened().generation;
+        let _ = reply.send(Ok(Added { verdicts, durable: !is_open, generation }));
+    }
+
+    fn count(&self, verdicts: &[Verdict]) {
+        let added = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::New)).count();
+        let metrics = &self.server.metrics;
+        metrics.added.fetch_add(added as u64, Relaxed);
+        metrics.found_near.fetch_add((verdicts.len() - added) as u64, Relaxed);
+    }
+
+    /// Compares items with all that is known; those that are new become pending. Returns their
+    /// positions with the verdicts.
+    fn check_all(
+        &mut self,
+        items: &[NewRecord],
+        k: u32,
+        deadline: Instant,
+    ) -> Result<(Vec<Verdict>, Range<usize>), Failure> {
+        // After a failure this opens the store again.
+        self.writer.writer().map_err(|error| not_written(&error))?;
+        let before = self.pending();
+        if before + items.len() > PENDING_MAX {
+            let message = "too many items are pending, because commits fail; see the log";
+            return Err(Failure::busy(message));
+        }
+        let limits = Limits::default().deadline(deadline);
+        let verdicts: Result<Vec<Verdict>, Failure> = items
+            .iter()
+            .map(|item| verdict_of(self.writer.check_and_add_with(item, k, &limits)?))
+            .collect();
+        if verdicts.is_err() {
+            self.writer.forget(before..);
+        }
+        Ok((verdicts?, before..self.pending()))
+    }
+
+    /// Makes all pending items durable, shows them, and answers those who wait for it.
+    fn commit(&mut self, waiting: &mut Vec<Waiting>) {
+        let committed = match self.pending() {
+            0 => Ok(self.server.opened().generation),
+            _ => self.commit_pending(),
+        };
+        let waiting = std::mem::take(waiting);
+        match committed {
+            Ok(generation) => {
+                self.due = None;
+                self.show_pending();
+                for Waiting { verdicts, reply, .. } in waiting {
+                    self.count(&verdicts);
+                    let _ = reply.send(Ok(Added { verdicts, durable: true, generation }));
+                }
+            }
+            Err(why) => {
+                self.server.metrics.commit_failures.fetch_add(1, Relaxed);
+                self.server.log(format_args!("commit failed: {}", chain(&why)));
+                // Only items whose senders believe that they are remembered stay pending. After an
+                // error that followed the effect, none is.
+                for request in waiting.iter().rev().filter(|_| !is_in_effect(&why)) {
+                    self.writer.forget(request.added.clone());
+                }
+                let due = Instant::now() + self.options.commit_every;
+                self.due = (self.pending() > 0).then_some(due);
+                self.show_pending();
+                for Waiting { reply, .. } in waiting {
+                    let _ = reply.send(Err(not_written(&why)));
+                }
+            }
+        }
+    }
+
+    /// Returns the generation.
+    fn commit_pending(&mut self) -> StoreResult<u64> {
+        let start = Instant::now();
+        let committed = self.writer.commit();
+        if committed.as_ref().map_or_else(is_in_effect, |_| true) {
+            self.after_change(start);
+        }
+        Ok(committed?.generation)
+    }
+
+    fn delete(&mut self, ids: &[String]) -> Result<(Deleted, u64), Failure> {
+        let start = Instant::now();
+        let wanted = ids.iter().map(|id| IdRef::Text(id));
+        let deleted = self.writer.writer().and_then(|writer| {
+            let deleted = writer.delete_ids(wanted)?;
+            Ok((deleted, writer.store().generation()))
+        });
+        if deleted.is_err() {
+            self.writer.end_turn();
+        }
+        if deleted.as_ref().map_or_else(is_in_effect, |_| true) {
+            self.after_change(start);
+        }
+        deleted.map_err(|error| not_written(&error))
+    }
+
+    /// Shows a change to those who ask, and has segments merged.
+    fn after_change(&self, start: Instant) {
+        // A failure is told by the readiness of the server; what was written stays written.
+        let _ = self.server.refresh();
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.server.metrics.commits.fetch_add(1, Relaxed);
+        self.server.metrics.commit_nanos.fetch_add(nanos, Relaxed);
+        if let Some(merging) = &self.merging {
+            merging.wake();
+        }
+    }
+}
+
+/// Whether a change took effect before its error.
+fn is_in_effect(error: &Error) -> bool {
+    matches!(error, Error::InEffect { .. })
+}
+
+/// The answer to a change that failed: whether it took effect is in the code and in the message.
+fn not_written(error: &Error) -> Failure {
+    if is_in_effect(error) {
+        return Failure::internal("in-effect", chain(error));
+    }
+    let why = chain(error);
+    let message = format!("the store could not be written, so nothing was added or deleted: {why}");
+    Failure {
+        status: hyper::StatusCode::SERVICE_UNAVAILABLE,
+        ..Failure::internal("not-written", message)
+    }
+}
+
+/// The verdict as it is sent.
+fn verdict_of(found: Found<'_>) -> Result<Verdict, Failure> {
+    match found {
+        Found::Added => Ok(Verdict::New),
+        Found::Stored(hit) => {
+            let ids = hit.ids().take(IDS_MAX).map(|id| Ok(id?.to_string()));
+            let (fingerprint, distance) = (hit.fingerprint(), hit.distance());
+            let ids = ids.collect::<StoreResult<_>>()?;
+            Ok(Verdict::Near { fingerprint, distance, ids, pending: false })
+        }
+        Found::Pending { record, distance } => {
+            let ids = record.id.iter().map(ToString::to_string).collect();
+            Ok(Verdict::Near { fingerprint: record.fingerprint, distance, ids, pending: true })
+        }
+        Found::Cut => {
+            let message = "the store could not be searched within --deadline; nothing was added";
+            Err(Failure::busy(message))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The bodies of answers.
+
+use std::borrow::Cow;
+
+use fpstore_base::Fingerprint;
+use serde::{Deserialize, Serialize};
+
+use super::spelling::hex;
+use crate::store::rows::AnswerRow;
+
+/// The answers to a list of queries, in their order.
+#[derive(Debug, Deserialize)]
+pub(crate) struct QueryAnswers {
+    /// One answer for each query.
+    pub(crate) answers: Vec<AnswerRow>,
+}
+
+/// The answer to a check-and-add.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct AddAnswer {
+    /// One result for each item, in their order.
+    pub results: Vec<AddedItem>,
+    /// Items that were new.
+    pub added: u64,
+    /// Whether all that is new is on the disk.
+    pub durable: bool,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+}
+
+/// What was found of an item.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct AddedItem {
+    /// Whether the item was new.
+    pub status: AddStatus,
+    /// The fingerprint of the item.
+    #[serde(with = "hex")]
+    pub fingerprint: Fingerprint,
+    /// The nearest one that was known before, if the item is not new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<NearItem>,
+}
+
+/// Whether an item was new.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddStatus {
+    /// It was new, and is remembered now.
+    New,
+    /// It is near one that was known before, and was left out.
+    Near,
+}
+
+/// The nearest one that was known before.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct NearItem {
+    /// Its fingerprint.
+    #[serde(with = "hex")]
+    pub fingerprint: Fingerprint,
+    /// Its Hamming distance from the item.
+    pub distance: u32,
+    /// Its ids, at most ten.
+    pub ids: Vec<String>,
+    /// Whether it was added by a request that is not durable yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pending: bool,
+}
+
+/// The answer to a deletion.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct DeleteAnswer {
+    /// Distinct ids that the request names.
+    pub wanted: u64,
+    /// Those of them that were stored.
+    pub found: u64,
+    /// Fingerprints that were deleted, because no id of theirs is left.
+    pub deleted_fingerprints: u64,
+    /// Ids that were deleted.
+    pub deleted_ids: u64,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+}
+
+/// The answer to a request that failed.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct FailureBody<'a> {
+    #[serde(borrow)]
+    pub(crate) error: FailureFields<'a>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct FailureFields<'a> {
+    /// Stable, for programs.
+    #[serde(borrow)]
+    pub(crate) code: Cow<'a, str>,
+    /// For people.
+    #[serde(borrow)]
+    pub(crate) message: Cow<'a, str>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<FailureLimit<'a>>,
+}
+
+/// The limit that was met: the name of its option, and its value.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct FailureLimit<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) value: u64,
+}

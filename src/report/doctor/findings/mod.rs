@@ -1,0 +1,49 @@
+//! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
+//!
+//! [`Statistics::findings`] joins the findings of all files: `spelling` for values that were read
+//! in the wrong format, `bits` for single bits and pairs, `load` for the cost of queries. The
+//! report, the page and `fpstore build` print them. Findings read statistics alone, never a store.
+
+mod bits;
+mod finding;
+mod load;
+mod spelling;
+
+pub use finding::{Finding, FindingCode, Severity};
+
+use crate::report::doctor::statistics::Statistics;
+
+impl Statistics {
+    /// The findings, the most severe first, then in the order of [`FindingCode`].
+    ///
+    /// Evenly random fingerprints give no finding, however many they are, as long as the tuned
+    /// distance fits their number.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if self.fingerprint_count == 0 {
+            findings.push(Finding {
+                code: FindingCode::Empty,
+                severity: Severity::Note,
+                sentence: "there are no fingerprints".into(),
+                remedy: "check that the input is the one you meant".into(),
+            });
+            return findings;
+        }
+        let spelled = spelling::findings(self);
+        let explains_bits = spelled.iter().any(|finding| {
+            !matches!(finding.code, FindingCode::ZeroExtended | FindingCode::SignExtended)
+        });
+        if !explains_bits {
+            findings.extend(bits::findings(self, &spelled));
+        }
+        findings.extend(spelled);
+        findings.extend(load::findings(self));
+        findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+        findings
+    }
+
+    /// The number of distinct fingerprints that were counted.
+    pub(super) fn counted_distinct(&self) -> u64 {
+        self.sampling.map_or(self.fingerprint_count, |sampling| sampling.fingerprint_count)
+    }
+}

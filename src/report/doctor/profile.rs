@@ -1,0 +1,93 @@
+//! Statistics of a store.
+
+use crate::base::error::{Error, Result};
+use crate::report::doctor::accumulator::Accumulator;
+use crate::report::doctor::statistics::{Counted, Statistics};
+use crate::report::doctor::table::{TableAccumulator, TableStatistics};
+use crate::segment::{Segment, TableKind};
+use crate::store::Store;
+
+/// The statistics of a store; reads all of it.
+///
+/// It makes one pass over all records and one over each table. Everything is exact, except that
+/// pairs of bits are counted over at most 2^20 fingerprints spread over the store.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] if the store is damaged.
+///
+/// # Examples
+///
+/// ```no_run
+/// let store = fpstore::Store::open("pages.fps")?;
+/// for finding in fpstore::doctor::profile(&store)?.findings() {
+///     println!("{finding}");
+/// }
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+pub fn profile(store: &Store) -> Result<Statistics> {
+    let info = store.info();
+    let has_ids = info.id_count() > 0;
+    let mut accumulator = Accumulator::new(info.fingerprint_count());
+    let store = &store.pinned();
+    let snapshot = store.snapshot();
+    match snapshot.segments() {
+        // The order does not matter here, and sorting a large table into another order takes long.
+        [only] if only.deleted.is_none() => {
+            accumulate_segment(&only.segment, has_ids, &mut accumulator)?
+        }
+        _ => store.for_each(|entry| {
+            let records = if has_ids { entry.id_count()?.max(1) } else { 1 };
+            accumulator.push(entry.fingerprint().value(), records);
+            Ok::<(), Error>(())
+        })?,
+    }
+    let counted = if has_ids { Counted::Ids } else { Counted::Fingerprints };
+    let mut statistics = accumulator.finish(counted, store.tuned_k(), 0);
+    // Deleted fingerprints stay in the tables, where probes meet them, until a compaction.
+    statistics.deleted_in_tables = info.deleted_fingerprints();
+    for open in snapshot.segments() {
+        let segment = &open.segment;
+        for table in segment.tables() {
+            table.advise_sequential();
+            let mut counts = TableAccumulator::new(table.permutation.clone());
+            let (mut values, whole) = match table.kind() {
+                TableKind::Whole(table) => (table.values(), None),
+                TableKind::Syndromes(table) => (table.keys(), Some(table)),
+            };
+            while let Some((_, run)) = values.next_run()? {
+                let place = |&key| whole.map_or(key, |table| table.place_of(key));
+                run.iter().map(place).for_each(|value| counts.push(value));
+            }
+            table.advise_random();
+            let counted = counts.finish(Some(open.entry.number), table.index, 1.0);
+            let syndrome_bits = table.descriptor.syndrome_bits;
+            statistics.tables.push(TableStatistics { syndrome_bits, ..counted });
+        }
+    }
+    Ok(statistics)
+}
+
+/// Counts the fingerprints of a segment in the order of its first table.
+fn accumulate_segment(
+    segment: &Segment,
+    has_ids: bool,
+    accumulator: &mut Accumulator,
+) -> Result<()> {
+    let Some(table) = segment.first_table() else { return Ok(()) };
+    table.advise_sequential();
+    let ids = segment.id_places().map(|(_, records)| records).filter(|_| has_ids);
+    for step in table.values() {
+        let (rank, value) = step?;
+        let records = match ids {
+            None => 1,
+            Some(place) => {
+                let count = segment.record(rank)?.id_count();
+                count.map_err(|fault| segment.corrupt(place, 0, fault))?.max(1)
+            }
+        };
+        accumulator.push(table.permutation.invert(value).value(), records);
+    }
+    table.advise_random();
+    Ok(())
+}

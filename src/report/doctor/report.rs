@@ -1,0 +1,229 @@
+//! Statistics as text for people.
+
+use std::fmt;
+
+use crate::report::doctor::statistics::{Counted, Statistics};
+use crate::report::doctor::table::TableStatistics;
+use fpstore_plot::numbers::{grouped, percent, rounded};
+
+/// The longest bar of a histogram, in characters.
+const BAR_MAX: f64 = 30.0;
+/// Tables of which single lines are shown.
+const TABLES_MAX: usize = 32;
+/// The greatest distance for which matches by chance are shown.
+const CHANCE_K_MAX: usize = 12;
+
+/// A report for people, of about one screen, findings first.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        summary(self, f)?;
+        findings(self, f)?;
+        if self.fingerprint_count > 0 {
+            bits(self, f)?;
+            if self.counted != Counted::Fingerprints {
+                duplicates(self, f)?;
+                heaviest(self, f)?;
+            }
+            tables(self, f)?;
+            by_chance(self, f)?;
+        }
+        Ok(())
+    }
+}
+
+fn summary(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let n = statistics.fingerprint_count;
+    let about = if statistics.sampling.is_some() { "about " } else { "" };
+    writeln!(f, "fingerprints   {about}{}", grouped(n))?;
+    if statistics.counted != Counted::Fingerprints {
+        let noun = statistics.counted.noun(2);
+        writeln!(f, "{noun:<15}{}", grouped(statistics.record_count))?;
+    }
+    if let Some(worth) = statistics.effective_bits {
+        let vary = statistics.bits.iter().filter(|bit| bit.share > 0.0 && bit.share < 1.0).count();
+        writeln!(f, "bits           {vary} of 64 vary, worth {worth:.1} even ones")?;
+    }
+    writeln!(f, "tuned for k    {}", statistics.tuned_k)?;
+    match statistics.sampling {
+        None => writeln!(f, "exact          all of it"),
+        Some(sampling) => writeln!(
+            f,
+            "sample         {} fingerprints, one in {}; counts of records are exact",
+            grouped(sampling.fingerprint_count),
+            grouped(sampling.one_in)
+        ),
+    }
+}
+
+fn findings(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let findings = statistics.findings();
+    if findings.is_empty() {
+        return writeln!(f, "\n{}", statistics.all_clear());
+    }
+    writeln!(f, "\nfindings")?;
+    for finding in findings {
+        writeln!(f, "  {finding} [{}]", finding.code)?;
+        writeln!(f, "    what to do: {}", finding.remedy)?;
+    }
+    Ok(())
+}
+
+fn bits(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    writeln!(f, "\nbits: in how many of 100 fingerprints each is 1")?;
+    for row in statistics.bits.chunks(16) {
+        if let (Some(first), Some(last)) = (row.first(), row.last()) {
+            write!(f, "  {:>2}-{:<2} ", first.bit, last.bit)?;
+        }
+        for bit in row {
+            // Only bits that never vary are 0 or 100.
+            match bit.share * 100.0 {
+                share if bit.share > 0.0 && share < 0.5 => write!(f, "  <1")?,
+                share if bit.share < 1.0 && share >= 99.5 => write!(f, " >99")?,
+                share => write!(f, "{share:>4.0}")?,
+            }
+        }
+        writeln!(f)?;
+    }
+    let shown = statistics.correlated.iter().take(5);
+    let pairs: Vec<String> = shown
+        .map(|pair| format!("{} and {} ({:+.2})", pair.high, pair.low, pair.correlation))
+        .collect();
+    match statistics.correlated.len() {
+        0 => writeln!(f, "  no two of them are strongly correlated"),
+        count => writeln!(f, "  correlated pairs: {}, the strongest {}", count, pairs.join(", ")),
+    }
+}
+
+fn duplicates(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let noun = statistics.counted.noun(2);
+    let of_sample = if statistics.sampling.is_some() { ", in the sample" } else { "" };
+    writeln!(f, "\n{noun} of a fingerprint{of_sample}")?;
+    let most = statistics.duplicates.iter().map(|class| class.total).max().unwrap_or(0);
+    writeln!(f, "  {:>15}  {:>15}  {noun:>15}", "each has", "fingerprints")?;
+    for class in statistics.duplicates.iter().filter(|class| class.count > 0) {
+        let bar = (class.total as f64 / most as f64 * BAR_MAX).ceil() as usize;
+        let (count, total) = (grouped(class.count), grouped(class.total));
+        writeln!(f, "  {:>15}  {count:>15}  {total:>15}  {}", class.name(), "#".repeat(bar))?;
+    }
+    Ok(())
+}
+
+fn heaviest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let noun = statistics.counted.noun(2);
+    writeln!(
+        f,
+        "\nconstant fingerprints: 0 has {}, all ones has {} {noun}",
+        grouped(statistics.zero_count),
+        grouped(statistics.all_ones_count)
+    )?;
+    if statistics.heaviest.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "most {noun}")?;
+    for heavy in statistics.heaviest.iter().take(5) {
+        let share = percent(heavy.count as f64 / statistics.record_count.max(1) as f64);
+        let about = if heavy.exact { "" } else { "about " };
+        writeln!(f, "  {}  {about}{} ({share})", heavy.fingerprint, grouped(heavy.count))?;
+    }
+    Ok(())
+}
+
+fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let deleted = match statistics.deleted_in_tables {
+        0 => "",
+        1 => "; 1 deleted fingerprint is among them until compacted",
+        count => {
+            &format!("; {} deleted fingerprints are among them until compacted", grouped(count))
+        }
+    };
+    writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even{deleted}")?;
+    let name = |table: &TableStatistics| {
+        statistics.name_of(table).replacen("table ", "", 1).replacen("of segment ", "of ", 1)
+    };
+    writeln!(f, "  table  mask              prefix        here        even  largest group")?;
+    for table in statistics.tables.iter().take(TABLES_MAX) {
+        let largest = match (table.largest_groups.first(), table.largest_group_estimate()) {
+            (Some(group), Some(count)) => format!("{} at {}", rounded_count(count), group.prefix),
+            _ => "-".into(),
+        };
+        writeln!(
+            f,
+            "  {:>5}  {:016x}  {:>6}  {:>10}  {:>10}  {largest}",
+            name(table),
+            table.mask,
+            table.prefix_bits,
+            rounded(table.candidates_per_probe),
+            rounded(table.uniform_candidates_per_probe),
+        )?;
+    }
+    match statistics.tables.len().saturating_sub(TABLES_MAX) {
+        0 => Ok(()),
+        more => writeln!(f, "  and {more} more"),
+    }
+}
+
+/// Counts of single values are whole.
+fn rounded_count(count: f64) -> String {
+    grouped(count.round() as u64)
+}
+
+fn by_chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    writeln!(f, "\nmatches by chance: by a random query, and by one with the same shares of ones")?;
+    writeln!(f, "   k      random       alike")?;
+    for expected in statistics.by_chance.iter().take(CHANCE_K_MAX + 1) {
+        let (random, alike) = (rounded(expected.random), rounded(expected.alike));
+        writeln!(f, "  {:>2}  {random:>10}  {alike:>10}", expected.k)?;
+    }
+    writeln!(f, "{}", statistics.chance_sentence())
+}
+
+impl Statistics {
+    /// The message where there is no finding.
+    pub(super) fn all_clear(&self) -> &'static str {
+        match self.counted_distinct() {
+            0..32 => "nothing to report, but there are too few fingerprints for most findings",
+            _ => "nothing to report: no bit, table or fingerprint stands out",
+        }
+    }
+
+    /// The matches expected by chance, in a sentence.
+    pub(super) fn chance_sentence(&self) -> String {
+        // The first distance at which it shows.
+        let seen = self.by_chance.iter().find(|at| at.random >= 0.1);
+        let seen = seen.map_or(String::new(), |at| {
+            let found = rounded(at.random);
+            let n = grouped(self.fingerprint_count);
+            format!("at k = {} and {n} fingerprints a random query finds {found} by chance", at.k)
+        });
+        let safe = self.distance_without_chance().map_or(String::new(), |k| {
+            format!("up to k = {k} fewer than one query in a thousand finds anything by chance")
+        });
+        let parts = [seen, safe];
+        parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::doctor::accumulator::Accumulator;
+    use crate::report::doctor::by_chance::matches_by_agreement;
+    use crate::report::doctor::statistics::{Counted, Statistics};
+
+    fn of_random(fingerprint_count: u64) -> Statistics {
+        let mut statistics = Accumulator::new(0).finish(Counted::Ids, 3, 0);
+        let alike = matches_by_agreement(fingerprint_count, &[0.5; 64]);
+        statistics.fingerprint_count = fingerprint_count;
+        statistics.by_chance = Statistics::expected_by_chance(fingerprint_count, &alike);
+        statistics
+    }
+
+    #[test]
+    fn matches_by_chance_are_put_into_a_sentence() {
+        assert_eq!(
+            of_random(1_000_000_000).chance_sentence(),
+            "at k = 8 and 1 000 000 000 fingerprints a random query finds 0.28 by chance; up to \
+             k = 5 fewer than one query in a thousand finds anything by chance"
+        );
+        assert!(of_random(1).chance_sentence().contains("up to k = 19"));
+    }
+}

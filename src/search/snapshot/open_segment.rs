@@ -1,0 +1,205 @@
+//! A live segment: its file, its deletions, and its plans.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::base::error::{Error, Fault, Result};
+use crate::base::section::{Rank, Section, TableIndex};
+use crate::base::steps::step;
+use crate::disk::access::Access;
+use crate::format::deletions::Deletions;
+use crate::format::id_records::Record;
+use crate::format::manifest::SegmentEntry;
+use crate::plan::{PathPlan, PlanCache};
+use crate::search::snapshot::SegmentHit;
+use crate::search::snapshot::deletions::{missing, read_deletions};
+use crate::segment::{self, Segment};
+use fpstore_base::IdRef;
+
+/// A live segment. Snapshots share the file, the deletions and the plans that do not change.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenSegment {
+    pub(crate) entry: SegmentEntry,
+    pub(crate) segment: Arc<Segment>,
+    /// Its deletions, if it has any.
+    pub(crate) deleted: Option<Arc<Deletions>>,
+    plans: Arc<PlanCache>,
+}
+
+impl OpenSegment {
+    /// Opens a segment of the store at `path` and its deletions, as an entry of the manifest names
+    /// them, by the access that was settled on.
+    pub(crate) fn open(path: &Path, entry: &SegmentEntry, access: Access) -> Result<Self> {
+        let file_path = path.join(entry.file_name());
+        let segment = segment::open(&file_path, access, entry.file_len)
+            .map_err(|error| missing(error, path, &file_path, 23))?;
+        segment.check_entry(entry)?;
+        let deleted = read_deletions(path, entry, segment.header())?.map(Arc::new);
+        let (segment, plans) = (Arc::new(segment), Arc::new(PlanCache::new()));
+        Ok(OpenSegment { entry: entry.clone(), segment, deleted, plans })
+    }
+
+    /// The same segment as a later manifest of the same store names it; more of it may be deleted.
+    pub(crate) fn renewed(&self, path: &Path, entry: &SegmentEntry) -> Result<Self> {
+        let mut renewed = self.clone();
+        if entry.deletions != self.entry.deletions {
+            let header = self.segment.header();
+            renewed.deleted = read_deletions(path, entry, header)?.map(Arc::new);
+        }
+        renewed.entry = entry.clone();
+        Ok(renewed)
+    }
+
+    /// How this segment answers distance `k`, at most 64.
+    pub(crate) fn plan(&self, k: u32) -> &PathPlan {
+        self.plans.for_distance(k, &self.segment)
+    }
+
+    /// Whether the file has no fingerprint at all: the segment of an empty build, which keeps the
+    /// recipe.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segment.header().fingerprint_count == 0
+    }
+
+    /// Fingerprints that are not deleted.
+    pub(crate) fn live_count(&self) -> u64 {
+        let deleted = self.deleted.as_ref().map_or(0, |deleted| deleted.fingerprint_count());
+        self.segment.header().fingerprint_count - deleted
+    }
+
+    /// Ids that are not deleted.
+    pub(crate) fn live_id_count(&self) -> u64 {
+        let deleted = self.deleted.as_ref().map_or(0, |deleted| deleted.id_count());
+        self.segment.header().id_count.saturating_sub(deleted)
+    }
+
+    /// The rank of a hit in the first table, whose order is that of ids and deletions.
+    pub(crate) fn first_rank(&self, found: &SegmentHit) -> Result<Rank> {
+        let segment = &self.segment;
+        match segment.first_table() {
+            Some(first) if found.table != TableIndex(0) => {
+                let value = first.permutation.apply(found.fingerprint);
+                first.find(value)?.ok_or_else(|| {
+                    let detail = format!("{} is missing from the first table", found.fingerprint);
+                    segment.corrupt(&first.heads, 0, Fault::rule(20, detail))
+                })
+            }
+            _ => Ok(found.rank),
+        }
+    }
+
+    /// Removes deleted fingerprints from the matches of a batch from position `from` on; the others
+    /// are left in any order.
+    pub(crate) fn retain_live_pairs(
+        &self,
+        found: &mut Vec<(u32, SegmentHit)>,
+        from: usize,
+    ) -> Result<()> {
+        let Some(deleted) = &self.deleted else { return Ok(()) };
+        let mut at = from;
+        while let Some((_, one)) = found.get(at) {
+            if deleted.has(self.first_rank(one)?) {
+                found.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the fingerprint at `rank` of the first table is deleted.
+    pub(crate) fn is_deleted(&self, rank: Rank) -> bool {
+        self.deleted.as_ref().is_some_and(|deleted| deleted.has(rank))
+    }
+
+    /// Removes deleted fingerprints from a list of matches, from position `from` on; the others are
+    /// left in any order. This is the segment at `position` of the snapshot.
+    #[inline]
+    pub(crate) fn retain_live(
+        &self,
+        found: &mut Vec<SegmentHit>,
+        from: usize,
+        position: usize,
+    ) -> Result<()> {
+        let Some(deleted) = &self.deleted else { return Ok(()) };
+        let mut at = from;
+        while let Some(one) = found.get_mut(at) {
+            step();
+            if one.segment == position {
+                let rank = self.first_rank(one)?;
+                if deleted.has(rank) {
+                    found.swap_remove(at);
+                    continue;
+                }
+                // Its ids will be read at this rank, too.
+                (one.table, one.rank) = (TableIndex(0), rank);
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// The ids of a hit that are not deleted.
+    pub(crate) fn ids(&self, found: &SegmentHit) -> Result<LiveIds<'_>> {
+        self.ids_at(self.first_rank(found)?)
+    }
+
+    /// The ids that are not deleted of the fingerprint at a rank of the first table.
+    pub(crate) fn ids_at(&self, rank: Rank) -> Result<LiveIds<'_>> {
+        Ok(self.live_ids(rank, self.segment.record(rank)?))
+    }
+
+    /// A fault in the ids, with its place.
+    pub(crate) fn id_fault(&self, fault: Fault) -> Error {
+        match self.segment.id_places() {
+            Some((_, records)) => self.segment.corrupt(records, 0, fault),
+            None => {
+                let (path, section) = (self.segment.path().into(), Section::IdRecords);
+                Error::Corrupt { path, section, offset: 0, fault }
+            }
+        }
+    }
+
+    /// The ids that are not deleted of the record at a rank of the first table.
+    pub(crate) fn live_ids<'a>(&'a self, rank: Rank, record: Record<'a>) -> LiveIds<'a> {
+        let deleted = self.deleted.as_ref().map_or([].as_slice(), |deleted| deleted.ids_of(rank));
+        LiveIds { record, position: 0, deleted }
+    }
+}
+
+/// The ids of a fingerprint in one segment, without deleted ones.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveIds<'a> {
+    record: Record<'a>,
+    /// The position of the next id in the record.
+    position: u64,
+    /// The deleted ids that are left, by rank and position.
+    deleted: &'a [(u64, u64)],
+}
+
+impl<'a> LiveIds<'a> {
+    /// The number of ids that are left.
+    pub(crate) fn count(&self) -> Result<u64, Fault> {
+        Ok(self.record.id_count()?.saturating_sub(self.deleted.len() as u64))
+    }
+
+    /// The sketch of the last one; empty in a segment without sketches.
+    pub(crate) fn sketch(&self) -> &'a [u8] {
+        self.record.sketch()
+    }
+
+    /// The next one.
+    pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
+        loop {
+            let id = self.record.next()?;
+            let position = self.position;
+            self.position += 1;
+            match self.deleted.split_first() {
+                Some((&(_, deleted), rest)) if id.is_some() && deleted == position => {
+                    self.deleted = rest;
+                }
+                _ => return Ok(id),
+            }
+        }
+    }
+}
