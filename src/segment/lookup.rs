@@ -104,11 +104,11 @@ impl<'a> TableReader<'a> {
 }
 
 impl SyndromeTable<'_> {
-    /// About where a value with this key lies in the order of the table: the bits of its head and
-    /// of its mask are right, the others are made up. For statistics.
+    /// The bits of a value with this key that are known, those of its head and of its mask, at their
+    /// places; the hashed bits are 0. For statistics.
     #[cfg(feature = "doctor")]
-    pub(crate) fn place_of(self, key: u64) -> u64 {
-        key << (self.layout.hashed_bits - self.layout.syndrome_bits)
+    pub(crate) fn known_part(self, key: u64) -> u64 {
+        (key >> self.layout.syndrome_bits) << self.layout.hashed_bits
     }
 
     /// The number that is stored for the value at `rank`: the bits of its tail that are under the

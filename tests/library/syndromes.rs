@@ -6,6 +6,7 @@ use crate::common::{
     Random, Record, assert_exact, clustered, needles, number, samples, scheme_named, store_of,
     uniform,
 };
+use fpstore::doctor::{GapClass, profile};
 use fpstore::join::JoinPlan;
 use fpstore::{Fingerprint, Limits, Scheme, SchemeChoice, Store, Writer, WriterOptions, verify};
 
@@ -196,4 +197,31 @@ fn a_crowded_table_with_syndromes_has_a_scheme_by_which_it_grows() {
         3,
         "grown",
     );
+}
+
+/// The statistics of a table that names values are those of the same table of whole values: groups
+/// exactly, gaps in classes from the bits on that the table knows.
+#[test]
+fn statistics_of_a_table_with_syndromes_say_what_it_knows_and_no_more() {
+    let records = uniform(20_000, 65);
+    let [whole, named] =
+        [0, 12].map(|bits| profile(&store_of(&records, halves(bits)).store).unwrap());
+    assert_eq!(whole.scheme().unwrap(), halves(0));
+    assert_eq!(named.scheme().unwrap(), halves(12));
+    let [whole, named] = [&whole.tables[1], &named.tables[1]];
+    assert_eq!(named.groups, whole.groups);
+    assert_eq!(named.largest_groups, whole.largest_groups);
+    assert_eq!(named.candidates_per_probe, whole.candidates_per_probe);
+    // 32 bits are hashed, so the length of a longer gap is known but for one bit.
+    let at_most = |gaps: &[GapClass], bits| -> u64 {
+        gaps.iter().filter(|gap| gap.bits <= bits).map(|gap| gap.count).sum()
+    };
+    assert!(named.gaps.first().unwrap().bits >= 32);
+    for bits in 33..64 {
+        let counted = at_most(&named.gaps, bits);
+        assert!(at_most(&whole.gaps, bits - 1) <= counted, "{bits}");
+        assert!(counted <= at_most(&whole.gaps, bits + 1), "{bits}");
+    }
+    let uniform: f64 = named.gaps.iter().map(|gap| gap.uniform).sum();
+    assert!((uniform - 19_999.0).abs() < 2.0, "{uniform}");
 }

@@ -148,7 +148,7 @@ fn table_of(
     index: TableIndex,
     scale: f64,
 ) -> TableStatistics {
-    let mut table = TableAccumulator::new(permutation);
+    let mut table = TableAccumulator::new(permutation, 0);
     values.iter().for_each(|&value| table.push(value));
     table.finish(None, index, scale)
 }

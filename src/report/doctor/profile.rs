@@ -50,19 +50,22 @@ pub fn profile(store: &Store) -> Result<Statistics> {
         let segment = &open.segment;
         for table in segment.tables() {
             table.advise_sequential();
-            let mut counts = TableAccumulator::new(table.permutation.clone());
-            let (mut values, whole) = match table.kind() {
+            let mut counts =
+                TableAccumulator::new(table.permutation.clone(), table.descriptor.hashed_bits());
+            let (mut values, syndromes) = match table.kind() {
                 TableKind::Whole(table) => (table.values(), None),
                 TableKind::Syndromes(table) => (table.keys(), Some(table)),
             };
             while let Some((_, run)) = values.next_run()? {
-                let place = |&key| whole.map_or(key, |table| table.place_of(key));
-                run.iter().map(place).for_each(|value| counts.push(value));
+                let known = |&key| syndromes.map_or(key, |table| table.known_part(key));
+                run.iter().map(known).for_each(|value| counts.push(value));
             }
             table.advise_random();
-            let counted = counts.finish(Some(open.entry.number), table.index, 1.0);
-            let syndrome_bits = table.descriptor.syndrome_bits;
-            statistics.tables.push(TableStatistics { syndrome_bits, ..counted });
+            statistics.tables.push(TableStatistics {
+                syndrome_bits: table.descriptor.syndrome_bits,
+                telling_bits: table.descriptor.telling_bits(),
+                ..counts.finish(Some(open.entry.number), table.index, 1.0)
+            });
         }
     }
     Ok(statistics)

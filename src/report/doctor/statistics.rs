@@ -1,9 +1,11 @@
 //! The statistics of a store or an input.
 
+use crate::base::error::Result;
 use crate::plan::profile::SizeClass;
 use crate::plan::{PlanRequest, Sample};
 use crate::report::doctor::by_chance::random_matches;
 use crate::report::doctor::table::TableStatistics;
+use crate::scheme::Scheme;
 use fpstore_base::Fingerprint;
 
 /// Statistics of the fingerprints of a store or an input.
@@ -167,6 +169,18 @@ impl Statistics {
     pub fn distance_without_chance(&self) -> Option<u32> {
         let few = |expected: &&ExpectedMatches| expected.random.max(expected.alike) < 1e-3;
         self.by_chance.iter().take_while(few).last().map(|expected| expected.k)
+    }
+
+    /// The scheme of the tables. Segments may have different ones; the first segment, and so the
+    /// oldest, stands for all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheme::from_masks`]; a store without fingerprints has no tables.
+    pub fn scheme(&self) -> Result<Scheme> {
+        let first = self.tables.first().and_then(|table| table.segment);
+        let of_first = self.tables.iter().filter(|table| table.segment == first);
+        Scheme::of_tables(of_first.map(|table| (table.mask, table.telling_bits)), self.tuned_k)
     }
 
     /// The request to the planner for these fingerprints and this distance.

@@ -41,8 +41,14 @@ pub struct TableStatistics {
     /// The same for the same number of random values.
     pub uniform_candidates_per_probe: f64,
     /// Gaps between neighbouring permuted values by length, from the shortest that occurs to the
-    /// longest.
+    /// longest. A table with syndromes does not know the bits that they stand for: gaps of no
+    /// more bits than those are one class, the first, and a longer one may take one bit more or
+    /// less.
     pub gaps: Vec<GapClass>,
+    /// The bits of the syndromes as [`Scheme::with_syndromes`](crate::Scheme::with_syndromes) takes
+    /// them.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) telling_bits: u32,
 }
 
 /// The values of a table that share all leading bits.
@@ -111,6 +117,8 @@ fn poisson_up_to(mean: f64, most: u64) -> f64 {
 pub(super) struct TableAccumulator {
     permutation: Permutation,
     shift: u32,
+    /// The low bits of each value that are not known.
+    unknown_bits: u32,
     group_len: u64,
     before: Option<u64>,
     value_count: u64,
@@ -123,9 +131,12 @@ pub(super) struct TableAccumulator {
 }
 
 impl TableAccumulator {
-    pub(super) fn new(permutation: Permutation) -> Self {
+    /// The low `unknown_bits` of the values that come are 0, whatever they are in the table; they
+    /// are outside the mask.
+    pub(super) fn new(permutation: Permutation, unknown_bits: u32) -> Self {
         TableAccumulator {
             shift: 64 - permutation.prefix_bits(),
+            unknown_bits,
             permutation,
             group_len: 0,
             before: None,
@@ -140,7 +151,8 @@ impl TableAccumulator {
     #[inline]
     pub(super) fn push(&mut self, value: u64) {
         if let Some(before) = self.before {
-            self.gaps[(64 - (value - before).leading_zeros()) as usize] += 1;
+            let bits = 64 - (value - before).leading_zeros();
+            self.gaps[bits.max(self.unknown_bits) as usize] += 1;
             if (value ^ before) >> self.shift != 0 {
                 self.end_group(before);
             }
@@ -190,26 +202,30 @@ impl TableAccumulator {
             mask: self.permutation.invert(Permuted(high_bits(prefix_bits))).value(),
             prefix_bits,
             syndrome_bits: 0,
+            telling_bits: 0,
             value_count: n,
             scale,
             groups: self.groups.classes(),
             largest_groups: largest_groups.collect(),
             candidates_per_probe: self.pairs * scale / n.max(1) as f64,
             uniform_candidates_per_probe: others / 2_f64.powi(prefix_bits as i32),
-            gaps: gap_classes(&self.gaps, n),
+            gaps: gap_classes(&self.gaps, n, self.unknown_bits),
         }
     }
 }
 
-/// Random values leave exponential gaps with a mean of 2^64 / n.
-fn gap_classes(counts: &[u64; 65], n: u64) -> Vec<GapClass> {
+/// Random values leave exponential gaps with a mean of 2^64 / n. The first class has all gaps of at
+/// most `unknown_bits`.
+fn gap_classes(counts: &[u64; 65], n: u64, unknown_bits: u32) -> Vec<GapClass> {
     let longer = |bits: i32| (-2_f64.powi(bits - 64) * n as f64).exp();
     let gap_count = n.saturating_sub(1) as f64;
     let class = |(bits, &count): (u32, &u64)| {
-        let uniform = gap_count * (longer(bits as i32 - 1) - longer(bits as i32));
+        let shorter = if bits > unknown_bits { longer(bits as i32 - 1) } else { 1.0 };
+        let uniform = gap_count * (shorter - longer(bits as i32));
         GapClass { bits, count, uniform }
     };
-    let all: Vec<GapClass> = (0..).zip(counts).skip(1).map(class).collect();
+    let first = unknown_bits.max(1);
+    let all: Vec<GapClass> = (0..).zip(counts).skip(first as usize).map(class).collect();
     let shown = |class: &GapClass| class.count > 0 || class.uniform >= 0.5;
     match (all.iter().position(shown), all.iter().rposition(shown)) {
         (Some(first), Some(last)) if n > 1 => all[first..=last].to_vec(),
@@ -225,7 +241,7 @@ mod tests {
         let permutation = Permutation::new(mask);
         values.iter_mut().for_each(|v| *v = permutation.apply(Fingerprint::new(*v)).0);
         values.sort_unstable();
-        let mut accumulator = TableAccumulator::new(permutation);
+        let mut accumulator = TableAccumulator::new(permutation, 0);
         values.into_iter().for_each(|value| accumulator.push(value));
         accumulator.finish(None, TableIndex(0), 1.0)
     }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use fpstore::Scheme;
 use fpstore::doctor::{PageOptions, Statistics, page};
 use fpstore::plan::{Budget, SchemeEstimate, SchemePlan};
 
@@ -31,13 +30,7 @@ fn schemes(
     }
     let request = statistics.plan_request().budget(budget).costs(costs::of_this_machine());
     let plan = request.plan()?;
-    // Segments may have different schemes; the first, and so the oldest, stands for them.
-    let first = statistics.tables.first().and_then(|table| table.segment);
-    let of_first = || statistics.tables.iter().filter(|table| table.segment == first);
-    let bits = of_first().map(|table| table.syndrome_bits).max().unwrap_or(0);
-    let scheme =
-        Scheme::from_masks(of_first().map(|table| table.mask).collect(), statistics.tuned_k);
-    let now = match scheme.and_then(|scheme| scheme.with_syndromes(bits)) {
+    let now = match statistics.scheme() {
         Ok(scheme) if scheme != plan.chosen().scheme => {
             Some(request.estimate("these tables", &scheme)?)
         }
