@@ -133,6 +133,12 @@ pub enum Error {
         /// What failed after the change.
         source: Box<Error>,
     },
+    /// The last step of a change of a store met an error, and the store cannot be read, so that it is
+    /// not known whether the change took effect. The store is as before it or as after it.
+    InDoubt {
+        /// What failed in the last step.
+        source: Box<Error>,
+    },
     /// Records are added and durable, but segments that were due to be merged were not.
     Unmerged {
         /// Why they were not merged.
@@ -277,6 +283,7 @@ impl fmt::Display for Error {
                     "the change took effect (generation {generation}), and then there was an error"
                 )
             }
+            Error::InDoubt { .. } => f.write_str("the change may have taken effect or not"),
             Error::Unmerged { .. } => {
                 f.write_str("the records are added, but merging segments failed")
             }
@@ -293,7 +300,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Io { source, .. } => Some(source),
-            Error::InEffect { source, .. } | Error::Unmerged { source } => Some(source.as_ref()),
+            Error::InEffect { source, .. }
+            | Error::InDoubt { source }
+            | Error::Unmerged { source } => Some(source.as_ref()),
             _ => None,
         }
     }

@@ -73,6 +73,27 @@ pub(crate) fn allow_locks(folder: &Path) {
     refused.retain(|(of, ..)| of != folder);
 }
 
+/// Directories whose manifests cannot be read.
+static UNREADABLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Lets manifests below `folder` be readable or not.
+pub(crate) fn let_read(folder: &Path, is_readable: bool) {
+    let mut unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    unreadable.retain(|of| of != folder);
+    if !is_readable {
+        unreadable.push(folder.into());
+    }
+}
+
+/// Precedes reading a manifest.
+pub(crate) fn pass_read(path: &Path) -> io::Result<()> {
+    let unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    match unreadable.iter().any(|of| path.starts_with(of)) {
+        true => Err(io::Error::other("the disk broke")),
+        false => Ok(()),
+    }
+}
+
 pub(super) fn pass_lock(path: &Path) -> io::Result<()> {
     let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
     let hit = refused.iter_mut().find(|(of, _, left)| *left > 0 && path.starts_with(of));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
-#[cfg(feature = "documents")]
+#[cfg(any(unix, feature = "documents"))]
 use super::plain_file;
 use crate::base::error::{Error, Result};
 #[cfg(feature = "documents")]
@@ -24,6 +24,20 @@ pub(super) fn sync(
 ) -> Result<()> {
     fail_point(shown, point).and_then(|()| file.sync_all()).map_err(Error::io("sync", shown))?;
     note(shown, change);
+    Ok(())
+}
+
+/// Makes the bytes of a plain file durable that has its final name. Does nothing where a file must be
+/// open for writing to be synced.
+pub(crate) fn sync_file(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        let opened = plain_file::open(path).map_err(io::Error::from);
+        let file = opened.map_err(Error::io("sync", path))?;
+        sync(&file, FailPoint::Sync, path, || Change::Sync(path.into()))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
     Ok(())
 }
 

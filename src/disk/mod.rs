@@ -49,7 +49,7 @@ pub(crate) use files::{create_directories, digest_of, open, remove_directory_tre
 #[cfg(feature = "write")]
 pub(crate) use files::{
     free_space, is_temporary_name, names_in, parent_of, remove_empty_directory, remove_file,
-    sync_directory,
+    sync_directory, sync_file,
 };
 #[cfg(feature = "documents")]
 pub use new_file::NewFile;

@@ -245,6 +245,8 @@ pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
             _ => Error::Io { doing: "open", path: file_path.clone(), source },
         },
     })?;
+    #[cfg(test)]
+    crate::disk::fail_points::pass_read(path).map_err(Error::io("read", &file_path))?;
     let mut bytes = Vec::new();
     file.take(manifest::LEN_MAX + 1)
         .read_to_end(&mut bytes)

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
-use crate::disk::{is_temporary_name, names_in, plain_file, remove_file};
-use crate::format::manifest::{Manifest, NUMBER_MAX, StoreId, segment_number};
+use crate::disk::{
+    is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
+};
+use crate::format::manifest::{self, Manifest, NUMBER_MAX, StoreId, segment_number};
 use crate::search::snapshot::read_manifest;
 use crate::store::Store;
 use crate::writing::directory::Transaction;
@@ -45,6 +47,10 @@ impl StoreDirectory {
     /// The directory at `path`, of which `lock` is the writer lock. With `new_store` the next
     /// manifest replaces the store that is there, if any, by a new one with that id. Removes
     /// unfinished files of dead processes.
+    ///
+    /// The manifest that is there is durable from then on: its writer may have died, or met an error,
+    /// between the rename and the last sync. Whoever answers from this store, or removes files that it
+    /// does not name, can rely on it.
     pub(super) fn for_writer(
         path: &Path,
         lock: StoreLock,
@@ -88,6 +94,10 @@ impl StoreDirectory {
         };
         for name in names.iter().filter(is_abandoned) {
             let _ = remove_file(&path.join(name));
+        }
+        if owner == LockOwner::Writer && new_store.is_none() {
+            sync_file(&path.join(manifest::FILE_NAME))?;
+            sync_directory(path)?;
         }
         let path = path.into();
         let (staging, _reservation) = (None, None);

@@ -117,31 +117,33 @@ impl Transaction {
     /// stays, and returns its path.
     pub(crate) fn set_aside(mut self, segments: Vec<SegmentEntry>) -> Result<PathBuf> {
         let manifest = self.next_manifest(segments)?;
-        self.replace(manifest::REPAIRED_NAME, &manifest)?;
+        let prepared = self.prepare(manifest::REPAIRED_NAME, &manifest)?;
+        self.replace(manifest::REPAIRED_NAME, prepared)?;
         sync_directory(&self.directory)?;
         Ok(self.directory.join(manifest::REPAIRED_NAME))
     }
 
     /// Makes `segments` the live segments in one step and returns the generation.
     ///
-    /// After an error the store is as before; only after [`Error::InEffect`] it is as after.
+    /// After an error the store is as before; only after [`Error::InEffect`] it is as after, and
+    /// after [`Error::InDoubt`] nobody knows.
     pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
         let manifest = self.next_manifest(segments)?;
+        let prepared = self.prepare(manifest::FILE_NAME, &manifest)?;
         let replaced = self
-            .replace(manifest::FILE_NAME, &manifest)
+            .replace(manifest::FILE_NAME, prepared)
             .and_then(|()| sync_directory(&self.directory));
-        // No other process publishes now, so the manifest that is there is this or the one before.
-        match replaced {
-            Err(source) if self.is_in_effect(&manifest) => {
-                Err(Error::in_effect(manifest.generation)(source))
-            }
-            replaced => replaced.map(|()| manifest.generation),
+        // Nobody reads a new store before it is moved to its place. In another one nobody else
+        // publishes now, so the manifest that is there is this or the one before.
+        let Err(source) = replaced else { return Ok(manifest.generation) };
+        if self.lock.is_none() {
+            return Err(source);
         }
-    }
-
-    /// Whether readers see this manifest. Nobody reads a new store before it is moved to its place.
-    fn is_in_effect(&self, manifest: &Manifest) -> bool {
-        self.lock.is_some() && read_manifest(&self.directory).is_ok_and(|found| found == *manifest)
+        match read_manifest(&self.directory) {
+            Ok(found) if found == manifest => Err(Error::in_effect(manifest.generation)(source)),
+            Ok(_) => Err(source),
+            Err(_) => Err(Error::InDoubt { source: Box::new(source) }),
+        }
     }
 
     /// Removes a manifest that a repair has set aside, which would undo the change that comes.
@@ -166,8 +168,8 @@ impl Transaction {
         Ok(Manifest { store_id, generation: generation + 1, next_number, segments, runs })
     }
 
-    /// Puts a manifest under a name, in the place of the old one, if there is one, in one step.
-    fn replace(&mut self, name: &str, manifest: &Manifest) -> Result<()> {
+    /// Writes a manifest under a temporary name, and makes durable all that it names.
+    fn prepare(&self, name: &str, manifest: &Manifest) -> Result<TemporaryFile> {
         let path = self.directory.join(name);
         let mut temporary =
             TemporaryFile::create_in_store(&self.directory, self.owner.temporary_prefix())?;
@@ -178,10 +180,17 @@ impl Transaction {
         if name == manifest::FILE_NAME {
             self.remove_repaired()?;
         }
+        Ok(temporary)
+    }
+
+    /// Puts a prepared manifest under a name, in the place of the old one, if there is one, in one
+    /// step.
+    fn replace(&mut self, name: &str, prepared: TemporaryFile) -> Result<()> {
+        let path = self.directory.join(name);
         // A rename that reports an error may have taken place. From here on the added files may be
         // live: the next garbage collection reads the manifest and decides.
         self.added.clear();
-        temporary.rename_over(&path).map_err(Error::io("replace", &path))
+        prepared.rename_over(&path).map_err(Error::io("replace", &path))
     }
 }
 

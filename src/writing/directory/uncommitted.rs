@@ -11,6 +11,10 @@ use crate::segment::map;
 use crate::writing::directory::names::TEMPORARY_PREFIX;
 use fpstore_base::watch::Throttle;
 
+/// The length of a file that shows whether a disk takes changes: about that of the smallest segment.
+#[cfg(feature = "serve")]
+const TRIED_LEN: usize = 1 << 16;
+
 /// A segment file being written, under a temporary name. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct SegmentFile {
@@ -47,6 +51,14 @@ impl SegmentFile {
     /// Limits the rate of later writes.
     pub(crate) fn throttle(&mut self, throttle: Option<Throttle>) {
         self.throttle = throttle;
+    }
+
+    /// Makes a file of a few pages durable, and removes it.
+    #[cfg(feature = "serve")]
+    pub(crate) fn try_disk(mut self) -> Result<()> {
+        let written = self.file.write_all(&[0x5a; TRIED_LEN]);
+        written.map_err(Error::io("write a file in", &self.directory))?;
+        self.file.sync(&self.directory)
     }
 
     /// Makes the written file read-only and durable, and checks that a reader can open it.

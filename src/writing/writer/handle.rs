@@ -157,6 +157,13 @@ impl Writer {
         self.written_len
     }
 
+    /// Fails where the disk of the store is full or takes no changes: makes a file of a few pages durable
+    /// and removes it.
+    #[cfg(feature = "serve")]
+    pub(crate) fn check_disk(&self) -> Result<()> {
+        self.directory.new_segment()?.try_disk()
+    }
+
     /// Finishes a written segment file, and counts its bytes.
     pub(super) fn finish_segment(
         &mut self,

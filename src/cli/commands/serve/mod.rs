@@ -3,6 +3,7 @@
 mod args;
 mod limits;
 
+use std::future::poll_fn;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -100,17 +101,24 @@ fn allow_connections(connections: u64) {
 fn heed_signals(server: &Server) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let doing = "cannot listen to signals";
-    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
-        let mut signals = signal(kind).context(doing)?;
-        let server = server.clone();
-        tokio::spawn(async move {
-            signals.recv().await;
-            server.shutdown();
-            // Whoever asks twice does not want to wait.
-            signals.recv().await;
-            std::process::exit(i32::from(INTERRUPTED));
-        });
-    }
+    let mut terminate = signal(SignalKind::terminate()).context(doing)?;
+    let mut interrupt = signal(SignalKind::interrupt()).context(doing)?;
+    let ending = server.clone();
+    tokio::spawn(async move {
+        let mut come = move |context: &mut std::task::Context<'_>| {
+            let is_term = terminate.poll_recv(context).is_ready();
+            if is_term || interrupt.poll_recv(context).is_ready() {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
+            }
+        };
+        poll_fn(&mut come).await;
+        ending.shutdown();
+        // Whoever asks twice, in either way, does not want to wait.
+        poll_fn(&mut come).await;
+        std::process::exit(i32::from(INTERRUPTED));
+    });
     let mut hang_up = signal(SignalKind::hangup()).context(doing)?;
     let server = server.clone();
     tokio::spawn(async move {

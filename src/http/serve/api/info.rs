@@ -54,6 +54,9 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
     if let Some((why, seconds)) = server.live.health.failing_refresh() {
         answer["refresh"] = json!({ "failing_seconds": seconds, "message": why });
     }
+    if let Some((why, seconds)) = server.live.health.failing_commit() {
+        answer["commits"] = json!({ "failing_seconds": seconds, "message": why });
+    }
     json_response(status, &answer)
 }
 

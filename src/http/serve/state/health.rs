@@ -25,13 +25,15 @@ struct Trouble {
     good: Instant,
     /// Since when refreshes fail, and why the last one did.
     refresh: Option<(Instant, String)>,
+    /// Since when commits fail, and why the last one did.
+    commit: Option<(Instant, String)>,
     /// What is wrong with the state that is shown, and the damaged file if it is known.
     damage: Option<(Option<PathBuf>, String)>,
 }
 
 impl Health {
     pub(crate) fn new(stale_after: Duration) -> Self {
-        let trouble = Trouble { good: Instant::now(), refresh: None, damage: None };
+        let trouble = Trouble { good: Instant::now(), refresh: None, commit: None, damage: None };
         Health {
             warm: AtomicBool::new(false),
             started: AtomicBool::new(false),
@@ -91,18 +93,24 @@ impl Health {
 
     /// Returns whether this is the first failure, or one for another reason.
     pub(crate) fn note_bad_refresh(&self, why: &str) -> bool {
-        let mut trouble = self.trouble();
-        match &mut trouble.refresh {
-            Some((_, before)) if before == why => false,
-            Some((_, before)) => {
-                *before = why.into();
-                true
-            }
-            none => {
-                *none = Some((Instant::now(), why.into()));
-                true
-            }
-        }
+        note_failure(&mut self.trouble().refresh, why)
+    }
+
+    /// Returns whether commits failed before.
+    pub(crate) fn note_good_commit(&self) -> bool {
+        self.trouble().commit.take().is_some()
+    }
+
+    /// Returns whether this is the first failure, or one for another reason.
+    pub(crate) fn note_bad_commit(&self, why: &str) -> bool {
+        note_failure(&mut self.trouble().commit, why)
+    }
+
+    /// Why the last commit failed, and for how many seconds commits have failed.
+    pub(crate) fn failing_commit(&self) -> Option<(String, f64)> {
+        let trouble = self.trouble();
+        let (since, why) = trouble.commit.as_ref()?;
+        Some((why.clone(), since.elapsed().as_secs_f64()))
     }
 
     pub(crate) fn seconds_since_good_refresh(&self) -> f64 {
@@ -128,12 +136,31 @@ impl Health {
         if !self.started.load(Ordering::Acquire) {
             return Some(("warming", "the store is being read into memory".into()));
         }
+        if let Some((since, why)) = &trouble.commit {
+            let seconds = since.elapsed().as_secs();
+            return Some(("commits-failing", format!("commits have failed for {seconds} s: {why}")));
+        }
         match &trouble.refresh {
             Some((since, why)) if since.elapsed() >= self.stale_after => {
                 let seconds = since.elapsed().as_secs();
                 Some(("refresh-failing", format!("refresh has failed for {seconds} s: {why}")))
             }
             _ => None,
+        }
+    }
+}
+
+/// Notes a failure. Returns whether it is the first one, or one for another reason.
+fn note_failure(failing: &mut Option<(Instant, String)>, why: &str) -> bool {
+    match failing {
+        Some((_, before)) if before == why => false,
+        Some((_, before)) => {
+            *before = why.into();
+            true
+        }
+        none => {
+            *none = Some((Instant::now(), why.into()));
+            true
         }
     }
 }

@@ -145,6 +145,8 @@ impl Metrics {
         now("ids", "Live ids.", info.id_count() as f64);
         now("store_bytes", "Bytes of all segments.", info.file_len() as f64);
         now("ready", "1 if /readyz says so.", f64::from(u8::from(health.fault().is_none())));
+        let failing = f64::from(u8::from(health.failing_commit().is_some()));
+        now("commits_failing", "1 while commits fail; /readyz has the reason.", failing);
         let age = health.seconds_since_good_refresh();
         now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
         out

@@ -168,11 +168,12 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the thread of the writer has broken down.
+    /// [`Error::Io`] if items that were answered with `"durable": false` could not be committed, and are
+    /// lost; or if the thread of the writer has broken down.
     pub async fn close(&self) -> Result<()> {
         let Some(writing) = &self.shared.writing else { return Ok(()) };
-        let broken = |failure: Failure| io::Error::other(failure.message);
-        let ended = writing.end().await.map_err(broken);
-        ended.map_err(Error::io("end", "the thread of the writer"))
+        let failed = |failure: Failure| io::Error::other(failure.message);
+        let ended = writing.end().await.map_err(failed);
+        ended.map_err(Error::io("end all writing to", &self.shared.live.path))
     }
 }

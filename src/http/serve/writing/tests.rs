@@ -265,3 +265,132 @@ fn requests_of_one_group_are_answered_by_one_commit() {
     assert_eq!(live.metrics.added.load(Relaxed), GROUP_COUNT as u64 + 1);
     assert_eq!(ids_in(&path).len(), GROUP_COUNT + 1);
 }
+
+/// Deletes what was answered before it was durable, at a time when commits fail; then the disk is
+/// sound again, and the server ends and starts.
+#[test]
+fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
+    let runtime = runtime();
+    let mut refused = 0;
+    for fault in [Fault::Full, Fault::Broken] {
+        for fails_at in 1.. {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.fps");
+            drop(Builder::new(&path).unwrap().finish().unwrap());
+            let server = serve(&path);
+            let (shared, mut model) = (server.shared(), Model::default());
+            let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
+            let passed = runtime.block_on(async {
+                let soon = vec![record(10, "soon"), record(11, "stays")];
+                writing.add(live, soon, 3, false, deadline()).await.unwrap();
+                model.note(&["soon", "stays"], true);
+                fail_points::plan(folder.path(), fails_at, fault);
+                let deleted = writing.delete(live, vec!["soon".into()]).await;
+                match &deleted {
+                    Ok((deleted, _)) => assert_eq!(deleted.found, 1),
+                    Err(failure) if failure.code == "in-effect" => {}
+                    Err(_) => refused += 1,
+                }
+                let is_gone = deleted.map_or_else(|failure| failure.code == "in-effect", |_| true);
+                model.note(&["soon"], !is_gone);
+                fail_points::forget(folder.path()).len() as u64
+            });
+            let case = format!("{fault:?} at operation {fails_at}");
+            runtime.block_on(async { server.close().await.unwrap() });
+            drop((server, shared));
+            let expected: Vec<String> = model.there.iter().map(|id| (*id).into()).collect();
+            assert_eq!(ids_in(&path), expected, "{case}");
+            // Another server finds the same.
+            let server = serve(&path);
+            let shared = server.shared();
+            let writing = shared.writing.as_ref().unwrap();
+            runtime.block_on(async {
+                let asked = vec![record(10, "soon"), record(11, "stays")];
+                let again = writing.add(&shared.live, asked, 3, true, deadline()).await.unwrap();
+                let is_new = matches!(again.verdicts[0], Verdict::New);
+                assert_eq!(is_new, model.gone.contains("soon"), "{case}");
+                assert!(matches!(again.verdicts[1], Verdict::Near { .. }), "{case}");
+                server.close().await.unwrap();
+            });
+            if passed < fails_at {
+                assert!(fails_at > 10, "{case}");
+                break;
+            }
+        }
+    }
+    assert!(refused > 10, "{refused}");
+}
+
+/// While the disk takes no changes, the server says so, refuses what it could not keep, and goes on
+/// by itself once the disk is sound.
+#[test]
+fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve(&path);
+    let shared = server.shared();
+    let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
+    let code = || live.health.fault().map(|(code, _)| code);
+    let gauge = || live.metrics_text().contains("\nfpstore_commits_failing 1\n");
+    let begun = || code() != Some("warming");
+    runtime().block_on(async {
+        let add = |number, durable| {
+            let items = vec![record(number, &number.to_string())];
+            writing.add(live, items, 3, durable, deadline())
+        };
+        while !begun() {
+            tokio::task::yield_now().await;
+        }
+        assert!(code().is_none() && !gauge());
+        assert!(!add(1, false).await.unwrap().durable);
+        fail_points::plan(folder.path(), 1, Fault::Broken);
+        assert_eq!(add(2, true).await.unwrap_err().code, "not-written");
+        assert_eq!(code(), Some("commits-failing"));
+        assert!(live.health.fault().unwrap().1.contains("the disk broke") && gauge());
+        let refused = add(3, false).await.unwrap_err();
+        assert_eq!((refused.status.as_u16(), refused.code), (503, "commits-failing"));
+        assert!(refused.message.contains("the disk broke"), "{}", refused.message);
+        // What is pending or stored is known all the same.
+        assert_eq!(add(1, false).await.unwrap_err().code, "commits-failing");
+        assert_eq!(live.metrics.pending.load(Relaxed), 1);
+        fail_points::forget(folder.path());
+        // Nobody asks for a change meanwhile.
+        while code().is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!((ids_in(&path), gauge()), (vec!["1".to_string()], false));
+        // Also when nothing is pending.
+        fail_points::plan(folder.path(), 1, Fault::Broken);
+        assert!(writing.delete(live, vec!["1".into()]).await.is_err());
+        assert_eq!(code(), Some("commits-failing"));
+        fail_points::forget(folder.path());
+        while code().is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(!add(4, false).await.unwrap().durable);
+        server.close().await.unwrap();
+    });
+    assert_eq!(ids_in(&path), ["1", "4"]);
+}
+
+/// A server that ends while commits fail has lost what it answered before, and says how much.
+#[test]
+fn an_end_that_loses_items_is_an_error_that_counts_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve(&path);
+    let shared = server.shared();
+    let writing = shared.writing.as_ref().unwrap();
+    runtime().block_on(async {
+        let items = vec![record(1, "a"), record(2, "b")];
+        writing.add(&shared.live, items, 3, false, deadline()).await.unwrap();
+        fail_points::plan(folder.path(), 1, Fault::Broken);
+        let ended = server.close().await.unwrap_err();
+        fail_points::forget(folder.path());
+        let why = fpstore_base::chain(&ended);
+        assert!(why.contains("2 items that were answered") && why.contains("are lost"), "{why}");
+    });
+    assert!(ids_in(&path).is_empty());
+}

@@ -1,10 +1,11 @@
 //! The thread of the writer: it takes requests in groups, and commits once for each.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fpstore_base::IdRef;
 
@@ -22,6 +23,8 @@ pub(super) const GROUP_COUNT: usize = 10_000;
 const IDS_MAX: usize = 10;
 /// Items that may be pending after a commit failed.
 const PENDING_MAX: usize = 100_000;
+/// While commits fail, one is tried in this time.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct WriterThread {
     server: Arc<LiveStore>,
@@ -29,7 +32,8 @@ pub(super) struct WriterThread {
     receiver: Receiver<Task>,
     options: WritingOptions,
     merging: Option<Merging>,
-    /// When items must be committed at the latest that were answered before.
+    /// When items must be committed at the latest that were answered before; while commits fail, when
+    /// the next one is tried.
     due: Option<Instant>,
 }
 
@@ -69,9 +73,10 @@ impl WriterThread {
                 if let Some(merging) = self.merging.take() {
                     merging.end();
                 }
+                let ended = self.lost();
                 // The lock is free before anybody hears that the server ends.
                 drop(self.writer);
-                let _ = reply.send(Ok(()));
+                let _ = reply.send(ended);
                 return;
             }
         }
@@ -102,9 +107,13 @@ impl WriterThread {
             match task {
                 Task::Add(task) => self.add(task, &mut waiting),
                 Task::Delete { ids, reply } => {
-                    // What was added before must be found by the deletion.
+                    // What was added before must be found by the deletion: a commit after it would
+                    // bring deleted ids back.
                     self.commit(&mut waiting);
-                    let _ = reply.send(self.delete(&ids));
+                    let _ = reply.send(match self.pending() {
+                        0 => self.delete(&ids),
+                        _ => Err(self.not_committed("nothing was deleted")),
+                    });
                 }
                 Task::End { reply } => end = Some(reply),
             }
@@ -114,15 +123,28 @@ impl WriterThread {
             self.commit(&mut waiting);
         }
         self.show_pending();
-        if end.is_some() && self.pending() > 0 {
-            let count = self.pending();
-            let items = if count == 1 { "item" } else { "items" };
-            self.server.log(format_args!(
-                "{count} {items} that were answered with \"durable\": false could not be committed \
-                 and are lost"
-            ));
-        }
         end
+    }
+
+    /// Fails if items are pending, which the end of the thread loses.
+    fn lost(&self) -> Result<(), Failure> {
+        let count = self.pending();
+        if count == 0 {
+            return Ok(());
+        }
+        let items = if count == 1 { "item" } else { "items" };
+        let lost = format_args!(
+            "{count} {items} that were answered with \"durable\": false could not be committed and \
+             are lost"
+        );
+        Err(self.not_committed(lost))
+    }
+
+    /// The failure while commits fail; `effect` says what has become of the request.
+    fn not_committed(&self, effect: impl Display) -> Failure {
+        let why = self.server.health.failing_commit().map_or_else(String::new, |(why, _)| why);
+        let failure = Failure::busy(format_args!("commits fail, and {effect}: {why}"));
+        Failure { code: "commits-failing", ..failure }
     }
 
     /// The number of items that wait for their commit.
@@ -156,6 +178,12 @@ impl WriterThread {
             waiting.push(Waiting { verdicts, added, reply });
             return;
         }
+        if is_open && self.server.health.failing_commit().is_some() {
+            self.writer.forget(added);
+            let effect = "nothing was added; \"durable\": true tries another commit";
+            let _ = reply.send(Err(self.not_committed(effect)));
+            return;
+        }
         if !added.is_empty() {
             self.show_pending();
             self.due.get_or_insert_with(|| Instant::now() + self.options.commit_every);
@@ -181,7 +209,7 @@ impl WriterThread {
         deadline: Instant,
     ) -> Result<(Vec<Verdict>, Range<usize>), Failure> {
         // After a failure this opens the store again.
-        self.writer.writer().map_err(|error| not_written(&error))?;
+        self.open().map_err(|error| not_written(&error))?;
         let before = self.pending();
         if before + items.len() > PENDING_MAX {
             let message = "too many items are pending, because commits fail; see the log";
@@ -198,16 +226,47 @@ impl WriterThread {
         Ok((verdicts?, before..self.pending()))
     }
 
-    /// Makes all pending items durable, shows them, and answers those who wait for it.
+    /// The writer, which is opened again after a failure.
+    fn open(&mut self) -> StoreResult<()> {
+        let opened = self.writer.writer().map(drop);
+        if let Err(error) = &opened {
+            self.note_failure(error);
+        }
+        opened
+    }
+
+    /// Notes that a change failed; the next one is tried soon.
+    fn note_failure(&mut self, error: &Error) {
+        let why = chain(error);
+        if self.server.health.note_bad_commit(&why) {
+            self.server.log(format_args!("commit failed: {why}"));
+        }
+        self.due = Some(Instant::now() + RETRY_PAUSE);
+    }
+
+    /// Notes that a change is durable, so that nothing is pending any more.
+    fn note_success(&mut self) {
+        if self.server.health.note_good_commit() {
+            self.server.log(format_args!("commits succeed again"));
+        }
+        self.due = None;
+    }
+
+    /// Makes all pending items durable, shows them, and answers those who wait for it. If nothing is
+    /// pending while commits fail, sees whether the disk takes changes again.
     fn commit(&mut self, waiting: &mut Vec<Waiting>) {
-        let committed = match self.pending() {
-            0 => Ok(self.server.opened().generation),
+        let committed = match (self.pending(), self.server.health.failing_commit()) {
+            (0, None) => Ok(self.server.opened().generation),
+            (0, Some(_)) => {
+                let tried = self.writer.writer().and_then(|writer| writer.check_disk());
+                tried.map(|()| self.server.opened().generation)
+            }
             _ => self.commit_pending(),
         };
         let waiting = std::mem::take(waiting);
         match committed {
             Ok(generation) => {
-                self.due = None;
+                self.note_success();
                 self.show_pending();
                 for Waiting { verdicts, reply, .. } in waiting {
                     self.count(&verdicts);
@@ -216,14 +275,12 @@ impl WriterThread {
             }
             Err(why) => {
                 self.server.metrics.commit_failures.fetch_add(1, Relaxed);
-                self.server.log(format_args!("commit failed: {}", chain(&why)));
+                self.note_failure(&why);
                 // Only items whose senders believe that they are remembered stay pending. After an
                 // error that followed the effect, none is.
                 for request in waiting.iter().rev().filter(|_| !is_in_effect(&why)) {
                     self.writer.forget(request.added.clone());
                 }
-                let due = Instant::now() + self.options.commit_every;
-                self.due = (self.pending() > 0).then_some(due);
                 self.show_pending();
                 for Waiting { reply, .. } in waiting {
                     let _ = reply.send(Err(not_written(&why)));
@@ -249,8 +306,14 @@ impl WriterThread {
             let deleted = writer.delete_ids(wanted)?;
             Ok((deleted, writer.store().generation()))
         });
-        if deleted.is_err() {
-            self.writer.end_turn();
+        match &deleted {
+            Ok(_) => self.note_success(),
+            Err(error) => {
+                self.writer.end_turn();
+                if is_of_disk(error) {
+                    self.note_failure(error);
+                }
+            }
         }
         if deleted.as_ref().map_or_else(is_in_effect, |_| true) {
             self.after_change(start);
@@ -276,10 +339,20 @@ fn is_in_effect(error: &Error) -> bool {
     matches!(error, Error::InEffect { .. })
 }
 
+/// Whether the next change will probably meet an error, too.
+fn is_of_disk(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Io { .. } | Error::NoSpace { .. } | Error::InEffect { .. } | Error::InDoubt { .. }
+    )
+}
+
 /// The answer to a change that failed: whether it took effect is in the code and in the message.
 fn not_written(error: &Error) -> Failure {
-    if is_in_effect(error) {
-        return Failure::internal("in-effect", chain(error));
+    match error {
+        Error::InEffect { .. } => return Failure::internal("in-effect", chain(error)),
+        Error::InDoubt { .. } => return Failure::internal("in-doubt", chain(error)),
+        _ => {}
     }
     let why = chain(error);
     let message = format!("the store could not be written, so nothing was added or deleted: {why}");

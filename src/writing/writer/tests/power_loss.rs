@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::*;
 use crate::disk::change::Change;
+use crate::disk::fail_points::{self, Fault};
 use crate::disk::power_loss::{Disk, Replayed};
 use crate::disk::recorder;
 use crate::disk::tree::Tree;
@@ -244,7 +245,13 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let no_names = fault(&no_names, 0).unwrap();
     assert!(no_names.contains("does not open"), "{no_names}");
 
-    let is_sync = |at: &usize| matches!(all[*at], Change::Sync(_) | Change::SyncDirectory(_));
+    // A writer that opens a store syncs what its predecessor may not have synced; here each has.
+    let is_final = |at: usize| matches!(&all[at], Change::Sync(path) if path.ends_with("MANIFEST"));
+    let is_sync = |at: &usize| match all[*at] {
+        Change::Sync(_) => !is_final(*at),
+        Change::SyncDirectory(_) => !(*at > 0 && is_final(*at - 1)),
+        _ => false,
+    };
     let syncs: Vec<usize> = (0..all.len()).filter(is_sync).collect();
     let is_noticed = |at: &usize| fault(&[&all[..*at], &all[at + 1..]].concat(), *at).is_some();
     let noticed = syncs.iter().copied().filter(is_noticed).count();
@@ -262,4 +269,44 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
         }
     }
     assert!(fault(&swapped, 0).is_some());
+}
+
+/// A writer that died, or met a broken disk, at any operation of a commit: what the next one calls
+/// stored is there after a loss of power.
+#[test]
+fn what_a_writer_finds_stored_is_durable_whichever_operation_ended_its_predecessor() {
+    let record = NewRecord::new(Fingerprint::new(0xff), fpstore_base::Id::U64(1));
+    let mut stored_after_an_error = 0;
+    for fails_at in 1.. {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        drop(Builder::new(&path).unwrap().finish().unwrap());
+        let before = Tree::read(folder.path(), is_lock);
+        recorder::start(folder.path());
+        let mut first = Writer::with_options(&path, options()).unwrap();
+        first.push_record(&record).unwrap();
+        fail_points::plan(folder.path(), fails_at, Fault::Broken);
+        let committed = first.commit();
+        drop(first);
+        let passed = fail_points::forget(folder.path()).len() as u64;
+        let mut next = CheckedWriter::new(&path, options());
+        let is_stored = matches!(next.check_and_add(&record, 3).unwrap(), Verdict::Stored(_));
+        drop(next);
+        let mut disk = Disk::of(&before, folder.path());
+        recorder::stop(folder.path()).iter().for_each(|change| disk.change(change));
+        if is_stored {
+            stored_after_an_error += u32::from(committed.is_err());
+            let lost = disk.lose_power(STATES, &mut |_| 0, &mut Replayed::default(), |tree| {
+                let left = tempfile::tempdir().unwrap();
+                tree.write_to(left.path());
+                let records = all_records(&left.path().join("store.fps"));
+                if records.contains_key(&0xff) { Ok(()) } else { Err("it is lost".into()) }
+            });
+            lost.unwrap_or_else(|why| panic!("operation {fails_at}, {committed:?}: {why}"));
+        }
+        if passed < fails_at {
+            break;
+        }
+    }
+    assert!(stored_after_an_error >= 2, "{stored_after_an_error}");
 }

@@ -189,3 +189,53 @@ fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
         }
     }
 }
+
+/// Where the last step fails and the manifest cannot be read, nobody knows; the next step of a
+/// checked writer finds out, and adds nothing twice.
+#[test]
+fn a_change_that_may_have_taken_effect_is_told_as_such_and_added_once() {
+    let (mut doubts, mut before) = (0, Vec::new());
+    for fails_at in 1.. {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        drop(Builder::new(&path).unwrap().finish().unwrap());
+        let mut writer = CheckedWriter::new(&path, options());
+        let record = NewRecord::new(Fingerprint::new(0xff), fpstore_base::Id::U64(1));
+        assert!(matches!(writer.check_and_add(&record, 3).unwrap(), Verdict::Added));
+        fail_points::plan(folder.path(), fails_at, Fault::Broken);
+        // From the last rename on.
+        let is_late = before.get(fails_at as usize - 1..).is_some_and(|left: &[FailPoint]| {
+            left.iter().filter(|point| **point == FailPoint::SyncDirectory).count() <= 1
+        });
+        fail_points::let_read(folder.path(), !is_late);
+        let committed = writer.commit();
+        fail_points::let_read(folder.path(), true);
+        let passed = fail_points::forget(folder.path());
+        let case = format!("operation {fails_at}: {committed:?}");
+        match &committed {
+            Err(Error::InDoubt { .. }) => {
+                doubts += 1;
+                assert_eq!(writer.pending(), [record], "{case}");
+            }
+            Err(_) => assert!(!is_late, "{case}"),
+            Ok(_) => {}
+        }
+        writer.commit().unwrap();
+        assert_eq!(all_records(&path).get(&0xff), Some(&vec!["1".into()]), "{case}");
+        if (passed.len() as u64) < fails_at {
+            break;
+        }
+        if before.is_empty() {
+            // The operations of a commit that succeeds.
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("store.fps");
+            drop(Builder::new(&path).unwrap().finish().unwrap());
+            let mut writer = Writer::with_options(&path, options()).unwrap();
+            writer.push(Fingerprint::new(0xff), 1).unwrap();
+            fail_points::plan(folder.path(), 0, Fault::Full);
+            writer.commit().unwrap();
+            before = fail_points::forget(folder.path());
+        }
+    }
+    assert!(doubts >= 2, "{doubts}");
+}
