@@ -62,6 +62,12 @@ pub enum Error {
         /// The number of that process, if it is known.
         process: Option<u32>,
     },
+    /// The store was moved, removed or replaced while it was being written to. Nothing was written to
+    /// what is there now.
+    Replaced {
+        /// The path of the store.
+        path: PathBuf,
+    },
     /// The format version is outside the range that this release reads (R-2).
     UnsupportedVersion {
         /// The file.
@@ -254,10 +260,17 @@ impl fmt::Display for Error {
             Error::Compacting { path, process: None } => {
                 write!(f, "another process is compacting {}", path.display())
             }
+            Error::Replaced { path } => write!(
+                f,
+                "the store at {} was moved or replaced while this process was writing to it; move it \
+                 back, or start again with the one that is there",
+                path.display()
+            ),
             Error::UnsupportedVersion { path, found, oldest, newest } => write!(
                 f,
-                "{} has format version {found}, this release reads {oldest} to {newest}",
-                path.display()
+                "{} has format version {found}, this release reads {oldest} to {newest}; {}",
+                path.display(),
+                remedy_of_version(*found, *newest)
             ),
             Error::Corrupt { path, section, offset, fault } => {
                 write!(f, "{}: {section} is corrupt at byte {offset:#x}: {fault}", path.display())
@@ -292,6 +305,16 @@ impl fmt::Display for Error {
             Error::TooLarge { reason } => f.write_str(reason),
             Error::TooManyPairs { most } => write!(f, "there are more than {most} near pairs"),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
+        }
+    }
+}
+
+/// What helps against a file of another format version.
+fn remedy_of_version(found: u16, newest: u16) -> &'static str {
+    match found > newest {
+        true => "a newer release of fpstore reads it",
+        false => {
+            "the release that wrote it can 'dump' the records, which 'build' of this release takes"
         }
     }
 }

@@ -23,8 +23,9 @@ use fpstore::{Error, Recipe};
 #[cfg(feature = "serve")]
 use commands::serve;
 use commands::{
-    add, build, cluster, commit, compact, compare, completions, dedup, delete, df, dump, evaluate,
-    expire, export, features, fingerprint, import, info, man, pairs, plan, query, stats, verify,
+    add, backup, build, cluster, commit, compact, compare, completions, dedup, delete, df, dump,
+    evaluate, expire, export, features, fingerprint, import, info, man, pairs, plan, query, stats,
+    verify,
 };
 use output::exit::{is_closed_pipe, is_interrupted};
 use output::{corpus_error, remedy};
@@ -95,6 +96,7 @@ commands! {
     Commit(commit::CommitArgs) => commit::run,
     Import(import::ImportArgs) => import::run,
     Export(export::ExportArgs) => export::run,
+    Backup(backup::BackupArgs) => backup::run,
     Info(info::InfoArgs) => info::run,
     Stats(stats::StatsArgs) => stats::run,
     Plan(plan::PlanArgs) => plan::run,
@@ -123,6 +125,7 @@ impl Command {
     fn after_interruption(&self) -> &'static str {
         match self {
             Command::Compact(_) => "merges that were finished stay",
+            Command::Backup(_) => "segments that were copied stay, and the next backup goes on",
             Command::Dedup(args) => args.after_interruption(),
             #[cfg(feature = "serve")]
             Command::Serve(_) => "the server did not start",

@@ -73,10 +73,10 @@ pub(crate) fn allow_locks(folder: &Path) {
     refused.retain(|(of, ..)| of != folder);
 }
 
-/// Directories whose manifests cannot be read.
+/// Directories whose manifests cannot be read once an operation has failed.
 static UNREADABLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Lets manifests below `folder` be readable or not.
+/// Lets manifests below `folder` be readable, or not from the planned fault on.
 pub(crate) fn let_read(folder: &Path, is_readable: bool) {
     let mut unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
     unreadable.retain(|of| of != folder);
@@ -88,7 +88,11 @@ pub(crate) fn let_read(folder: &Path, is_readable: bool) {
 /// Precedes reading a manifest.
 pub(crate) fn pass_read(path: &Path) -> io::Result<()> {
     let unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
-    match unreadable.iter().any(|of| path.starts_with(of)) {
+    let plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    let has_failed = |folder: &PathBuf| {
+        plans.get(folder).is_some_and(|plan| plan.passed.len() as u64 >= plan.fails_at)
+    };
+    match unreadable.iter().any(|of| path.starts_with(of) && has_failed(of)) {
         true => Err(io::Error::other("the disk broke")),
         false => Ok(()),
     }

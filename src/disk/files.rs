@@ -95,6 +95,14 @@ pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a directory.
+pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
+    fail_point(path, FailPoint::Create)?;
+    fs::create_dir(path)?;
+    note(path, || Change::CreateDirectory(path.into()));
+    Ok(())
+}
+
 /// Makes a directory, and those above it, where they are missing.
 #[cfg(feature = "documents")]
 pub(crate) fn create_directories(path: &Path) -> io::Result<()> {

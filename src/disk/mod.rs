@@ -48,8 +48,8 @@ pub(crate) use fail_point::{FailPoint, fail_point, lock_fail_point};
 pub(crate) use files::{create_directories, digest_of, open, remove_directory_tree};
 #[cfg(feature = "write")]
 pub(crate) use files::{
-    free_space, is_temporary_name, names_in, parent_of, remove_empty_directory, remove_file,
-    sync_directory, sync_file,
+    create_directory, free_space, is_temporary_name, names_in, parent_of, remove_empty_directory,
+    remove_file, sync_directory, sync_file,
 };
 #[cfg(feature = "documents")]
 pub use new_file::NewFile;

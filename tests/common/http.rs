@@ -102,8 +102,13 @@ impl Server {
     }
 
     /// Ends the server with SIGTERM. Returns its status and what it wrote to standard error.
-    pub fn end(mut self) -> (ExitStatus, String) {
+    pub fn end(self) -> (ExitStatus, String) {
         self.signal("TERM");
+        self.wait()
+    }
+
+    /// Waits until the server has ended. Returns its status and what it wrote to standard error.
+    pub fn wait(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().unwrap();
         let mut text = String::new();
         self.stderr.read_to_string(&mut text).unwrap();

@@ -3,6 +3,7 @@
 mod access;
 mod append;
 mod architecture;
+mod backup;
 mod build;
 mod cluster;
 mod commit;

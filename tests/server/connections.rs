@@ -166,7 +166,7 @@ fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let desk = desk();
     let server = Server::start(&desk, &["--max-connections", "2000"]);
-    let open = || server.metric("fpstore_connections");
+    let open = || server.metric("fpstore_open_connections");
     wait_for("the connections so far have ended", || open() <= 1.0);
     let mut connections: Vec<Connection<TcpStream>> = (0..2000).map(|_| server.connect()).collect();
     for connection in &mut connections {

@@ -1,6 +1,7 @@
 //! The server follows its store, says how it is, and lets in whom it should.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use fpstore::info::SectionInfo;
 use fpstore::{Section, Store};
@@ -122,8 +123,8 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
 fn tokens_guard_reading_and_writing_apart() {
     let desk = desk();
     let (reader, writer) = ("r".repeat(20), "w".repeat(20));
-    desk.write("read", format!("# for reading\n\n{reader}\n"));
-    desk.write("write", &writer);
+    secret(&desk, "read", &format!("# for reading\n\n{reader}\n"));
+    secret(&desk, "write", &writer);
     let args = ["--writable", "--token-file", "read", "--write-token-file", "write"];
     let server = Server::begin(&desk, &[&["--listen", "0.0.0.0:0"], &args[..]].concat());
     server.wait_until_ready();
@@ -165,9 +166,11 @@ fn tokens_guard_reading_and_writing_apart() {
 #[test]
 fn other_machines_are_let_in_with_tokens_alone() {
     let desk = desk();
-    desk.write("token", "t".repeat(16));
-    desk.write("short", "secret");
-    desk.write("none", "# nothing\n");
+    secret(&desk, "token", &"t".repeat(16));
+    secret(&desk, "short", "secret");
+    secret(&desk, "none", "# nothing\n");
+    desk.write("open", "t".repeat(16));
+    fs::set_permissions(desk.path("open"), fs::Permissions::from_mode(0o644)).unwrap();
     for (args, part) in [
         (&["--listen", "0.0.0.0:0"][..], "--token-file"),
         (&["--listen", "[::]:0"], "--token-file"),
@@ -178,6 +181,12 @@ fn other_machines_are_let_in_with_tokens_alone() {
         (&["--token-file", "short"], "line 1 is no token"),
         (&["--token-file", "none"], "holds no token"),
         (&["--token-file", "missing"], "cannot read missing"),
+        (&["--token-file", "open"], "chmod o-rwx open"),
+        // That everybody may read does not say that everybody may delete.
+        (&["--listen", "0.0.0.0:0", "--writable", "--no-auth"], "--anyone-may-write"),
+        (&["--listen", "0.0.0.0:0", "--writable", "--no-auth"], "--write-token-file"),
+        (&["--listen", "0.0.0.0:0", "--writable", "--anyone-may-write"], "--token-file"),
+        (&["--anyone-may-write"], "--writable"),
         (&["--listen", "7700"], "expected ADDRESS:PORT"),
         (&["--label", "x"], "--writable"),
         (&["--wait"], "--writable"),
@@ -193,6 +202,73 @@ fn other_machines_are_let_in_with_tokens_alone() {
     assert!(err.contains("nothing.fps"), "{err}");
     let open = Server::begin(&desk, &["--listen", "0.0.0.0:0", "--no-auth"]);
     assert_eq!(open.get("/v1/query?fingerprint=1").status, 200);
+    let args = ["--listen", "0.0.0.0:0", "--no-auth", "--writable", "--anyone-may-write"];
+    let open = Server::begin(&desk, &args);
+    assert_eq!(open.post_json("/v1/check-and-add", &json!({ "items": [] })).status, 200);
+}
+
+/// A file that its owner and group alone may read.
+fn secret(desk: &Desk, name: &str, text: &str) {
+    desk.write(name, text);
+    fs::set_permissions(desk.path(name), fs::Permissions::from_mode(0o640)).unwrap();
+}
+
+#[test]
+fn a_hang_up_has_tokens_read_again_and_keeps_the_old_ones_if_the_files_are_bad() {
+    let desk = desk();
+    let [old, new] = ["o", "n"].map(|letter| letter.repeat(20));
+    secret(&desk, "token", &old);
+    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--token-file", "token"]);
+    let ask = |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str())];
+        server.connect().ask("GET", "/v1/info", &headers, b"").status
+    };
+    assert_eq!((ask(&old), ask(&new)), (200, 401));
+    secret(&desk, "token", &new);
+    server.signal("HUP");
+    wait_for("the new token is known", || ask(&new) == 200);
+    assert_eq!(ask(&old), 401);
+    for bad in ["", "short"] {
+        secret(&desk, "token", bad);
+        server.signal("HUP");
+        assert_eq!(ask(&new), 200);
+    }
+    // Attempts that failed are counted by their reason.
+    let bearer = format!("Bearer {new}");
+    let headers = [("Authorization", bearer.as_str())];
+    let text = || server.connect().ask("GET", "/metrics", &headers, b"").body;
+    let text = String::from_utf8(text()).unwrap();
+    assert!(text.contains("fpstore_denied_total{code=\"wrong-token\"} "), "{text}");
+    assert!(text.contains("fpstore_denied_total{code=\"no-token\"} 0\n"), "{text}");
+}
+
+#[test]
+fn the_name_of_the_server_is_checked_in_one_way() {
+    let desk = desk();
+    let server = Server::start(&desk, &[]);
+    let ask = |head: &str| {
+        let mut connection = server.connect();
+        let head = head.as_bytes().iter().map(|&byte| if byte == b'~' { 0xe9 } else { byte });
+        let bytes: Vec<u8> = head.chain(*b"\r\n").collect();
+        std::io::Write::write_all(&mut connection.stream, &bytes).unwrap();
+        let answer = connection.answer();
+        (answer.status, answer.code())
+    };
+    let get = "GET /v1/query?fingerprint=1 HTTP/1.1\r\n";
+    let bad = (400, "bad-host".to_string());
+    let wrong = (403, "wrong-host".to_string());
+    assert_eq!(ask(&format!("{get}Host: localhost\r\n")).0, 200);
+    assert_eq!(ask(get), bad);
+    assert_eq!(ask(&format!("{get}Host: localhost\r\nHost: localhost\r\n")), bad);
+    assert_eq!(ask(&format!("{get}Host: localhost\r\nHost: evil.example\r\n")), bad);
+    assert_eq!(ask(&format!("{get}Host: ~vil.example\r\n")), bad);
+    assert_eq!(ask(&format!("{get}Host: \r\n")), wrong);
+    assert_eq!(ask(&format!("{get}Host: evil.example\r\n")), wrong);
+    let whole = "GET http://evil.example/v1/query?fingerprint=1 HTTP/1.1\r\n";
+    assert_eq!(ask(&format!("{whole}Host: localhost\r\n")), wrong);
+    // HTTP/1.0 has no such header.
+    assert_eq!(ask("GET /v1/query?fingerprint=1 HTTP/1.0\r\n").0, 200);
 }
 
 #[test]

@@ -97,6 +97,8 @@ fn an_answer_that_the_server_cut_is_said_so() {
 fn what_a_server_cannot_do_is_refused_before_it_is_asked() {
     let desk = desk_of(&clustered(200, 21));
     desk.write("token", "t".repeat(16));
+    let secret = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(desk.path("token"), secret).unwrap();
     let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--token-file", "token"]);
     let url = format!("http://{}", server.address);
     for args in [

@@ -332,3 +332,75 @@ fn a_bad_item_is_named_and_takes_nothing_with_it() {
     let fingerprint = Fingerprint::new(1);
     assert!(Store::open(desk.path("store.fps")).unwrap().query(fingerprint, 0).unwrap().is_empty());
 }
+
+/// As after `mv pages.fps old.fps; mv new.fps pages.fps` by somebody who forgot the server.
+#[test]
+fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable", "--commit-every", "1h"]);
+    add(&mut server.connect(), json!([item(1 << 40, "pending")]), false);
+    desk.ok(&["build", "-", "-s", "new.fps", "-q"], "0000000077777777\tother\n");
+    let before = std::fs::read(desk.path("new.fps/MANIFEST")).unwrap();
+    std::fs::rename(desk.path("store.fps"), desk.path("old.fps")).unwrap();
+    std::fs::rename(desk.path("new.fps"), desk.path("store.fps")).unwrap();
+    let body = json!({ "items": [item(1 << 50, "late")] });
+    for _ in 0..2 {
+        let refused = server.post_json(ADD, &body);
+        assert_eq!((refused.status, refused.code().as_str()), (503, "not-written"), "{refused:?}");
+        let why = refused.json()["error"]["message"].to_string();
+        assert!(why.contains("was moved or replaced"), "{why}");
+    }
+    assert_eq!(server.get("/readyz").json()["error"]["code"], "commits-failing");
+    assert_eq!(std::fs::read(desk.path("store.fps/MANIFEST")).unwrap(), before);
+    let names = std::fs::read_dir(desk.path("store.fps")).unwrap().count();
+    assert_eq!(names, 2, "a manifest and a segment");
+    // Another server may have it.
+    drop(Server::start(&desk, &["--writable"]));
+    // The own one is back.
+    std::fs::rename(desk.path("store.fps"), desk.path("new.fps")).unwrap();
+    std::fs::rename(desk.path("old.fps"), desk.path("store.fps")).unwrap();
+    wait_for("the server writes again", || server.get("/readyz").status == 200);
+    add(&mut server.connect(), json!([item(1 << 50, "late")]), true);
+    assert!(["pending", "late"].iter().all(|id| stored_ids(&desk).contains(*id)));
+}
+
+/// A copy made of links, as by `cp -al`, holds the lock file, too.
+#[test]
+fn a_server_starts_beside_a_copy_of_links_that_was_made_while_it_was_killed() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable"]);
+    std::fs::create_dir(desk.path("kept.fps")).unwrap();
+    for file in std::fs::read_dir(desk.path("store.fps")).unwrap() {
+        let file = file.unwrap();
+        let to = desk.path("kept.fps").join(file.file_name());
+        std::fs::hard_link(file.path(), to).unwrap();
+    }
+    // While the lock is held, its file is in use under each of its names.
+    desk.run(&["serve", "-s", "store.fps", "--writable", "--listen", "127.0.0.1:0"], 2);
+    server.kill();
+    let server = Server::start(&desk, &["--writable"]);
+    add(&mut server.connect(), json!([item(1 << 50, "late")]), true);
+    drop(server);
+    assert!(stored_ids(&desk).contains("late"));
+    desk.ok(&["delete", "--id", "none", "-s", "kept.fps"], "");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminated_server_ends_at_once_on_an_interrupt() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--drain-timeout", "1h"]);
+    // A request whose body never comes keeps the server from ending.
+    let mut connection = server.connect();
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                Content-Length: 10\r\nExpect: 100-continue\r\n\r\n";
+    std::io::Write::write_all(&mut connection.stream, head.as_bytes()).unwrap();
+    assert!(connection.read_more());
+    server.signal("TERM");
+    wait_for("it takes no more connections", || {
+        std::net::TcpStream::connect(&server.address).is_err()
+    });
+    server.signal("INT");
+    let (status, _) = server.wait();
+    assert_eq!(status.code(), Some(130));
+}

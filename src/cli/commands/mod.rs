@@ -2,6 +2,7 @@
 //! library, and prints rows.
 
 pub(in crate::cli) mod add;
+pub(in crate::cli) mod backup;
 pub(in crate::cli) mod build;
 pub(in crate::cli) mod cluster;
 pub(in crate::cli) mod commit;

@@ -11,7 +11,7 @@ pub(in crate::cli) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
     ("Ask it", &["query", "serve"]),
     ("Find and remove duplicates", &["pairs", "cluster", "dedup"]),
-    ("Change a store", &["add", "delete", "expire", "compact", "export"]),
+    ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
     ("Inspect a store", &["info", "stats", "verify", "dump"]),
     ("Work with texts", &["fingerprint", "simhash", "compare", "features", "df", "evaluate"]),
     ("Set up a shell", &["completions", "man"]),

@@ -178,6 +178,12 @@ impl Snapshot {
         self.segments.first().map(|open| open.segment.recipe().clone())
     }
 
+    /// The manifest of the state, of which this snapshot may be a part.
+    #[cfg(feature = "write")]
+    pub(crate) fn manifest(&self) -> Result<Manifest> {
+        parse_manifest(&self.path, &self.manifest)
+    }
+
     pub(crate) fn store_id(&self) -> StoreId {
         self.store_id
     }

@@ -94,6 +94,12 @@ impl StoreLock {
         parent_of(&self.file.path)
     }
 
+    /// Whether the file of the lock still has its name: else its directory was moved or removed, and
+    /// another process may write to what is there now.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.file.is_in_place()
+    }
+
     /// Whether the file of the lock is in `directory` now.
     pub(super) fn has_moved_to(&self, directory: &Path) -> bool {
         self.file.path.file_name().is_some_and(|name| self.file.is_at(&directory.join(name)))
@@ -184,6 +190,8 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
         let Some(mut opened) = LockFile::open(directory, name)? else { continue };
         match try_lock(&opened.file, &opened.path) {
             Ok(()) if !opened.is_in_place() => {}
+            // Nobody holds it. The name gets a file of its own; the other names keep theirs.
+            Ok(()) if opened.has_other_names => opened.remove(),
             Ok(()) => {
                 opened.note_process();
                 let (file, process) = (opened, std::process::id());

@@ -25,6 +25,9 @@ const DENIED_PAUSE: Duration = Duration::from_millis(5);
 pub(super) struct LockFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
+    /// Whether the file has other names (hard links), as in a copy that `cp -al` made of the store.
+    /// Nothing is written to it then: somebody may have linked any file here.
+    pub(super) has_other_names: bool,
 }
 
 impl LockFile {
@@ -37,7 +40,9 @@ impl LockFile {
             tries += 1;
             match open(directory, &path) {
                 Ok(None) => return Ok(None),
-                Ok(Some(file)) => return Ok(Some(LockFile { file, path })),
+                Ok(Some((file, has_other_names))) => {
+                    return Ok(Some(LockFile { file, path, has_other_names }));
+                }
                 Err(Refused::Io(source))
                     if source.kind() == ErrorKind::PermissionDenied && tries < DENIED_TRIES =>
                 {
@@ -101,7 +106,7 @@ impl LockFile {
     }
 }
 
-fn open(directory: &Path, path: &Path) -> Result<Option<File>, Refused> {
+fn open(directory: &Path, path: &Path) -> Result<Option<(File, bool)>, Refused> {
     match fs::symlink_metadata(path) {
         Ok(there) => plain_file::refuse_others(there.file_type())?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -117,10 +122,10 @@ fn open(directory: &Path, path: &Path) -> Result<Option<File>, Refused> {
     match link_count(&metadata) {
         0 => return Ok(None),
         1 => {}
-        _ => return Err(Refused::Kind("a file with several names (hard links)")),
+        _ => return Ok(Some((file, true))),
     }
     set_rights(&file, &metadata, rights);
-    Ok(Some(file))
+    Ok(Some((file, false)))
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@
 //! Nothing here reads the contents of a segment or changes a file that a manifest names.
 
 mod abandoned;
+mod copy;
 mod destination;
 mod lock;
 mod lock_file;
@@ -16,6 +17,7 @@ mod transaction;
 mod uncommitted;
 mod waiting;
 
+pub(crate) use copy::open_copy;
 pub(crate) use destination::{Destination, OpenMode};
 pub(crate) use lock::{Patience, lock_compaction, reserve};
 pub(crate) use store_directory::{StoreDirectory, random_store_id};

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
 use crate::disk::{
-    is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
+    TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
 };
 use crate::format::manifest::{self, Manifest, NUMBER_MAX, StoreId, segment_number};
 use crate::search::snapshot::read_manifest;
@@ -33,6 +34,8 @@ const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 pub(crate) struct StoreDirectory {
     path: PathBuf,
     owner: LockOwner,
+    /// The id of the store that is continued, if one is.
+    store_id: Option<StoreId>,
     /// The id of the store that the next manifest begins; `None` continues the store that is there.
     new_store: Option<StoreId>,
     patience: Patience,
@@ -95,13 +98,26 @@ impl StoreDirectory {
         for name in names.iter().filter(is_abandoned) {
             let _ = remove_file(&path.join(name));
         }
+        let store_id = match new_store {
+            Some(_) => None,
+            None => Some(read_manifest(path)?.store_id),
+        };
         if owner == LockOwner::Writer && new_store.is_none() {
             sync_file(&path.join(manifest::FILE_NAME))?;
             sync_directory(path)?;
         }
         let path = path.into();
         let (staging, _reservation) = (None, None);
-        Ok(StoreDirectory { path, owner, new_store, patience, staging, lock, _reservation })
+        Ok(StoreDirectory {
+            path,
+            owner,
+            store_id,
+            new_store,
+            patience,
+            staging,
+            lock,
+            _reservation,
+        })
     }
 
     /// A new directory beside `path`, which [`StoreDirectory::finish`] moves to `path`. The caller
@@ -115,6 +131,7 @@ impl StoreDirectory {
         Ok(StoreDirectory {
             path: lock.directory().into(),
             owner: LockOwner::Writer,
+            store_id: None,
             new_store: Some(store_id),
             patience: Patience::default(),
             staging: Some(staging),
@@ -127,8 +144,18 @@ impl StoreDirectory {
         &self.path
     }
 
+    /// Fails if another directory, or none, is at the path by now: its lock is not the one that this
+    /// process holds.
+    fn check_place(&self) -> Result<()> {
+        match self.lock.is_in_place() {
+            true => Ok(()),
+            false => Err(Error::Replaced { path: self.path.clone() }),
+        }
+    }
+
     /// A new segment file, to be written, finished, and added to a transaction.
     pub(crate) fn new_segment(&self) -> Result<SegmentFile> {
+        self.check_place()?;
         SegmentFile::create(&self.path, self.owner.temporary_prefix())
     }
 
@@ -138,10 +165,24 @@ impl StoreDirectory {
         UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
     }
 
+    /// Writes a deletion file at `path`, which no manifest names yet or which is damaged, and makes it
+    /// durable.
+    pub(crate) fn write_deletions(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.check_place()?;
+        let mut file = TemporaryFile::create_in_store(&self.path, self.owner.temporary_prefix())?;
+        file.write_all(bytes).map_err(Error::io("write a file in", &self.path))?;
+        file.protect_and_sync()?;
+        file.rename_over(path).map_err(Error::io("move the new file to", path))
+    }
+
     /// Begins a transaction: no other process publishes until it ends. Segments are written before,
     /// because it should not last long. Waits while another process publishes; the observer of the
     /// directory may end the wait.
+    ///
+    /// Fails with [`Error::Replaced`] if the directory or the store in it is another one than at the
+    /// start.
     pub(crate) fn begin(&self) -> Result<Transaction> {
+        self.check_place()?;
         let least = match self.owner {
             LockOwner::Writer => WRITER_PATIENCE,
             LockOwner::Compactor => COMPACTOR_PATIENCE,
@@ -154,8 +195,12 @@ impl StoreDirectory {
             LockOwner::Writer => Error::Compacting { path: self.path.clone(), process },
             LockOwner::Compactor => Error::Locked { path: self.path.clone(), process },
         })?;
+        self.check_place()?;
         let names = names_in(&self.path)?;
         let mut manifest = self.manifest(&names)?;
+        if self.store_id.is_some_and(|id| id != manifest.store_id) {
+            return Err(Error::Replaced { path: self.path.clone() });
+        }
         // Files of a dead writer, which no manifest names, have numbers, too.
         let numbers = names.iter().filter_map(|name| number_of(name));
         let after_last = numbers.filter(|&number| number < NUMBER_MAX).max().map_or(1, |n| n + 1);

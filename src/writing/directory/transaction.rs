@@ -129,6 +129,16 @@ impl Transaction {
     /// after [`Error::InDoubt`] nobody knows.
     pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
         let manifest = self.next_manifest(segments)?;
+        self.put(manifest)
+    }
+
+    /// Makes a manifest of another directory of the same store the one of this directory, which has all
+    /// files that it names. Otherwise as [`Transaction::commit`].
+    pub(crate) fn commit_copy(mut self, manifest: Manifest) -> Result<u64> {
+        self.put(manifest)
+    }
+
+    fn put(&mut self, manifest: Manifest) -> Result<u64> {
         let prepared = self.prepare(manifest::FILE_NAME, &manifest)?;
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)

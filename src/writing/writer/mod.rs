@@ -6,6 +6,7 @@
 //! manifest names is never changed, and readers never wait.
 
 mod add;
+mod backup;
 mod checked;
 mod commit;
 mod compact;
@@ -30,6 +31,7 @@ mod transfer;
 mod wanted_ids;
 
 pub use add::Committed;
+pub use backup::{BackedUp, BackupOptions, backup};
 pub use checked::{CheckedWriter, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;

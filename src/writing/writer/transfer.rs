@@ -217,6 +217,11 @@ fn copy(from: &Path, to: &mut SegmentFile) -> Result<()> {
 /// Copies a segment and checks the copy front to back.
 pub(super) fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
     copy(from, to)?;
+    check_copy(from, to)
+}
+
+/// Checks a copy of the segment at `from` front to back.
+pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
     let faults = faults_of(&map(to.temporary_path())?);
     match faults.into_iter().next() {
         // The copy is removed; the user has the original.

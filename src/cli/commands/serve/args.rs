@@ -23,11 +23,11 @@ Answer queries over HTTP, for crawlers, frontends and people with a browser.
 
 It listens on this machine alone unless --listen says otherwise; then it asks for a token. \
 --writable lets clients remember what is new and delete ids; the server is then the one writer of \
-the store. GET / is a page for people, /openapi.json describes all routes, docs/serve.md explains \
+the store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a page for people, /openapi.json describes all routes, docs/serve.md explains \
 them.
 
-The newest state of the store is looked for every --refresh, on SIGHUP, and by POST /v1/refresh; it \
-is read into memory before it is shown. If the store vanishes or is damaged, the state before is \
+The newest state of the store is looked for every --refresh, on SIGHUP, and by POST /v1/refresh; \
+SIGHUP also reads the files of tokens again. The newest state is read into memory before it is shown. If the store vanishes or is damaged, the state before is \
 still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
 
 It has no TLS; a reverse proxy before it has.";
@@ -67,15 +67,14 @@ pub(in crate::cli) struct ServeArgs {
     /// What to read into memory before a state is shown; queries of what was not wait for the disk
     #[arg(long, value_parser = choice::<Warm>(), value_name = "WHAT", default_value_t = Warm::All)]
     warm: Warm,
-    /// Tokens of those who may read, one on each line
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
-    /// Tokens of those who may write; they may read too
-    #[arg(long, value_name = "FILE")]
-    write_token_file: Option<PathBuf>,
-    /// Listen to other machines though no token is needed
+    #[command(flatten)]
+    pub(super) tokens: TokenArgs,
+    /// Let other machines read without a token
     #[arg(long)]
     no_auth: bool,
+    /// Let other machines add and delete without a token
+    #[arg(long, requires = "writable")]
+    anyone_may_write: bool,
     /// A name of this server, for a proxy that passes it on; may be repeated
     ///
     /// On this machine without a token, only requests to localhost are answered, because a page in a
@@ -108,6 +107,23 @@ fn in_long_help(arg: Arg) -> Arg {
     };
     let rare = ["socket_mode", "stale_after", "commit_every"].contains(&arg.get_id().as_str());
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
+}
+
+/// The files of tokens, which SIGHUP has read again.
+#[derive(Args, Clone, Debug)]
+pub(super) struct TokenArgs {
+    /// Tokens of those who may read, one on each line
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Tokens of those who may write; they may read too
+    #[arg(long, value_name = "FILE")]
+    write_token_file: Option<PathBuf>,
+}
+
+impl TokenArgs {
+    pub(super) fn open(&self) -> fpstore::Result<Tokens> {
+        Tokens::open(self.token_file.as_deref(), self.write_token_file.as_deref())
+    }
 }
 
 /// How the server writes.
@@ -169,7 +185,7 @@ impl ServeArgs {
     /// Where to listen, and the settings of the server, checked.
     pub(in crate::cli) fn settings(&self) -> anyhow::Result<(Address, ServeSettings)> {
         let address: Address = self.listen.parse().map_err(|error| anyhow!("--listen {error}"))?;
-        let tokens = Tokens::open(self.token_file.as_deref(), self.write_token_file.as_deref())?;
+        let tokens = self.tokens.open()?;
         self.check(&address, &tokens)?;
         let is_guarded = tokens.guard_reading();
         let hosts = match &address {
@@ -187,6 +203,7 @@ impl ServeArgs {
             warm: Some(self.warm).filter(|&warm| warm != Warm::None),
             socket_mode: self.socket_mode,
             tokens,
+            anyone_may_write: self.anyone_may_write,
             hosts,
             templates: PageTemplates {
                 link: self.templates.link.clone(),
@@ -210,21 +227,22 @@ impl ServeArgs {
         if self.writing.label.is_today() {
             bail!("--label today is the day on which the server starts; give it the date");
         }
-        if self.write_token_file.is_some() && !self.writing.writable {
+        if self.tokens.write_token_file.is_some() && !self.writing.writable {
             bail!("--write-token-file is for servers that write; add --writable");
         }
-        let is_open = !tokens.guard_reading() || self.writing.writable && !tokens.guard_writing();
-        if !address.is_local() && !self.no_auth {
-            if !tokens.guard_reading() {
+        if !address.is_local() {
+            if !tokens.guard_reading() && !self.no_auth {
                 bail!(
                     "--listen {} lets other machines ask: give --token-file with tokens that may \
                      read, or --no-auth if everybody may",
                     self.listen
                 );
             }
-            if is_open {
+            if self.writing.writable && !tokens.guard_writing() && !self.anyone_may_write {
                 bail!(
-                    "--writable at {} needs --write-token-file with tokens that may write",
+                    "--writable at {} lets other machines add and delete: give --write-token-file \
+                     with tokens that may write, or listen at 127.0.0.1 or unix:PATH; \
+                     --anyone-may-write if everybody may",
                     self.listen
                 );
             }

@@ -9,8 +9,10 @@ use std::time::Duration;
 use anyhow::Context;
 use fpstore::Error;
 use fpstore::serve::{Address, Listener, Server};
+use fpstore_base::chain;
 
 pub(in crate::cli) use args::ServeArgs;
+use args::TokenArgs;
 
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::INTERRUPTED;
@@ -55,7 +57,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
                 return Err(error);
             }
         };
-        heed_signals(&server)?;
+        heed_signals(&server, &args.tokens)?;
         if !args.quiet.is_on() {
             message!("serving {} at {}", path.display(), listener.address());
         }
@@ -96,9 +98,10 @@ fn allow_connections(connections: u64) {
     let _ = connections;
 }
 
-/// SIGTERM and an interrupt end the server; SIGHUP makes it look for a newer state.
+/// SIGTERM and an interrupt end the server; SIGHUP makes it read the files of tokens again and look
+/// for a newer state.
 #[cfg(unix)]
-fn heed_signals(server: &Server) -> anyhow::Result<()> {
+fn heed_signals(server: &Server, tokens: &TokenArgs) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let doing = "cannot listen to signals";
     let mut terminate = signal(SignalKind::terminate()).context(doing)?;
@@ -120,18 +123,26 @@ fn heed_signals(server: &Server) -> anyhow::Result<()> {
         std::process::exit(i32::from(INTERRUPTED));
     });
     let mut hang_up = signal(SignalKind::hangup()).context(doing)?;
-    let server = server.clone();
+    let (server, tokens) = (server.clone(), tokens.clone());
     tokio::spawn(async move {
         while hang_up.recv().await.is_some() {
-            let server = server.clone();
-            let _ = tokio::task::spawn_blocking(move || server.refresh()).await;
+            let (server, tokens) = (server.clone(), tokens.clone());
+            let _ = tokio::task::spawn_blocking(move || {
+                let changed = tokens.open().and_then(|tokens| server.set_tokens(tokens));
+                if let Err(error) = changed {
+                    message!("the tokens of before stay: {}", chain(&error));
+                }
+                // A failure is told by the readiness of the server.
+                let _ = server.refresh();
+            })
+            .await;
         }
     });
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn heed_signals(server: &Server) -> anyhow::Result<()> {
+fn heed_signals(server: &Server, _: &TokenArgs) -> anyhow::Result<()> {
     let server = server.clone();
     tokio::spawn(async move {
         let _ = tokio::signal::ctrl_c().await;

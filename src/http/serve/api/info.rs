@@ -18,7 +18,8 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>, Failure> {
     no_options(uri)?;
     let opened = server.live.opened();
-    let guards_reading = server.tokens.guard_reading();
+    let tokens = server.tokens();
+    let guards_reading = tokens.guard_reading();
     let answer = ServerInfo {
         version: env!("CARGO_PKG_VERSION").into(),
         store: server.live.store().info(),
@@ -26,7 +27,7 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>,
         writable: server.writing.is_some(),
         needs_token: NeedsToken {
             to_read: guards_reading,
-            to_write: guards_reading || server.tokens.guard_writing(),
+            to_write: guards_reading || tokens.guard_writing(),
         },
         templates: server.templates.clone(),
         limits: server.limits.clone(),

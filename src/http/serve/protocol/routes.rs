@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
-use hyper::{Method, Response, StatusCode};
+use http_body_util::Either;
+use hyper::header::{AUTHORIZATION, HOST, ORIGIN};
+use hyper::http::uri::Authority;
+use hyper::{Method, Response, StatusCode, Version};
 
 use super::address::{is_local_name, name_of};
 use super::failure::Failure;
@@ -112,8 +114,10 @@ async fn answer(
     request: HttpRequest,
     busy: BusyGuard,
 ) -> Result<Response<ResponseBody>, Failure> {
-    check_origin(server, request.method(), request.headers())?;
-    server.tokens.check(route.right, request.headers())?;
+    check_origin(server, &request)?;
+    server.tokens().check(route.right, request.headers()).inspect_err(|failure| {
+        server.live.metrics.denied(failure.code);
+    })?;
     match route.to {
         To::Query(wanted) => query::answer(server, wanted, request, busy).await,
         To::Text => text::answer(server, request).await,
@@ -130,11 +134,15 @@ async fn answer(
 
 /// Refuses what a page of somebody else asks through the browser of a user: without a token, that
 /// browser is all that it takes to reach a server on this machine.
-fn check_origin(server: &Shared, method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+fn check_origin(server: &Shared, request: &HttpRequest) -> Result<(), Failure> {
+    let (method, headers) = (request.method(), request.headers());
     let forbidden = |code, message: String| Failure::new(StatusCode::FORBIDDEN, code, message);
-    let host = text(HOST);
-    if let (Some(host), Some(allowed)) = (host, &server.hosts) {
+    let named = host_of(request)?;
+    let authority = request.uri().authority().map(Authority::as_str);
+    let host = named.or(authority);
+    // A request line with an address has two names, and both count.
+    for host in [named, authority].into_iter().flatten() {
+        let Some(allowed) = &server.hosts else { break };
         let name = name_of(host);
         if !is_local_name(host) && !allowed.iter().any(|it| it.eq_ignore_ascii_case(name)) {
             let message =
@@ -150,6 +158,30 @@ fn check_origin(server: &Shared, method: &Method, headers: &HeaderMap) -> Result
             Err(forbidden("cross-origin", "pages of other sites may not ask here".into()))
         }
         _ => Ok(()),
+    }
+}
+
+/// The header `Host`. A request of HTTP/1.1 that came over a connection of the server has one, and
+/// only one; what is not ASCII is no name.
+fn host_of(request: &HttpRequest) -> Result<Option<&str>, Failure> {
+    let bad = |what: &str| {
+        let message = format!("{what}, expected one header Host with the name of this server");
+        Err(Failure::bad("bad-host", message))
+    };
+    let mut values = request.headers().get_all(HOST).iter();
+    match (values.next(), values.next()) {
+        (Some(_), Some(_)) => bad("the request has several names"),
+        (Some(host), None) => match host.to_str() {
+            Ok(host) => Ok(Some(host)),
+            Err(_) => bad("the name in the request is not ASCII"),
+        },
+        (None, _) => {
+            let is_own = matches!(request.body(), Either::Left(_));
+            match is_own && request.version() == Version::HTTP_11 {
+                true => bad("the request has no name"),
+                false => Ok(None),
+            }
+        }
     }
 }
 

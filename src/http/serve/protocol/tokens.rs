@@ -1,5 +1,6 @@
 //! Bearer tokens: who may read, and who may write.
 
+use std::io::Read;
 use std::path::Path;
 
 use hyper::StatusCode;
@@ -34,8 +35,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if a file cannot be read, [`Error::InvalidOptions`] if a line is no token or a
-    /// file has none.
+    /// [`Error::Io`] if a file cannot be read, [`Error::InvalidOptions`] if a line is no token, a file
+    /// has none, or every user of the machine may read or write it.
     pub fn open(read: Option<&Path>, write: Option<&Path>) -> Result<Self> {
         Ok(Tokens {
             read: read.map(tokens_of).transpose()?.unwrap_or_default(),
@@ -95,7 +96,14 @@ fn is_same(wanted: &[u8], given: &[u8]) -> bool {
 fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
     let name = path.display();
     let invalid = |reason| Err(Error::InvalidOptions { reason });
-    let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let mut file = std::fs::File::open(path).map_err(Error::io("read", path))?;
+    if is_open_to_all(&file) {
+        return invalid(format!(
+            "{name} is open to every user of this machine: 'chmod o-rwx {name}' makes it a secret"
+        ));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(Error::io("read", path))?;
     let mut tokens = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let token = line.trim();
@@ -116,6 +124,18 @@ fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
         return invalid(format!("{name} {why}"));
     }
     Ok(tokens)
+}
+
+/// Whether users other than the owner and the group of a file may read or write it.
+#[cfg(unix)]
+fn is_open_to_all(file: &std::fs::File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o006 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_all(_: &std::fs::File) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -138,7 +138,10 @@ impl Health {
         }
         if let Some((since, why)) = &trouble.commit {
             let seconds = since.elapsed().as_secs();
-            return Some(("commits-failing", format!("commits have failed for {seconds} s: {why}")));
+            return Some((
+                "commits-failing",
+                format!("commits have failed for {seconds} s: {why}"),
+            ));
         }
         match &trouble.refresh {
             Some((since, why)) if since.elapsed() >= self.stale_after => {

@@ -12,6 +12,8 @@ use crate::store::StoreInfo;
 
 /// Classes of status codes, from 1xx to 5xx.
 const CLASSES: usize = 5;
+/// Why requests are refused for want of a right, as the codes of failures say.
+const DENIALS: [&str; 3] = ["no-token", "wrong-token", "read-only-token"];
 /// Limits of the histogram of times: powers of 2 from 1 us to about 33 s.
 const BUCKETS: usize = 26;
 
@@ -22,6 +24,7 @@ pub(crate) struct Metrics {
     requests: Vec<(&'static str, &'static str, [AtomicU64; CLASSES])>,
     times: [AtomicU64; BUCKETS + 1],
     time_nanos: AtomicU64,
+    denied: [AtomicU64; DENIALS.len()],
     pub(crate) connections: AtomicU64,
     pub(crate) connections_open: AtomicU64,
     pub(crate) connections_refused: AtomicU64,
@@ -67,6 +70,13 @@ impl Metrics {
         self.time_nanos.fetch_add(nanos, Relaxed);
     }
 
+    /// Counts a request that was refused for want of a right.
+    pub(crate) fn denied(&self, code: &str) {
+        if let Some(at) = DENIALS.iter().position(|denial| *denial == code) {
+            self.denied[at].fetch_add(1, Relaxed);
+        }
+    }
+
     /// Counts the steps of searches.
     pub(crate) fn searched(&self, queries: u64, cut: u64, stats: &SearchStats) {
         self.queries.fetch_add(queries, Relaxed);
@@ -100,6 +110,7 @@ impl Metrics {
                 }
             }
         }
+        self.write_denied(&mut out);
         self.write_times(&mut out);
         let mut number = |kind: &str, name: &str, help: &str, value: f64| {
             let _ = writeln!(out, "# HELP fpstore_{name} {help}");
@@ -137,7 +148,7 @@ impl Metrics {
         number("counter", "commit_seconds_total", "Time spent in commits.", commit);
         let mut now = |name, help, value| number("gauge", name, help, value);
         let open = self.connections_open.load(Relaxed) as f64;
-        now("connections", "Connections that are open.", open);
+        now("open_connections", "Connections that are open.", open);
         now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
         now("generation", "The generation that is shown.", info.generation as f64);
         now("segments", "Live segments.", info.segments.len() as f64);
@@ -150,6 +161,15 @@ impl Metrics {
         let age = health.seconds_since_good_refresh();
         now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
         out
+    }
+
+    fn write_denied(&self, out: &mut String) {
+        let name = "fpstore_denied_total";
+        let _ = writeln!(out, "# HELP {name} Requests without a token that may do what they ask.");
+        let _ = writeln!(out, "# TYPE {name} counter");
+        for (code, count) in DENIALS.iter().zip(&self.denied) {
+            let _ = writeln!(out, "{name}{{code=\"{code}\"}} {}", count.load(Relaxed));
+        }
     }
 
     fn write_times(&self, out: &mut String) {

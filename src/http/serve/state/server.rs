@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, RwLock};
 
 use http_body_util::{BodyExt, Either};
 use hyper::body::{Body, Bytes};
@@ -21,6 +21,7 @@ use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{BoxError, ResponseBody};
 use crate::http::serve::protocol::slow_clients::Busy;
 use crate::http::serve::protocol::socket::Listener;
+use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::protocol::{connections, routes};
 use crate::http::serve::writing::Writing;
 use crate::store::Store;
@@ -35,6 +36,7 @@ pub struct Server {
     /// True once the server is to end.
     end: watch::Sender<bool>,
     socket_mode: u32,
+    anyone_may_write: bool,
     /// The thread that follows the store ends with it.
     _following: Sender<()>,
 }
@@ -68,7 +70,7 @@ impl Server {
         let shared = Shared {
             live,
             limits,
-            tokens,
+            tokens: RwLock::new(Arc::new(tokens)),
             hosts,
             templates,
             pool: Arc::new(Semaphore::new(settings.threads)),
@@ -79,6 +81,7 @@ impl Server {
             shared: Arc::new(shared),
             end: watch::Sender::new(false),
             socket_mode: settings.socket_mode,
+            anyone_may_write: settings.anyone_may_write,
             _following: following.map_err(Error::io("start", "the thread of refreshes"))?,
         })
     }
@@ -94,12 +97,22 @@ impl Server {
     /// # Errors
     ///
     /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at a
-    /// Unix socket, or its path is that of something else.
+    /// Unix socket, or its path is that of something else; or if other machines reach the address and
+    /// could write without a token, which
+    /// [`ServeSettings::anyone_may_write`] has to allow.
     ///
     /// # Panics
     ///
     /// Outside of a tokio runtime.
     pub fn bind(&self, address: &Address) -> Result<Listener> {
+        let is_open = self.shared.writing.is_some() && !self.shared.tokens().guard_writing();
+        if is_open && !address.is_local() && !self.anyone_may_write {
+            let reason = format!(
+                "at {address} every machine could add and delete without a token: give tokens of \
+                 those who may write, or listen at 127.0.0.1 or a Unix socket"
+            );
+            return Err(Error::InvalidOptions { reason });
+        }
         Listener::bind(address, self.socket_mode)
     }
 
@@ -154,6 +167,23 @@ impl Server {
     /// Those of [`Store::refresh_warm`](crate::Store::refresh_warm); the state before is still shown.
     pub fn refresh(&self) -> Result<bool> {
         self.shared.live.refresh()
+    }
+
+    /// Lets other tokens read and write from the next request on, as after a key was changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if reading or writing needed a token before and would need none.
+    pub fn set_tokens(&self, tokens: Tokens) -> Result<()> {
+        let before = self.shared.tokens();
+        let opens = before.guard_reading() && !tokens.guard_reading()
+            || before.guard_writing() && !tokens.guard_writing();
+        if opens {
+            let reason = "new tokens must guard all that needed a token before".into();
+            return Err(Error::InvalidOptions { reason });
+        }
+        self.shared.set_tokens(tokens);
+        Ok(())
     }
 
     /// Ends the server: [`Server::run`] takes no more connections, `/readyz` says so, and streams end

@@ -48,6 +48,8 @@ pub struct ServeSettings {
     pub socket_mode: u32,
     /// Who may read and who may write.
     pub tokens: Tokens,
+    /// Whether other machines may add and delete without a token, where the server writes.
+    pub anyone_may_write: bool,
     /// Names in the header `Host` that are accepted beside those of this machine; `None` for any. On
     /// a machine with a browser and without tokens, other names let pages of other sites ask.
     pub hosts: Option<Vec<String>>,
@@ -75,6 +77,7 @@ impl Default for ServeSettings {
             warm: Some(Warm::All),
             socket_mode: 0o600,
             tokens: Tokens::default(),
+            anyone_may_write: false,
             hosts: Some(Vec::new()),
             templates: PageTemplates::default(),
             limits: ServeLimits::default(),

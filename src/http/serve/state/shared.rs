@@ -1,6 +1,6 @@
 //! What all requests share.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
 
@@ -13,7 +13,8 @@ use crate::http::wire::{PageTemplates, ServeLimits};
 pub(crate) struct Shared {
     pub(crate) live: Arc<LiveStore>,
     pub(crate) limits: ServeLimits,
-    pub(crate) tokens: Tokens,
+    /// Who may read and write; replaced as a whole.
+    pub(super) tokens: RwLock<Arc<Tokens>>,
     /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) templates: PageTemplates,
@@ -22,4 +23,16 @@ pub(crate) struct Shared {
     /// One refresh by request at a time: it may take long, and must not fill the pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
+}
+
+impl Shared {
+    /// Who may read and write now.
+    pub(crate) fn tokens(&self) -> Arc<Tokens> {
+        Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets other tokens read and write from now on.
+    pub(crate) fn set_tokens(&self, tokens: Tokens) {
+        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
+    }
 }

@@ -347,12 +347,11 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
         fail_points::plan(folder.path(), 1, Fault::Broken);
         assert_eq!(add(2, true).await.unwrap_err().code, "not-written");
         assert_eq!(code(), Some("commits-failing"));
-        assert!(live.health.fault().unwrap().1.contains("the disk broke") && gauge());
+        assert!(live.health.fault().unwrap().1.contains("cannot ") && gauge());
+        // The store cannot even be opened again.
         let refused = add(3, false).await.unwrap_err();
-        assert_eq!((refused.status.as_u16(), refused.code), (503, "commits-failing"));
-        assert!(refused.message.contains("the disk broke"), "{}", refused.message);
-        // What is pending or stored is known all the same.
-        assert_eq!(add(1, false).await.unwrap_err().code, "commits-failing");
+        assert_eq!((refused.status.as_u16(), refused.code), (503, "not-written"));
+        assert!(refused.message.contains("cannot "), "{}", refused.message);
         assert_eq!(live.metrics.pending.load(Relaxed), 1);
         fail_points::forget(folder.path());
         // Nobody asks for a change meanwhile.
@@ -393,4 +392,46 @@ fn an_end_that_loses_items_is_an_error_that_counts_them() {
         assert!(why.contains("2 items that were answered") && why.contains("are lost"), "{why}");
     });
     assert!(ids_in(&path).is_empty());
+}
+
+/// The commit before a deletion fails, and the disk takes changes again at once: nobody has tried.
+#[test]
+fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let server = serve_with(&path, None);
+    let live = &server.shared().live;
+    let writing = Writing::open(&path, options()).unwrap();
+    let add = |number: u64, durable| {
+        let items = vec![record(number, &number.to_string())];
+        let (reply, answer) = oneshot::channel();
+        let task = AddTask { items, k: 3, durable, deadline: deadline(), reply };
+        assert!(writing.send(live, Task::Add(task)).is_ok());
+        answer
+    };
+    // All of it is one group, so that no time passes between.
+    let (pending, deleted) = (add(1, false), {
+        let (reply, answer) = oneshot::channel();
+        assert!(writing.send(live, Task::Delete { ids: vec!["1".into()], reply }).is_ok());
+        answer
+    });
+    let (refused, known) = (add(2, false), add(1, false));
+    fail_points::plan(folder.path(), 1, Fault::Full);
+    writing.start(live).unwrap();
+    runtime().block_on(async {
+        assert!(!pending.await.unwrap().unwrap().durable);
+        let deleted = deleted.await.unwrap().unwrap_err();
+        assert_eq!((deleted.status.as_u16(), deleted.code), (503, "commits-failing"));
+        assert!(deleted.message.contains("nothing was deleted"), "{}", deleted.message);
+        for refused in [refused, known] {
+            assert_eq!(refused.await.unwrap().unwrap_err().code, "commits-failing");
+        }
+        // Who waits for the commit has it tried.
+        assert!(add(3, true).await.unwrap().unwrap().durable);
+        assert!(!add(4, false).await.unwrap().unwrap().durable);
+        writing.end().await.unwrap();
+    });
+    fail_points::forget(folder.path());
+    assert_eq!(ids_in(&path), ["1", "3", "4"]);
 }

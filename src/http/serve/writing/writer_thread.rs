@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -15,7 +16,8 @@ use crate::base::error::{Error, Result as StoreResult};
 use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::state::live_store::LiveStore;
 use crate::search::Limits;
-use crate::writing::writer::{CheckedWriter, Deleted, NewRecord, Verdict as Found};
+use crate::store::Store;
+use crate::writing::writer::{CheckedWriter, Deleted, NewRecord, Verdict as Found, Writer};
 
 /// Items that are committed together, as long as no single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
@@ -28,6 +30,9 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct WriterThread {
     server: Arc<LiveStore>,
+    /// The store that the server was started with. It writes to no other one, though the writer opens
+    /// the store again after a failure.
+    identity: Identity,
     writer: CheckedWriter,
     receiver: Receiver<Task>,
     options: WritingOptions,
@@ -35,6 +40,27 @@ pub(super) struct WriterThread {
     /// When items must be committed at the latest that were answered before; while commits fail, when
     /// the next one is tried.
     due: Option<Instant>,
+}
+
+/// Tells a store from every other one, and from copies of it: its id, and its directory.
+#[derive(PartialEq, Eq)]
+struct Identity {
+    store_id: [u8; 16],
+    /// The device and the number of the directory.
+    directory: Option<(u64, u64)>,
+}
+
+impl Identity {
+    fn of(store: &Store, path: &Path) -> Self {
+        #[cfg(unix)]
+        let directory = std::fs::metadata(path).ok().map(|of| {
+            use std::os::unix::fs::MetadataExt;
+            (of.dev(), of.ino())
+        });
+        #[cfg(not(unix))]
+        let directory = None;
+        Identity { store_id: store.snapshot().store_id(), directory }
+    }
 }
 
 /// An addition that waits for the commit.
@@ -53,7 +79,8 @@ impl WriterThread {
         options: WritingOptions,
         merging: Option<Merging>,
     ) -> Self {
-        WriterThread { server, writer, receiver, options, merging, due: None }
+        let identity = Identity::of(server.store(), &server.path);
+        WriterThread { server, identity, writer, receiver, options, merging, due: None }
     }
 
     pub(super) fn run(mut self) {
@@ -226,13 +253,24 @@ impl WriterThread {
         Ok((verdicts?, before..self.pending()))
     }
 
-    /// The writer, which is opened again after a failure.
+    /// Opens the writer again after a failure.
     fn open(&mut self) -> StoreResult<()> {
-        let opened = self.writer.writer().map(drop);
+        let opened = self.same_writer().map(drop);
         if let Err(error) = &opened {
             self.note_failure(error);
         }
         opened
+    }
+
+    /// The writer of the store that the server was started with.
+    fn same_writer(&mut self) -> StoreResult<&mut Writer> {
+        let writer = self.writer.writer()?;
+        if Identity::of(writer.store(), &self.server.path) == self.identity {
+            return self.writer.writer();
+        }
+        // Another writer may have the store that is there now.
+        self.writer.end_turn();
+        Err(Error::Replaced { path: self.server.path.clone() })
     }
 
     /// Notes that a change failed; the next one is tried soon.
@@ -258,7 +296,7 @@ impl WriterThread {
         let committed = match (self.pending(), self.server.health.failing_commit()) {
             (0, None) => Ok(self.server.opened().generation),
             (0, Some(_)) => {
-                let tried = self.writer.writer().and_then(|writer| writer.check_disk());
+                let tried = self.same_writer().and_then(|writer| writer.check_disk());
                 tried.map(|()| self.server.opened().generation)
             }
             _ => self.commit_pending(),
@@ -292,6 +330,7 @@ impl WriterThread {
     /// Returns the generation.
     fn commit_pending(&mut self) -> StoreResult<u64> {
         let start = Instant::now();
+        self.same_writer()?;
         let committed = self.writer.commit();
         if committed.as_ref().map_or_else(is_in_effect, |_| true) {
             self.after_change(start);
@@ -302,7 +341,7 @@ impl WriterThread {
     fn delete(&mut self, ids: &[String]) -> Result<(Deleted, u64), Failure> {
         let start = Instant::now();
         let wanted = ids.iter().map(|id| IdRef::Text(id));
-        let deleted = self.writer.writer().and_then(|writer| {
+        let deleted = self.same_writer().and_then(|writer| {
             let deleted = writer.delete_ids(wanted)?;
             Ok((deleted, writer.store().generation()))
         });
@@ -343,7 +382,12 @@ fn is_in_effect(error: &Error) -> bool {
 fn is_of_disk(error: &Error) -> bool {
     matches!(
         error,
-        Error::Io { .. } | Error::NoSpace { .. } | Error::InEffect { .. } | Error::InDoubt { .. }
+        Error::Io { .. }
+            | Error::NoSpace { .. }
+            | Error::Replaced { .. }
+            | Error::NoStore { .. }
+            | Error::InEffect { .. }
+            | Error::InDoubt { .. }
     )
 }
 

@@ -1,0 +1,46 @@
+//! The directory of a copy of a store: it has the same id, and takes whole states from elsewhere.
+//!
+//! A copy that was not finished has files and no manifest yet, so that nobody takes it for a store.
+//! The next one finds the files and goes on.
+
+use std::io;
+use std::path::Path;
+
+use crate::base::error::{Error, Result};
+use crate::disk::{create_directory, names_in, parent_of, sync_directory};
+use crate::format::manifest::{self, Manifest, StoreId};
+use crate::search::snapshot::read_manifest;
+use crate::writing::directory::lock::{LOCKS, lock_writer};
+use crate::writing::directory::names::{is_unfinished, number_of};
+use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory};
+
+/// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it if
+/// there is none. Returns its manifest, if it has one.
+pub(crate) fn open_copy(
+    path: &Path,
+    store_id: StoreId,
+    patience: Patience,
+) -> Result<(StoreDirectory, Option<Manifest>)> {
+    let has_manifest = || path.join(manifest::FILE_NAME).symlink_metadata().is_ok();
+    if !has_manifest() {
+        match create_directory(path) {
+            Ok(()) => sync_directory(parent_of(path))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(Error::io("make", path)(source)),
+        }
+        let lock = lock_writer(path, &patience)?;
+        // Another process may have finished its copy before it let go of the lock.
+        if !has_manifest() {
+            let is_of_a_copy = |name: &String| {
+                LOCKS.contains(&name.as_str()) || is_unfinished(name) || number_of(name).is_some()
+            };
+            if !names_in(path)?.iter().all(is_of_a_copy) {
+                let found = "a directory with other files in it";
+                return Err(Error::NotAStore { path: path.into(), found });
+            }
+            return Ok((StoreDirectory::for_writer(path, lock, Some(store_id), patience)?, None));
+        }
+    }
+    let directory = Destination::acquire(path.into(), OpenMode::Change, patience)?.open(None)?;
+    Ok((directory, Some(read_manifest(path)?)))
+}
