@@ -74,7 +74,7 @@ PYTHON
     -o "$folder/versions.rows" --quiet
 "$fpstore" cluster "$folder/pictures.tsv" --image '{id}.svg' --link 'https://example.org/{id}' \
     --html "$folder/pictures.html" --quiet
-"$fpstore" cluster "$folder/many.tsv" --html "$folder/many.html" --quiet
+"$fpstore" cluster "$folder/many.tsv" --html "$folder/many.html" --html-groups 20000 --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/cut.html" --html-max 200KB --quiet
 head -n 1 "$folder/versions.jsonl" >"$folder/a.jsonl"
 sed -n 3p "$folder/versions.jsonl" >"$folder/b.jsonl"

@@ -195,6 +195,13 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
     desk.write("prints.tsv", lines);
     let args = ["cluster", "prints.tsv", "-k", "0", "-f", "--html", "page.html"];
     let (_, err) = desk.run(&args, 0);
+    assert!(
+        err.contains("wrote page.html with 1 000 clusters; 2 000 smaller ones left out"),
+        "{err}"
+    );
+    assert_eq!(groups(&desk.read("page.html")).len(), 1000);
+    let args = [&args[..], &["--html-groups", "10000"]].concat();
+    let (_, err) = desk.run(&args, 0);
     assert!(err.contains("wrote page.html with 3 000 clusters\n"), "{err}");
     let page = desk.read("page.html");
     let found = groups(&page);
@@ -202,7 +209,7 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
     assert_eq!(found[0]["documents"].as_array().unwrap().len(), 200);
     assert!(page.contains("Of each group the first 200 documents are shown at most"));
     let (_, err) = desk.run(&[&args[..], &["--html-max", "100KB"]].concat(), 0);
-    assert!(err.contains("left out, --html-max has room for more"), "{err}");
+    assert!(err.contains("left out, a larger --html-groups or --html-max shows more"), "{err}");
     let page = desk.read("page.html");
     assert!(page.len() <= 100_000, "{}", page.len());
     let shown = groups(&page).len();

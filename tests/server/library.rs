@@ -105,6 +105,9 @@ fn a_client_gets_typed_answers_from_a_server_beside_it() {
         let answer = client.query(needles[1], &nearest).await.unwrap();
         assert_eq!((answer.query, answer.matches.len()), (needles[1], 2));
 
+        let found = client.find_id("far").await.unwrap();
+        assert_eq!((found.id.as_str(), found.fingerprints), ("far", vec![needles[1]]));
+        assert!(client.find_id("n\u{f6} & one?").await.unwrap().fingerprints.is_empty());
         let deleted = client.delete_ids(vec!["far".into(), "none".into()]).await.unwrap();
         assert_eq!((deleted.wanted, deleted.found, deleted.deleted_ids), (2, 1, 1));
         assert!(client.query(needles[1], &near).await.unwrap().matches.is_empty());

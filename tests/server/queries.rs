@@ -452,6 +452,9 @@ fn answers_are_as_the_description_says() {
     check("POST", "/v1/check-and-add", Some(json!({ "items": [item, item] })));
     check("POST", "/v1/check-and-add", Some(json!({ "items": [item], "durable": false })));
     check("POST", "/v1/check-and-add", Some(json!({ "items": [{ "text": "a" }] })));
+    check("GET", "/v1/ids?id=a", None);
+    check("GET", "/v1/ids?id=nobody", None);
+    check("GET", "/v1/ids", None);
     check("DELETE", "/v1/ids", Some(json!({ "ids": ["a", "b"] })));
     check("GET", "/v1/info", None);
     check("POST", "/v1/refresh", None);

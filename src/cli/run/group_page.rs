@@ -1,6 +1,7 @@
 //! The page of `fpstore cluster --html`: its options, its texts, its file.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
@@ -19,6 +20,9 @@ use crate::cli::output::page::{self, page_path};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::{counted, grouped};
 use crate::cli::session::monitor::Monitor;
+
+/// The options that bound a page.
+const MORE: &str = "--html-groups or --html-max";
 
 /// The options of a page with groups.
 #[derive(Args, Debug)]
@@ -59,6 +63,15 @@ pub(in crate::cli) struct GroupPageArgs {
         hide_short_help = true
     )]
     html_max: ByteSize,
+    /// The groups on the page at most; smaller ones are left out
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "html",
+        default_value = "1000",
+        hide_short_help = true
+    )]
+    html_groups: NonZeroUsize,
 }
 
 /// A page that is open, and its groups.
@@ -104,7 +117,8 @@ impl GroupPageArgs {
     pub(in crate::cli) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
         let Some(path) = &self.html else { return Ok(None) };
         let out = page::open(path, force, "clusters")?;
-        Ok(Some(OpenPage { out, groups: LargestGroups::within(self.html_max.as_u64()) }))
+        let groups = LargestGroups::within(self.html_max.as_u64());
+        Ok(Some(OpenPage { out, groups: groups.at_most(self.html_groups.get()) }))
     }
 
     /// Writes the page with the groups that were collected.
@@ -123,7 +137,7 @@ impl GroupPageArgs {
             source.map(|source| source.read(&page, resources, monitor, quiet)).transpose()?;
         let has_texts = texts.is_some();
         let (link, image) = (self.link.as_ref(), self.image.as_ref());
-        let about = About { link, image, more: "--html-max", ..*about };
+        let about = About { link, image, more: MORE, ..*about };
         let written = page.write(&about, texts, || monitor.check())?;
         out.write_all(written.html.as_bytes())?;
         out.finish()?;
@@ -131,7 +145,9 @@ impl GroupPageArgs {
         if !quiet && let Some(path) = &self.html {
             let left_out = match written.left_out_count {
                 0 => String::new(),
-                left => format!("; {} left out, --html-max has room for more", grouped(left)),
+                left => {
+                    format!("; {} smaller ones left out, a larger {MORE} shows more", grouped(left))
+                }
             };
             let groups = counted(written.group_count, "cluster", "clusters");
             message!("wrote {} with {groups}{left_out}", path.display());

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use super::connection::{Call, Connection};
 use super::error::ClientError;
 use crate::http::wire::{
-    AddAnswer, AddBody, DeleteAnswer, DeleteBody, HexText, QueryAnswers, QueryBody, QueryOptions,
-    ServerInfo,
+    AddAnswer, AddBody, DeleteAnswer, DeleteBody, HexText, IdAnswer, QueryAnswers, QueryBody,
+    QueryOptions, ServerInfo,
 };
 use crate::store::rows::AnswerRow;
 
@@ -22,6 +22,20 @@ const JSON: &str = "application/json";
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
+}
+
+/// A text as the value of a parameter of an address.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(byte.into());
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
 }
 
 /// The route, which says whether all matches within `k` are wanted or the nearest.
@@ -127,6 +141,15 @@ impl Client {
         // Over a new connection a request is sent once.
         self.connection.sender = None;
         self.json(Method::POST, "/v1/check-and-add", body).await
+    }
+
+    /// The fingerprints that are stored under an id. The server reads the ids of the whole store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn find_id(&mut self, id: &str) -> Result<IdAnswer, ClientError> {
+        self.get(&format!("/v1/ids?id={}", percent_encoded(id))).await
     }
 
     /// Deletes ids, durably.

@@ -26,8 +26,8 @@ mod error;
 mod url;
 
 pub use crate::http::wire::{
-    AddAnswer, AddBody, AddItem, AddStatus, AddedItem, DeleteAnswer, NearItem, NeedsToken,
-    PageTemplates, QueryOptions, ServeLimits, ServedStore, ServerInfo,
+    AddAnswer, AddBody, AddItem, AddStatus, AddedItem, DeleteAnswer, IdAnswer, NearItem,
+    NeedsToken, PageTemplates, QueryOptions, ServeLimits, ServedStore, ServerInfo,
 };
 pub use crate::store::rows::{AnswerRow, MatchRow};
 pub use calls::Client;

@@ -66,6 +66,18 @@ pub struct NearItem {
     pub pending: bool,
 }
 
+/// The answer to a question for an id.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct IdAnswer {
+    /// The id.
+    pub id: String,
+    /// The fingerprints that are stored under it, ascending; none if no record has the id.
+    #[serde(with = "hex::list")]
+    pub fingerprints: Vec<Fingerprint>,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+}
+
 /// The answer to a deletion.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct DeleteAnswer {

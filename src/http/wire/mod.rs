@@ -12,7 +12,7 @@ pub(crate) mod query_options;
 mod requests;
 mod spelling;
 
-pub use answers::{AddAnswer, AddStatus, AddedItem, DeleteAnswer, NearItem};
+pub use answers::{AddAnswer, AddStatus, AddedItem, DeleteAnswer, IdAnswer, NearItem};
 pub use info::{NeedsToken, PageTemplates, ServedStore, ServerInfo};
 pub use limits::{LIMIT_OPTIONS, ServeLimits};
 pub use query_options::QueryOptions;

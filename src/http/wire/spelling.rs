@@ -14,6 +14,29 @@ pub(super) mod hex {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
         Fingerprint::parse(&Cow::<str>::deserialize(from)?, Radix::Hex).map_err(D::Error::custom)
     }
+
+    /// Lists of them.
+    pub(crate) mod list {
+        use fpstore_base::Fingerprint;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        #[derive(Deserialize, Serialize)]
+        struct Hex(#[serde(with = "super")] Fingerprint);
+
+        pub(crate) fn serialize<S: Serializer>(
+            values: &[Fingerprint],
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            to.collect_seq(values.iter().map(|&value| Hex(value)))
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Vec<Fingerprint>, D::Error> {
+            let values = Vec::<Hex>::deserialize(from)?;
+            Ok(values.into_iter().map(|Hex(value)| value).collect())
+        }
+    }
 }
 
 /// Times as whole milliseconds.

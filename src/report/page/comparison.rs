@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::bits;
 use super::frame::{Page, beginning, characters, counted};
-use super::words::{Part, differences};
+use super::words::{Differences, Part, differences};
 
 /// The characters of a text that the page shows at most.
 const TEXT_MAX: usize = 500_000;
@@ -94,7 +94,8 @@ impl Comparison<'_> {
 fn text_section(texts: [&str; 2]) -> Markup {
     let shown = texts.map(|text| beginning(text, TEXT_MAX));
     let [(first, _), (second, _)] = shown;
-    let parts = differences(first, second);
+    let found = differences(first, second);
+    let parts = &found.parts;
     let cut = ["first", "second"].into_iter().zip(texts).zip(shown).filter(|(_, (_, all))| !all);
     html! {
         section aria-label="Texts" {
@@ -105,11 +106,7 @@ fn text_section(texts: [&str; 2]) -> Markup {
                     (grouped(TEXT_MAX as u64)) " of " (characters(text.chars().count())) "."
                 }
             }
-            @if first == second {
-                p { "The texts are the same." }
-            } @else {
-                p.key { span { del { "only in the first" } } span { ins { "only in the second" } } }
-            }
+            (key(&found))
             div.text dir="auto" {
                 @for (number, part) in parts.iter().enumerate() {
                     @match part {
@@ -118,6 +115,28 @@ fn text_section(texts: [&str; 2]) -> Markup {
                         Part::Same(text) => (same(text, number == 0, number + 1 == parts.len())),
                     }
                 }
+            }
+        }
+    }
+}
+
+/// What the marks mean, and what is not marked.
+fn key(found: &Differences<'_>) -> Markup {
+    let places = counted(found.space_count, "place", "places");
+    html! {
+        @if !found.is_same() {
+            p.key { span { del { "only in the first" } } span { ins { "only in the second" } } }
+        } @else if found.space_count == 0 {
+            p { "The texts are the same." }
+        }
+        @if found.space_count > 0 {
+            p.soft {
+                @if found.is_same() {
+                    "The texts differ in white space alone, in " (places) ": "
+                } @else {
+                    "White space also differs in " (places) ", which are not marked: "
+                }
+                "lines are broken elsewhere, or spaces were added. The text has those of the first."
             }
         }
     }

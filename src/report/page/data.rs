@@ -23,11 +23,19 @@ struct Document<'a> {
 struct Text {
     #[serde(flatten)]
     content: Content,
+    /// The places where the white space differs from that of the first text, which the parts
+    /// have.
+    #[serde(skip_serializing_if = "is_none")]
+    spaces: u64,
     /// The characters of the text; if the page shows fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     len: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     doubt: Option<&'static str>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize)]
@@ -159,17 +167,20 @@ impl Json {
 /// A text as it is beside the first one of its group, which it becomes if there is none.
 fn text_beside(found: ShownText, first: &mut Option<String>) -> Text {
     let shown = found.text.chars().count() as u64;
-    let content = match first {
+    let (content, spaces) = match first {
         None => {
             *first = Some(found.text.clone());
-            Content::Text(found.text)
+            (Content::Text(found.text), 0)
         }
         Some(first) => {
-            Content::Parts(differences(first, &found.text).into_iter().map(Into::into).collect())
+            let differences = differences(first, &found.text);
+            let parts = differences.parts.into_iter().map(Into::into).collect();
+            (Content::Parts(parts), differences.space_count)
         }
     };
     Text {
         content,
+        spaces,
         len: (shown < found.len).then_some(found.len),
         doubt: match found.doubt {
             Doubt::None => None,
@@ -186,7 +197,7 @@ mod tests {
     #[test]
     fn parts_count_the_units_of_the_script() {
         let parts = differences("a \u{1f600} b end", "a \u{1f601} b end");
-        let parts: Vec<JsonPart> = parts.into_iter().map(Into::into).collect();
+        let parts: Vec<JsonPart> = parts.parts.into_iter().map(Into::into).collect();
         use JsonPart::{Added, Units};
         assert_eq!(parts, [Units(2), Units(-2), Added("\u{1f601}".into()), Units(6)]);
     }

@@ -5,6 +5,8 @@
   const PER_PAGE = 20;
   const SHOWN = 6;
   const MORE = 50;
+  // The groups that are printed at most, whole.
+  const PRINTED = 500;
   // A run of unchanged text longer than FOLD characters is folded, but for its ends.
   const FOLD = 320;
   const ENDS = 110;
@@ -17,8 +19,10 @@
   const status = document.getElementById('status');
   const pagers = [...document.querySelectorAll('.pager')];
   const { link, image } = place.dataset;
+  groups.forEach((group, at) => { group.rank = at + 1; });
   let chosen = groups;
   let page = 0;
+  let isPrinted = false;
 
   const make = (name, attributes = {}, ...children) => {
     const element = document.createElement(name);
@@ -145,7 +149,10 @@
   const content = (group, each) => {
     if (each.text !== undefined) return plain(each.text);
     if (!each.parts) return [];
-    if (isSame(each.parts)) return [make('p', { class: 'soft' }, 'the same text')];
+    if (isSame(each.parts)) {
+      const but = each.spaces ? ' but for white space' : '';
+      return [make('p', { class: 'soft' }, `the same text${but}`)];
+    }
     return changed(base(group).text, each.parts);
   };
 
@@ -166,22 +173,25 @@
       const shown = [...textOf(group, each)].length;
       notes.push(`the first ${grouped(shown)} of ${counted(each.len, 'character', 'characters')}`);
     }
+    if (each.spaces && !isSame(each.parts)) {
+      notes.push(`white space also differs in ${counted(each.spaces, 'place', 'places')}, not marked`);
+    }
     if (each.doubt) notes.push(DOUBTS[each.doubt]);
     if (notes.length) item.lastChild.append(make('p', { class: 'soft' }, notes.join('; ')));
     return item;
   };
 
   const card = group => {
-    const { number, size, diameter, exact, documents } = group;
+    const { rank, number, size, diameter, exact, documents } = group;
     const widest = `${diameter}${exact ? '' : ' or more'}`;
     const apart = diameter === 0 ? 'equal fingerprints'
       : `at most ${widest}\u00a0${widest === '1' ? 'bit' : 'bits'} apart`;
     const head = make('h2', {},
-      make('a', { href: `#group-${number}` }, `Group ${grouped(number)}`),
-      make('span', { class: 'soft' },
-        `${counted(size, 'document', 'documents')}, ${apart}`));
+      make('a', { href: `#group-${number}` }, `Group ${grouped(rank)}`),
+      make('span', { class: 'soft' }, `${counted(size, 'document', 'documents')}, ${apart}`),
+      make('span', { class: 'soft', title: 'its number in the rows of cluster' }, `number ${grouped(number)}`));
     const list = make('ol', { class: image ? 'documents pictures' : 'documents' });
-    const box = make('article', { id: `group-${number}`, tabindex: -1, 'aria-label': `Group ${number}` }, head, list);
+    const box = make('article', { id: `group-${number}`, tabindex: -1, 'aria-label': `Group ${rank}` }, head, list);
     let shown = 0;
     const show = count => {
       const rows = documents.slice(shown, shown + count).map((each, at) => row(group, each, shown + at));
@@ -189,7 +199,7 @@
       shown += rows.length;
       return rows[0];
     };
-    show(image ? 24 : SHOWN);
+    show(isPrinted ? documents.length : image ? 24 : SHOWN);
     if (shown < documents.length) {
       const words = () => `Show ${grouped(Math.min(MORE, documents.length - shown))} more of ${grouped(size)}`;
       const more = button(words(), () => {
@@ -213,12 +223,13 @@
   const draw = () => {
     const last = Math.max(0, Math.ceil(chosen.length / PER_PAGE) - 1);
     page = Math.min(Math.max(page, 0), last);
-    const start = page * PER_PAGE;
-    place.replaceChildren(...chosen.slice(start, start + PER_PAGE).map(card));
+    const start = isPrinted ? 0 : page * PER_PAGE;
+    const end = Math.min(start + (isPrinted ? PRINTED : PER_PAGE), chosen.length);
+    place.replaceChildren(...chosen.slice(start, end).map(card));
     const of = chosen.length === groups.length ? '' : ` of ${grouped(groups.length)}`;
     status.textContent = groups.length === 0 ? '' : chosen.length === 0 ? 'No group has this.'
       : `${counted(chosen.length, 'group', 'groups')}${of}` +
-        (last > 0 ? `, ${grouped(start + 1)} to ${grouped(Math.min(start + PER_PAGE, chosen.length))} shown` : '');
+        (last > 0 ? `, ${grouped(start + 1)} to ${grouped(end)} shown` : '');
     for (const pager of pagers) {
       pager.hidden = last === 0;
       const go = to => () => { page = to; draw(); window.scrollTo(0, 0); };
@@ -315,6 +326,9 @@
   order.addEventListener('change', choose);
   differing?.addEventListener('change', choose);
   addEventListener('hashchange', follow);
+  for (const name of ['beforeprint', 'afterprint']) {
+    addEventListener(name, () => { isPrinted = name === 'beforeprint'; draw(); });
+  }
   document.querySelector('.tools').hidden = groups.length === 0;
   draw();
   follow();

@@ -35,7 +35,7 @@ pub struct About<'a> {
     pub link: Option<&'a Template>,
     /// Makes a picture of each id.
     pub image: Option<&'a Template>,
-    /// The option that makes room for more groups.
+    /// The options that make room for more groups.
     pub more: &'a str,
 }
 
@@ -183,7 +183,7 @@ fn notes(about: &About<'_>, (groups, documents): (u64, u64), json: &Json) -> Mar
         notes.push("There are no groups: no two documents are near each other.".to_string());
     } else if json.group_count < groups {
         notes.push(format!(
-            "This page shows the {} largest of {} groups. {} makes room for more.",
+            "This page shows the {} largest of {} groups. A larger {} shows more.",
             grouped(json.group_count),
             grouped(groups),
             about.more
@@ -217,7 +217,7 @@ fn tools(has_texts: bool) -> Markup {
                 select #order {
                     option value="size" { "largest first" }
                     option value="diameter" { "most different first" }
-                    option value="number" { "by number" }
+                    option value="number" { "by number in the rows" }
                 }
             }
             @if has_texts {

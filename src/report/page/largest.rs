@@ -94,6 +94,7 @@ pub struct LargestGroups {
     kept: BinaryHeap<Reverse<Ranked>>,
     len: u64,
     pub(super) len_max: u64,
+    count_max: usize,
     /// The largest group that was not kept. Smaller ones are not kept either, so that the page
     /// shows the first groups of the order without gaps.
     floor: Option<Rank>,
@@ -109,10 +110,18 @@ impl LargestGroups {
             kept: BinaryHeap::new(),
             len: 0,
             len_max,
+            count_max: usize::MAX,
             floor: None,
             group_count: 0,
             document_count: 0,
         }
+    }
+
+    /// Keeps at most `count` groups.
+    #[must_use]
+    pub fn at_most(mut self, count: usize) -> Self {
+        self.count_max = count;
+        self
     }
 
     /// Takes a group and its documents, the representative first. Of these a page shows 200 at most.
@@ -126,7 +135,7 @@ impl LargestGroups {
         let shown = ShownGroup { facts, documents };
         self.len += shown.len();
         self.kept.push(Reverse(Ranked(shown)));
-        while self.len > self.len_max {
+        while self.len > self.len_max || self.kept.len() > self.count_max {
             let Some(Reverse(Ranked(left))) = self.kept.pop() else { return };
             self.len -= left.len();
             self.floor = self.floor.max(Some(left.rank()));
@@ -163,7 +172,7 @@ mod tests {
         for turn in 0..all.len() {
             all.rotate_left(turn);
             for len_max in [0, 300, 1000, 3000, 20_000, 1 << 20] {
-                let mut largest = LargestGroups::within(len_max);
+                let mut largest = LargestGroups::within(len_max).at_most(7);
                 all.iter().for_each(|&(number, size)| take(&mut largest, number, size));
                 assert_eq!(largest.group_count, 11);
                 assert_eq!(largest.document_count, sizes.iter().sum::<u64>());

@@ -1,14 +1,18 @@
 //! The differences between two texts, by words.
 //!
 //! The words are those of Unicode, so that texts without spaces between words are divided as well.
+//! White space is no difference: a text that was wrapped again has no changes, only places where
+//! its white space is another.
+
+use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, DiffableStr, capture_diff_slices};
 
-/// A part of two texts that are compared. The parts in order make both texts: the first without
-/// what was added, the second without what was removed.
+/// A part of two texts that are compared. The parts in order make both texts, but for white space:
+/// the first without what was added, the second without what was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// In both texts.
+    /// In both texts, with the white space of the first.
     Same(&'a str),
     /// In the first text alone.
     Removed(&'a str),
@@ -16,40 +20,100 @@ pub(super) enum Part<'a> {
     Added(&'a str),
 }
 
-/// The parts of two texts, none of them empty. What is removed comes before what is added in its
-/// place. A space or comma that is the same between two changes belongs to them: it would only
-/// break the change into pieces.
-pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Vec<Part<'a>> {
-    let (old_words, new_words) = (first.tokenize_unicode_words(), second.tokenize_unicode_words());
+/// The parts of two texts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Differences<'a> {
+    /// The parts in order, none of them empty, no two of [`Part::Same`] in a row.
+    pub(super) parts: Vec<Part<'a>>,
+    /// The places in unchanged parts where the white space differs.
+    pub(super) space_count: u64,
+}
+
+/// Compares two texts. What is removed comes before what is added in its place. A space or comma
+/// that is the same between two changes belongs to them: it would only break the change into
+/// pieces.
+pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Differences<'a> {
+    let (old_words, new_words) = (words(first), words(second));
     let (olds, news) = (starts(&old_words), starts(&new_words));
+    let (old_keys, new_keys) = (keys(&old_words), keys(&new_words));
     // This one bounds its work for texts with little in common.
-    let ops = capture_diff_slices(Algorithm::Myers, &old_words, &new_words);
-    let mut parts = Vec::new();
-    // The ends of what is in `parts`.
+    let ops = capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys);
+    let mut found = Differences { parts: Vec::new(), space_count: 0 };
+    // The ends of what is in `found`.
     let (mut old, mut new) = (0, 0);
-    let mut push = |old_end: usize, new_end: usize, same: &'a str| {
-        let changed = [
-            Part::Removed(&first[old..old_end]),
-            Part::Added(&second[new..new_end]),
-            Part::Same(same),
-        ];
-        parts.extend(changed.into_iter().filter(|part| !part.text().is_empty()));
-        (old, new) = (old_end + same.len(), new_end + same.len());
-        (old, new)
-    };
-    let mut end = (0, 0);
     for (number, op) in ops.iter().enumerate() {
         let DiffOp::Equal { old_index, new_index, len } = *op else { continue };
         let (old_start, new_start) = (olds[old_index], news[new_index]);
-        let same = &first[old_start..olds[old_index + len]];
-        let is_between = end != (old_start, new_start) && number + 1 < ops.len();
-        if is_between && !same.chars().any(char::is_alphanumeric) {
+        let (old_end, new_end) = (olds[old_index + len], news[new_index + len]);
+        let same = &first[old_start..old_end];
+        let is_change = has_words(&first[old..old_start]) || has_words(&second[new..new_start]);
+        if is_change && number + 1 < ops.len() && !same.chars().any(char::is_alphanumeric) {
             continue;
         }
-        end = push(old_start, new_start, same);
+        found.push_change(first, old..old_start, &second[new..new_start]);
+        found.push_same(first, old_start..old_end);
+        let pairs = old_words[old_index..].iter().zip(&new_words[new_index..]).take(len);
+        found.space_count += pairs.filter(|(one, other)| one != other).count() as u64;
+        (old, new) = (old_end, new_end);
     }
-    push(first.len(), second.len(), "");
-    parts
+    found.push_change(first, old..first.len(), &second[new..]);
+    found
+}
+
+impl<'a> Differences<'a> {
+    /// Whether the texts differ in white space at most.
+    pub(super) fn is_same(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Same(_)))
+    }
+
+    /// Adds what differs. If that is white space alone, it is unchanged text.
+    fn push_change(&mut self, first: &'a str, old: Range<usize>, added: &'a str) {
+        let removed = &first[old.clone()];
+        if has_words(removed) || has_words(added) {
+            let parts = [Part::Removed(removed), Part::Added(added)];
+            self.parts.extend(parts.into_iter().filter(|part| !part.text().is_empty()));
+        } else if removed != added {
+            self.space_count += 1;
+            self.push_same(first, old);
+        }
+    }
+
+    /// Adds unchanged text, which continues unchanged text before it.
+    fn push_same(&mut self, first: &'a str, at: Range<usize>) {
+        if at.is_empty() {
+            return;
+        }
+        match self.parts.last_mut() {
+            Some(Part::Same(before)) => *before = &first[at.start - before.len()..at.end],
+            _ => self.parts.push(Part::Same(&first[at])),
+        }
+    }
+}
+
+fn has_words(text: &str) -> bool {
+    !text.chars().all(char::is_whitespace)
+}
+
+/// The words of a text and what is between them, each run of white space as one.
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    let mut at = 0;
+    for word in text.tokenize_unicode_words() {
+        let end = at + word.len();
+        match words.last_mut() {
+            Some(last) if !has_words(last) && !has_words(word) => {
+                *last = &text[at - last.len()..end];
+            }
+            _ => words.push(word),
+        }
+        at = end;
+    }
+    words
+}
+
+/// By what words are compared: all white space is one.
+fn keys<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    words.iter().map(|word| if has_words(word) { *word } else { " " }).collect()
 }
 
 /// Where each word starts, and the end of the last.
@@ -77,8 +141,9 @@ mod tests {
     #[test]
     fn whole_words_are_marked_and_changes_in_a_row_are_one() {
         use Part::{Added, Removed, Same};
+        let parts = |first: &'static str, second: &'static str| differences(first, second).parts;
         assert_eq!(
-            differences("the quick brown fox, jumps", "the slow red fox jumps"),
+            parts("the quick brown fox, jumps", "the slow red fox jumps"),
             [
                 Same("the "),
                 Removed("quick brown"),
@@ -88,16 +153,37 @@ mod tests {
                 Same(" jumps")
             ]
         );
-        assert_eq!(differences("same", "same"), [Same("same")]);
-        assert_eq!(differences("", "new"), [Added("new")]);
-        assert_eq!(differences("", ""), []);
+        assert_eq!(parts("same", "same"), [Same("same")]);
+        assert_eq!(parts("", "new"), [Added("new")]);
+        assert_eq!(parts("", ""), []);
         // Chinese has no spaces between words.
-        let found = differences("\u{660e}\u{6708}\u{5149}", "\u{660e}\u{6708}\u{5fc3}");
+        let found = parts("\u{660e}\u{6708}\u{5149}", "\u{660e}\u{6708}\u{5fc3}");
         assert_eq!(found, [Same("\u{660e}\u{6708}"), Removed("\u{5149}"), Added("\u{5fc3}")]);
     }
 
     #[test]
-    fn the_parts_make_both_texts() {
+    fn white_space_alone_is_counted_and_no_change() {
+        use Part::{Added, Removed, Same};
+        let found = differences("one two three\nfour, five", "one\ntwo  three four,five\n");
+        assert_eq!(found.parts, [Same("one two three\nfour, five")]);
+        assert_eq!((found.space_count, found.is_same()), (5, true));
+        assert_eq!(
+            differences(" \n", ""),
+            Differences { parts: vec![Same(" \n")], space_count: 1 }
+        );
+        // A change that takes the white space beside it along.
+        let found = differences("the old\nbridge over it", "the new bridge\nover it");
+        assert_eq!(
+            found.parts,
+            [Same("the "), Removed("old"), Added("new"), Same("\nbridge over it")]
+        );
+        assert_eq!((found.space_count, found.is_same()), (2, false));
+        // Words that were joined are a change.
+        assert!(!differences("foot ball", "football").is_same());
+    }
+
+    #[test]
+    fn the_parts_make_both_texts_but_for_white_space() {
         let words = ["a", "b ", ", ", " ", "\u{301}", "\u{1f600}", "ab", "\n", "z9", "-"];
         let mut seed = 17_u64;
         let mut text = || {
@@ -108,15 +194,20 @@ mod tests {
             let count = pick() % 30;
             (0..count).map(|_| words[pick() % words.len()]).collect::<String>()
         };
-        for _ in 0..2000 {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        for _ in 0..4000 {
             let (first, second) = (text(), text());
-            let parts = differences(&first, &second);
+            let found = differences(&first, &second);
             let side = |keep: fn(&Part<'_>) -> bool| -> String {
-                parts.iter().filter(|part| keep(part)).map(|part| part.text()).collect()
+                found.parts.iter().filter(|part| keep(part)).map(|part| part.text()).collect()
             };
             assert_eq!(side(|part| !matches!(part, Part::Added(_))), first);
-            assert_eq!(side(|part| !matches!(part, Part::Removed(_))), second);
-            assert!(parts.iter().all(|part| !part.text().is_empty()));
+            let other = side(|part| !matches!(part, Part::Removed(_)));
+            assert_eq!(bare(&other), bare(&second), "{first:?} {second:?}");
+            assert!(found.space_count > 0 || other == second, "{first:?} {second:?} {found:?}");
+            assert!(found.parts.iter().all(|part| !part.text().is_empty()));
+            let is_same = |pair: &[Part<'_>]| pair.iter().all(|part| matches!(part, Part::Same(_)));
+            assert!(!found.parts.windows(2).any(is_same), "{found:?}");
         }
     }
 }

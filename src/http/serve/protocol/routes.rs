@@ -14,7 +14,7 @@ use super::request::{HttpRequest, ResponseBody};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
 use crate::http::serve::api::question::Wanted;
-use crate::http::serve::api::{check_and_add, delete, info, page, query, text};
+use crate::http::serve::api::{check_and_add, delete, find_id, info, page, query, text};
 use crate::http::serve::state::shared::Shared;
 
 /// A method and a path.
@@ -32,6 +32,7 @@ enum To {
     Query(Wanted),
     Text,
     CheckAndAdd,
+    FindId,
     DeleteIds,
     Refresh,
     Info,
@@ -46,13 +47,14 @@ const fn route(method: &'static str, path: &'static str, right: Right, to: To) -
 }
 
 /// All routes. Methods are in capitals, as hyper has them.
-const ROUTES: [Route; 16] = [
+const ROUTES: [Route; 17] = [
     route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("POST", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("GET", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
     route("POST", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
     route("POST", "/v1/text", Right::Read, To::Text),
     route("POST", "/v1/check-and-add", Right::Write, To::CheckAndAdd),
+    route("GET", "/v1/ids", Right::Read, To::FindId),
     route("DELETE", "/v1/ids", Right::Write, To::DeleteIds),
     route("GET", "/v1/info", Right::Read, To::Info),
     route("POST", "/v1/refresh", Right::Read, To::Refresh),
@@ -122,6 +124,7 @@ async fn answer(
         To::Query(wanted) => query::answer(server, wanted, request, busy).await,
         To::Text => text::answer(server, request).await,
         To::CheckAndAdd => check_and_add::answer(server, request).await,
+        To::FindId => find_id::answer(server, request).await,
         To::DeleteIds => delete::answer(server, request).await,
         To::Refresh => info::refresh(server, request.uri()).await,
         To::Info => info::info(server, request.uri()),

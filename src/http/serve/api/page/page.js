@@ -12,7 +12,8 @@ function make(name, text, className) {
   return element;
 }
 
-const number = value => new Intl.NumberFormat("en").format(value);
+// As the program and the other pages group digits.
+const number = value => String(value).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 const counted = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
 
 async function ask(path, options = {}) {
@@ -35,7 +36,7 @@ async function showStore() {
   try {
     const info = await ask("v1/info");
     const { store } = info;
-    Object.assign(limits, info.limits, { templates: info.templates });
+    Object.assign(limits, info.limits, { templates: info.templates, tuned_k: store.tuned_k });
     $("store").textContent = `${store.path}: ${counted(store.fingerprints, "fingerprint", "fingerprints")}, ` +
       `${counted(store.ids, "id", "ids")}, generation ${store.generation}`;
     if (!$("k").value) $("k").value = Math.min(store.tuned_k, info.limits.max_k);
@@ -44,8 +45,13 @@ async function showStore() {
     for (const way of ["text", "file"]) {
       const input = document.querySelector(`input[value="${way}"]`);
       input.disabled = !info.takes_texts;
-      input.parentElement.title = info.takes_texts ? "" : "this store has no recipe for texts";
     }
+    document.querySelector("input[value=id]").disabled = !store.ids;
+    const reasons = [];
+    if (!info.takes_texts) reasons.push("Texts and files cannot be asked: this store has no recipe for texts.");
+    if (!store.ids) reasons.push("Ids cannot be asked: this store has none.");
+    $("why").textContent = reasons.join(" ");
+    $("why").hidden = reasons.length === 0;
   } catch (error) {
     $("store").textContent = error.message;
   }
@@ -60,14 +66,28 @@ function showWay() {
   document.querySelector(".for-nearest").hidden = !nearest;
 }
 
-async function question() {
-  const nearest = $("which").value === "nearest";
+// What is asked for of any fingerprint, as parameters of the interface.
+function wanted() {
   const params = new URLSearchParams({ explain: "true", ids: Math.min(50, limits.max_ids ?? 50) });
-  if (nearest) params.set("count", $("count").value || "1");
+  if ($("which").value === "nearest") params.set("count", $("count").value || "1");
   else if ($("k").value !== "") params.set("k", $("k").value);
-  if (way() === "fingerprint") {
-    params.set("fingerprint", $("fingerprint").value.trim());
-    return ask(`v1/${nearest ? "nearest" : "query"}?${params}`);
+  return params;
+}
+
+function askOf(fingerprint) {
+  const params = wanted();
+  params.set("fingerprint", fingerprint);
+  return ask(`v1/${$("which").value === "nearest" ? "nearest" : "query"}?${params}`);
+}
+
+// The answer, and the other fingerprints that have the id.
+async function question() {
+  if (way() === "fingerprint") return { answer: await askOf($("fingerprint").value.trim()) };
+  if (way() === "id") {
+    const id = $("id").value;
+    const { fingerprints } = await ask(`v1/ids?${new URLSearchParams({ id })}`);
+    if (!fingerprints.length) throw new Error(`no record has the id '${id}'`);
+    return { answer: await askOf(fingerprints[0]), others: fingerprints.slice(1) };
   }
   let body = $("text").value, kind = "text/plain";
   if (way() === "file") {
@@ -75,7 +95,47 @@ async function question() {
     if (!body) throw new Error("choose a file first");
     if (/\.x?html?$/i.test(body.name) || /html/.test(body.type)) kind = "text/html";
   }
-  return ask(`v1/text?${params}`, { method: "POST", body, headers: { "Content-Type": kind } });
+  const headers = { "Content-Type": kind };
+  return { answer: await ask(`v1/text?${wanted()}`, { method: "POST", body, headers }) };
+}
+
+// The address of an answer. That of a text is the address of its fingerprint: a text may be long,
+// and nobody's business.
+function addressOf(name, value) {
+  const params = new URLSearchParams({ [name]: value });
+  if ($("which").value === "nearest") params.set("count", $("count").value || "1");
+  else if ($("k").value !== "") params.set("k", $("k").value);
+  return `?${params}`;
+}
+
+// Sets the form to what an address asks; whether it asks anything.
+function readAddress(search, state) {
+  const params = new URLSearchParams(search);
+  if (params.has("count")) $("count").value = params.get("count");
+  if (params.has("k")) $("k").value = params.get("k");
+  if (params.has("count") || params.has("k")) $("which").value = params.has("count") ? "nearest" : "near";
+  const name = ["fingerprint", "id"].find(name => params.has(name));
+  if (name) {
+    $(name).value = params.get(name);
+    const by = state?.text === undefined ? name : "text";
+    if (by === "text") $("text").value = state.text;
+    document.querySelector(`input[value=${by}]`).checked = true;
+  }
+  showWay();
+  return name !== undefined;
+}
+
+// A link to the answer for a fingerprint, within what is asked for now.
+function linkTo(fingerprint, className) {
+  const link = make("a", fingerprint, className);
+  link.href = addressOf("fingerprint", fingerprint);
+  link.addEventListener("click", event => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    readAddress(new URL(link.href).search);
+    submit();
+  });
+  return link;
 }
 
 // The 64 bits of a fingerprint by fours; those that differ from the query are marked.
@@ -132,7 +192,8 @@ function showId(id) {
 
 function showMatch(query, match) {
   const item = make("li");
-  item.append(make("span", match.fingerprint, "hex"));
+  item.tabIndex = -1;
+  item.append(linkTo(match.fingerprint, "hex"));
   item.append(make("span", counted(match.distance, "bit differs", "bits differ"), "distance"));
   item.append(bits(query, match.fingerprint));
   const ids = make("ul", undefined, "ids");
@@ -166,34 +227,113 @@ function showPlan(plan) {
   }));
 }
 
-function showAnswer(answer) {
+function showAnswer(answer, others = []) {
   const count = answer.matches.length;
   const cut = answer.cut ? `, cut by ${answer.cut_by}` : "";
-  $("summary").textContent = `${count ? counted(count, "match", "matches") : "Nothing"} for ${answer.query}${cut}`;
+  const isNear = $("which").value === "near";
+  const bits = $("k").value || limits.tuned_k;
+  const within = isNear ? ` within ${counted(Number(bits), "bit", "bits")}` : "";
+  $("summary").textContent =
+    `${count ? counted(count, "match", "matches") : "Nothing"}${within} for ${answer.query}${cut}`;
+  $("others").replaceChildren("The id is also that of ", ...others.flatMap((hex, at) =>
+    at ? [", ", linkTo(hex, "hex")] : [linkTo(hex, "hex")]), ".");
+  $("others").hidden = others.length === 0;
+  $("nearest").hidden = count > 0 || !isNear;
   $("matches").replaceChildren(...answer.matches.map(match => showMatch(answer.query, match)));
   $("plan").hidden = !answer.explain;
   if (answer.explain) showPlan(answer.explain);
   $("answer").hidden = false;
+  $("answer").scrollIntoView({ block: "nearest" });
 }
 
+// Says what is wrong. What is no fingerprint may be an id.
+function showProblem(message) {
+  $("answer").hidden = true;
+  $("message").textContent = message;
+  $("problem").querySelector("button")?.remove();
+  const text = $("fingerprint").value.trim();
+  const isId = way() === "fingerprint" && text && !/^(0x)?[0-9a-f]{1,16}$/i.test(text);
+  if (isId && !document.querySelector("input[value=id]").disabled) {
+    const button = make("button", "Ask for the id instead");
+    button.type = "button";
+    button.addEventListener("click", () => {
+      document.querySelector("input[value=id]").checked = true;
+      $("id").value = text;
+      showWay();
+      submit();
+    });
+    $("problem").append(button);
+  }
+  $("problem").hidden = false;
+}
+
+// Answers that are asked for later must not be overtaken by earlier ones.
+let asked = 0;
+
+// Asks what the form says. The answer gets an entry in the history, unless it is shown again.
 async function submit(event) {
-  event.preventDefault();
-  const button = document.querySelector("button");
+  event?.preventDefault();
+  const isAgain = event?.type === "popstate" || event?.type === "load";
+  const number = ++asked;
+  const button = document.querySelector("button[type=submit]");
   button.disabled = true;
   $("problem").hidden = true;
   try {
     if (!limits.max_k) await showStore();
-    showAnswer(await question());
+    const { answer, others } = await question();
+    if (number !== asked) return;
+    showAnswer(answer, others);
+    const by = way();
+    const address = by === "id" ? addressOf("id", $("id").value) : addressOf("fingerprint", answer.query);
+    const state = by === "text" ? { text: $("text").value.slice(0, 100_000) } : null;
+    if (isAgain || address === location.search) history.replaceState(state, "", address);
+    else history.pushState(state, "", address);
+    document.title = `fpstore: what is near ${by === "id" ? $("id").value : answer.query}?`;
   } catch (error) {
-    $("answer").hidden = true;
-    $("problem").textContent = error.message;
-    $("problem").hidden = false;
+    if (number === asked) showProblem(error.message);
   } finally {
-    button.disabled = false;
+    if (number === asked) button.disabled = false;
   }
 }
 
+function step(by) {
+  const items = [...$("matches").children];
+  const now = items.findIndex(item => item.contains(document.activeElement));
+  items[Math.min(Math.max(now + by, 0), items.length - 1)]?.focus();
+}
+
+const KEYS = {
+  "/": () => document.querySelector(`.way[data-way=${way()}]`).querySelector("input, textarea").focus(),
+  j: () => step(1),
+  k: () => step(-1),
+};
+
+document.addEventListener("keydown", event => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return $("ask").requestSubmit();
+  const isTyped = event.target.closest?.("input:not([type=radio]), select, textarea");
+  if (isTyped || event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+$("nearest").addEventListener("click", () => {
+  $("which").value = "nearest";
+  showWay();
+  submit();
+});
+addEventListener("popstate", event => {
+  if (readAddress(location.search, event.state)) submit(event);
+  else {
+    asked++;
+    $("answer").hidden = $("problem").hidden = true;
+    document.title = "fpstore: what is near this?";
+  }
+});
 $("ask").addEventListener("change", showWay);
 $("ask").addEventListener("submit", submit);
-showWay();
-showStore();
+(async () => {
+  const isAsked = readAddress(location.search, history.state);
+  // A phone would open its keyboard over the page.
+  if (!isAsked && !matchMedia("(pointer: coarse)").matches) $("fingerprint").focus();
+  await showStore();
+  if (isAsked) submit(new Event("load"));
+})();

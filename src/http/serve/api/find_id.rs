@@ -1,0 +1,52 @@
+//! `GET /v1/ids`: the fingerprints that are stored under an id.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fpstore_base::IdRef;
+use fpstore_base::watch::Observer;
+use hyper::{Response, StatusCode};
+
+use super::check_and_add::id_of;
+use super::question::in_pool;
+use crate::base::error::Error;
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::params::{options_of, pairs};
+use crate::http::serve::protocol::request::{HttpRequest, ResponseBody, json_response};
+use crate::http::serve::state::shared::Shared;
+use crate::http::wire::IdAnswer;
+
+/// Reads the ids of the whole store, within the deadline, on a thread of the pool.
+pub(crate) async fn answer(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let (_, id) = options_of(pairs(request.uri())?, &[], "id")?;
+    let id = id.ok_or_else(|| Failure::bad("no-id", "the parameter 'id' is missing"))?;
+    id_of(Some(&id))?;
+    let id = id.into_owned();
+    let deadline = Instant::now() + server.limits.deadline;
+    let live = Arc::clone(&server.live);
+    let work = move || {
+        let observer = Observer::new(move |_| match Instant::now() < deadline {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        });
+        let generation = live.opened().generation;
+        let found = live.store().find_ids(&[IdRef::from(&id)], Some(observer));
+        let found = found.map_err(|error| match error {
+            Error::Interrupted => live.refused(
+                "reading the ids of the store takes longer than --deadline; ask for a fingerprint",
+            ),
+            other => {
+                live.health.note_damage(&other);
+                Failure::from(other)
+            }
+        })?;
+        let fingerprints = found.into_iter().flatten().map(|record| record.fingerprint).collect();
+        Ok(IdAnswer { id, fingerprints, generation })
+    };
+    let answer: Result<IdAnswer, Failure> = in_pool(server, work).await?;
+    Ok(json_response(StatusCode::OK, &answer?))
+}
