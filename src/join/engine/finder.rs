@@ -22,11 +22,15 @@ pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
 const SAMPLE_COUNT: usize = 512;
 /// Pairs that are emitted together.
 const BATCH_COUNT: usize = 1 << 12;
+/// Values that are looked at without an emission, which ends work that nobody waits for any more. To
+/// look at so many takes some milliseconds.
+const LOOKED_COUNT: usize = 1 << 18;
 
 /// Two values that are near.
 pub(in crate::join) type ValuePair = (u64, u64);
 
-/// Takes pairs, some at a time, and empties the vector.
+/// Takes pairs, some at a time, and empties the vector. It is also called without pairs, so that work
+/// which finds none can be ended.
 pub(in crate::join) type Emit<'a> = &'a mut dyn FnMut(&mut Vec<ValuePair>) -> Result<()>;
 
 /// Finds near pairs. Its memory is used again for the next values.
@@ -34,6 +38,8 @@ pub(in crate::join) struct PairFinder<'a> {
     k: u32,
     table: HashTable,
     found: Vec<ValuePair>,
+    /// The values that were looked at since the last emission.
+    looked: usize,
     /// Blocks of which each must differ in a pair; other pairs belong to another combination.
     differ: Vec<u64>,
     /// Bits on which a pair must agree, for the same reason.
@@ -48,6 +54,7 @@ impl<'a> PairFinder<'a> {
             k,
             table: HashTable::default(),
             found: Vec::new(),
+            looked: 0,
             differ: Vec::new(),
             agree: 0,
             connect: None,
@@ -200,11 +207,19 @@ impl<'a> PairFinder<'a> {
                 self.find_in_groups(sides, combination.agree, emit)?;
             }
             self.differ.truncate(differ_before);
-            if self.found.len() >= BATCH_COUNT {
-                self.flush(emit)?;
-            }
+            self.look(sides.value_count(), emit)?;
         }
         Ok(())
+    }
+
+    /// Notes that values were looked at. Emits if pairs, or values without, have become many.
+    fn look(&mut self, count: usize, emit: Emit<'_>) -> Result<()> {
+        self.looked += count;
+        if self.found.len() < BATCH_COUNT && self.looked < LOOKED_COUNT {
+            return Ok(());
+        }
+        self.looked = 0;
+        emit(&mut self.found)
     }
 
     /// Compares the values that agree on a mask; `false` if too many agree.
@@ -276,7 +291,7 @@ impl<'a> PairFinder<'a> {
                 self.found.push((value, other));
             }
         }
-        if self.found.len() >= BATCH_COUNT { self.flush(emit) } else { Ok(()) }
+        self.look(others.len(), emit)
     }
 }
 
@@ -332,5 +347,28 @@ impl<'a> Iterator for Partitions<'a> {
         self.rest = rest;
         self.start = end;
         Some(partition)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::error::Error;
+
+    #[test]
+    fn work_that_finds_nothing_can_be_ended() {
+        // Far from one another: all have other first bits.
+        let mut values: Vec<u64> =
+            (0..1_u64 << 16).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let mut calls = 0;
+        let mut end = |found: &mut Vec<ValuePair>| {
+            calls += 1;
+            found.clear();
+            if calls == 3 { Err(Error::Interrupted) } else { Ok(()) }
+        };
+        let mut finder = PairFinder::new(12);
+        let ended = finder.find(SidesMut::Within(&mut values), &mut end);
+        assert!(matches!(ended, Err(Error::Interrupted)));
+        assert_eq!(calls, 3);
     }
 }

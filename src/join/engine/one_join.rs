@@ -132,6 +132,9 @@ impl<'a> Join<'a> {
             let mut emit = |found: &mut Vec<ValuePair>| {
                 // Checked here too, because a skewed partition may take very long.
                 self.watch.report()?;
+                if found.is_empty() {
+                    return Ok(());
+                }
                 (emit.lock().unwrap_or_else(PoisonError::into_inner))(found)
             };
             work(&mut finder, &mut emit)?;
