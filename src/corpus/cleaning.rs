@@ -11,6 +11,7 @@
 
 use super::account::Account;
 use super::decide::Decisions;
+use super::decided::DecidedDocument;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
 use super::event::Event;
@@ -221,18 +222,39 @@ impl Cleaned<'_> {
         let others = OtherIds::read(&self.spools, &self.decisions.dropped)?;
         self.for_each(|entry, dropped| match dropped {
             None => Ok(()),
-            Some(dropped) => each(RemovedRow {
+            Some(dropped) => each(removed_row(entry, dropped, &others)),
+        })
+    }
+
+    /// Calls `each` with each document that has a fingerprint, in order: what became of it, and because
+    /// of which other one. Takes 8 bytes of memory for each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cleaned::for_each_removed`].
+    pub fn for_each_document<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(DecidedDocument<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut records = Vec::with_capacity(self.spools.len());
+        self.spools.each(|_, entry| {
+            records.push(entry.record);
+            Ok(())
+        })?;
+        let others = OtherIds::read(&self.spools, &self.decisions.dropped)?;
+        self.for_each(|entry, dropped| {
+            let removed = dropped.map(|dropped| removed_row(entry, dropped, &others));
+            let other_record = match dropped.map(|dropped| &dropped.other) {
+                Some(Other::New(number)) => records.get(number.index()).copied(),
+                _ => None,
+            };
+            each(DecidedDocument {
+                file: entry.file,
+                record: entry.record,
                 fingerprint: entry.fingerprint,
-                other: dropped.other_fingerprint,
-                distance: entry.fingerprint.distance(dropped.other_fingerprint),
-                similarity: dropped.similarity,
-                id: Some(entry.id.as_ref()),
-                other_id: others.get(dropped).map(Id::as_ref),
-                side: match dropped.other {
-                    Other::Stored(_) => Side::Stored,
-                    _ => Side::New,
-                },
-            }),
+                removed,
+                other_record,
+            })
         })
     }
 
@@ -322,5 +344,20 @@ impl Cleaned<'_> {
             }
             finished => Ok(finished.map(drop)?),
         }
+    }
+}
+
+fn removed_row<'a>(entry: &'a Entry, dropped: &'a Dropped, others: &'a OtherIds) -> RemovedRow<'a> {
+    RemovedRow {
+        fingerprint: entry.fingerprint,
+        other: dropped.other_fingerprint,
+        distance: entry.fingerprint.distance(dropped.other_fingerprint),
+        similarity: dropped.similarity,
+        id: Some(entry.id.as_ref()),
+        other_id: others.get(dropped).map(Id::as_ref),
+        side: match dropped.other {
+            Other::Stored(_) => Side::Stored,
+            _ => Side::New,
+        },
     }
 }

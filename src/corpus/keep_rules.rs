@@ -94,6 +94,25 @@ impl KeepRules {
         self.0 == [KeepRule::Last]
     }
 
+    /// The names of the fields that a cleaning by these rules reads beside ids and texts, each once: those
+    /// of the rules, and that of the source, which is `source_field` if it is given.
+    pub fn field_names(&self, source_field: Option<&str>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let of_rules = self.list().iter().filter_map(KeepRule::field);
+        for name in of_rules.chain(self.source_field(source_field)) {
+            if !names.iter().any(|other| other == name) {
+                names.push(name.into());
+            }
+        }
+        names
+    }
+
+    /// The field of sources, if they are asked for: the given one, or `source` for the rule of sources.
+    pub(super) fn source_field<'a>(&self, given: Option<&'a str>) -> Option<&'a str> {
+        let has_rule = self.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
+        given.or(has_rule.then_some("source"))
+    }
+
     /// The rules that give documents a merit.
     pub(super) fn rating(&self) -> impl Iterator<Item = &KeepRule> {
         self.0.iter().filter(|rule| rule.leaves_ties())

@@ -5,6 +5,7 @@
 //! | documents in a [`Builder`](crate::Builder) or a [`Writer`](crate::Writer) | [`DocumentSource::ingest`] |
 //! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
 //! | the same step by step, with a list of what is removed | [`Cleaner::begin`] |
+//! | documents that are in no files | [`DocumentTable`] |
 //!
 //! A [`DocumentSource`] says how documents become fingerprints. A [`Cleaner`] has the settings of a
 //! cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
@@ -44,6 +45,7 @@ mod cleaning;
 mod clusters;
 mod compressed;
 mod decide;
+mod decided;
 mod distance;
 mod dropped;
 mod error;
@@ -67,6 +69,7 @@ mod sketches;
 mod source;
 mod spool;
 mod survey;
+mod table;
 mod take;
 mod targets;
 #[cfg(test)]
@@ -77,6 +80,7 @@ mod write;
 pub use crate::disk::NewFile;
 pub use account::Account;
 pub use cleaning::{Cleaned, Cleaning};
+pub use decided::DecidedDocument;
 pub use error::{Error, Result};
 pub use event::{Event, Listener};
 pub use judgement::Judgement;
@@ -86,4 +90,5 @@ pub use loss::{Loss, LossLimit, LossOf};
 pub use overview::{LargeCluster, Overview};
 pub use settings::Cleaner;
 pub use source::DocumentSource;
+pub use table::DocumentTable;
 pub use take::Take;

@@ -16,14 +16,7 @@ impl OtherFields {
     /// Those that the settings need.
     pub(super) fn of(settings: &Cleaner<'_>) -> Self {
         let source = settings.named_source_field().map(String::from);
-        let mut names: Vec<String> = Vec::new();
-        let of_rules = settings.keep.list().iter().filter_map(KeepRule::field);
-        for name in of_rules.chain(source.as_deref()) {
-            if !names.iter().any(|other| other == name) {
-                names.push(name.into());
-            }
-        }
-        OtherFields { names, source }
+        OtherFields { names: settings.keep.field_names(source.as_deref()), source }
     }
 
     pub(super) fn names(&self) -> &[String] {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use fpstore_documents::{NewField, NewFieldKind};
 
 use super::event::Listener;
-use super::keep::KeepRule;
 use super::keep_rules::KeepRules;
 use super::loss::LossLimit;
 use super::source::DocumentSource;
@@ -270,8 +269,7 @@ impl<'a> Cleaner<'a> {
 
     /// The field of sources, if they are asked for.
     pub(super) fn named_source_field(&self) -> Option<&str> {
-        let has_rule = self.keep.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
-        self.source_field.as_deref().or(has_rule.then_some("source"))
+        self.keep.source_field(self.source_field.as_deref())
     }
 
     /// Whether new documents are compared with one another.

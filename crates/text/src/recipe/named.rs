@@ -80,6 +80,20 @@ impl TextRecipe {
         }
     }
 
+    /// Whether a distance is far from [`TextRecipe::usual_k`]: less than half of it or more than twice
+    /// as much. Within 0 bits there are only equal fingerprints, which is a purpose of its own.
+    ///
+    /// ```
+    /// use fpstore_text::TextRecipe;
+    ///
+    /// let unusual = (0..=64).filter(|&k| TextRecipe::default().is_unusual_k(k));
+    /// assert_eq!(unusual.take(4).collect::<Vec<u32>>(), [1, 2, 3, 15]);
+    /// ```
+    pub fn is_unusual_k(&self, k: u32) -> bool {
+        let usual = self.usual_k();
+        k > 0 && (2 * k < usual || k > 2 * usual)
+    }
+
     /// The distance within which the fingerprints of two documents of this Jaccard similarity lie,
     /// but for one pair in a hundred: the smallest `k` for which 64 throws, each 1 with the
     /// probability that a bit differs, give more than `k` ones in at most 1 % of cases.
