@@ -1,8 +1,7 @@
 """Drops near-duplicate texts of a Parquet dataset and writes the rest back, with all columns.
 
-The dataset is read twice, batch by batch, so it need not fit into memory: first for fingerprints,
-8 bytes a row, then to write the rows that stay. Of near texts the first one stays; rows without
-text stay, too.
+The dataset is read twice, batch by batch, so it need not fit into memory: first to decide which rows
+stay, as `fpstore dedup --docs` does, then to write them. Rows without text stay.
 """
 
 from __future__ import annotations
@@ -19,13 +18,6 @@ import pyarrow.parquet as pq
 import fpstore
 
 
-def fingerprints_of(dataset: ds.Dataset, column: str, recipe: fpstore.Recipe) -> pa.ChunkedArray:
-    """The fingerprint of each row, null where a text has no features."""
-    batches = dataset.to_batches(columns=[column])
-    arrays = [pa.array(recipe.fingerprints(batch.column(0))) for batch in batches]
-    return pa.chunked_array(arrays, pa.uint64())
-
-
 def kept_rows(
     dataset: ds.Dataset, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> Iterator[pa.RecordBatch]:
@@ -36,14 +28,16 @@ def kept_rows(
 
 
 def clean(
-    source: Path, target: Path, column: str = "text", k: int | None = None
+    source: Path,
+    target: Path,
+    column: str = "text",
+    confirm: float | None = None,
+    k: int | None = None,
 ) -> tuple[int, int]:
     """Returns the numbers of rows before and after."""
-    recipe = fpstore.Recipe()
     dataset = ds.dataset(source, format="parquet")
-    fingerprints = fingerprints_of(dataset, column, recipe)
-    groups = fpstore.group(fingerprints, recipe.usual_k if k is None else k)
-    keep = groups == np.arange(len(groups))
+    texts = dataset.scanner(columns=[column]).to_reader()
+    keep = fpstore.clean(fpstore.Documents(texts, text_field=column), confirm=confirm, k=k).keep
     with pq.ParquetWriter(target, dataset.schema) as writer:
         for batch in kept_rows(dataset, keep):
             writer.write_batch(batch)
@@ -55,9 +49,10 @@ def main() -> None:
     parser.add_argument("source", type=Path, help="a folder with Parquet files, or one file")
     parser.add_argument("target", type=Path, help="the Parquet file to write")
     parser.add_argument("--column", default="text")
+    parser.add_argument("--confirm", type=float, help="the similarity of near texts, such as 0.8")
     parser.add_argument("-k", type=int, help="bits; the usual distance of the recipe by default")
     args = parser.parse_args()
-    before, after = clean(args.source, args.target, args.column, args.k)
+    before, after = clean(args.source, args.target, args.column, args.confirm, args.k)
     print(f"{before} rows, {after} kept")
 
 

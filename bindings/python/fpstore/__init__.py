@@ -70,6 +70,7 @@ from ._types import (
 )
 from .errors import (
     CorruptError as CorruptError,
+    DistanceWarning as DistanceWarning,
     FpstoreError as FpstoreError,
     InEffectError as InEffectError,
     InputError as InputError,

@@ -10,6 +10,7 @@ from typing import (
     Final,
     Literal,
     Protocol,
+    SupportsIndex,
     TypeAlias,
     TypedDict,
     final,
@@ -54,12 +55,15 @@ __all__ = [
     "Writer",
     "__version__",
     "_fail_after",
+    "_keep_fields",
     "_panic",
     "_plan_of",
     "_receipt_of_file",
     "_receipt_of_text",
+    "_column_of",
     "_recipe_of",
     "_reopen",
+    "_rows_of",
     "build",
     "clean",
     "commit",
@@ -119,6 +123,18 @@ class _Series(Protocol):
     def isna(self) -> Any: ...
     def to_numpy(self) -> npt.NDArray[Any]: ...
 
+class _Frame(Protocol):
+    """A DataFrame of pandas."""
+
+    @property
+    def columns(self) -> Any: ...
+    def isna(self) -> Any: ...
+
+class _Dataset(Protocol):
+    """A Dataset of the package datasets."""
+
+    def with_format(self, type: str | None = None) -> Any: ...
+
 class _ImageHash(Protocol):
     """A hash of the package imagehash."""
 
@@ -126,14 +142,42 @@ class _ImageHash(Protocol):
 
 _Path: TypeAlias = str | PathLike[str]
 _IdType: TypeAlias = Literal["auto", "int", "str"]
-_Documents: TypeAlias = "Documents | _Path | Sequence[_Path]"
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Column: TypeAlias = _Arrow | _Series
+_Table: TypeAlias = _Arrow | _Series | _Frame | npt.NDArray[Any] | Iterator[_Arrow] | _Dataset
+_Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
+# `uint8` is of shape (n, 8). Lists and tuples of texts, because a text is a sequence of texts, too.
 _Fingerprints: TypeAlias = (
-    npt.NDArray[np.uint64] | npt.NDArray[np.int64] | _Column | Sequence[int] | list[str] | range
+    npt.NDArray[np.uint64]
+    | npt.NDArray[np.int64]
+    | npt.NDArray[np.uint8]
+    | npt.NDArray[np.object_]
+    | npt.NDArray[np.str_]
+    | _Column
+    | Sequence[int]
+    | Sequence[np.uint64]
+    | Sequence[np.int64]
+    | list[str]
+    | tuple[str, ...]
+    | Iterator[int]
+    | Iterator[np.uint64]
+    | Iterator[str]
 )
-_Ids: TypeAlias = npt.NDArray[np.integer[Any]] | _Column | Sequence[int] | list[str] | tuple[str, ...]
+_FingerprintsOrNull: TypeAlias = _Fingerprints | list[int | None] | list[str | None]
+_Numbers: TypeAlias = _Fingerprints | npt.NDArray[np.integer[Any]]
+_Ids: TypeAlias = (
+    npt.NDArray[np.integer[Any]]
+    | npt.NDArray[np.object_]
+    | npt.NDArray[np.str_]
+    | _Column
+    | Sequence[int]
+    | Sequence[np.integer[Any]]
+    | list[str]
+    | tuple[str, ...]
+    | Iterator[int]
+    | Iterator[str]
+)
 _Batch: TypeAlias = _Fingerprints | tuple[_Fingerprints, _Ids | None]
 _Records: TypeAlias = _Fingerprints | Iterator[_Batch] | Iterator[int] | Iterator[str]
 _Texts: TypeAlias = (
@@ -175,6 +219,19 @@ class _TaskJoin(TypedDict, total=False):
 @final
 class Column(_ArrowArray):
     def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> int | None: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Column: ...
+    def __iter__(self) -> Iterator[int | None]: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> _Array: ...
+    @property
+    def recipe(self) -> str | None: ...
+    def to_pandas(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+    def to_arrow(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
     @property
     def null_count(self) -> int: ...
     def to_numpy(self, *, null: int | None = None) -> npt.NDArray[np.uint64]: ...
@@ -202,6 +259,16 @@ class Rows(_ArrowStream):
     def __getitem__(self, column: Literal["group", "query"], /) -> npt.NDArray[np.uint32]: ...
     @overload
     def __getitem__(self, column: str, /) -> _Array: ...
+    @overload
+    def __getitem__(self, column: SupportsIndex, /) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, column: slice, /) -> Rows: ...
+    def to_pandas(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+    def to_arrow(self) -> Any: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
     def to_pylist(self) -> list[tuple[Any, ...]]: ...
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
     def __arrow_c_schema__(self) -> object: ...
@@ -263,6 +330,15 @@ class Store(_Closing, _ArrowStream):
         self, fingerprint: _Fingerprint, k: int | None = None, *, limit: int | None = None
     ) -> list[Match]: ...
     def nearest(self, fingerprint: _Fingerprint, count: int = 1, k: int = 64) -> list[Match]: ...
+    def nearest_many(
+        self,
+        fingerprints: _Fingerprints,
+        count: int = 1,
+        k: int = 64,
+        *,
+        ids: bool = True,
+        **options: Unpack[_Work],
+    ) -> Rows: ...
     def find(self, ids: _Ids, /) -> list[list[int]]: ...
     def query_many(
         self,
@@ -307,7 +383,7 @@ class Store(_Closing, _ArrowStream):
 class Documents:
     def __new__(
         cls,
-        paths: _Path | Sequence[_Path],
+        paths: _Path | Sequence[_Path] | _Table,
         *,
         format: Literal[
             "jsonl", "features", "csv", "tsv", "parquet", "warc", "lines", "text", "html"
@@ -441,7 +517,7 @@ class Evaluation:
 @final
 class JoinPlan(_Equal):
     def __new__(
-        cls, k: int = 3, groups: int = 1, *, sample: _Fingerprints | None = None
+        cls, k: int | None = None, groups: int = 1, *, sample: _Fingerprints | None = None
     ) -> Self: ...
     @staticmethod
     def of(store: Store, k: int | None = None) -> JoinPlan: ...
@@ -556,15 +632,15 @@ def export(
 def near_pairs(
     fingerprints: _Fingerprints,
     other: _Fingerprints | None = None,
-    k: int = 3,
+    k: int | None = None,
     *,
     sorted: bool = False,
     **options: Unpack[_Join],
 ) -> RowStream: ...
 def group(
-    fingerprints: _Fingerprints | list[int | None], k: int = 3, **options: Unpack[_Join]
+    fingerprints: _FingerprintsOrNull, k: int | None = None, **options: Unpack[_Join]
 ) -> npt.NDArray[np.int64]: ...
-def components(first: _Fingerprints, second: _Fingerprints) -> Rows: ...
+def components(first: _Numbers, second: _Numbers) -> Rows: ...
 def dedup(
     new: Store,
     stored: Store | None = None,
@@ -574,14 +650,14 @@ def dedup(
     **options: Unpack[_Join],
 ) -> RowStream: ...
 def evaluate(
-    fingerprints: _Fingerprints | list[int | None],
+    fingerprints: _FingerprintsOrNull,
     first: Sequence[int] | npt.NDArray[np.integer[Any]],
     second: Sequence[int] | npt.NDArray[np.integer[Any]],
     labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
     *,
     unlisted_differ: bool = False,
 ) -> Evaluation: ...
-def stats(fingerprints: _Fingerprints, k: int = 3) -> Statistics: ...
+def stats(fingerprints: _Fingerprints, k: int | None = None) -> Statistics: ...
 def from_hex(texts: _Texts) -> npt.NDArray[np.uint64]: ...
 def to_hex(fingerprints: _Fingerprints) -> list[str]: ...
 def from_bits(
@@ -591,5 +667,8 @@ def _reopen(path: _Path, generation: int) -> Store: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...
+def _keep_fields(keep: str, source_field: str | None) -> list[str]: ...
+def _column_of(values: bytes, recipe: str | None) -> Column: ...
+def _rows_of(bytes: bytes, cut: bool) -> Rows: ...
 def _fail_after(generation: int) -> None: ...
 def _panic(is_held: bool) -> None: ...

@@ -6,9 +6,12 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import CorruptError, FpstoreError
+from .errors import CorruptError, FpstoreError, InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from ._fpstore import Rows
 
 
@@ -224,6 +227,17 @@ class Cleaned(NamedTuple):
     `id`, `other_id`, and as `side` whether the other one is `new` or `stored`."""
     overview: Overview | None
     """The losses and the largest clusters; `None` if nothing was done."""
+    rows: Rows | None = None
+    """Of a table one row for each of its rows, in order: `keep`, and for a removed one `near`, the number
+    of the row because of which it goes, which is null for a stored document, its id as `near_id`,
+    `distance`, `similarity` and `side`. `None` for files, or if nothing was done."""
+
+    @property
+    def keep(self) -> npt.NDArray[np.bool_]:
+        """Which rows of the table stay, as a mask: `frame[cleaned.keep]`."""
+        if self.rows is None:
+            raise InputError("there is no mask: the documents were those of files, or nothing was done")
+        return self.rows["keep"]
 
 
 class Imported(NamedTuple):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CorruptError",
+    "DistanceWarning",
     "FpstoreError",
     "InEffectError",
     "InputError",
@@ -95,6 +96,10 @@ class VersionError(FpstoreError):
     found: int
     oldest: int
     newest: int
+
+
+class DistanceWarning(UserWarning):
+    """A distance that is far from the usual one of the recipe."""
 
 
 class CorruptError(FpstoreError):

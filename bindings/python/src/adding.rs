@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::corpus::{DocumentSource, Take};
-use fpstore::{Fingerprint, IdRef};
+use fpstore::{Fingerprint, IdRef, Recipe};
 use fpstore_documents::DocumentSummary;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
-use crate::documents::Documents;
+use crate::documents::{Documents, Readable};
 use crate::errors::Failure;
 use crate::input::batches::{Batch, Batches};
 use crate::input::ids::Ids;
@@ -25,6 +25,9 @@ pub(crate) trait Adding: Send {
 
     /// Refuses ids that are not of the kind of those before.
     fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure>;
+
+    /// Refuses fingerprints of another recipe.
+    fn agree(&mut self, recipe: Recipe) -> Result<(), Failure>;
 
     /// What makes fingerprints of texts, by the `recipe` that the user gave, and the bytes of each
     /// sketch.
@@ -56,16 +59,20 @@ impl<T: Adding> Adder<T> {
         inputs: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let documents = Documents::of(inputs)?;
+        let resources = self.limits.given(&Arc::default());
+        let Readable { paths, options, table } =
+            documents.get().readable(py, &resources, Vec::new())?;
         let recipe = self.recipe.as_ref().map(|recipe| recipe.bind(py));
         let summary: DocumentSummary = self.lent.change(
             py,
             |to| to.hasher(recipe),
             |to, (hasher, sketch_len), shared| {
-                let (paths, options) = documents.with(&self.limits.given(shared));
+                let options = options.observer(shared.observer());
                 let source = DocumentSource::of_texts(hasher, options).sketched(sketch_len);
                 Ok(source.ingest(&paths, to.target()?)?)
             },
         )?;
+        drop(table);
         let DocumentSummary { document_count, empty_count, skipped_count, bad_file_count, .. } =
             summary;
         let faults = [summary.skipped, summary.bad_files].concat();
@@ -92,7 +99,12 @@ pub(crate) fn add<T: Adding>(
         }
         lent.change(
             py,
-            |to| to.admit(batch.ids.as_ref()),
+            |to| {
+                if let Some(recipe) = batch.recipe.clone() {
+                    to.agree(recipe)?;
+                }
+                to.admit(batch.ids.as_ref())
+            },
             |to, (), shared| push_all(to, &batch, shared),
         )?;
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fpstore::{BuildOptions, Fingerprint, IdRef};
+use fpstore::{BuildOptions, Fingerprint, IdRef, Recipe, SchemeChoice};
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -12,8 +12,10 @@ use crate::adding::{Adder, Adding, add};
 use crate::errors::Failure;
 use crate::id_rule::IdRule;
 use crate::input::ids::Ids;
+use crate::input::whole::Whole;
 use crate::lent::{Lent, Words};
 use crate::options::{Limits, tuned_distance, wait_of};
+use crate::recipes::common;
 use crate::store::Store;
 use crate::text::{hasher_of, recipe_text_of};
 use crate::work::{Reporter, Shared, run_shared};
@@ -26,7 +28,8 @@ use crate::work::{Reporter, Shared, run_shared};
 /// `k` is the distance of most queries; by default the one that is usual for the recipe, 3 without
 /// one. `scheme` names the tables (`"halves"`, `"4"`, ...); by
 /// default the fastest within `budget` are chosen, such as `"16B/fp"` or `"12GB"`. `recipe` says
-/// how the fingerprints were made, a `Recipe` or its name: a store refuses others later. `id_type`
+/// how the fingerprints were made, a `Recipe` or its name, and is that of a `Column` if none is given:
+/// a store refuses others later. `id_type`
 /// `"int"` or `"str"` makes ids of that kind; with `"auto"` the first ones decide, and texts beside
 /// numbers are refused. A record without id beside one with the same fingerprint and an id is the
 /// same record. `replace` lets an existing store be replaced, which answers as before until the new
@@ -50,15 +53,45 @@ pub(crate) struct LateBuilder {
     options: BuildOptions,
     rule: IdRule,
     begun: Option<fpstore::Builder>,
+    recipe: Option<Recipe>,
+    tables: Option<Tables>,
+}
+
+/// What the user said of the tables.
+pub(crate) struct Tables {
+    pub(crate) k: Option<Whole>,
+    pub(crate) scheme: Option<String>,
+    pub(crate) budget: Option<String>,
+}
+
+impl Tables {
+    fn scheme(&self, py: Python<'_>, recipe: Option<&Recipe>) -> PyResult<SchemeChoice> {
+        let k = tuned_distance(py, self.k, recipe)?;
+        Ok(crate::options::scheme(k, self.scheme.as_deref(), self.budget.as_deref())?)
+    }
 }
 
 impl LateBuilder {
+    /// A builder of fingerprints by the `recipe`, which is that of the first ones if none is given.
     pub(crate) fn new(
-        options: BuildOptions,
+        py: Python<'_>,
+        mut options: BuildOptions,
+        recipe: Option<Recipe>,
+        tables: Tables,
         rule: IdRule,
         begin: impl Fn(BuildOptions) -> fpstore::Result<fpstore::Builder> + Send + 'static,
-    ) -> Self {
-        LateBuilder { begin: Box::new(begin), options, rule, begun: None }
+    ) -> PyResult<Self> {
+        options = options.scheme(tables.scheme(py, recipe.as_ref())?);
+        if let Some(recipe) = &recipe {
+            options = options.recipe(recipe.clone());
+        }
+        let tables = Some(tables);
+        Ok(LateBuilder { begin: Box::new(begin), options, rule, begun: None, recipe, tables })
+    }
+
+    /// The same, which takes no recipe from fingerprints.
+    pub(crate) fn with_said_recipe(self) -> Self {
+        LateBuilder { tables: None, ..self }
     }
 
     fn begin(&self) -> Result<fpstore::Builder, Failure> {
@@ -82,6 +115,20 @@ impl Adding for LateBuilder {
         let rule = if self.begun.is_none() { self.rule.after(ids) } else { self.rule };
         rule.check(ids)?;
         self.rule = rule.after(ids);
+        Ok(())
+    }
+
+    fn agree(&mut self, recipe: Recipe) -> Result<(), Failure> {
+        if self.recipe.is_some() {
+            return common(self.recipe.clone(), Some(recipe)).map(drop);
+        }
+        // Records before these were of no known recipe.
+        let Some(tables) = self.tables.as_ref().filter(|_| self.begun.is_none()) else {
+            return Ok(());
+        };
+        let scheme = Python::attach(|py| tables.scheme(py, Some(&recipe)))?;
+        self.options = self.options.clone().scheme(scheme).recipe(recipe.clone());
+        self.recipe = Some(recipe);
         Ok(())
     }
 
@@ -125,40 +172,37 @@ impl Builder {
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        k: Option<i64>,
+        k: Option<Whole>,
         scheme: Option<&str>,
         budget: Option<&str>,
         label: &str,
         recipe: Option<&Bound<'_, PyAny>>,
         id_type: &str,
         replace: bool,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let given = recipe.map(|recipe| recipe.clone().unbind());
         let recipe = recipe.map(recipe_text_of).transpose()?;
-        let k = tuned_distance(py, k, recipe.as_ref())?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let shared = Arc::new(Shared::default());
-        let mut options = BuildOptions::default()
-            .scheme(crate::options::scheme(k, scheme, budget)?)
+        let options = BuildOptions::default()
             .label(label)
             .replace(replace)
             .wait(wait_of(py, wait)?)
             .resources(limits.given(&shared));
-        if let Some(recipe) = recipe {
-            options = options.recipe(recipe);
-        }
+        let (scheme, budget) = (scheme.map(str::to_owned), budget.map(str::to_owned));
+        let tables = Tables { k, scheme, budget };
         let rule = IdRule::named(py, id_type)?;
         let reporter = Reporter::new(progress)?;
         // What cannot be built is refused here, not after the records were made.
         let begun = path.clone();
-        let late = LateBuilder::new(options, rule, move |options| {
+        let late = LateBuilder::new(py, options, recipe, tables, rule, move |options| {
             fpstore::Builder::with_options(&begun, options)
-        });
+        })?;
         let late = run_shared(py, &reporter, &shared, move |_| {
             drop(late.begin()?);
             Ok(late)

@@ -5,12 +5,14 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
+use std::collections::HashMap;
 use std::ffi::CStr;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use fpstore::Recipe;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
@@ -18,6 +20,9 @@ use crate::errors::{Failure, input_error};
 use crate::foreign::{array_of, kind_of};
 use crate::foreign_fault::Fault;
 use crate::work::caught;
+
+/// The key of the metadata that holds the text of a recipe.
+pub(crate) const RECIPE_KEY: &str = "fpstore.recipe";
 
 const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
@@ -135,6 +140,36 @@ pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResu
     }
 }
 
+/// The type of an object that tells it without its data, with its metadata; `None` for others.
+pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Field>> {
+    const METHOD: &str = "__arrow_c_schema__";
+    let py = object.py();
+    let teller = if object.hasattr(METHOD)? {
+        object.clone()
+    } else if object.hasattr("__arrow_c_stream__")? && object.hasattr("schema")? {
+        // Tables of pyarrow.
+        let schema = object.getattr("schema")?;
+        if !schema.hasattr(METHOD)? {
+            return Ok(None);
+        }
+        schema
+    } else {
+        return Ok(None);
+    };
+    let capsule = teller.call_method0(METHOD)?.cast_into::<PyCapsule>()?;
+    let at = capsule.pointer_checked(Some(SCHEMA))?;
+    // SAFETY: the name of the capsule was checked, so it holds this structure, which lives until the
+    // end of this function.
+    let schema = unsafe { at.cast::<FFI_ArrowSchema>().as_ref() };
+    // SAFETY: as above.
+    let kind = caught(|| Ok(unsafe { kind_of(schema) }))?;
+    if let Err(fault) = kind {
+        return Err(input_error(py, fault.message("fingerprints")));
+    }
+    let field = caught(|| Ok(Field::try_from(schema)))?;
+    field.map(Some).map_err(|error| arrow_error(py, &error))
+}
+
 fn array_in(
     schema: &Bound<'_, PyCapsule>,
     array: &Bound<'_, PyCapsule>,
@@ -163,12 +198,17 @@ fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
     input_error(py, format!("Arrow data that cannot be made: {error}"))
 }
 
-/// Two capsules with the schema and the array.
+/// Two capsules with the schema and the array, and with the recipe that made it in the metadata.
 pub(crate) fn export_array<'py>(
     py: Python<'py>,
     array: &dyn Array,
+    recipe: Option<&Recipe>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let (array, schema) = to_ffi(&array.to_data()).map_err(|error| arrow_error(py, &error))?;
+    let metadata = recipe.map(|recipe| (RECIPE_KEY.to_owned(), recipe.text().to_owned()));
+    let field = Field::new("", array.data_type().clone(), true);
+    let field = field.with_metadata(metadata.into_iter().collect::<HashMap<_, _>>());
+    let schema = FFI_ArrowSchema::try_from(&field).map_err(|error| arrow_error(py, &error))?;
+    let array = FFI_ArrowArray::new(&array.to_data());
     let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
     let array = PyCapsule::new_with_value(py, array, ARRAY)?;
     (schema, array).into_pyobject(py)

@@ -1,5 +1,7 @@
 //! Rows under construction: rows go in, batches of Arrow come out.
 
+use std::collections::HashMap;
+
 use arrow_array::builder::{
     BooleanBuilder, GenericByteBuilder, PrimitiveBuilder, StringBuilder, UInt64Builder,
 };
@@ -9,8 +11,9 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fpstore::rows::Row;
-use fpstore::{Hit, IdKind, IdRef, Store};
+use fpstore::{Hit, IdKind, IdRef, Recipe, Store};
 
+use crate::capsule::RECIPE_KEY;
 use crate::errors::Failure;
 use crate::rows::{Rows, array};
 use crate::stream::Sink;
@@ -332,6 +335,20 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         });
         let schema = SchemaRef::new(Schema::new(fields.collect::<Vec<Field>>()));
         RowsBuilder { schema, columns, count: 0, batches: Vec::new() }
+    }
+
+    /// The same, with the recipe of the fingerprints in the metadata of their column, if it is known.
+    pub(crate) fn made_by(self, recipe: Option<Recipe>) -> Self {
+        let Some(recipe) = recipe.filter(|recipe| *recipe != Recipe::external()) else {
+            return self;
+        };
+        let metadata = HashMap::from([(RECIPE_KEY.to_owned(), recipe.text().to_owned())]);
+        let fields = self.schema.fields().iter().map(|field| match field.name().as_str() {
+            "fingerprint" => field.as_ref().clone().with_metadata(metadata.clone()),
+            _ => field.as_ref().clone(),
+        });
+        let schema = SchemaRef::new(Schema::new(fields.collect::<Vec<Field>>()));
+        RowsBuilder { schema, ..self }
     }
 
     /// Adds a row of a stream, and gives the batch to the sink once it is full.

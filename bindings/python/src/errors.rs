@@ -4,6 +4,7 @@
 //! class with two bases. Code that runs without the interpreter returns a [`Failure`], which
 //! becomes an exception on the way back.
 
+use std::ffi::CString;
 use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::Path;
@@ -118,6 +119,18 @@ pub(crate) fn state_error(message: impl Display) -> PyErr {
         Ok(class) => PyErr::from_type(class, (message.to_string(),)),
         Err(error) => error,
     })
+}
+
+/// Whether an error is an `InputError`, and not one of a function of the caller.
+pub(crate) fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
+    class_of(py, "InputError").is_ok_and(|class| error.is_instance(py, &class))
+}
+
+/// Warns with a `DistanceWarning`. Fails where warnings are errors.
+pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
+    let message = CString::new(message).unwrap_or_default();
+    let class = class_of(py, "DistanceWarning")?;
+    PyErr::warn(py, &class, &message, 1)
 }
 
 /// A `RecipeError`, which is a `ValueError`.
@@ -318,6 +331,10 @@ pub(crate) fn chained(error: &dyn std::error::Error) -> String {
 /// The `OSError` that Python has for this error of the system.
 fn os_error(doing: &str, path: &Path, source: &io::Error) -> PyErr {
     let Some(number) = source.raw_os_error() else {
+        if source.kind() == io::ErrorKind::InvalidInput {
+            let message = format!("cannot {doing} {:?}: {source}", path.to_string_lossy());
+            return Python::attach(|py| input_error(py, message));
+        }
         return PyOSError::new_err(format!("cannot {doing} {}: {source}", path.display()));
     };
     let text = source.to_string();

@@ -7,9 +7,10 @@
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
 use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::{ArrayRef, NullArray, make_array};
 use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use arrow_data::layout;
 use arrow_schema::DataType;
@@ -88,6 +89,10 @@ pub(crate) unsafe fn array_of(
     }
     // SAFETY: both are the structure of the interface; for its addresses the caller stands.
     unsafe { check_array(&*std::ptr::from_ref(&array).cast::<RawArray>(), kind)? };
+    if *kind == DataType::Null {
+        // Others give them buffers that they do not have.
+        return Ok(Arc::new(NullArray::new(array.len())));
+    }
     // SAFETY: its counts and buffers are those of the type, as was checked; its contents are
     // checked before anything reads them.
     let data = unsafe { from_ffi_and_data_type(array, kind.clone())? };

@@ -2,22 +2,26 @@
 //! `Writer` have in common.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{Failure, state_error};
-use crate::work::{Reporter, Shared, run_change, run_shared};
+use crate::work::{Reporter, Shared, TICK, run_change, run_shared};
 
 /// The object, with what its calls report to.
 ///
-/// A call takes the object out and gives it back, so that no lock is held while it works.
+/// A call takes the object out and gives it back, so that no lock is held while it works. A call of
+/// another thread waits until it is back.
 pub(crate) struct Lent<T> {
     words: Words,
     reporter: Reporter,
     shared: Arc<Shared>,
     state: Mutex<State<T>>,
+    /// Told when a call has ended.
+    ended: Condvar,
 }
 
 /// How messages name the object.
@@ -30,8 +34,8 @@ pub(crate) struct Words {
 
 enum State<T> {
     Open(Box<T>),
-    /// A call has it.
-    Used,
+    /// A call has it, of a thread of a process.
+    Used(ThreadId, u32),
     /// Part of a change was made, of which nothing may come.
     Failed,
     Ended(&'static str),
@@ -39,7 +43,8 @@ enum State<T> {
 
 impl<T> Lent<T> {
     pub(crate) fn new(words: Words, reporter: Reporter, shared: Arc<Shared>, object: T) -> Self {
-        Lent { words, reporter, shared, state: Mutex::new(State::Open(Box::new(object))) }
+        let state = Mutex::new(State::Open(Box::new(object)));
+        Lent { words, reporter, shared, state, ended: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -51,7 +56,7 @@ impl<T> Lent<T> {
     fn refusal(&self, state: &State<T>) -> String {
         let Words { noun, loss } = self.words;
         match state {
-            State::Open(_) | State::Used => format!("another thread is using the {noun}"),
+            State::Open(_) | State::Used(..) => format!("another thread is using the {noun}"),
             State::Failed => format!("the {noun} failed before; {loss}"),
             State::Ended(how) => format!("the {noun} {how}"),
         }
@@ -70,30 +75,63 @@ impl<T> Lent<T> {
         looked.map_err(state_error)
     }
 
+    /// Waits while a call of another thread of this process has the object. A call within a call, such
+    /// as one of the progress function, is refused by the caller.
+    fn wait(&self, py: Python<'_>) -> PyResult<()>
+    where
+        T: Send,
+    {
+        let (thread, process) = (std::thread::current().id(), std::process::id());
+        let is_others = |state: &mut State<T>| matches!(*state, State::Used(of, in_process) if of != thread && in_process == process);
+        while is_others(&mut self.state()) {
+            py.detach(|| {
+                let waited = self.ended.wait_timeout_while(self.state(), TICK, is_others);
+                drop(waited.unwrap_or_else(PoisonError::into_inner));
+            });
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+
     /// Takes the object, which is used from then on.
-    pub(crate) fn take(&self) -> PyResult<Box<T>> {
-        let mut state = self.state();
-        let taken = match std::mem::replace(&mut *state, State::Used) {
-            State::Open(object) => Ok(object),
-            other => {
-                let refusal = self.refusal(&other);
-                *state = other;
-                Err(refusal)
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Box<T>>
+    where
+        T: Send,
+    {
+        let used = || State::Used(std::thread::current().id(), std::process::id());
+        loop {
+            self.wait(py)?;
+            let mut state = self.state();
+            let refusal = match std::mem::replace(&mut *state, used()) {
+                State::Open(object) => return Ok(object),
+                other => {
+                    let refusal = self.refusal(&other);
+                    *state = other;
+                    refusal
+                }
+            };
+            let is_late = matches!(*state, State::Used(of, _) if of != std::thread::current().id());
+            let is_here = matches!(*state, State::Used(_, of) if of == std::process::id());
+            drop(state);
+            // Another thread may have taken it since.
+            if !(is_late && is_here) {
+                return Err(state_error(refusal));
             }
-        };
-        drop(state);
-        taken.map_err(state_error)
+        }
     }
 
     /// Gives the object back. If the Python object was closed meanwhile, it is dropped, and with it
     /// its lock, which is an error.
     pub(crate) fn give_back(&self, object: Box<T>) -> PyResult<()> {
         let mut state = self.state();
-        if matches!(*state, State::Used) {
+        if matches!(*state, State::Used(..)) {
             *state = State::Open(object);
+            drop(state);
+            self.ended.notify_all();
             return Ok(());
         }
         drop(state);
+        self.ended.notify_all();
         let Words { noun, loss } = self.words;
         Err(state_error(format!("the {noun} was closed meanwhile; {loss}")))
     }
@@ -101,14 +139,17 @@ impl<T> Lent<T> {
     /// Nothing may come of the object that was taken.
     fn fail(&self) {
         let mut state = self.state();
-        if matches!(*state, State::Used) {
+        if matches!(*state, State::Used(..)) {
             *state = State::Failed;
         }
+        drop(state);
+        self.ended.notify_all();
     }
 
     /// Drops the object. `how` says what became of it, such as `is closed`.
     pub(crate) fn end(&self, how: &'static str) {
         *self.state() = State::Ended(how);
+        self.ended.notify_all();
     }
 
     /// Leaves `with`: calls `finish` unless there is an exception, then closes.
@@ -116,7 +157,11 @@ impl<T> Lent<T> {
         &self,
         raised: &Bound<'_, PyTuple>,
         finish: impl FnOnce() -> PyResult<()>,
-    ) -> PyResult<()> {
+    ) -> PyResult<()>
+    where
+        T: Send,
+    {
+        self.wait(raised.py())?;
         let is_raised = !raised.get_item(0)?.is_none();
         let usable = self.check_usable();
         let is_ended = matches!(*self.state(), State::Ended(_));
@@ -132,7 +177,7 @@ impl<T> Lent<T> {
     pub(crate) fn shown(&self, open: impl FnOnce(&mut T) -> String) -> String {
         match &mut *self.state() {
             State::Open(object) => open(object),
-            State::Used => "working".to_owned(),
+            State::Used(..) => "working".to_owned(),
             State::Failed => "failed".to_owned(),
             State::Ended(how) => (*how).to_owned(),
         }
@@ -146,7 +191,7 @@ impl<T: Send> Lent<T> {
         py: Python<'_>,
         work: impl FnOnce(&mut T, &Arc<Shared>) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let mut object = self.take()?;
+        let mut object = self.take(py)?;
         let done = self.change_taken(py, &mut object, work);
         // What was done is done, even if the Python object was closed meanwhile.
         let _ = self.give_back(object);
@@ -182,7 +227,7 @@ impl<T: Send> Lent<T> {
         prepare: impl FnOnce(&mut T) -> Result<P, Failure>,
         change: impl FnOnce(&mut T, P, &Arc<Shared>) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let mut object = self.take()?;
+        let mut object = self.take(py)?;
         let prepared = match prepare(&mut object) {
             Ok(prepared) => prepared,
             Err(failure) => {
@@ -208,7 +253,7 @@ impl<T: Send> Lent<T> {
         how: &'static str,
         finish: impl FnOnce(T, &Arc<Shared>) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let object = *self.take()?;
+        let object = *self.take(py)?;
         let took_effect = AtomicBool::new(false);
         let done = run_change(py, &self.reporter, &self.shared, |shared| {
             let done = finish(object, shared);
@@ -218,6 +263,7 @@ impl<T: Send> Lent<T> {
         });
         let took_effect = took_effect.into_inner();
         *self.state() = if took_effect { State::Ended(how) } else { State::Failed };
+        self.ended.notify_all();
         done
     }
 }

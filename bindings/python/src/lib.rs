@@ -25,7 +25,9 @@ mod join;
 mod later;
 mod lent;
 mod near_columns;
+mod notebook;
 mod options;
+mod recipes;
 mod rows;
 mod store;
 mod stream;
@@ -45,11 +47,11 @@ mod _fpstore {
     #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]
-    use super::documents::{Documents, clean};
+    use super::documents::{_keep_fields, Documents, clean};
     #[pymodule_export]
     use super::join::{components, dedup, group, near_pairs};
     #[pymodule_export]
-    use super::rows::{Column, Rows};
+    use super::rows::{_column_of, _rows_of, Column, Rows};
     #[pymodule_export]
     use super::store::info::verify;
     #[pymodule_export]

@@ -9,7 +9,8 @@ use fpstore::{BuildOptions, Choice, Recipe, Resources, SchemeChoice, Store, Wait
 use fpstore_text::TextRecipe;
 use pyo3::prelude::*;
 
-use crate::errors::{Failure, input_error};
+use crate::errors::{Failure, input_error, warn_of_distance};
+use crate::input::whole::Whole;
 use crate::work::{Shared, cores};
 
 /// Memory of a small batch if none is given: asking the system for its memory takes longer than the
@@ -19,7 +20,7 @@ const SMALL_MEMORY: u64 = 256 << 20;
 const SMALL: usize = 1 << 16;
 
 /// A distance from 0 to 64; the default is the one that the store is tuned for.
-pub(crate) fn distance(py: Python<'_>, k: Option<i64>, store: &Store) -> PyResult<u32> {
+pub(crate) fn distance(py: Python<'_>, k: Option<Whole>, store: &Store) -> PyResult<u32> {
     match k {
         None => Ok(store.tuned_k()),
         Some(k) => distance_of(py, k),
@@ -27,39 +28,53 @@ pub(crate) fn distance(py: Python<'_>, k: Option<i64>, store: &Store) -> PyResul
 }
 
 /// A distance from 0 to 64.
-pub(crate) fn distance_of(py: Python<'_>, k: i64) -> PyResult<u32> {
+pub(crate) fn distance_of(py: Python<'_>, k: impl Into<Whole>) -> PyResult<u32> {
     Ok(u32::try_from(checked(py, &options::K, k)?)?)
 }
 
 /// The distance that a store is to be tuned for; the usual one of the recipe by default.
+/// Or the distance of a join of such fingerprints. Warns of one that is far from usual.
 pub(crate) fn tuned_distance(
     py: Python<'_>,
-    k: Option<i64>,
+    k: Option<Whole>,
     recipe: Option<&Recipe>,
 ) -> PyResult<u32> {
-    match (k, recipe.map(TextRecipe::from_recipe)) {
-        (Some(k), _) => distance_of(py, k),
-        (None, Some(Ok(recipe))) => Ok(recipe.usual_k()),
-        (None, _) => Ok(options::DEFAULT_K),
+    let recipe = recipe.and_then(|recipe| TextRecipe::from_recipe(recipe).ok());
+    let usual = recipe.as_ref().map_or(options::DEFAULT_K, TextRecipe::usual_k);
+    let Some(k) = k else { return Ok(usual) };
+    let k = distance_of(py, k)?;
+    if recipe.is_some_and(|recipe| recipe.is_unusual_k(k)) {
+        let finds = if k < usual { "misses most near-duplicates" } else { "finds others, too" };
+        warn_of_distance(
+            py,
+            &format!(
+                "k is {k}, which {finds}: {usual} is usual for this recipe; leave k out for it"
+            ),
+        )?;
     }
+    Ok(k)
 }
 
 /// The value of an option, if there is one.
 pub(crate) fn count(
     py: Python<'_>,
     option: &NumberOption,
-    value: Option<i64>,
+    value: Option<Whole>,
 ) -> PyResult<Option<u64>> {
     value.map(|value| checked(py, option, value)).transpose()
 }
 
 /// The value of an option within its range.
-pub(crate) fn checked(py: Python<'_>, option: &NumberOption, value: i64) -> PyResult<u64> {
-    option.check(value).map_err(|error| input_error(py, error))
+pub(crate) fn checked(
+    py: Python<'_>,
+    option: &NumberOption,
+    value: impl Into<Whole>,
+) -> PyResult<u64> {
+    option.check(value.into()).map_err(|error| input_error(py, error))
 }
 
 /// The number of matches that a query keeps.
-pub(crate) fn limit(py: Python<'_>, value: Option<i64>) -> PyResult<Option<usize>> {
+pub(crate) fn limit(py: Python<'_>, value: Option<Whole>) -> PyResult<Option<usize>> {
     Ok(count(py, &options::LIMIT, value)?.map(|most| most as usize))
 }
 
@@ -88,8 +103,8 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(
         py: Python<'_>,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
     ) -> PyResult<Self> {
         let threads = match count(py, &options::THREADS, threads)? {
@@ -102,7 +117,7 @@ impl Limits {
     }
 
     /// Sets the most pairs of a join, which fails with more.
-    pub(crate) fn max_pairs(self, py: Python<'_>, most: Option<i64>) -> PyResult<Self> {
+    pub(crate) fn max_pairs(self, py: Python<'_>, most: Option<Whole>) -> PyResult<Self> {
         Ok(Limits { max_pairs: count(py, &options::MAX_PAIRS, most)?, ..self })
     }
 

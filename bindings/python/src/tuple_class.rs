@@ -11,6 +11,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
+/// The module that makes objects of other libraries.
+pub(crate) const FRAMES: &str = "fpstore._frames";
 /// The module of the plain values.
 pub(crate) const TYPES: &str = "fpstore._types";
 

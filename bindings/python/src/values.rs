@@ -10,8 +10,10 @@ use pyo3::types::PyString;
 use crate::columns::BATCH_ROWS;
 use crate::errors::input_error;
 use crate::input::texts::TextInput;
+use crate::input::whole::Whole;
 use crate::input::{bits, fingerprints};
-use crate::options::distance_of;
+use crate::options::tuned_distance;
+use crate::recipes::recipe_of;
 use crate::store::StatisticsView;
 use crate::work::{Reporter, run, run_change};
 
@@ -62,18 +64,18 @@ pub(crate) fn from_bits<'py>(
 }
 
 /// Statistics of fingerprints before a store is built: decimal numbers read as hex, counters, dead
-/// bits and more are found.
+/// bits and more are found. Without `k` it is the usual distance of the recipe of a `Column`, else 3.
 ///
 /// >>> fpstore.stats(range(1000)).findings[0].code
 /// 'counting-numbers'
 #[pyfunction]
-#[pyo3(signature = (fingerprints, k=3))]
+#[pyo3(signature = (fingerprints, k=None))]
 pub(crate) fn stats(
     py: Python<'_>,
     fingerprints: &Bound<'_, PyAny>,
-    k: i64,
+    k: Option<Whole>,
 ) -> PyResult<StatisticsView> {
-    let k = distance_of(py, k)?;
+    let k = tuned_distance(py, k, recipe_of(fingerprints)?.as_ref())?;
     let values = fingerprints::many(fingerprints)?;
     let statistics = run(py, &Reporter::default(), move |shared| {
         let mut collector = Collector::new();

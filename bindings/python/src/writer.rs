@@ -7,7 +7,7 @@ use fpstore::options::MAX_RATE;
 use fpstore::writer::{
     CheckedWriter, Compaction, Deleted, Expiry, export as export_store, export_linked,
 };
-use fpstore::{Error, Fingerprint, IdRef, WriterOptions};
+use fpstore::{Error, Fingerprint, IdRef, Recipe, WriterOptions};
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -20,9 +20,11 @@ use crate::id_rule::IdRule;
 use crate::input::batches::Batches;
 use crate::input::fingerprints;
 use crate::input::ids::{self, Ids};
+use crate::input::whole::Whole;
 use crate::lent::{Lent, Words};
 use crate::near_columns::common_kind;
 use crate::options::{Limits, choice, count, distance_of, wait_of};
+use crate::recipes::common;
 use crate::rows::Rows;
 use crate::store::Store;
 use crate::store::info::segment_info;
@@ -64,6 +66,10 @@ impl Adding for Open {
         self.rule.check(ids)?;
         self.rule = self.rule.after(ids);
         Ok(())
+    }
+
+    fn agree(&mut self, recipe: Recipe) -> Result<(), Failure> {
+        common(self.checked.writer()?.store().recipe(), Some(recipe)).map(drop)
     }
 
     fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure> {
@@ -130,6 +136,9 @@ impl Writer {
         let mut rows = None;
         let mut check = || -> PyResult<()> {
             while let Some(batch) = batches.next(py)? {
+                if let Some(recipe) = batch.recipe.clone() {
+                    open.agree(recipe)?;
+                }
                 open.admit(batch.ids.as_ref())?;
                 let ids = common_kind([kept, open.rule.kind()]);
                 let rows = rows.get_or_insert_with(|| CheckedRows::new(ids));
@@ -174,9 +183,9 @@ impl Writer {
         recipe: Option<&Bound<'_, PyAny>>,
         id_type: &str,
         compact: bool,
-        max_rate: Option<i64>,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        max_rate: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -251,11 +260,11 @@ impl Writer {
         py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
-        k: Option<i64>,
+        k: Option<Whole>,
     ) -> PyResult<Rows> {
         let k = k.map(|k| distance_of(py, k)).transpose()?;
         let batches = Batches::of(fingerprints, ids)?;
-        let mut open = self.0.lent.take()?;
+        let mut open = self.0.lent.take(py)?;
         let rows = self.check_batches(py, &mut open, batches, k);
         self.0.lent.give_back(open)?;
         rows

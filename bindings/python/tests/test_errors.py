@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import U64
 
 import fpstore
 from fpstore import _fpstore
@@ -99,3 +101,84 @@ def test_a_closed_store_says_so(store: fpstore.Store) -> None:
         with pytest.raises(ValueError, match="the store is closed"):
             use()
     store.close()
+
+
+def test_one_call_is_not_another_one(store: fpstore.Store, values: U64) -> None:
+    many: Any = values
+    with pytest.raises(fpstore.InputError, match="query_many takes many"):
+        store.query(many)
+    with pytest.raises(fpstore.InputError, match="query_many takes many"):
+        store.query(many[:1])
+    with pytest.raises(fpstore.InputError, match="'document 1' may be an id"):
+        assert "document 1" in store
+    assert int(values[0]) in store
+
+
+@pytest.mark.parametrize("number", [2**70, -(2**70), 2**200])
+def test_numbers_of_any_size_are_refused_by_name(store: fpstore.Store, number: int) -> None:
+    shown = str(number) if number < 2**127 else r"2\*\*127 or more"
+    calls: dict[str, Any] = {
+        "k": lambda: store.query(1, number),
+        "limit": lambda: store.query(1, limit=-number),
+        "threads": lambda: store.query_many([1], threads=number),
+        "count": lambda: store.nearest(1, -abs(number)),
+        "samples": lambda: store.verify(number),
+    }
+    for name, call in calls.items():
+        with pytest.raises(fpstore.InputError, match=f"^{name} is "):
+            call()
+    with pytest.raises(fpstore.InputError, match=f"k is {shown}, expected 0 to 64"):
+        store.query(1, number)
+
+
+def test_texts_that_are_none_are_refused_with_their_place(tmp_path: Path) -> None:
+    with pytest.raises(fpstore.InputError, match="id number 1 has a lone surrogate"):
+        fpstore.build(tmp_path / "s.fps", [1, 2], ["a", "\ud800"])
+    with pytest.raises(fpstore.InputError, match="number 0: a text with a lone surrogate"):
+        fpstore.to_hex(["\ud800"])
+    with pytest.raises(fpstore.InputError, match="NUL byte"):
+        fpstore.open("a\0b")
+
+
+def test_a_length_is_no_promise(tmp_path: Path) -> None:
+    for call in (
+        lambda: fpstore.group(range(10**13)),
+        lambda: fpstore.to_hex(range(10**13)),
+        lambda: fpstore.build(tmp_path / "s.fps", range(10**13)),
+    ):
+        with pytest.raises(MemoryError, match="10000000000000 fingerprints take"):
+            call()
+    assert not (tmp_path / "s.fps").exists()
+
+
+def test_errors_of_others_stay_what_they_are() -> None:
+    class Strange:
+        def __index__(self) -> int:
+            raise RuntimeError("of its own")
+
+    strange: Any = [1, Strange()]
+    with pytest.raises(RuntimeError, match="of its own"):
+        fpstore.to_hex(strange)
+
+
+def test_a_lazy_frame_is_asked_to_collect(tmp_path: Path) -> None:
+    import polars as pl
+
+    lazy: Any = pl.LazyFrame({"fingerprint": [1]})
+    for call in (
+        lambda: fpstore.group(lazy),
+        lambda: fpstore.Recipe().fingerprints(lazy),
+        lambda: fpstore.build(tmp_path / "s.fps", lazy),
+    ):
+        with pytest.raises(fpstore.InputError, match=r"collect\(\)"):
+            call()
+
+
+def test_threads_that_share_a_builder_take_turns(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with fpstore.Builder(tmp_path / "s.fps") as builder:
+        parts = [range(at * 5000, (at + 1) * 5000) for at in range(16)]
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(builder.add, parts)) == [5000] * 16
+    assert len(fpstore.open(tmp_path / "s.fps")) == 80_000

@@ -4,16 +4,22 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
-use fpstore::corpus::{Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit};
+use fpstore::corpus::{
+    self, Account, Cleaner, DocumentSource, DocumentTable, Event, KeepRules, LossLimit,
+};
 use fpstore::options::PER_CLUSTER;
+use fpstore_base::InputPlace;
+use fpstore_documents::Error::BadInput;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::given::Documents;
+use super::given::{Documents, Readable};
 use super::overview::overview_of;
 use super::removed::RemovedRows;
+use super::rows::rows_of;
 use crate::errors::{Failure, chained, input_error};
+use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, checked, distance_of, wait_of};
 use crate::store::Store;
 use crate::text::hasher_of;
@@ -21,9 +27,10 @@ use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
 /// Copies files of documents without near-duplicates: the documents that are kept come out byte for
-/// byte, as those of `fpstore dedup --docs`. No input is changed.
+/// byte, as those of `fpstore dedup --docs`. No input is changed. Or decides the same of a table: the
+/// answer then has `keep`, a mask of its rows, and in `rows` what each removed one is near.
 ///
-/// `inputs` are `Documents`, a path or paths; `output` is a folder, or for one file a file, and
+/// `inputs` are `Documents`, a path or paths, or a table such as a data frame; `output` is a folder, or for one file a file, and
 /// nothing is written without one. Work that was stopped goes on with the same call. `keep` is
 /// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
 /// of them with commas between them, which decide one after the other. `source_field` names the
@@ -50,6 +57,10 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// (1, 1, ['b'])
 /// >>> (folder / "clean.jsonl").read_text() == lines[0]
 /// True
+/// >>> import pandas
+/// >>> frame = pandas.DataFrame({"text": ["one two three four", "other words", "one two three four"]})
+/// >>> frame[fpstore.clean(frame, confirm=0.8).keep]["text"].tolist()
+/// ['one two three four', 'other words']
 #[pyfunction]
 #[pyo3(signature = (
     inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, keep="first", source_field=None,
@@ -64,7 +75,7 @@ pub(crate) fn clean<'py>(
     recipe: Option<&Bound<'py, PyAny>>,
     confirm: Option<f64>,
     confirm_contains: Option<f64>,
-    k: Option<i64>,
+    k: Option<Whole>,
     keep: &str,
     source_field: Option<String>,
     max_loss: Option<f64>,
@@ -74,11 +85,11 @@ pub(crate) fn clean<'py>(
     label: &str,
     run: Option<String>,
     annotate: Option<String>,
-    per_cluster: i64,
+    #[pyo3(from_py_with = wide)] per_cluster: i128,
     cluster_size: Option<String>,
     replace: bool,
-    threads: Option<i64>,
-    memory: Option<i64>,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
     temp_dir: Option<PathBuf>,
     wait: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -87,12 +98,23 @@ pub(crate) fn clean<'py>(
         return Err(input_error(py, "run and label are of what is added; give add=True"));
     }
     let documents = Documents::of(inputs)?;
+    let documents = documents.get();
+    if documents.is_table() {
+        let of_files = [
+            ("output", output.is_some()),
+            ("annotate", annotate.is_some()),
+            ("cluster_size", cluster_size.is_some()),
+        ];
+        if let Some((name, _)) = of_files.iter().find(|(_, is_given)| *is_given) {
+            let message = format!("{name} is for files; of a table the answer has the rows");
+            return Err(input_error(py, message));
+        }
+    }
     let stored = store.map(Store::get).transpose()?;
     let hasher = hasher_of(recipe, stored.as_ref())?;
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let max_loss = max_loss.map(LossLimit::new).transpose().map_err(Failure::from)?;
-    let keep: KeepRules =
-        keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))?;
+    let keep = rules_of(py, keep)?;
     let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let add = add.then(|| WriterOptions::default().label(label).run(run));
@@ -100,9 +122,12 @@ pub(crate) fn clean<'py>(
     let reporter = Reporter::new(progress)?;
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
     let is_change = output.is_some() || add.is_some();
-    let work = |shared: &Arc<Shared>| {
+    let fields = keep.field_names(source_field.as_deref());
+    let Readable { paths, options, table } =
+        documents.readable(py, &limits.given(&shared), fields)?;
+    let work = |shared: &Arc<Shared>| -> Result<_, Failure> {
         let resources = limits.given(shared);
-        let (paths, options) = documents.with(&resources);
+        let options = options.observer(resources.observer.clone());
         let add = add.map(|options| options.wait(wait).resources(resources.clone()));
         let tell = |event: Event<'_>| {
             faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
@@ -130,19 +155,25 @@ pub(crate) fn clean<'py>(
             cleaner = cleaner.output(output);
         }
         let mut removed = RemovedRows::new();
+        let mut rows = None;
         let (mut account, mut overview) = (Account::default(), None);
         match cleaner.begin()? {
             Some(cleaning) => {
                 let cleaned = cleaning.run()?;
                 cleaned.for_each_removed(|row| removed.push(&row))?;
                 overview = Some(cleaned.overview()?);
+                if let Some(table) = &table {
+                    rows = Some(rows_of(&cleaned, table)?);
+                }
                 account = cleaned.finish()?;
             }
             None => account.was_added_before = true,
         }
-        Ok((account, overview, removed.finish()?))
+        Ok((account, overview, removed.finish()?, rows))
     };
-    let (account, overview, removed) = match is_change {
+    let work =
+        |shared: &Arc<Shared>| work(shared).map_err(|failure| of_row(failure, table.as_ref()));
+    let (account, overview, removed, rows) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
@@ -168,7 +199,36 @@ pub(crate) fn clean<'py>(
     fields.push(removed.into_bound_py_any(py)?);
     let overview = overview.map(|overview| overview_of(py, &overview)).transpose()?;
     fields.push(overview.into_bound_py_any(py)?);
+    fields.push(rows.into_bound_py_any(py)?);
     told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
+}
+
+/// The names of the fields that a cleaning by these rules reads beside ids and texts.
+#[pyfunction]
+pub(crate) fn _keep_fields(
+    py: Python<'_>,
+    keep: &str,
+    source_field: Option<&str>,
+) -> PyResult<Vec<String>> {
+    Ok(rules_of(py, keep)?.field_names(source_field))
+}
+
+fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
+    keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))
+}
+
+/// The error of a document of a table, with its row and not its place in a file.
+fn of_row(failure: Failure, table: Option<&DocumentTable>) -> Failure {
+    match (failure, table) {
+        (Failure::Corpus(corpus::Error::Text(BadInput { place, reason, .. })), Some(table)) => {
+            let row = match place {
+                InputPlace::Line(line) => table.row_of(line),
+                _ => 0,
+            };
+            Failure::Input(format!("row {row} of the table: {reason}"))
+        }
+        (failure, _) => failure,
+    }
 }
 
 /// What a user should know of an event: bad records, files that could not be read or copied, ids that

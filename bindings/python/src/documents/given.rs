@@ -3,19 +3,28 @@
 use std::path::PathBuf;
 
 use fpstore::Resources;
+use fpstore::corpus::DocumentTable;
 use fpstore::options::{MAX_PAIRS, NumberOption};
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
 };
 use pyo3::prelude::*;
 
+use super::table::{self, Columns, is_table};
 use crate::errors::{Failure, input_error};
+use crate::input::whole::Whole;
 use crate::options::{choice, count};
 
 /// The longest document.
 const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, ..MAX_PAIRS };
 
-/// Files and folders of documents, and how they are read; where no option is needed, paths do.
+/// Files and folders of documents, or a table, and how they are read; where no option is needed, the
+/// paths or the table do.
+///
+/// A table is a data frame of pandas or polars, a `Dataset` of datasets, a relation of DuckDB, an Arrow
+/// table or stream, an iterator over such, or a single column of texts. Its columns have the names
+/// `text_field` and `id_field`; without a column `id` the ids are the numbers of the rows. The other
+/// options are of files.
 ///
 /// `format` is that of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"warc"`, `"lines"`, `"text"`,
 /// `"html"`, `"features"`); by default the name of each decides. `id_field` and `text_field` name
@@ -29,30 +38,66 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 /// <fpstore.Documents in 2 paths>
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Documents {
-    paths: Vec<PathBuf>,
+    source: Source,
     options: DocumentOptions,
     max_document: Option<u64>,
+    columns: Columns,
+}
+
+/// Where documents are.
+enum Source {
+    Paths(Vec<PathBuf>),
+    Table(Py<PyAny>),
+}
+
+/// Documents that can be read, more than once.
+pub(crate) struct Readable {
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) options: DocumentOptions,
+    /// The table of the documents, if they came as one.
+    pub(crate) table: Option<DocumentTable>,
 }
 
 impl Documents {
-    /// The paths, and the options of reading within the limits of a call.
-    pub(crate) fn with(&self, resources: &Resources) -> (Vec<PathBuf>, DocumentOptions) {
+    /// Makes the documents readable within the limits of a call; `fields` are the names of those that are
+    /// read beside ids and texts. A table goes to a temporary file.
+    pub(crate) fn readable(
+        &self,
+        py: Python<'_>,
+        resources: &Resources,
+        fields: Vec<String>,
+    ) -> PyResult<Readable> {
         let mut options = self.options.clone().resources(resources);
         if let Some(len) = self.max_document {
             options = options.max_document(len);
         }
-        (self.paths.clone(), options)
+        let object = match &self.source {
+            Source::Paths(paths) => {
+                return Ok(Readable { paths: paths.clone(), options, table: None });
+            }
+            Source::Table(object) => object.bind(py),
+        };
+        let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let mut table = DocumentTable::create(&folder, &fields).map_err(Failure::from)?;
+        let columns = Columns { fields, ..self.columns.clone() };
+        table::write(object, &columns, &mut table)?;
+        let path = table.finish().map_err(Failure::from)?;
+        let options = table.options(options);
+        Ok(Readable { paths: vec![path], options, table: Some(table) })
     }
 
-    /// The documents that a caller gives: an object, a path, or paths.
-    pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// The documents that a caller gives: an object, a path, paths, or a table.
+    pub(crate) fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
         if let Ok(documents) = given.cast::<Documents>() {
-            let Documents { paths, options, max_document } = documents.get();
-            let (paths, options) = (paths.clone(), options.clone());
-            return Ok(Documents { paths, options, max_document: *max_document });
+            return Ok(documents.clone());
         }
-        let options = DocumentOptions::default();
-        Ok(Documents { paths: paths_of(given)?, options, max_document: None })
+        let documents = given.py().get_type::<Documents>().call1((given,))?;
+        Ok(documents.cast_into::<Documents>()?)
+    }
+
+    /// Whether they are a table.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.source, Source::Table(_))
     }
 }
 
@@ -82,7 +127,7 @@ impl Documents {
         text_format: &str,
         encoding: &str,
         html_part: &str,
-        max_document: Option<i64>,
+        max_document: Option<Whole>,
         include: Vec<String>,
         exclude: Vec<String>,
         hidden: bool,
@@ -112,11 +157,23 @@ impl Documents {
             options = options.format(format);
         }
         let max_document = count(py, &MAX_DOCUMENT, max_document)?;
-        Ok(Documents { paths: paths_of(paths)?, options, max_document })
+        let columns = Columns {
+            text: text_field.into(),
+            id: (!line_ids).then(|| id_field.into()),
+            fields: Vec::new(),
+        };
+        let source = match is_table(paths)? {
+            true => Source::Table(paths.clone().unbind()),
+            false => Source::Paths(paths_of(paths)?),
+        };
+        Ok(Documents { source, options, max_document, columns })
     }
 
     fn __repr__(&self) -> String {
-        let noun = if self.paths.len() == 1 { "path" } else { "paths" };
-        format!("<fpstore.Documents in {} {noun}>", self.paths.len())
+        let Source::Paths(paths) = &self.source else {
+            return "<fpstore.Documents in a table>".into();
+        };
+        let noun = if paths.len() == 1 { "path" } else { "paths" };
+        format!("<fpstore.Documents in {} {noun}>", paths.len())
     }
 }

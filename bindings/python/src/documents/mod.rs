@@ -6,7 +6,9 @@ mod cleaning;
 mod given;
 mod overview;
 mod removed;
+mod rows;
+mod table;
 
-pub(crate) use cleaning::clean;
-pub(crate) use given::Documents;
+pub(crate) use cleaning::{_keep_fields, clean};
+pub(crate) use given::{Documents, Readable};
 pub(crate) use overview::{loss_of, overview_of};

@@ -4,7 +4,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use fpstore::Fingerprint;
+use fpstore::{Fingerprint, Recipe};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyIterator, PyList, PyString, PyTuple};
 
@@ -12,6 +12,7 @@ use super::ids::{self, Ids};
 use super::{check_no_null_rows, check_no_nulls, fingerprints, is_pandas};
 use crate::capsule::{Arrays, arrays_of};
 use crate::errors::input_error;
+use crate::recipes::recipe_of;
 use crate::work::held;
 
 /// Single fingerprints of an iterator that are taken as one batch.
@@ -22,12 +23,15 @@ const BATCH_LEN: usize = 1 << 16;
 pub(crate) struct Batch {
     pub(crate) fingerprints: Vec<Fingerprint>,
     pub(crate) ids: Option<Ids>,
+    /// The recipe that made the fingerprints, if it is known.
+    pub(crate) recipe: Option<Recipe>,
 }
 
 /// Where records come from.
 pub(crate) enum Batches<'py> {
     Once(Option<Batch>),
-    Arrow(Box<Arrays>),
+    /// Tables, and their recipe.
+    Arrow(Box<Arrays>, Option<Recipe>),
     Iterator(Bound<'py, PyIterator>),
 }
 
@@ -50,11 +54,13 @@ impl<'py> Batches<'py> {
         if is_iterator {
             return Ok(Batches::Iterator(fingerprints.cast::<PyIterator>()?.clone()));
         }
+        super::check_not_lazy(fingerprints, "records")?;
         // Of pandas only tables come by the Arrow interface.
         let is_table = fingerprints.hasattr("__arrow_c_stream__")?
             && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
+        let recipe = if is_table { recipe_of(fingerprints)? } else { None };
         if is_table && let Some(arrays) = arrays_of(fingerprints, "records")? {
-            return Ok(Batches::Arrow(Box::new(arrays)));
+            return Ok(Batches::Arrow(Box::new(arrays), recipe));
         }
         Ok(Batches::Once(Some(batch_of(fingerprints, None)?)))
     }
@@ -67,9 +73,12 @@ impl<'py> Batches<'py> {
     fn read(&mut self, py: Python<'py>) -> PyResult<Option<Batch>> {
         match self {
             Batches::Once(batch) => Ok(batch.take()),
-            Batches::Arrow(arrays) => match arrays.next() {
+            Batches::Arrow(arrays, recipe) => match arrays.next() {
                 None => Ok(None),
-                Some(array) => records_of_array(py, &array?).map(Some),
+                Some(array) => {
+                    let batch = records_of_array(py, &array?)?;
+                    Ok(Some(Batch { recipe: recipe.clone(), ..batch }))
+                }
             },
             Batches::Iterator(iterator) => next_of(iterator),
         }
@@ -106,14 +115,15 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
     // A small table of Arrow is a batch by itself.
     let mut parts = match Batches::of(&first, None)? {
         Batches::Once(batch) => return Ok(batch),
-        Batches::Arrow(arrays) => Batches::Arrow(arrays),
+        Batches::Arrow(arrays, recipe) => Batches::Arrow(arrays, recipe),
         Batches::Iterator(_) => {
             let message = "an iterator yields batches, not iterators; give it the inner one";
             return Err(input_error(first.py(), message));
         }
     };
-    let mut whole = Batch { fingerprints: Vec::new(), ids: None };
+    let mut whole = Batch { fingerprints: Vec::new(), ids: None, recipe: None };
     while let Some(part) = parts.next(first.py())? {
+        whole.recipe = part.recipe;
         whole.fingerprints.extend(part.fingerprints);
         whole.ids = match (whole.ids.take(), part.ids) {
             (None, ids) => ids,
@@ -141,19 +151,20 @@ fn batch_of(values: &Bound<'_, PyAny>, ids: Option<&Bound<'_, PyAny>>) -> PyResu
         let message = format!("{} fingerprints and {} ids", fingerprints.len(), ids.len());
         return Err(input_error(values.py(), message));
     }
-    Ok(Batch { fingerprints, ids })
+    Ok(Batch { fingerprints, ids, recipe: recipe_of(values)? })
 }
 
 /// The records of a table with the columns `fingerprint` and `id`, or of a plain column.
 fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
     check_no_null_rows(py, array, "records")?;
     let DataType::Struct(fields) = array.data_type() else {
-        return Ok(Batch { fingerprints: values_of(py, array)?, ids: None });
+        return Ok(Batch { fingerprints: values_of(py, array)?, ids: None, recipe: None });
     };
     let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
     let table = array.as_struct();
     if let [_] = names.as_slice() {
-        return Ok(Batch { fingerprints: values_of(py, table.column(0))?, ids: None });
+        let fingerprints = values_of(py, table.column(0))?;
+        return Ok(Batch { fingerprints, ids: None, recipe: None });
     }
     let mut sorted = names.clone();
     sorted.sort_unstable();
@@ -167,7 +178,7 @@ fn records_of_array(py: Python<'_>, array: &ArrayRef) -> PyResult<Batch> {
     }
     let column = |name| table.column_by_name(name).cloned().unwrap_or_else(|| array.clone());
     let (values, ids) = (values_of(py, &column("fingerprint"))?, ids::of_column(py, column("id"))?);
-    Ok(Batch { fingerprints: values, ids: Some(ids) })
+    Ok(Batch { fingerprints: values, ids: Some(ids), recipe: None })
 }
 
 fn values_of(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Fingerprint>> {

@@ -4,16 +4,17 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use fpstore::{Fingerprint, Radix};
+use fpstore::{Fingerprint, IdRef, Radix};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::{
     Given, arrow_name, check_no_mask, check_no_nulls, check_one_dimension, check_ordered,
-    each_column, each_text, integers, is_pandas, kind_of, look_at_signals, mask_of,
+    each_column, each_text, integers, is_empty, is_pandas, kind_of, look_at_signals, mask_of,
 };
-use crate::errors::input_error;
+use crate::errors::{input_error, is_input_error};
 use crate::work::held;
 
 const WHAT: &str = "fingerprints";
@@ -27,15 +28,26 @@ pub(crate) fn one(object: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
         return of_int(number);
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return of_hex(object.py(), text.to_str()?);
+        let hex = text.to_str().map_err(|_| {
+            input_error(object.py(), "a text with a lone surrogate is no fingerprint")
+        })?;
+        return of_hex(object.py(), hex);
     }
-    let is_number = object.hasattr("__index__")?;
+    let is_number = object.hasattr("__index__")? && !is_array(object)?;
     if !is_number || object.is_instance_of::<PyBool>() || is_numpy_bool(object)? {
         let kind = object.get_type().qualname()?;
-        let message = format!("a fingerprint is an int or a text of hex digits, not {kind}");
+        let has_many = !object.is_instance_of::<PyBytes>() && object.hasattr("__len__")?;
+        let remedy = if has_many { "; query_many takes many" } else { "" };
+        let message =
+            format!("a fingerprint is an int or a text of hex digits, not {kind}{remedy}");
         return Err(input_error(object.py(), message));
     }
     of_int(object.call_method0("__index__")?.cast::<PyInt>()?)
+}
+
+/// Whether it is an array of numpy that is not a single number.
+fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() > 0))
 }
 
 fn is_numpy_bool(object: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -90,7 +102,12 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
         return Err(input_error(py, message));
     }
     check_ordered(object, WHAT)?;
-    let mut values = Vec::with_capacity(object.len().unwrap_or(0));
+    // A length that is only said may be more than there is memory.
+    let (mut values, len) = (Vec::new(), object.len().unwrap_or(0));
+    if values.try_reserve_exact(len).is_err() {
+        let message = format!("{len} fingerprints take {} bytes of memory", 8 * len as u128);
+        return Err(PyMemoryError::new_err(message));
+    }
     let iterator = object.try_iter().map_err(|_| {
         let kind = object.get_type().qualname();
         let kind = kind.map_or_else(|_| "this".to_owned(), |kind| kind.to_string());
@@ -118,6 +135,9 @@ fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
 
 /// The error of one fingerprint, with its place among many.
 fn at_number(py: Python<'_>, at: usize, error: &PyErr) -> PyErr {
+    if !is_input_error(py, error) {
+        return error.clone_ref(py);
+    }
     input_error(py, format!("fingerprint number {at}: {}", error.value(py)))
 }
 
@@ -125,7 +145,25 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
     let py = array.py();
     check_no_mask(array, WHAT)?;
     let (kind, len, name) = kind_of(array)?;
+    if is_empty(array) {
+        return Ok(Vec::new());
+    }
     match (kind, len) {
+        // Bytes in rows of eight, as FAISS has them.
+        (b'u', 1) if array.ndim() == 2 && array.shape()[1] == 8 => {
+            let rows = array.call_method0("tobytes")?;
+            let rows = rows.cast::<PyBytes>()?.as_bytes();
+            let (rows, _) = rows.as_chunks::<8>();
+            Ok(rows.iter().map(|row| Fingerprint::new(u64::from_le_bytes(*row))).collect())
+        }
+        (b'u', 1) => {
+            let shape = array.getattr("shape")?;
+            let message = format!(
+                "fingerprints in bytes are uint8 of shape (n, 8), as FAISS has them; this array \
+                 has shape {shape}"
+            );
+            Err(input_error(py, message))
+        }
         (b'u' | b'i', 8) => {
             check_one_dimension(array, WHAT)?;
             Ok(integers(array, kind == b'i')?.into_iter().map(Fingerprint::new).collect())
@@ -153,6 +191,30 @@ fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> 
     Ok(values)
 }
 
+/// Values of any kind that are compared for equality alone: fingerprints, or numbers of rows of any
+/// width.
+pub(crate) fn many_of_any_width(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+    let is_wide =
+        |kind: &DataType| !kind.is_integer() || matches!(kind, DataType::UInt64 | DataType::Int64);
+    held(|| {
+        let ids = match Given::of(object, WHAT)? {
+            Given::Numpy(array)
+                if matches!(kind_of(&array)?.0, b'u' | b'i') && array.dtype().itemsize() < 8 =>
+            {
+                super::ids::of_numpy(&array)?
+            }
+            Given::Numpy(array) => return Ok(of_numpy(&array)?),
+            Given::Arrow(columns) if columns.iter().any(|of| is_wide(of.data_type())) => {
+                return Ok(of_arrow(object.py(), &columns)?);
+            }
+            Given::Arrow(columns) => super::ids::of_arrow(object.py(), &columns)?,
+            Given::Items => return Ok(read(object)?),
+        };
+        let number = |id| if let IdRef::U64(number) = id { Some(number) } else { None };
+        Ok(ids.iter().filter_map(number).map(Fingerprint::new).collect())
+    })
+}
+
 /// Adds the fingerprints of a column without nulls.
 pub(crate) fn extend_by_arrow(
     py: Python<'_>,
@@ -160,6 +222,7 @@ pub(crate) fn extend_by_arrow(
     values: &mut Vec<Fingerprint>,
 ) -> PyResult<()> {
     match column.data_type() {
+        _ if column.is_empty() => {}
         DataType::UInt64 => {
             let column = column.as_primitive::<UInt64Type>();
             values.extend(column.values().iter().map(|&value| Fingerprint::new(value)));

@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyInt, PyString};
 
 use super::{
     Given, arrow_name, check_no_mask, check_no_nulls, check_one_dimension, check_ordered,
-    each_text, integers, kind_of, look_at_signals,
+    each_text, integers, is_empty, kind_of, look_at_signals,
 };
 use crate::errors::input_error;
 use crate::work::held;
@@ -98,7 +98,10 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
         look_at_signals(py, at)?;
         let item = item?;
         if let Ok(text) = item.cast::<PyString>() {
-            texts.push(text.to_str()?);
+            texts.push(text.to_str().map_err(|_| {
+                let message = format!("id number {at} has a lone surrogate, which is no character");
+                input_error(py, message)
+            })?);
         } else if item.is_instance_of::<PyBool>() || !item.hasattr("__index__")? {
             let kind = item.get_type().qualname()?;
             return Err(input_error(py, format!("id number {at} is {kind}; {EXPECTED}")));
@@ -116,8 +119,11 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     Ok(if texts.len() > 0 { Ids::Texts(texts) } else { Ids::Numbers(numbers) })
 }
 
-fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Ids> {
+pub(super) fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Ids> {
     let py = array.py();
+    if is_empty(array) {
+        return Ok(Ids::Numbers(Vec::new()));
+    }
     check_one_dimension(array, WHAT)?;
     check_no_mask(array, WHAT)?;
     let (kind, _, name) = kind_of(array)?;
@@ -144,7 +150,7 @@ fn check_not_negative(py: Python<'_>, numbers: &[u64]) -> PyResult<()> {
     }
 }
 
-fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
+pub(crate) fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
     let count = columns.iter().map(|column| column.len()).sum();
     let nulls = columns.iter().map(|column| column.logical_null_count()).sum();
     check_no_nulls(py, nulls, count, WHAT)?;
@@ -166,6 +172,7 @@ fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
 
 fn extend_numbers(py: Python<'_>, column: &ArrayRef, numbers: &mut Vec<u64>) -> PyResult<()> {
     match column.data_type() {
+        _ if column.is_empty() => Ok(()),
         DataType::UInt64 => extend::<UInt64Type>(py, column, numbers),
         DataType::UInt32 => extend::<UInt32Type>(py, column, numbers),
         DataType::UInt16 => extend::<UInt16Type>(py, column, numbers),

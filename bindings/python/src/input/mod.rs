@@ -9,9 +9,15 @@ pub(crate) mod bits;
 pub(crate) mod fingerprints;
 pub(crate) mod ids;
 pub(crate) mod texts;
+pub(crate) mod whole;
+
+use std::fmt::Display;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -26,7 +32,7 @@ fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
 }
 
 /// Whether an object is of pandas, whose Arrow interface needs pyarrow and so is not used.
-fn is_pandas(object: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_pandas(object: &Bound<'_, PyAny>) -> bool {
     let module = object.get_type().getattr("__module__");
     let module: String = module.and_then(|module| module.extract()).unwrap_or_default();
     module == "pandas" || module.starts_with("pandas.")
@@ -59,6 +65,21 @@ fn kind_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<(u8, usize, String)> {
     let dtype = array.dtype();
     let name: String = dtype.getattr("name")?.extract()?;
     Ok((dtype.kind(), dtype.itemsize(), name))
+}
+
+/// Whether an array of rows has none: then its type says nothing.
+fn is_empty(array: &Bound<'_, PyUntypedArray>) -> bool {
+    array.ndim() > 0 && array.shape()[0] == 0
+}
+
+/// Refuses a table of polars that is not made yet.
+pub(crate) fn check_not_lazy(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    if object.get_type().name()? == "LazyFrame" && object.hasattr("collect")? {
+        let message =
+            format!("{what} are in a table, this is a LazyFrame; collect() makes a table");
+        return Err(input_error(object.py(), message));
+    }
+    Ok(())
 }
 
 /// Refuses anything but one dimension.
@@ -171,6 +192,7 @@ impl<'py> Given<'py> {
         if let Ok(array) = object.cast::<PyUntypedArray>() {
             return Ok(Given::Numpy(array.clone()));
         }
+        check_not_lazy(object, what)?;
         if let Some(array) = of_pandas(object, what)? {
             return Given::of(&array, what);
         }
@@ -207,6 +229,24 @@ fn arrow_name(kind: &DataType) -> String {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "string".into(),
         DataType::Boolean => "bool".into(),
         other => format!("{other}").to_lowercase(),
+    }
+}
+
+/// The values of a column of whole numbers as texts.
+pub(crate) fn integer_texts(column: &ArrayRef) -> Vec<Option<String>> {
+    fn of<T: ArrowPrimitiveType<Native: Display>>(column: &ArrayRef) -> Vec<Option<String>> {
+        let values = column.as_primitive::<T>().iter();
+        values.map(|value| value.map(|value| value.to_string())).collect()
+    }
+    match column.data_type() {
+        DataType::UInt64 => of::<UInt64Type>(column),
+        DataType::UInt32 => of::<UInt32Type>(column),
+        DataType::UInt16 => of::<UInt16Type>(column),
+        DataType::UInt8 => of::<UInt8Type>(column),
+        DataType::Int64 => of::<Int64Type>(column),
+        DataType::Int32 => of::<Int32Type>(column),
+        DataType::Int16 => of::<Int16Type>(column),
+        _ => of::<Int8Type>(column),
     }
 }
 

@@ -34,6 +34,7 @@ impl TextInput {
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
             return Err(input_error(py, "texts are a sequence of str, not a single text"));
         }
+        super::check_not_lazy(object, "texts")?;
         let mut arrays: Vec<ArrayRef> = Vec::new();
         let is_arrow = !is_pandas(object)
             && each_column(object, "texts", |column| {
@@ -43,11 +44,21 @@ impl TextInput {
         if !is_arrow {
             arrays = copied(object)?;
         }
+        Ok(TextInput::of_texts(arrays))
+    }
+
+    /// The texts of columns of Arrow.
+    pub(crate) fn of_arrow(py: Python<'_>, columns: Vec<ArrayRef>) -> PyResult<Self> {
+        let texts = columns.into_iter().map(|column| texts_of_column(py, column));
+        Ok(TextInput::of_texts(texts.collect::<PyResult<_>>()?))
+    }
+
+    fn of_texts(arrays: Vec<ArrayRef>) -> Self {
         let mut starts = vec![0];
         for array in &arrays {
             starts.push(starts[starts.len() - 1] + array.len());
         }
-        Ok(TextInput { arrays, starts })
+        TextInput { arrays, starts }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -74,7 +85,7 @@ fn texts_of_column(py: Python<'_>, column: ArrayRef) -> PyResult<ArrayRef> {
     if is_text(kind) {
         return Ok(column);
     }
-    if *kind == DataType::Null {
+    if *kind == DataType::Null || column.is_empty() {
         let mut nulls = StringBuilder::new();
         nulls.append_nulls(column.len());
         return Ok(std::sync::Arc::new(nulls.finish()));

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::columns::{Bits, Distances, IdColumn, RowsBuilder, U64, id_kind};
 use crate::errors::Failure;
+use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
 use crate::store::Store;
 use crate::stream::RowStream;
@@ -40,11 +41,11 @@ impl Store {
     fn clusters(
         &self,
         py: Python<'_>,
-        k: Option<i64>,
+        k: Option<Whole>,
         method: &str,
         keep: &str,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::columns::{Bits, IdColumn, RowsBuilder, U64, id_kind};
 use crate::errors::Failure;
+use crate::input::whole::Whole;
 use crate::near_columns::{Near, common_kind, near_columns};
 use crate::options::{Limits, distance};
 use crate::store::Store;
@@ -81,11 +82,11 @@ pub(crate) fn dedup(
     py: Python<'_>,
     new: &Store,
     stored: Option<&Store>,
-    k: Option<i64>,
+    k: Option<Whole>,
     within: bool,
-    max_pairs: Option<i64>,
-    threads: Option<i64>,
-    memory: Option<i64>,
+    max_pairs: Option<Whole>,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {

@@ -10,34 +10,40 @@ use pyo3::prelude::*;
 use crate::columns::{BATCH_ROWS, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
-use crate::options::{Limits, distance_of};
+use crate::input::whole::Whole;
+use crate::options::{Limits, tuned_distance};
+use crate::recipes::recipe_of;
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, run};
 
 /// For each row the first row of its group: rows within `k` bits of one another, directly or over
 /// others, are one group. Rows without a fingerprint (null) are groups by themselves.
 ///
-/// So `group(...) == arange(n)` is the mask of the rows to keep:
+/// Without `k` it is the usual distance of the recipe of a `Column`, else 3.
 ///
-/// >>> groups = fpstore.group([0, 255, 7, 0], k=3)
+/// This is no cleaning: in a chain of small changes each row is near the next one, so all of it is one
+/// group, though its ends are far apart. `clean` keeps those ends, and confirms what is near by its
+/// features; it decides as `fpstore dedup --docs` does.
+///
+/// >>> groups = fpstore.group([0, 255, 7, 0, 31], k=3)
 /// >>> groups
-/// array([0, 1, 0, 0])
+/// array([0, 0, 0, 0, 0])
 #[pyfunction]
 #[pyo3(signature = (
-    fingerprints, k=3, *, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
+    fingerprints, k=None, *, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn group<'py>(
     py: Python<'py>,
     fingerprints: &Bound<'py, PyAny>,
-    k: i64,
-    max_pairs: Option<i64>,
-    threads: Option<i64>,
-    memory: Option<i64>,
+    k: Option<Whole>,
+    max_pairs: Option<Whole>,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let k = distance_of(py, k)?;
+    let k = tuned_distance(py, k, recipe_of(fingerprints)?.as_ref())?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let rows = fingerprints::many_or_null(fingerprints)?;
     if rows.len() >= u32::MAX as usize {
@@ -77,7 +83,8 @@ pub(crate) fn components(
     first: &Bound<'_, PyAny>,
     second: &Bound<'_, PyAny>,
 ) -> PyResult<Rows> {
-    let (first, second) = (fingerprints::many(first)?, fingerprints::many(second)?);
+    let (first, second) =
+        (fingerprints::many_of_any_width(first)?, fingerprints::many_of_any_width(second)?);
     if first.len() != second.len() {
         let message = format!("{} first and {} second values", first.len(), second.len());
         return Err(input_error(py, message));

@@ -15,7 +15,9 @@ use pyo3::prelude::*;
 use crate::columns::{Distances, IdColumn, LeftOut, RowsBuilder, U64, id_kind, names_of};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
-use crate::options::{Limits, distance, distance_of};
+use crate::input::whole::Whole;
+use crate::options::{Limits, distance, tuned_distance};
+use crate::recipes::{common, recipe_of};
 use crate::store::Store;
 use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
@@ -59,7 +61,7 @@ impl PairRows {
 }
 
 /// A share of a join; without one, all of it.
-pub(crate) fn share_of(py: Python<'_>, share: Option<(i64, i64)>) -> PyResult<Share> {
+pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResult<Share> {
     let Some((number, count)) = share else { return Ok(Share::WHOLE) };
     match (u32::try_from(number), u32::try_from(count)) {
         (Ok(number), Ok(count)) => Ok(Share { number, count }),
@@ -89,13 +91,13 @@ impl Store {
     fn pairs(
         &self,
         py: Python<'_>,
-        k: Option<i64>,
+        k: Option<Whole>,
         ids: bool,
         sorted: bool,
-        share: Option<(i64, i64)>,
-        max_pairs: Option<i64>,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        share: Option<(Whole, Whole)>,
+        max_pairs: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
@@ -125,13 +127,14 @@ impl Store {
 }
 
 /// All pairs of different fingerprints of an array within `k` bits, or of one of an array and one
-/// of another, without a store. For the rows of a table see `group`.
+/// of another, without a store. For the rows of a table see `group`. Without `k` it is the usual
+/// distance of the recipe of a `Column`, else 3.
 ///
 /// >>> fpstore.near_pairs([0, 7, 255], k=3).read_all().to_pylist()
 /// [(0, 7, 3)]
 #[pyfunction]
 #[pyo3(signature = (
-    fingerprints, other=None, k=3, *, sorted=false, max_pairs=None, threads=None, memory=None,
+    fingerprints, other=None, k=None, *, sorted=false, max_pairs=None, threads=None, memory=None,
     temp_dir=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -139,15 +142,16 @@ pub(crate) fn near_pairs(
     py: Python<'_>,
     fingerprints: &Bound<'_, PyAny>,
     other: Option<&Bound<'_, PyAny>>,
-    k: i64,
+    k: Option<Whole>,
     sorted: bool,
-    max_pairs: Option<i64>,
-    threads: Option<i64>,
-    memory: Option<i64>,
+    max_pairs: Option<Whole>,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {
-    let k = distance_of(py, k)?;
+    let of_other = other.map(recipe_of).transpose()?.flatten();
+    let k = tuned_distance(py, k, common(recipe_of(fingerprints)?, of_other)?.as_ref())?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let values: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
     let others = other.map(fingerprints::many).transpose()?;

@@ -37,7 +37,8 @@ impl Store {
     fn records(&self) -> PyResult<RowStream> {
         let store = self.get()?;
         let columns = (U64::default(), IdColumn::new(id_kind(&store)));
-        let mut rows = RowsBuilder::new(names_of::<RecordRow<'_>>(), columns);
+        let rows = RowsBuilder::new(names_of::<RecordRow<'_>>(), columns);
+        let mut rows = rows.made_by(store.recipe());
         RowStream::start(Arc::clone(&rows.schema), Reporter::default(), move |_, sink| {
             let has_ids = rows.columns.1.is_there();
             store.for_each(|hit| {

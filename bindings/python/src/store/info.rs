@@ -9,6 +9,8 @@ use pyo3::types::{PyDateTime, PyList, PyTuple, PyTzInfo};
 
 use super::{StatisticsView, Store};
 use crate::errors::Failure;
+use crate::input::whole::{Whole, wide};
+use crate::notebook::escaped;
 use crate::options::{checked, count};
 use crate::tuple_class::{TYPES, plain_value, told};
 use crate::work::{Reporter, run};
@@ -29,8 +31,8 @@ impl Store {
     fn verify<'py>(
         &self,
         py: Python<'py>,
-        samples: i64,
-        max_rate: Option<i64>,
+        #[pyo3(from_py_with = wide)] samples: i128,
+        max_rate: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.get()?;
@@ -80,10 +82,6 @@ impl Store {
     }
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 fn grouped(count: u64) -> String {
     fpstore_plot::numbers::grouped(count)
 }
@@ -99,8 +97,8 @@ fn grouped(count: u64) -> String {
 pub(crate) fn verify<'py>(
     py: Python<'py>,
     path: std::path::PathBuf,
-    samples: i64,
-    max_rate: Option<i64>,
+    #[pyo3(from_py_with = wide)] samples: i128,
+    max_rate: Option<Whole>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let samples = checked(py, &SAMPLES, samples)?;

@@ -11,9 +11,23 @@ use super::Store;
 use crate::columns::{BATCH_ROWS, Distances, IdColumn, RowsBuilder, U32, U64, each_id, id_kind};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
+use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
+use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, held, run};
+
+/// The columns of answers.
+pub(super) const ANSWER_NAMES: [&str; 4] = ["query", "fingerprint", "distance", "id"];
+
+/// Refuses more queries than rows can have numbers for.
+pub(super) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
+    if count > u32::MAX as usize {
+        let message = format!("{count} queries, one call takes 2**32 - 1 at most");
+        return Err(input_error(py, message));
+    }
+    Ok(())
+}
 
 /// Rows of answers under construction.
 struct Answers {
@@ -24,7 +38,7 @@ struct Answers {
 impl Answers {
     fn new(ids: IdColumn) -> Self {
         let columns = (U32::default(), U64::default(), Distances::default(), ids);
-        let table = RowsBuilder::new(["query", "fingerprint", "distance", "id"], columns);
+        let table = RowsBuilder::new(ANSWER_NAMES, columns);
         Answers { table, is_cut: false }
     }
 
@@ -45,9 +59,9 @@ impl Answers {
 struct Queries<'a, 'py> {
     store: &'a Store,
     fingerprints: &'a Bound<'py, PyAny>,
-    k: Option<i64>,
-    threads: Option<i64>,
-    memory: Option<i64>,
+    k: Option<Whole>,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -63,15 +77,13 @@ impl Queries<'_, '_> {
         let store = self.store.get()?;
         let k = distance(py, self.k, &store)?;
         let reporter = Reporter::new(self.progress)?;
+        check_recipe(self.fingerprints, &store)?;
         let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
-        if queries.len() > u32::MAX as usize {
-            let message = format!("{} queries, one call takes 2**32 - 1 at most", queries.len());
-            return Err(input_error(py, message));
-        }
+        check_count(py, queries.len())?;
         let is_pass = matches!(mode, BatchMode::Pass);
         let is_short = !is_pass && self.store.is_short(k, queries.len())?;
         // One thread answers a short batch before another one runs.
-        let threads = self.threads.or(is_short.then_some(1));
+        let threads = self.threads.or(is_short.then_some(Whole(1)));
         let options = Limits::new(py, threads, self.memory, None)?.for_queries(queries.len());
         let work = move |shared: &Arc<Shared>| {
             let mut result = start(&store, queries.len());
@@ -119,12 +131,12 @@ impl Store {
         &self,
         py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
-        k: Option<i64>,
+        k: Option<Whole>,
         ids: bool,
-        limit: Option<i64>,
+        limit: Option<Whole>,
         mode: &str,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         let most = crate::options::limit(py, limit)?;
@@ -146,9 +158,9 @@ impl Store {
         &self,
         py: Python<'py>,
         fingerprints: &Bound<'py, PyAny>,
-        k: Option<i64>,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        k: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let how = (fpstore::Limits::default(), BatchMode::Auto);
@@ -170,9 +182,9 @@ impl Store {
         &self,
         py: Python<'py>,
         fingerprints: &Bound<'py, PyAny>,
-        k: Option<i64>,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        k: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let how = (fpstore::Limits::default().limit(1), BatchMode::Auto);

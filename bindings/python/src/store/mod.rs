@@ -3,6 +3,7 @@
 mod everything;
 pub(crate) mod info;
 mod many;
+mod nearest;
 mod results;
 mod state;
 
@@ -10,11 +11,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fpstore::options::COUNT;
-use fpstore::{Access, Answer, FoundRecord, IdRef, Limits, OpenOptions, Searcher, Warm};
+use fpstore::{Access, Answer, FoundRecord, IdKind, IdRef, Limits, OpenOptions, Searcher, Warm};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 
-use crate::errors::{Failure, stale_error, state_error};
+use crate::columns::id_kind;
+use crate::errors::{Failure, input_error, stale_error, state_error};
+use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
@@ -158,8 +161,8 @@ impl Store {
         &self,
         py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
-        k: Option<i64>,
-        limit: Option<i64>,
+        k: Option<Whole>,
+        limit: Option<Whole>,
     ) -> PyResult<Bound<'py, PyList>> {
         let needle = fingerprints::one(fingerprint)?;
         let k = k.map(|k| distance_of(py, k)).transpose()?;
@@ -177,8 +180,8 @@ impl Store {
         &self,
         py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
-        count: i64,
-        k: i64,
+        #[pyo3(from_py_with = wide)] count: i128,
+        #[pyo3(from_py_with = wide)] k: i128,
     ) -> PyResult<Bound<'py, PyList>> {
         let needle = fingerprints::one(fingerprint)?;
         let k = distance_of(py, k)?;
@@ -206,7 +209,19 @@ impl Store {
     }
 
     fn __contains__(&self, py: Python<'_>, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(!self.query(py, fingerprint, Some(0), Some(1))?.is_empty())
+        // All digits of a fingerprint are no id by chance.
+        let is_short = |text: &Bound<'_, PyString>| text.len().is_ok_and(|len| len < 16);
+        if fingerprint.cast::<PyString>().is_ok_and(is_short)
+            && id_kind(&self.get()?) == IdKind::Text
+        {
+            let message = format!(
+                "'in' asks for a fingerprint, and {0} may be an id: find([{0}]) looks for an id, \
+                 int({0}, 16) is a fingerprint",
+                fingerprint.repr()?
+            );
+            return Err(input_error(py, message));
+        }
+        Ok(!self.query(py, fingerprint, Some(Whole(0)), Some(Whole(1)))?.is_empty())
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -2,11 +2,13 @@
 
 use fpstore::doctor::{PageOptions, Statistics, page};
 use fpstore::{Answer, Id, IdRef, Match};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyType};
 
 use crate::errors::Failure;
+use crate::notebook::framed;
 use crate::tuple_class::{TupleClass, plain_value};
 
 /// The class `Match`.
@@ -126,11 +128,11 @@ impl StatisticsView {
 
     /// The whole page in a frame of its own, so that its style stays inside.
     fn _repr_html_(&self) -> String {
-        let page = self.html().replace('&', "&amp;").replace('"', "&quot;");
-        format!(
-            "<iframe srcdoc=\"{page}\" style=\"width:100%;height:40em;border:1px solid #8888\" \
-             sandbox></iframe>"
-        )
+        framed(&self.html(), "40em")
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("statistics are not pickled; findings and html() can be"))
     }
 
     fn __str__(&self) -> String {

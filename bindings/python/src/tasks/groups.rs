@@ -15,6 +15,7 @@ use super::limits::MEMORY;
 use super::plan::JoinPlan;
 use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
 use crate::errors::input_error;
+use crate::input::whole::{Whole, wide};
 use crate::input::{each_column, fingerprints};
 use crate::join::PairRows;
 use crate::options::Limits;
@@ -74,14 +75,14 @@ pub(crate) fn join_group(
     py: Python<'_>,
     payloads: &Bound<'_, PyAny>,
     plan: &JoinPlan,
-    group: i64,
-    max_pairs: Option<i64>,
-    threads: i64,
-    memory: i64,
+    group: Whole,
+    max_pairs: Option<Whole>,
+    #[pyo3(from_py_with = wide)] threads: i128,
+    #[pyo3(from_py_with = wide)] memory: i128,
     temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
-    let limits =
-        Limits::new(py, Some(threads), Some(memory), temp_dir)?.max_pairs(py, max_pairs)?;
+    let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?
+        .max_pairs(py, max_pairs)?;
     let group = u32::try_from(group).map_err(|_| {
         input_error(py, format!("group is {group}, expected 0 to {}", plan.0.group_count() - 1))
     })?;

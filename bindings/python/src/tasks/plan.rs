@@ -11,8 +11,10 @@ use super::limits::MEMORY;
 use super::store::store_of;
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints;
+use crate::input::whole::{Whole, wide};
 use crate::join::{PairRows, share_of};
-use crate::options::{Limits, distance, distance_of};
+use crate::options::{Limits, distance, tuned_distance};
+use crate::recipes::recipe_of;
 use crate::store::Store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
@@ -41,14 +43,15 @@ fn parse(text: &str) -> Result<JoinPlan, Failure> {
 #[pymethods]
 impl JoinPlan {
     #[new]
-    #[pyo3(signature = (k=3, groups=1, *, sample=None))]
+    #[pyo3(signature = (k=None, groups=1, *, sample=None))]
     fn new(
         py: Python<'_>,
-        k: i64,
-        groups: i64,
+        k: Option<Whole>,
+        #[pyo3(from_py_with = wide)] groups: i128,
         sample: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let k = distance_of(py, k)?;
+        let recipe = sample.map(recipe_of).transpose()?.flatten();
+        let k = tuned_distance(py, k, recipe.as_ref())?;
         let groups = u32::try_from(groups).unwrap_or(u32::MAX);
         let sample = sample.map(fingerprints::many).transpose()?;
         let plan = match &sample {
@@ -66,7 +69,7 @@ impl JoinPlan {
     /// 'everything'
     #[staticmethod]
     #[pyo3(signature = (store, k=None))]
-    fn of(py: Python<'_>, store: &Store, k: Option<i64>) -> PyResult<Self> {
+    fn of(py: Python<'_>, store: &Store, k: Option<Whole>) -> PyResult<Self> {
         let store = store.get()?;
         let k = distance(py, k, &store)?;
         Ok(JoinPlan(fpstore::join::JoinPlan::of(&store, k).map_err(Failure::from)?))
@@ -152,18 +155,18 @@ pub(crate) fn join_share(
     py: Python<'_>,
     store: &Bound<'_, PyAny>,
     plan: &JoinPlan,
-    number: i64,
-    count: i64,
+    #[pyo3(from_py_with = wide)] number: i128,
+    #[pyo3(from_py_with = wide)] count: i128,
     generation: Option<u64>,
-    max_pairs: Option<i64>,
-    threads: i64,
-    memory: i64,
+    max_pairs: Option<Whole>,
+    #[pyo3(from_py_with = wide)] threads: i128,
+    #[pyo3(from_py_with = wide)] memory: i128,
     temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
     let store = store_of(store, generation)?;
-    let limits =
-        Limits::new(py, Some(threads), Some(memory), temp_dir)?.max_pairs(py, max_pairs)?;
-    let share = share_of(py, Some((number, count)))?;
+    let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?
+        .max_pairs(py, max_pairs)?;
+    let share = share_of(py, Some((number.into(), count.into())))?;
     if share.number >= share.count {
         let message = format!("share {number} of {count}, expected a number from 0 to below it");
         return Err(input_error(py, message));

@@ -10,11 +10,12 @@ use pyo3::prelude::*;
 use super::limits::MEMORY;
 use super::receipt;
 use crate::adding::add;
-use crate::build::{LateBuilder, WORDS};
+use crate::build::{LateBuilder, Tables, WORDS};
 use crate::errors::input_error;
 use crate::id_rule::IdRule;
+use crate::input::whole::{Whole, wide};
 use crate::lent::Lent;
-use crate::options::{Limits, scheme as scheme_of, tuned_distance, wait_of};
+use crate::options::{Limits, wait_of};
 use crate::text::recipe_text_of;
 use crate::tuple_class::told;
 use crate::work::{Reporter, Shared, run_change};
@@ -44,29 +45,25 @@ pub(crate) fn write_segment<'py>(
     fingerprints: &Bound<'py, PyAny>,
     ids: Option<&Bound<'py, PyAny>>,
     recipe: Option<&Bound<'py, PyAny>>,
-    k: Option<i64>,
+    k: Option<Whole>,
     scheme: Option<&str>,
     budget: Option<&str>,
     id_type: &str,
     replace: bool,
-    threads: i64,
-    memory: i64,
+    #[pyo3(from_py_with = wide)] threads: i128,
+    #[pyo3(from_py_with = wide)] memory: i128,
     temp_dir: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let path = std::path::absolute(&path).unwrap_or(path);
-    let limits = Limits::new(py, Some(threads), Some(memory), temp_dir)?;
+    let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;
     let shared = Arc::new(Shared::default());
     let recipe = recipe.map(recipe_text_of).transpose()?;
-    let k = tuned_distance(py, k, recipe.as_ref())?;
-    let mut options = BuildOptions::default()
-        .scheme(scheme_of(k, scheme, budget)?)
-        .replace(replace)
-        .resources(limits.given(&shared));
-    if let Some(recipe) = recipe {
-        options = options.recipe(recipe);
-    }
+    let (scheme, budget) = (scheme.map(str::to_owned), budget.map(str::to_owned));
+    let tables = Tables { k, scheme, budget };
+    let options = BuildOptions::default().replace(replace).resources(limits.given(&shared));
     let begin = move |options| Builder::segment_file(&path, options);
-    let late = LateBuilder::new(options, IdRule::named(py, id_type)?, begin);
+    let rule = IdRule::named(py, id_type)?;
+    let late = LateBuilder::new(py, options, recipe, tables, rule, begin)?.with_said_recipe();
     let lent = Lent::new(WORDS, Reporter::default(), shared, late);
     add(&lent, py, fingerprints, ids)?;
     let finish = |late: LateBuilder, _: &_| Ok(late.into_builder()?.finish_segment()?);

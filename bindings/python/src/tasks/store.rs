@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::limits::MEMORY;
 use crate::errors::{Failure, stale_error};
+use crate::input::whole::{Whole, wide};
 use crate::rows::Rows;
 use crate::store::{Store, open};
 
@@ -47,18 +48,18 @@ pub(crate) fn query_segment(
     store: &Bound<'_, PyAny>,
     segment: u64,
     fingerprints: &Bound<'_, PyAny>,
-    k: Option<i64>,
+    k: Option<Whole>,
     ids: bool,
-    limit: Option<i64>,
+    limit: Option<Whole>,
     generation: Option<u64>,
-    threads: i64,
-    memory: i64,
+    #[pyo3(from_py_with = wide)] threads: i128,
+    #[pyo3(from_py_with = wide)] memory: i128,
 ) -> PyResult<Rows> {
     let whole = store_of(store, generation)?;
     // The distance is that of the store, not that of one of its segments.
-    let k = k.unwrap_or_else(|| i64::from(whole.tuned_k()));
+    let k = k.unwrap_or_else(|| Whole::from(whole.tuned_k()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
-    let (threads, memory) = (Some(threads), Some(memory));
+    let (threads, memory) = (Some(threads.into()), Some(memory.into()));
     alone.query_many(py, fingerprints, Some(k), ids, limit, "auto", threads, memory, None)
 }
 

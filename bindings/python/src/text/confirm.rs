@@ -14,6 +14,7 @@ use super::recipe::Recipe;
 use crate::columns::{Distances, F64, RowsBuilder, U32};
 use crate::errors::{Failure, input_error};
 use crate::input::texts::TextInput;
+use crate::input::whole::Whole;
 use crate::options::{Limits, distance_of};
 use crate::rows::Rows;
 use crate::work::{Reporter, run};
@@ -49,10 +50,10 @@ impl Recipe {
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         similarity: f64,
-        k: Option<i64>,
-        max_pairs: Option<i64>,
-        threads: Option<i64>,
-        memory: Option<i64>,
+        k: Option<Whole>,
+        max_pairs: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {

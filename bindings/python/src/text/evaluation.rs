@@ -5,11 +5,13 @@ use fpstore::evaluate::{
     BadPair, Evaluation as Measured, Expected, Label, LabelledPairs, Point, svg,
 };
 use numpy::PyArrayMethods;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::errors::input_error;
 use crate::input::fingerprints::many_or_null;
+use crate::notebook::framed;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, run};
 
@@ -170,8 +172,15 @@ impl Evaluation {
         svg(&[("fingerprints", &self.0)])
     }
 
+    /// The picture in a frame of its own.
     fn _repr_html_(&self) -> String {
-        self.svg()
+        let page = format!("<!doctype html><meta charset=\"utf-8\"><body>{}</body>", self.svg());
+        framed(&page, "32em")
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        let message = "an evaluation is not pickled; points and svg() can be";
+        Err(PyTypeError::new_err(message))
     }
 
     fn __repr__(&self) -> String {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use super::recipe::Recipe;
 use crate::errors::Failure;
 use crate::input::texts::TextInput;
+use crate::input::whole::Whole;
 use crate::options::Limits;
 use crate::rows::Column;
 use crate::work::{Reporter, Shared, run};
@@ -90,7 +91,7 @@ impl Recipe {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
+        threads: Option<Whole>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Column> {
         self.check_takes_texts(py)?;
@@ -106,6 +107,6 @@ impl Recipe {
         let mut column = UInt64Builder::with_capacity(values.len());
         values.into_iter().for_each(|value| column.append_option(value));
         let column: UInt64Array = column.finish();
-        Ok(Column(column))
+        Ok(Column::new(column, Some(self.recipe.to_recipe())))
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fpstore_text::{DfTable, GivenWeights, StopWords, TextResources, TieRule};
 
 use crate::errors::Failure;
+use crate::input::whole::Whole;
 
 /// Lists and tables in a form that can be pickled.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +35,11 @@ impl Sources {
 }
 
 /// A number from 1 to `most`.
-pub(super) fn positive(name: &str, value: Option<i64>, most: u32) -> Result<Option<u32>, Failure> {
+pub(super) fn positive(
+    name: &str,
+    value: Option<Whole>,
+    most: u32,
+) -> Result<Option<u32>, Failure> {
     let Some(value) = value else { return Ok(None) };
     match u32::try_from(value) {
         Ok(value) if (1..=most).contains(&value) => Ok(Some(value)),
@@ -43,11 +48,11 @@ pub(super) fn positive(name: &str, value: Option<i64>, most: u32) -> Result<Opti
 }
 
 /// The rule for ties that gives this bit.
-pub(super) fn tie_of(bit: i64) -> Result<TieRule, Failure> {
-    match bit {
+pub(super) fn tie_of(bit: Whole) -> Result<TieRule, Failure> {
+    match bit.0 {
         0 => Ok(TieRule::Zero),
         1 => Ok(TieRule::One),
-        other => Err(Failure::Input(format!("tie is {other}, expected 0 or 1"))),
+        _ => Err(Failure::Input(format!("tie is {bit}, expected 0 or 1"))),
     }
 }
 

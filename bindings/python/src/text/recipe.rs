@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::options::{Sources, positive, read_table, tie_of};
 use crate::errors::{Failure, input_error, recipe_error};
+use crate::input::whole::Whole;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, held, run};
 
@@ -171,11 +172,11 @@ impl Recipe {
         py: Python<'_>,
         name: Option<&str>,
         segment: Option<&str>,
-        shingle: Option<i64>,
-        ngram: Option<i64>,
+        shingle: Option<Whole>,
+        ngram: Option<Whole>,
         count: Option<&str>,
-        top: Option<i64>,
-        tie: Option<i64>,
+        top: Option<Whole>,
+        tie: Option<Whole>,
         hash: Option<&str>,
         hash_key: Option<&str>,
         keep_case: bool,

@@ -1,0 +1,265 @@
+//! Documents of a table: a data frame, an Arrow table or stream, or a column of texts.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Date64Type, Float32Type, Float64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+use fpstore::IdRef;
+use fpstore::corpus::DocumentTable;
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyString};
+
+use crate::capsule::arrays_of;
+use crate::errors::{Failure, input_error};
+use crate::input::ids::{self, Ids};
+use crate::input::texts::TextInput;
+use crate::input::{check_not_lazy, integer_texts, is_pandas};
+
+/// The names of the columns of a table that are read.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    pub(super) text: String,
+    /// Numbers of rows are the ids where there is no such column.
+    pub(super) id: Option<String>,
+    pub(super) fields: Vec<String>,
+}
+
+/// Whether an object is a table, or a column of texts, and not paths.
+pub(super) fn is_table(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        return Ok(false);
+    }
+    let is_numpy = object.cast::<numpy::PyUntypedArray>().is_ok();
+    Ok(is_numpy
+        || is_pandas(object)
+        || is_dataset(object)
+        || object.is_instance_of::<PyIterator>()
+        || object.hasattr("__arrow_c_stream__")?
+        || object.hasattr("__arrow_c_array__")?
+        || object.hasattr("collect")?)
+}
+
+/// Whether an object is a `Dataset` of the package `datasets`.
+fn is_dataset(object: &Bound<'_, PyAny>) -> bool {
+    let kind = object.get_type();
+    let module = kind.getattr("__module__").and_then(|module| module.extract::<String>());
+    module.is_ok_and(|module| module.starts_with("datasets."))
+        && object.hasattr("with_format").unwrap_or(false)
+}
+
+/// Writes the rows of an object to a table of documents.
+pub(super) fn write(
+    object: &Bound<'_, PyAny>,
+    columns: &Columns,
+    to: &mut DocumentTable,
+) -> PyResult<()> {
+    let py = object.py();
+    check_not_lazy(object, "documents")?;
+    if is_pandas(object) {
+        return write_pandas(object, columns, to);
+    }
+    if is_dataset(object) {
+        let tables = object.call_method1("with_format", ("arrow",))?;
+        let tables = tables.call_method1("iter", (1000,))?;
+        return write_each(&tables.try_iter()?, columns, to);
+    }
+    if object.cast::<numpy::PyUntypedArray>().is_ok() {
+        return write_texts(py, &TextInput::of(object)?, columns, to);
+    }
+    if let Ok(parts) = object.cast::<PyIterator>() {
+        return write_each(parts, columns, to);
+    }
+    let Some(arrays) = arrays_of(object, "documents")? else {
+        let kind = object.get_type().qualname()?;
+        return Err(input_error(py, format!("documents are paths or a table, not {kind}")));
+    };
+    for array in arrays {
+        write_array(py, &array?, columns, to)?;
+        py.check_signals()?;
+    }
+    Ok(())
+}
+
+fn write_each(
+    parts: &Bound<'_, PyIterator>,
+    columns: &Columns,
+    to: &mut DocumentTable,
+) -> PyResult<()> {
+    for part in parts.clone() {
+        let part = part?;
+        if part.is_instance_of::<PyString>() || part.is_instance_of::<PyIterator>() {
+            let message = "an iterator of documents yields tables, or arrays of texts";
+            return Err(input_error(part.py(), message));
+        }
+        write(&part, columns, to)?;
+    }
+    Ok(())
+}
+
+/// The values of a row beside its text.
+struct Others {
+    ids: Option<Ids>,
+    fields: Vec<Vec<Option<String>>>,
+}
+
+impl Others {
+    fn write(&self, texts: &TextInput, to: &mut DocumentTable) -> Result<(), Failure> {
+        for at in 0..texts.len() {
+            let id = self.ids.as_ref().map_or(IdRef::U64(to.row_count()), |ids| ids.get(at));
+            let values: Vec<Option<&str>> =
+                self.fields.iter().map(|values| values[at].as_deref()).collect();
+            to.push(id, texts.get(at).unwrap_or_default(), &values)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_rows(
+    py: Python<'_>,
+    texts: &TextInput,
+    others: &Others,
+    to: &mut DocumentTable,
+) -> PyResult<()> {
+    let before = to.row_count();
+    if let Some(ids) = &others.ids {
+        for (at, id) in ids.iter().enumerate() {
+            let IdRef::Text(text) = id else { break };
+            if let Some(fault) = IdRef::fault_of_text(text) {
+                let row = before + at as u64;
+                return Err(input_error(py, format!("the id of row {row} is bad: {fault}")));
+            }
+        }
+    }
+    py.detach(|| others.write(texts, to)).map_err(PyErr::from)
+}
+
+fn write_texts(
+    py: Python<'_>,
+    texts: &TextInput,
+    columns: &Columns,
+    to: &mut DocumentTable,
+) -> PyResult<()> {
+    if let Some(name) = columns.fields.first() {
+        return Err(input_error(py, format!("texts have no column '{name}'; give a table")));
+    }
+    write_rows(py, texts, &Others { ids: None, fields: Vec::new() }, to)
+}
+
+fn no_column<'a>(py: Python<'_>, name: &str, names: impl IntoIterator<Item = &'a str>) -> PyErr {
+    let names: Vec<&str> = names.into_iter().collect();
+    let names = names.join(", ");
+    input_error(py, format!("the table has no column '{name}', there are {names}"))
+}
+
+fn write_array(
+    py: Python<'_>,
+    array: &ArrayRef,
+    columns: &Columns,
+    to: &mut DocumentTable,
+) -> PyResult<()> {
+    let DataType::Struct(fields) = array.data_type() else {
+        return write_texts(py, &TextInput::of_arrow(py, vec![array.clone()])?, columns, to);
+    };
+    if array.null_count() > 0 {
+        return Err(input_error(py, format!("{} rows are null as a whole", array.null_count())));
+    }
+    let table = array.as_struct();
+    let column = |name: &str| {
+        let column = table.column_by_name(name).cloned();
+        column.ok_or_else(|| no_column(py, name, fields.iter().map(|field| field.name().as_str())))
+    };
+    let texts = TextInput::of_arrow(py, vec![column(&columns.text)?])?;
+    let has_ids = columns.id.as_ref().filter(|name| name.as_str() != "id" || column(name).is_ok());
+    let ids = has_ids.map(|name| ids::of_arrow(py, &[column(name)?])).transpose()?;
+    let values = |name: &String| texts_of_values(py, name, &column(name)?);
+    let fields = columns.fields.iter().map(values).collect::<PyResult<Vec<_>>>()?;
+    write_rows(py, &texts, &Others { ids, fields }, to)
+}
+
+fn write_pandas(
+    object: &Bound<'_, PyAny>,
+    columns: &Columns,
+    to: &mut DocumentTable,
+) -> PyResult<()> {
+    let py = object.py();
+    if !object.hasattr("columns")? {
+        return write_texts(py, &TextInput::of(object)?, columns, to);
+    }
+    let names: Vec<String> = object
+        .getattr("columns")?
+        .try_iter()?
+        .map(|name| Ok(name?.str()?.to_string_lossy().into_owned()))
+        .collect::<PyResult<_>>()?;
+    let column = |name: &str| match names.iter().any(|other| other == name) {
+        true => object.get_item(name),
+        false => Err(no_column(py, name, names.iter().map(String::as_str))),
+    };
+    let texts = TextInput::of(&column(&columns.text)?)?;
+    let has_ids = columns.id.as_ref().filter(|name| name.as_str() != "id" || column(name).is_ok());
+    let ids = has_ids.map(|name| ids::many(&column(name)?)).transpose()?;
+    let values = |name: &String| -> PyResult<Vec<Option<String>>> {
+        let values = column(name)?;
+        let missing: Vec<bool> = values.call_method0("isna")?.call_method0("tolist")?.extract()?;
+        let values = values.call_method0("tolist")?;
+        let text = |(value, is_missing): (PyResult<Bound<'_, PyAny>>, bool)| {
+            if is_missing {
+                return Ok(None);
+            }
+            // Dates as ISO 8601 has them.
+            let value = value?;
+            let text = if value.hasattr("isoformat")? {
+                value.call_method0("isoformat")?.str()?
+            } else {
+                value.str()?
+            };
+            Ok(Some(text.to_str()?.to_owned()))
+        };
+        values.try_iter()?.zip(missing).map(text).collect()
+    };
+    let fields = columns.fields.iter().map(values).collect::<PyResult<Vec<_>>>()?;
+    write_rows(py, &texts, &Others { ids, fields }, to)
+}
+
+/// The values of a column as the rules of a cleaning read them: texts, numbers, and times in seconds.
+fn texts_of_values(py: Python<'_>, name: &str, column: &ArrayRef) -> PyResult<Vec<Option<String>>> {
+    let each = |of: &dyn Fn(usize) -> String| -> Vec<Option<String>> {
+        (0..column.len()).map(|at| (!column.is_null(at)).then(|| of(at))).collect()
+    };
+    let seconds = |value: i64, divisor: f64| (value as f64 / divisor).to_string();
+    Ok(match column.data_type() {
+        DataType::Null => vec![None; column.len()],
+        kind if kind.is_integer() => integer_texts(column),
+        DataType::Float64 => each(&|at| column.as_primitive::<Float64Type>().value(at).to_string()),
+        DataType::Float32 => each(&|at| column.as_primitive::<Float32Type>().value(at).to_string()),
+        DataType::Boolean => each(&|at| column.as_boolean().value(at).to_string()),
+        DataType::Date32 => {
+            let days = column.as_primitive::<Date32Type>();
+            each(&|at| (i64::from(days.value(at)) * 86_400).to_string())
+        }
+        DataType::Date64 => each(&|at| seconds(column.as_primitive::<Date64Type>().value(at), 1e3)),
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            each(&|at| column.as_primitive::<TimestampSecondType>().value(at).to_string())
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            each(&|at| seconds(column.as_primitive::<TimestampMillisecondType>().value(at), 1e3))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            each(&|at| seconds(column.as_primitive::<TimestampMicrosecondType>().value(at), 1e6))
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            each(&|at| seconds(column.as_primitive::<TimestampNanosecondType>().value(at), 1e9))
+        }
+        kind => match TextInput::of_arrow(py, vec![column.clone()]) {
+            Ok(texts) => (0..texts.len()).map(|at| texts.get(at).map(str::to_owned)).collect(),
+            Err(_) => {
+                let message = format!(
+                    "column '{name}' has the type {kind}, expected texts, numbers, dates or times"
+                );
+                return Err(input_error(py, message));
+            }
+        },
+    })
+}

@@ -1,0 +1,243 @@
+//! A single column of fingerprints, which remembers the recipe that made them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use fpstore::Recipe;
+use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
+
+use super::pickled::{of_bytes, to_bytes};
+use super::slices::{Part, part_of};
+use crate::capsule::export_array;
+use crate::errors::input_error;
+use crate::notebook::{Table, shown};
+use crate::tuple_class::FRAMES;
+
+/// One column of `uint64` with nulls: a sequence, which data frames, numpy and Arrow libraries take
+/// as it is. It remembers the recipe that made it.
+///
+/// A null is `None`, in numpy too: `numpy.asarray(column)` is an array of `uint64` if there is none,
+/// else one of objects. `to_pandas()` and `pyarrow.array(column)` have types with nulls.
+///
+/// >>> column = fpstore.Recipe().fingerprints(["some words", None, "some words"])
+/// >>> column[0] == column[2], column[1], len(column[1:])
+/// (True, None, 2)
+/// >>> import pandas
+/// >>> frame = pandas.DataFrame({"text": ["some words", "other words"]})
+/// >>> frame["fp"] = fpstore.Recipe().fingerprints(frame["text"])
+/// >>> frame["fp"].dtype
+/// dtype('uint64')
+#[pyclass(frozen, module = "fpstore")]
+#[derive(Debug)]
+pub(crate) struct Column {
+    values: UInt64Array,
+    recipe: Option<Recipe>,
+}
+
+impl Column {
+    pub(crate) fn new(values: UInt64Array, recipe: Option<Recipe>) -> Self {
+        Column { values, recipe }
+    }
+
+    /// The recipe that made the fingerprints, if it is known.
+    pub(crate) fn made_by(&self) -> Option<&Recipe> {
+        self.recipe.as_ref()
+    }
+
+    fn get(&self, at: usize) -> Option<u64> {
+        (!self.values.is_null(at)).then(|| self.values.value(at))
+    }
+}
+
+#[pymethods]
+impl Column {
+    fn __len__(&self) -> usize {
+        self.values.len()
+    }
+
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        match part_of(key, self.values.len())? {
+            Some(Part::One(at)) => Ok(self.get(at).into_pyobject(py)?.into_any()),
+            Some(Part::Range { start, len }) => {
+                let values = self.values.slice(start, len);
+                let part = Column { values, recipe: self.recipe.clone() };
+                Ok(part.into_pyobject(py)?.into_any())
+            }
+            Some(Part::Each(places)) => {
+                let values = places.into_iter().map(|at| self.get(at)).collect();
+                let part = Column { values, recipe: self.recipe.clone() };
+                Ok(part.into_pyobject(py)?.into_any())
+            }
+            None => {
+                let kind = key.get_type().qualname()?;
+                let message = format!(
+                    "a column is indexed by a number or a slice, not {kind}; \
+                     numpy.asarray(column) takes masks and lists"
+                );
+                Err(PyTypeError::new_err(message))
+            }
+        }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.values.iter())?.try_iter()
+    }
+
+    fn __contains__(&self, value: &Bound<'_, PyAny>) -> bool {
+        let found = if value.is_none() { Some(None) } else { value.extract().ok().map(Some) };
+        found.is_some_and(|found: Option<u64>| self.values.iter().any(|value| value == found))
+    }
+
+    /// The number of nulls.
+    #[getter]
+    fn null_count(&self) -> usize {
+        self.values.null_count()
+    }
+
+    /// The text of the recipe that made the fingerprints; `None` if it is not known.
+    #[getter]
+    fn recipe(&self) -> Option<&str> {
+        self.recipe.as_ref().map(Recipe::text)
+    }
+
+    /// The values as an array of numpy, with the number `null` where there is none. Without it
+    /// nulls are refused.
+    #[pyo3(signature = (*, null=None))]
+    fn to_numpy<'py>(
+        &self,
+        py: Python<'py>,
+        null: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let nulls = self.values.null_count();
+        let values = match null {
+            None if nulls > 0 => {
+                let message = format!(
+                    "{nulls} of {} are null, which numpy has no value for: \
+                     to_numpy(null=0) puts 0 there, is_null() says where",
+                    self.values.len()
+                );
+                return Err(input_error(py, message));
+            }
+            Some(null) if nulls > 0 => self.values.iter().map(|of| of.unwrap_or(null)).collect(),
+            _ => self.values.values().to_vec(),
+        };
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// For each value whether it is null.
+    fn is_null<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        let count = self.values.len();
+        PyArray1::from_vec(py, (0..count).map(|at| self.values.is_null(at)).collect())
+    }
+
+    /// The values as a list, with `None` for a null.
+    fn to_pylist(&self) -> Vec<Option<u64>> {
+        self.values.iter().collect()
+    }
+
+    /// The values as a `Series` of pandas, of the type `UInt64` if there are nulls.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let nulls = (self.values.null_count() > 0).then(|| self.is_null(py));
+        let values = self.to_numpy(py, Some(0))?;
+        py.import(FRAMES)?.call_method1("pandas_series", (values, nulls))
+    }
+
+    /// The values as a `Series` of polars.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("Series", (slf,))
+    }
+
+    /// The values as an array of pyarrow.
+    fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("array", (slf,))
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            let message = "a column is copied when it becomes an array of numpy";
+            return Err(input_error(py, message));
+        }
+        let numpy = py.import("numpy")?;
+        if self.values.null_count() == 0 {
+            let values = self.to_numpy(py, None)?.into_any();
+            return match dtype {
+                Some(dtype) => values.call_method1("astype", (dtype,)),
+                None => Ok(values),
+            };
+        }
+        let is_object = match dtype {
+            Some(dtype) => {
+                numpy.call_method1("dtype", (dtype,))?.getattr("kind")?.extract::<char>()? == 'O'
+            }
+            None => true,
+        };
+        if !is_object {
+            // Says how many are null.
+            self.to_numpy(py, None)?;
+        }
+        let options = PyDict::new(py);
+        options.set_item("dtype", "object")?;
+        numpy.call_method("array", (self.to_pylist(),), Some(&options))
+    }
+
+    #[pyo3(signature = (requested_schema=None, /))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = requested_schema;
+        export_array(py, &self.values, self.recipe.as_ref())
+    }
+
+    /// Pickled, a column is a stream of Arrow, with its recipe.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = py.import("fpstore._fpstore")?.getattr("_column_of")?;
+        let fields = vec![Field::new("fingerprint", DataType::UInt64, true)];
+        let column = Arc::new(self.values.clone());
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]);
+        let batch = batch.map_err(|error| input_error(py, error))?;
+        let bytes = to_bytes(py, &schema, &[batch])?;
+        (make, (bytes, self.recipe())).into_pyobject(py)
+    }
+
+    /// A table of the first values.
+    fn _repr_html_(&self) -> String {
+        let count = self.values.len();
+        let mut table = Table::new(&self.__repr__(), ["", "fingerprint"]);
+        for at in shown(count) {
+            let value = self.get(at).map(|value| value.to_string());
+            table.row([at.to_string(), value.unwrap_or_default()]);
+        }
+        table.finish(count)
+    }
+
+    fn __repr__(&self) -> String {
+        let (count, nulls) = (self.values.len(), self.values.null_count());
+        format!("<fpstore.Column: {count} of uint64, {nulls} null>")
+    }
+}
+
+/// A column that was pickled.
+#[pyfunction]
+pub(crate) fn _column_of(py: Python<'_>, values: &[u8], recipe: Option<&str>) -> PyResult<Column> {
+    let (_, batches) = of_bytes(py, values)?;
+    let of_batch = |batch: &RecordBatch| batch.column(0).as_primitive_opt::<UInt64Type>().cloned();
+    let column = batches.first().and_then(of_batch);
+    let values = column.ok_or_else(|| input_error(py, "this is no column that was pickled"))?;
+    Ok(Column { values, recipe: recipe.and_then(Recipe::from_text) })
+}

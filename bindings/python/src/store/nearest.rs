@@ -1,0 +1,115 @@
+//! The nearest matches of many queries.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fpstore::options::COUNT;
+use fpstore::{Error, Fingerprint, Id, Phase};
+use fpstore_base::watch::Watch;
+use pyo3::prelude::*;
+
+use super::Store;
+use super::many::{ANSWER_NAMES, check_count};
+use crate::columns::{Distances, IdColumn, RowsBuilder, U32, U64, id_kind};
+use crate::errors::Failure;
+use crate::input::fingerprints;
+use crate::input::whole::{Whole, wide};
+use crate::options::{Limits, checked, distance_of};
+use crate::recipes::check_recipe;
+use crate::rows::Rows;
+use crate::work::{Reporter, run};
+
+/// Queries that a thread takes at a time.
+const CHUNK: usize = 64;
+
+/// A match of a query, with its ids.
+type Found = (u32, u64, u32, Vec<Id>);
+
+#[pymethods]
+impl Store {
+    /// The `count` nearest stored fingerprints of each of many queries, within `k` bits, on all cores
+    /// or on `threads`: rows as those of `query_many`.
+    ///
+    /// >>> store.nearest_many([0, 7]).to_pylist()
+    /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
+    #[pyo3(signature = (
+        fingerprints, count=1, k=64, *, ids=true, threads=None, memory=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn nearest_many(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        #[pyo3(from_py_with = wide)] k: i128,
+        ids: bool,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let store = self.get()?;
+        let most = checked(py, &COUNT, count)? as usize;
+        let k = distance_of(py, k)?;
+        let threads = Limits::new(py, threads, memory, None)?.threads();
+        let reporter = Reporter::new(progress)?;
+        check_recipe(fingerprints, &store)?;
+        let queries: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+        check_count(py, queries.len())?;
+        run(py, &reporter, |shared| {
+            let count = queries.len();
+            let watch = Watch::new(Some(shared.observer()), Phase::Search, Some(count as u64));
+            let (next, chunks) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+            let work = || -> Result<(), Failure> {
+                let mut searcher = store.searcher();
+                searcher.stop_flag(Arc::clone(&shared.stop));
+                loop {
+                    let start = next.fetch_add(CHUNK, Ordering::Relaxed);
+                    if start >= count {
+                        return Ok(());
+                    }
+                    let mut found: Vec<Found> = Vec::new();
+                    let some = &queries[start..count.min(start + CHUNK)];
+                    for (at, &query) in (start..).zip(some) {
+                        for hit in searcher.nearest(query, most, k)?.hits() {
+                            let mut own = Vec::new();
+                            if ids {
+                                for id in hit.ids() {
+                                    own.push(id?.to_id());
+                                }
+                            }
+                            let (value, distance) = (hit.fingerprint().value(), hit.distance());
+                            found.push((at as u32, value, distance, own));
+                        }
+                    }
+                    chunks.lock().unwrap_or_else(PoisonError::into_inner).push((start, found));
+                    watch.tick(CHUNK as u64).and_then(|()| watch.report()).map_err(Error::from)?;
+                }
+            };
+            std::thread::scope(|scope| {
+                let threads = threads.min(count.div_ceil(CHUNK)).max(1);
+                let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+                let mut result = work();
+                for other in others {
+                    let panicked = || Failure::Panic("a thread that searches ended early".into());
+                    result = result.and(other.join().unwrap_or_else(|_| Err(panicked())));
+                }
+                result
+            })?;
+            let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
+            chunks.sort_unstable_by_key(|(start, _)| *start);
+            let ids = if ids { IdColumn::new(id_kind(&store)) } else { IdColumn::None };
+            let has_ids = ids.is_there();
+            let columns = (U32::default(), U64::default(), Distances::default(), ids);
+            let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
+            for (query, value, distance, ids) in chunks.into_iter().flat_map(|(_, found)| found) {
+                for id in ids.iter().filter(|_| has_ids) {
+                    table.keep((query, value, distance, Some(id.as_ref())))?;
+                }
+                if ids.is_empty() || !has_ids {
+                    table.keep((query, value, distance, None))?;
+                }
+            }
+            table.finish()
+        })
+    }
+}

@@ -1,0 +1,256 @@
+"""Tables are cleaned as files are: by the rule of the program, whatever library has them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import DATA
+from test_clean import KEEP_RULES, corpus
+
+import fpstore
+
+sql: Any = duckdb.sql
+
+
+def chains(folder: Path) -> list[Path]:
+    """Texts that change a little from one to the next, so that the ends of a chain differ."""
+    numbers = np.random.default_rng(5)
+    lines: list[str] = []
+    for start in range(40):
+        words = [f"w{number}" for number in numbers.integers(0, 5000, 60)]
+        for step in range(8):
+            at = int(numbers.integers(0, 60))
+            words[at] = f"n{numbers.integers(0, 5000)}"
+            lines.append(json.dumps({"id": f"{start}-{step}", "text": " ".join(words)}))
+    path = folder / "chains.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return [path]
+
+
+def licences(folder: Path) -> list[Path]:
+    path = folder / "licences.jsonl"
+    documents = [
+        {"id": file.name, "text": file.read_text()} for file in sorted((DATA / "licences").iterdir())
+    ]
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    return [path]
+
+
+def edges(folder: Path) -> list[Path]:
+    texts = ["", "one", "one", " ", "\u4e2d\u6587", '"\\\n\u2028', "one two three", "One, two three!"]
+    path = folder / "edges.jsonl"
+    rows = [{"id": at, "text": text} for at, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [path]
+
+
+CORPORA: dict[str, Callable[[Path], list[Path]]] = {
+    "near texts": lambda folder: corpus(folder / "in"),
+    "chains": chains,
+    "licences": licences,
+    "edges": edges,
+}
+
+
+def frame_of(paths: list[Path]) -> pd.DataFrame:
+    frames: list[pd.DataFrame] = []
+    for path in paths:
+        if path.suffix == ".csv":
+            frames.append(pd.read_csv(path, dtype=str, keep_default_na=False))
+        else:
+            rows = [json.loads(line) for line in path.read_text().splitlines()]
+            frames.append(pd.DataFrame(rows).astype({"text": str}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def removed_by(program: str, paths: list[Path], folder: Path, *options: str) -> list[list[str]]:
+    """What the program removes: fingerprints, distance, similarity, ids."""
+    command: list[Any] = [program, "dedup", "--docs", *paths, "-o", folder / "out", "--quiet"]
+    if len(paths) == 1:
+        command[-2] = folder / f"out{paths[0].suffix}"
+    command += ["--removed", folder / "removed.tsv", *options]
+    subprocess.run(command, check=True)
+    lines = (folder / "removed.tsv").read_text().splitlines()
+    return [line.split("\t") for line in lines]
+
+
+def check(cleaned: fpstore.Cleaned, frame: pd.DataFrame, theirs: list[list[str]]) -> None:
+    """The rows say what the program says."""
+    rows = cleaned.rows
+    assert rows is not None and len(rows) == len(frame) and cleaned.keep.dtype == bool
+    ids = [str(id) for id in frame["id"]]
+    removed = [(at, row) for at, row in enumerate(rows.to_pylist()) if not row[0]]
+    assert [(ids[at], str(row[3]), ids[row[1]], row[2]) for at, row in removed] == [
+        (line[4], line[2], line[5], line[5]) for line in theirs
+    ]
+    for (_, row), line in zip(removed, theirs, strict=True):
+        assert (row[4] is None) == (line[3] == "") and row[5] == "new"
+        assert row[4] is None or abs(row[4] - float(line[3])) < 0.01
+    assert cleaned.keep.sum() == cleaned.kept + cleaned.empty
+    assert all(row == (True, None, None, None, None, None) for row in rows.to_pylist() if row[0])
+
+
+@pytest.mark.parametrize("confirm", [None, 0.8])
+@pytest.mark.parametrize("name", CORPORA)
+def test_the_rows_that_stay_are_those_of_the_program(
+    tmp_path: Path, program: str, name: str, confirm: float | None
+) -> None:
+    paths = CORPORA[name](tmp_path)
+    options = [] if confirm is None else ["--confirm", str(confirm)]
+    theirs = removed_by(program, paths, tmp_path, *options)
+    frame = frame_of(paths)
+    check(fpstore.clean(frame, confirm=confirm), frame, theirs)
+
+
+@pytest.mark.parametrize("keep", KEEP_RULES)
+def test_rules_read_the_columns_that_they_name(tmp_path: Path, program: str, keep: str) -> None:
+    paths = corpus(tmp_path / "in")
+    options = ["--keep", keep, "--source-field", "score", "--per-cluster", "2"]
+    theirs = removed_by(program, paths, tmp_path, *options)
+    frame = frame_of(paths)
+    given: dict[str, Any] = {"keep": keep, "source_field": "score", "per_cluster": 2}
+    check(fpstore.clean(frame, **given), frame, theirs)
+    frame["score"] = frame["score"].astype(int)
+    frame["date"] = pd.to_datetime(frame["date"])
+    check(fpstore.clean(frame, **given), frame, theirs)
+    check(fpstore.clean(pl.from_pandas(frame), **given), frame, theirs)
+    dates = pa.array([date.date() for date in frame["date"]], pa.date32())
+    table = pa.table({"id": frame["id"], "text": frame["text"], "score": frame["score"], "date": dates})
+    check(fpstore.clean(table, **given), frame, theirs)
+
+
+def test_tables_of_every_library_are_cleaned_alike(tmp_path: Path) -> None:
+    frame = frame_of(corpus(tmp_path / "in"))[["id", "text"]]
+    expected = fpstore.clean(frame).keep.tolist()
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+
+    def parts() -> Iterator[pa.Table]:
+        for start in range(0, len(table), 17):
+            yield table.slice(start, 17)
+
+    kinds: dict[str, Any] = {
+        "pandas with another index": frame.set_index(pd.Index(range(500, 500 + len(frame)))),
+        "polars": pl.from_pandas(frame),
+        "pyarrow": table,
+        "record batch": table.combine_chunks().to_batches()[0],
+        "reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(17)),
+        "iterator": parts(),
+        "large texts": table.cast(pa.schema([("id", pa.string()), ("text", pa.large_string())])),
+        "duckdb": sql("select * from frame"),
+        "series": frame["text"],
+        "arrow column": table["text"],
+        "numpy": frame["text"].to_numpy(dtype=object),
+    }
+    for name, kind in kinds.items():
+        cleaned = fpstore.clean(kind)
+        assert cleaned.keep.tolist() == expected, name
+    renamed = frame.rename(columns={"text": "body", "id": "url"})
+    documents = fpstore.Documents(renamed, text_field="body", id_field="url")
+    again = fpstore.clean(documents)
+    assert again.keep.tolist() == expected and "table" in repr(documents)
+    assert again.rows is not None and set(again.rows.to_pandas()["near_id"].dropna()) <= set(frame["id"])
+    assert fpstore.clean(frame[:0]).keep.tolist() == []
+    texts: list[Any] = ["one two three", None, "one two three"]
+    nulls = pd.DataFrame({"text": texts})
+    assert fpstore.clean(nulls).keep.tolist() == [True, True, False]
+
+
+def test_a_dataset_is_cleaned(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    frame = frame_of(corpus(tmp_path / "in"))[["id", "text"]]
+    expected = fpstore.clean(frame).keep.tolist()
+    dataset = datasets.Dataset.from_pandas(frame)
+    assert fpstore.clean(dataset).keep.tolist() == expected
+    backwards = dataset.select(range(len(frame) - 1, -1, -1))
+    reversed_frame = frame[::-1].reset_index(drop=True)
+    assert fpstore.clean(backwards).keep.tolist() == fpstore.clean(reversed_frame).keep.tolist()
+
+
+def test_rows_are_compared_with_a_store_and_added(tmp_path: Path) -> None:
+    frame = frame_of(corpus(tmp_path / "in"))
+    with fpstore.Builder(tmp_path / "s.fps", recipe="minhash") as builder:
+        assert builder.add_documents(frame[:60]).documents == 59
+    store = fpstore.open(tmp_path / "s.fps")
+    assert store.info().ids == 59
+    new = frame[60:].reset_index(drop=True)
+    cleaned = fpstore.clean(new, store=store, within=True, add=True)
+    assert cleaned.near_stored > 5 and cleaned.near_new > 0 and cleaned.added == cleaned.kept
+    assert cleaned.rows is not None
+    rows = cleaned.rows.to_pandas()
+    of_store = rows[rows["side"] == "stored"]
+    assert len(of_store) == cleaned.near_stored and of_store["near"].isna().all()
+    assert set(of_store["near_id"]) <= set(frame["id"][:60])
+    assert store.refresh() and store.info().ids == 59 + cleaned.added
+    stored = {id for _, id in store.records().read_all().to_pylist()}
+    assert set(new["id"][cleaned.keep]) <= stored
+
+
+def test_what_is_no_table_of_documents_is_refused(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["a", "b"], "text": ["one two", "three four"], "at": ["x", "y"]})
+    some: list[Any] = ["a", None]
+    cases: list[tuple[Any, dict[str, Any], str]] = [
+        (frame[["id"]], {}, "no column 'text', there are id"),
+        (pa.table({"body": ["x"]}), {}, "no column 'text', there are body"),
+        (frame, {"keep": "best:score"}, "no column 'score'"),
+        (frame["text"], {"keep": "best:score"}, "give a table"),
+        (frame, {"output": tmp_path / "out"}, "output is for files"),
+        (frame, {"annotate": "near"}, "annotate is for files"),
+        (pl.from_pandas(frame).lazy(), {}, r"collect\(\)"),
+        (frame.assign(id=[1.5, 2.5]), {}, "ids are whole numbers"),
+        (pd.DataFrame({"id": some, "text": ["x", "y"]}), {}, "1 of 2 ids are null"),
+        (frame.assign(id=["a", "b\n"]), {}, "the id of row 1 is bad"),
+        (frame.assign(text=[1, 2]), {}, "text number 0 is int"),
+        (iter(["one", "two"]), {}, "yields tables"),
+        (pa.table({"text": ["x"], "v": [[1]]}), {"keep": "best:v"}, "expected texts, numbers"),
+    ]
+    for table, options, message in cases:
+        with pytest.raises(fpstore.InputError, match=message):
+            fpstore.clean(table, **options)
+    with pytest.raises(fpstore.InputError, match="row 1.*'at'.*expected a date"):
+        fpstore.clean(frame.assign(at=["2026-01-01", "yesterday"]), keep="newest:at")
+    with pytest.raises(fpstore.InputError, match="'id' is the id"):
+        fpstore.clean(frame, keep="best:id")
+    with pytest.raises(fpstore.InputError, match="there is no mask"):
+        fpstore.clean(_file(tmp_path)).keep
+
+
+def _file(folder: Path) -> Path:
+    path = folder / "one.jsonl"
+    path.write_text('{"id": 1, "text": "one two three"}\n')
+    return path
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    frame = frame_of(corpus(tmp_path / "in"))
+    work = tmp_path / "work"
+    work.mkdir()
+    fpstore.clean(frame, temp_dir=work)
+
+    def broken() -> Iterator[pa.Table]:
+        yield pa.table({"text": ["one two three"]})
+        raise RuntimeError("of its own")
+
+    with pytest.raises(RuntimeError, match="of its own"):
+        fpstore.clean(broken(), temp_dir=work)
+    assert list(work.iterdir()) == []
+
+
+def test_dates_with_times_are_ordered(tmp_path: Path) -> None:
+    texts = ["one two three four"] * 3
+    noon = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
+    times = [noon, noon + datetime.timedelta(milliseconds=5), noon - datetime.timedelta(days=9)]
+    for unit in ("ms", "us", "ns"):
+        table = pa.table({"text": texts, "at": pa.array(times, pa.timestamp(unit, "UTC"))})
+        assert fpstore.clean(table, keep="newest:at").keep.tolist() == [False, True, False]
+        assert fpstore.clean(table.to_pandas(), keep="newest:at").keep.tolist() == [False, True, False]
