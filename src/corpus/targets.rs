@@ -10,6 +10,7 @@ use fpstore_documents::DocumentFile;
 use super::error::{Error, Result};
 use super::spool::Spools;
 use super::work::Work;
+use crate::base::steps::step;
 use crate::disk::parent_of;
 
 /// The name of the list of the files that are kept, where files are documents.
@@ -129,11 +130,10 @@ impl Targets {
             }
         }
         // An output that is not there overwrites nothing.
-        let places =
-            || files.iter().filter_map(|file| Some((file.path().canonicalize().ok()?, file)));
-        let inputs: HashMap<PathBuf, &DocumentFile<'_>> = places().collect();
+        let places = files.iter().filter_map(|file| Some((place_of(file.path())?, file)));
+        let inputs: HashMap<PathBuf, &DocumentFile<'_>> = places.collect();
         for target in self.all() {
-            let overwritten = target.canonicalize().ok().and_then(|place| inputs.get(&place));
+            let overwritten = place_of(target).and_then(|place| inputs.get(&place));
             if let Some(file) = overwritten {
                 return Err(Error::refused(format!(
                     "{} would be overwritten by the documents that are kept of it; name another \
@@ -163,6 +163,12 @@ impl Targets {
             None => Ok(()),
         }
     }
+}
+
+/// The file without links in its path, if it is there.
+fn place_of(path: &Path) -> Option<PathBuf> {
+    step();
+    path.canonicalize().ok()
 }
 
 /// The deepest folder that holds all files and folders that were given.

@@ -10,7 +10,7 @@ use fpstore_documents::DocumentOptions;
 use fpstore_text::{TextHasher, TextRecipe};
 
 use super::*;
-use crate::base::steps::counter::steps_of;
+use crate::base::steps::counter::{assert_not_quadratic, steps_of};
 use crate::disk::fail_points::{self, Fault};
 use crate::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
@@ -383,6 +383,25 @@ fn documents_of_a_damaged_file_displace_no_others() {
     for id in records.iter().flat_map(|(_, ids)| ids).filter(|id| !id.starts_with("old")) {
         assert!(all.contains(&format!("\"id\":\"{id}\"")), "{id}");
     }
+}
+
+#[test]
+fn the_work_on_outputs_does_not_grow_with_the_square_of_the_files() {
+    assert_not_quadratic(8, |count| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("in")).unwrap();
+        for file in 0..count as u64 {
+            let path = folder.path().join(format!("in/{file}.jsonl"));
+            fs::write(path, lines("a", file..file + 1, 99)).unwrap();
+        }
+        let options = DocumentOptions::default().threads(1);
+        let output = folder.path().join("out/");
+        let cleaner = Cleaner::new(source(options), [folder.path().join("in")]).output(output);
+        let mut kept = 0;
+        let steps = steps_of(|| kept = cleaner.threads(1).run().unwrap().kept_count);
+        assert_eq!(kept, count as u64);
+        steps
+    });
 }
 
 /// A link in the place of the folder of the work, as others can put it there.

@@ -57,7 +57,7 @@ pub fn fault_of_output(path: &Path) -> Option<String> {
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let place = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
-    let folder = inputs.folders.iter().find(|folder| place.starts_with(folder))?;
+    let folder = place.ancestors().find(|folder| inputs.folders.contains(*folder))?;
     let folder = folder.display();
     Some(format!("lies in {folder}, whose files are read; name an output outside of it"))
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::answers::{Encoder, Needle};
 use super::question::{Question, Wanted, answers_to};
+use crate::base::steps::step;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::params::fingerprint;
 use crate::http::serve::protocol::request::{self, HttpRequest, NDJSON, RequestBody, ResponseBody};
@@ -75,6 +76,19 @@ struct Stream {
 /// The client takes no more answers.
 struct Gone;
 
+/// Adds `data` to `buffer`, and takes the whole lines out of it, if there are any. Looks at `data`
+/// alone, because a line may come in very many parts.
+fn take_lines(buffer: &mut Vec<u8>, data: &[u8]) -> Option<Vec<u8>> {
+    let is_end = |&byte: &u8| {
+        step();
+        byte == b'\n'
+    };
+    let end = data.iter().rposition(is_end).map(|end| buffer.len() + end + 1);
+    buffer.extend_from_slice(data);
+    let rest = buffer.split_off(end?);
+    Some(std::mem::replace(buffer, rest))
+}
+
 impl Stream {
     async fn run(mut self, body: RequestBody) {
         // Without a reader there is nobody to tell.
@@ -91,10 +105,7 @@ impl Stream {
                 Err(failure) => return self.end(failure).await,
             };
             let Ok(data) = frame.into_data() else { continue };
-            // Only what is new is searched: a line may come in very many parts.
-            let end = data.iter().rposition(|&byte| byte == b'\n').map(|end| buffer.len() + end);
-            buffer.extend_from_slice(&data);
-            let Some(end) = end else {
+            let Some(lines) = take_lines(&mut buffer, &data) else {
                 let most = self.server.limits.max_body;
                 if buffer.len() as u64 > most {
                     let message = format!("line {} is too long", self.lines + 1);
@@ -103,9 +114,7 @@ impl Stream {
                 }
                 continue;
             };
-            let rest = buffer.split_off(end + 1);
-            self.answer_lines(&buffer).await?;
-            buffer = rest;
+            self.answer_lines(&lines).await?;
             if self.server.live.health.is_draining() {
                 return self.end(Failure::busy("the server is ending; send the rest again")).await;
             }
@@ -196,4 +205,32 @@ fn parse(line: &[u8]) -> Result<Needle, Failure> {
         }
     };
     Ok(Needle { id: id.map(Cow::into_owned), fingerprint: fingerprint(&hex)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::steps::counter::{assert_not_quadratic, steps_of};
+
+    #[test]
+    fn lines_are_taken_whole_and_the_rest_waits() {
+        let mut buffer = Vec::new();
+        let mut take = |data: &[u8]| take_lines(&mut buffer, data);
+        assert_eq!(take(b"on"), None);
+        assert_eq!(take(b"e\ntwo\nth").as_deref(), Some(&b"one\ntwo\n"[..]));
+        assert_eq!(take(b""), None);
+        assert_eq!(take(b"ree\n").as_deref(), Some(&b"three\n"[..]));
+        assert_eq!(take(b"\n").as_deref(), Some(&b"\n"[..]));
+        assert_eq!(buffer, b"");
+    }
+
+    #[test]
+    fn a_line_of_many_parts_is_not_searched_again_for_each() {
+        assert_not_quadratic(64, |count| {
+            let mut buffer = Vec::new();
+            let steps = steps_of(|| (0..count).for_each(|_| drop(take_lines(&mut buffer, b"a"))));
+            assert_eq!(buffer.len(), count);
+            steps
+        });
+    }
 }

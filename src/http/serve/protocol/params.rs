@@ -1,13 +1,14 @@
 //! Parameters of a request: from the address, or from fields of a JSON body.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use fpstore_base::{Fingerprint, Radix};
 use hyper::Uri;
 use serde_json::Map;
 
 use super::failure::Failure;
+use crate::base::steps::Counted;
 use crate::http::wire::QueryOptions;
 
 /// A name and its value.
@@ -16,11 +17,11 @@ pub(crate) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
 /// The pairs of an address, decoded. Each name may come once.
 pub(crate) fn pairs(uri: &Uri) -> Result<Vec<Pair<'_>>, Failure> {
     let mut found: Vec<Pair<'_>> = Vec::with_capacity(4);
-    let mut names = HashSet::new();
+    let mut names = BTreeSet::new();
     for part in uri.query().unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let (name, value) = (decoded(name)?, decoded(value)?);
-        if !names.insert(name.clone()) {
+        if !names.insert(Counted(name.clone())) {
             let message = format!("the parameter '{}' is given twice", name.escape_debug());
             return Err(Failure::bad("duplicate-parameter", message));
         }
@@ -139,12 +140,22 @@ pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::steps::counter::{assert_not_quadratic, steps_of};
 
     fn parse(query: &str) -> Result<(QueryOptions, Option<String>), Failure> {
         let uri: Uri = format!("/v1/query?{query}").parse().unwrap();
         let known = ["k", "limit", "explain"];
         let (options, own) = options_of(pairs(&uri)?, &known, "fingerprint")?;
         Ok((options, own.map(Cow::into_owned)))
+    }
+
+    #[test]
+    fn names_are_not_compared_each_with_each() {
+        assert_not_quadratic(64, |count| {
+            let names: Vec<String> = (0..count).map(|at| format!("n{at}=1")).collect();
+            let uri: Uri = format!("/v1/query?{}", names.join("&")).parse().unwrap();
+            steps_of(|| assert_eq!(pairs(&uri).ok().unwrap().len(), count))
+        });
     }
 
     #[test]
