@@ -31,6 +31,7 @@ mod error;
 mod features;
 mod hasher;
 mod minima;
+mod passages;
 mod recipe;
 mod resource_id;
 mod resources;
@@ -45,6 +46,7 @@ pub use fpstore_base::{
     Choice, Fingerprint, Id, IdRef, InputPlace, Recipe, Resources, SKETCH_LENS, sketch,
 };
 pub use hasher::{Feature, TextHasher};
+pub use passages::{Passage, PassageUnit, Passages, passages};
 pub use recipe::{
     Case, Factor, FeaturelessText, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules,
 };
@@ -53,5 +55,6 @@ pub use resources::TextResources;
 pub use resources::df::DfTable;
 pub use resources::lists::{GivenWeights, StopWords};
 pub use tokens::dictionary::DictionaryMethod;
+pub use tokens::placed::PlacedWords;
 pub use votes::weight::{CountWeight, InvalidWeight, Weight};
 pub use votes::{TieRule, simhash};

@@ -6,10 +6,11 @@
 
 pub(crate) mod dictionary;
 mod normal;
+pub(crate) mod placed;
 pub(crate) mod runs;
 pub(crate) mod scripts;
 pub(crate) mod windows;
-mod words;
+pub(crate) mod words;
 
 use crate::recipe::{FeaturelessText, TextRecipe, Tokenizer};
 use crate::resources::lists::StopWords;
