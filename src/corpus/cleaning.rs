@@ -359,5 +359,6 @@ fn removed_row<'a>(entry: &'a Entry, dropped: &'a Dropped, others: &'a OtherIds)
             Other::Stored(_) => Side::Stored,
             _ => Side::New,
         },
+        reason: dropped.reason,
     }
 }

@@ -23,6 +23,15 @@ impl<'a> Leader<'a> {
             Other::Stored(id) => Leader::Stored(dropped.other_fingerprint, id.as_ref()),
         }
     }
+
+    /// That of the cluster of a document that is dropped or spared: one that goes by its address may go
+    /// for one that stays beside its leader.
+    pub(super) fn of_cluster(dropped: &'a Dropped, spared: &'a DroppedList) -> Self {
+        match &dropped.other {
+            Other::New(number) => spared.get(*number).map_or(Leader::New(*number), Leader::of),
+            Other::Stored(_) => Leader::of(dropped),
+        }
+    }
 }
 
 /// Takes documents out of the list of those that are dropped, so that up to `per_cluster` of each
@@ -58,7 +67,7 @@ impl<'a> ClusterSizes<'a> {
     pub(super) fn new(dropped: &'a DroppedList, spared: &'a DroppedList) -> Self {
         let mut of_leaders = HashMap::new();
         for one in dropped.iter().chain(spared.iter()) {
-            *of_leaders.entry(Leader::of(one)).or_insert(1) += 1;
+            *of_leaders.entry(Leader::of_cluster(one, spared)).or_insert(1) += 1;
         }
         ClusterSizes { of_leaders, spared }
     }
@@ -71,6 +80,6 @@ impl<'a> ClusterSizes<'a> {
 
     /// The documents of the cluster of a document that is dropped.
     pub(super) fn of_dropped(&self, dropped: &'a Dropped) -> u64 {
-        self.of_leaders.get(&Leader::of(dropped)).copied().unwrap_or(1)
+        self.of_leaders.get(&Leader::of_cluster(dropped, self.spared)).copied().unwrap_or(1)
     }
 }

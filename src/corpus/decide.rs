@@ -2,10 +2,14 @@
 
 use std::io::Read;
 
+use super::address::{Namesake, namesakes};
+use super::bar::Decided;
 use super::clusters::spare;
+use super::compared::Compared;
 use super::distance::by_distance;
-use super::dropped::DroppedList;
+use super::dropped::{Dropped, DroppedList, Other};
 use super::error::{Error, Result};
+use super::exact::{by_digests, tell_equal};
 use super::features::by_features;
 use super::job::{DECISIONS, Job};
 use super::ranking::Ranking;
@@ -13,11 +17,15 @@ use super::sketches::by_sketches;
 use super::spool::Spools;
 use super::work::Work;
 use crate::bytes::checksum::Digest;
-use crate::bytes::fields::{put_u32, read_u32};
+use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
+use crate::store::rows::Reason;
+use fpstore_base::Fingerprint;
 
-/// The documents that are dropped and those that stay though they are near a kept one, and the
-/// digest of these lists.
+/// The documents that are dropped and those that stay though they are near a kept one, the bar by which
+/// they are near, and the digest of these.
 pub(super) struct Decisions {
+    /// The least similarity of near documents, or their greatest distance.
+    pub(super) bar: f64,
     pub(super) dropped: DroppedList,
     /// Those that stay beside the one that they are near, as more than one of a cluster is kept.
     pub(super) spared: DroppedList,
@@ -34,10 +42,10 @@ pub(super) fn run(
 ) -> Result<Decisions> {
     let state = state(work, job, spools);
     if let Some(bytes) = job.read(DECISIONS)?
-        && let Some((of_state, dropped, spared)) = read(&bytes)
+        && let Some((of_state, bar, dropped, spared)) = read(&bytes)
         && (was_added || of_state == state)
     {
-        return Ok(Decisions { dropped, spared, digest: Digest::of(&bytes) });
+        return Ok(Decisions { bar, dropped, spared, digest: Digest::of(&bytes) });
     }
     if was_added {
         return Err(Error::refused(format!(
@@ -46,23 +54,59 @@ pub(super) fn run(
             job.folder().display()
         )));
     }
-    let mut dropped = match (work.settings.confirm, &work.stored) {
-        (None, _) => by_distance(work, spools)?,
-        (Some(threshold), None) => by_features(work, spools, threshold)?,
-        (Some(threshold), Some(stored)) => by_sketches(work, spools, stored, threshold)?,
-    };
-    let spared = match work.settings.per_cluster {
-        0 | 1 => Vec::new(),
-        count => spare(&mut dropped, count, &Ranking::of(&work.settings.keep, spools)?),
-    };
+    let (Decided { dropped, bar }, spared) = decide(work, spools)?;
     let (dropped, spared) = (DroppedList::new(dropped), DroppedList::new(spared));
     let mut bytes = Vec::new();
     put_u32(&mut bytes, state.len() as u32);
     bytes.extend_from_slice(state.as_bytes());
+    put_u64(&mut bytes, bar.to_bits());
     bytes.extend_from_slice(&dropped.to_bytes());
     bytes.extend_from_slice(&spared.to_bytes());
     job.save_bytes(DECISIONS, &bytes)?;
-    Ok(Decisions { dropped, spared, digest: Digest::of(&bytes) })
+    Ok(Decisions { bar, dropped, spared, digest: Digest::of(&bytes) })
+}
+
+/// The documents that are dropped, and those that are spared.
+fn decide(work: &Work<'_>, spools: &Spools) -> Result<(Decided, Vec<Dropped>)> {
+    let ranking = Ranking::of(&work.settings.keep, spools)?;
+    let namesakes = namesakes(work, spools, &ranking)?;
+    let compared = Compared::new(ranking, &namesakes);
+    let Decided { mut dropped, bar } = match (work.settings.confirm, &work.stored) {
+        _ if !work.reasons.near => {
+            Decided { dropped: by_digests(work, spools, &compared)?, bar: 0.0 }
+        }
+        (None, _) => by_distance(work, spools, &compared)?,
+        (Some(threshold), None) => by_features(work, spools, &compared, threshold)?,
+        (Some(threshold), Some(stored)) => by_sketches(work, spools, &compared, stored, threshold)?,
+    };
+    if work.reasons.near {
+        tell_equal(&mut dropped, work.reasons, spools)?;
+    }
+    let spared = match work.settings.per_cluster {
+        0 | 1 => Vec::new(),
+        count => spare(&mut dropped, count, &compared.ranking),
+    };
+    drop_namesakes(&mut dropped, &namesakes);
+    Ok((Decided { dropped, bar }, spared))
+}
+
+/// Drops the documents whose address a better one has, for that one or for the one that stays instead
+/// of it.
+fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
+    dropped.sort_unstable_by_key(|one| one.number);
+    let of_namesakes: Vec<Dropped> = namesakes
+        .iter()
+        .map(|&Namesake { number, best, best_fingerprint }| {
+            let found = dropped.binary_search_by_key(&best, |one| one.number);
+            let (other, other_fingerprint) = match found.map(|at| &dropped[at]) {
+                Ok(one) => (one.other.clone(), one.other_fingerprint),
+                Err(_) => (Other::New(best), Fingerprint::new(best_fingerprint)),
+            };
+            let reason = Reason::Address;
+            Dropped { number, other, other_fingerprint, similarity: None, reason }
+        })
+        .collect();
+    dropped.extend(of_namesakes);
 }
 
 /// What decisions follow from, beside the settings of the job. By its name those of an earlier job are
@@ -70,14 +114,16 @@ pub(super) fn run(
 fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     let stored = work.stored.as_ref();
     let generation = stored.map_or(0, crate::store::Store::generation);
-    format!("{} {} {generation} {:?}", job.run(), work.store_id(), spools.left_out())
+    let target = work.settings.target;
+    format!("{} {} {generation} {:?} {target:?}", job.run(), work.store_id(), spools.left_out())
 }
 
 /// The state and the lists in a file of decisions.
-fn read(mut bytes: &[u8]) -> Option<(String, DroppedList, DroppedList)> {
+fn read(mut bytes: &[u8]) -> Option<(String, f64, DroppedList, DroppedList)> {
     let len = read_u32(&mut bytes).ok()?;
     let mut state = String::new();
     (&mut bytes).take(len.into()).read_to_string(&mut state).ok()?;
+    let bar = f64::from_bits(read_u64(&mut bytes).ok()?);
     let dropped = DroppedList::read(&mut bytes).ok()?;
-    Some((state, dropped, DroppedList::read(&mut bytes).ok()?))
+    Some((state, bar, dropped, DroppedList::read(&mut bytes).ok()?))
 }

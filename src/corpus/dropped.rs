@@ -6,7 +6,12 @@ use super::fields::{put_id, read_id};
 use super::number::Number;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::join::confirm::LedDocument;
+use crate::store::rows::Reason;
 use fpstore_base::{Fingerprint, Id};
+
+/// The reasons, by the numbers that stand for them.
+const REASONS: [Reason; 5] =
+    [Reason::Address, Reason::Bytes, Reason::Text, Reason::Near, Reason::Confirmed];
 
 /// A document that is dropped.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +21,7 @@ pub(super) struct Dropped {
     pub(super) other_fingerprint: Fingerprint,
     /// The similarity of the two, if it was looked at.
     pub(super) similarity: Option<f64>,
+    pub(super) reason: Reason,
 }
 
 /// The document that is there instead.
@@ -36,6 +42,7 @@ impl Dropped {
             other: Other::New(number_of(led.leader)),
             other_fingerprint: led.leader_fingerprint,
             similarity: Some(led.similarity),
+            reason: Reason::Confirmed,
         }
     }
 }
@@ -66,10 +73,11 @@ impl DroppedList {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_u64(&mut out, self.len());
-        for Dropped { number, other, other_fingerprint, similarity } in &self.0 {
+        for Dropped { number, other, other_fingerprint, similarity, reason } in &self.0 {
             put_u32(&mut out, number.0);
             put_u64(&mut out, other_fingerprint.value());
             put_u64(&mut out, similarity.unwrap_or(-1.0).to_bits());
+            out.push(REASONS.iter().position(|other| other == reason).unwrap_or_default() as u8);
             match other {
                 Other::New(number) => {
                     out.push(0);
@@ -91,15 +99,16 @@ impl DroppedList {
             let number = Number(read_u32(from)?);
             let other_fingerprint = Fingerprint::new(read_u64(from)?);
             let similarity = f64::from_bits(read_u64(from)?);
-            let mut kind = [0];
+            let mut kind = [0; 2];
             from.read_exact(&mut kind)?;
-            let other = match kind[0] {
+            let reason = *REASONS.get(usize::from(kind[0])).ok_or(io::ErrorKind::InvalidData)?;
+            let other = match kind[1] {
                 0 => Other::New(Number(read_u32(from)?)),
                 1 => Other::Stored(None),
                 _ => Other::Stored(Some(read_id(from)?)),
             };
             let similarity = Some(similarity).filter(|similarity| *similarity >= 0.0);
-            list.push(Dropped { number, other, other_fingerprint, similarity });
+            list.push(Dropped { number, other, other_fingerprint, similarity, reason });
         }
         Ok(DroppedList(list))
     }
@@ -116,6 +125,7 @@ mod tests {
             other,
             other_fingerprint: Fingerprint::new(u64::from(number) << 33),
             similarity,
+            reason: REASONS[number as usize % 5],
         };
         let list = [
             dropped(9, Other::New(Number(2)), Some(0.0)),

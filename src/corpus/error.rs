@@ -36,6 +36,14 @@ pub enum Error {
         /// The names of the settings that differ.
         differences: String,
     },
+    /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the most
+    /// lenient bar. The same settings with another target go on from there.
+    TargetNotReached {
+        /// The documents that should be left.
+        target: u64,
+        /// Those that are left.
+        least: u64,
+    },
     /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
     /// The same settings with another limit go on from there.
     TooMuchLost {
@@ -70,6 +78,11 @@ impl fmt::Display for Error {
                 f,
                 "{} holds unfinished work that differs in: {differences}",
                 folder.display()
+            ),
+            Error::TargetNotReached { target, least } => write!(
+                f,
+                "{target} documents cannot be reached: {least} are left at the most lenient bar; \
+                 lower it, or name a target of {least} or more"
             ),
             Error::TooMuchLost { loss, limit, .. } => {
                 write!(f, "{} would lose {loss} of the documents, and {limit} is allowed", loss.of)

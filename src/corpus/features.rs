@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use fpstore_documents::{Admission, DocumentPlace, Wanted};
 
+use super::bar::{Bars, Decided, set_bar};
+use super::compared::Compared;
 use super::dropped::Dropped;
 use super::error::{Error, Result};
 use super::number::Rank;
-use super::ranking::Ranking;
 use super::spool::{Entry, Spools};
 use super::work::Work;
 use crate::join::confirm::{Candidates, Documents, LedDocument, Likeness, OUTLINE_LEN};
@@ -48,9 +49,10 @@ struct Needed {
 pub(super) fn by_features(
     work: &Work<'_>,
     spools: &Spools,
+    compared: &Compared,
     threshold: f64,
-) -> Result<Vec<Dropped>> {
-    let ranking = Ranking::of(&work.settings.keep, spools)?;
+) -> Result<Decided> {
+    let ranking = &compared.ranking;
     let mut known = vec![Known::default(); spools.len()];
     spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
         let outline = sketch.try_into().ok();
@@ -59,7 +61,8 @@ pub(super) fn by_features(
         Ok(())
     })?;
     let options = work.join_options(work.candidate_k(threshold)?);
-    let likeness = Likeness::from(threshold).contained(work.settings.confirm_contains);
+    let likeness = |bar: f64| Likeness::from(bar).contained(work.settings.confirm_contains);
+    let (bars, target) = (Bars::Similarity(threshold), work.settings.target);
     let candidates = |ranks: &[Rank]| {
         let mut list = Documents::outlined(threshold);
         for rank in ranks {
@@ -69,7 +72,7 @@ pub(super) fn by_features(
         list.candidates_to_lead(&options)
     };
 
-    let all: Vec<Rank> = (0..spools.len() as u32).map(Rank).collect();
+    let all = compared.ranks();
     let needed = |found: &Candidates, ranks: &[Rank]| -> Result<Vec<Needed>> {
         let mut needed = Vec::new();
         spools.each(|number, entry| {
@@ -84,27 +87,35 @@ pub(super) fn by_features(
     };
     let found = candidates(&all)?;
     let of_all = needed(&found, &all)?;
-    let rounds = Rounds::new(work, &found, &of_all);
+    let rounds = Rounds::new(work, &found, &all, &of_all);
     let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
         let number_of = |document: u32| ranking.number_of(ranks[document as usize]);
         led.iter().map(|led| Dropped::of_led(led, number_of)).collect()
     };
     if rounds.count == 1 {
-        return Ok(dropped(&all, lead(work, found, &all, &of_all, likeness)?));
+        let mut found = found;
+        take(work, &mut found, &all, &of_all)?;
+        return set_bar(bars, target, spools, compared, |bar| {
+            Ok(dropped(&all, found.lead(likeness(bar))?))
+        });
     }
-    let round_of: Vec<u16> = all.iter().map(|&rank| rounds.of(&found, rank)).collect();
+    let round_of: Vec<u16> =
+        (0..all.len() as u32).map(|document| rounds.of(&found, document)).collect();
     drop((found, of_all));
-    let mut list = Vec::new();
-    for round in 0..rounds.count {
-        let is_in = |rank: &Rank| round_of[rank.index()] == round;
-        let ranks: Vec<Rank> = all.iter().copied().filter(is_in).collect();
-        // Among fewer documents others are connected without their pairs, so the features of others
-        // may be needed, too.
-        let found = candidates(&ranks)?;
-        let needed = needed(&found, &ranks)?;
-        list.extend(dropped(&ranks, lead(work, found, &ranks, &needed, likeness)?));
-    }
-    Ok(list)
+    set_bar(bars, target, spools, compared, |bar| {
+        let mut list = Vec::new();
+        for round in 0..rounds.count {
+            let own = all.iter().zip(&round_of).filter(|(_, of)| **of == round);
+            let ranks: Vec<Rank> = own.map(|(rank, _)| *rank).collect();
+            // Among fewer documents others are connected without their pairs, so the features of
+            // others may be needed, too.
+            let mut found = candidates(&ranks)?;
+            let needed = needed(&found, &ranks)?;
+            take(work, &mut found, &ranks, &needed)?;
+            list.extend(dropped(&ranks, found.lead(likeness(bar))?));
+        }
+        Ok(list)
+    })
 }
 
 /// Which groups are taken together.
@@ -114,8 +125,12 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(work: &Work<'_>, found: &Candidates, needed: &[Needed]) -> Self {
-        let group_of = |needed: &Needed| found.group_of(needed.rank.0).unwrap_or_default();
+    /// `ranks` are those of the documents of the candidates.
+    fn new(work: &Work<'_>, found: &Candidates, ranks: &[Rank], needed: &[Needed]) -> Self {
+        let group_of = |needed: &Needed| {
+            let document = ranks.partition_point(|other| *other < needed.rank) as u32;
+            found.group_of(document).unwrap_or_default()
+        };
         let mut lens: HashMap<u32, u64> = HashMap::new();
         for one in needed {
             *lens.entry(group_of(one)).or_default() += 8 * u64::from(one.len);
@@ -137,27 +152,26 @@ impl Rounds {
     }
 
     /// The round of a document.
-    fn of(&self, found: &Candidates, rank: Rank) -> u16 {
-        let group = found.group_of(rank.0);
+    fn of(&self, found: &Candidates, document: u32) -> u16 {
+        let group = found.group_of(document);
         group.and_then(|group| self.of_groups.get(&group)).copied().unwrap_or(0)
     }
 }
 
-/// Reads the documents that are needed, and finds those that go by an earlier one. `ranks` are those
-/// of all documents of the candidates.
-fn lead(
+/// Reads the documents that are needed, for the candidates. `ranks` are those of all documents of the
+/// candidates.
+fn take(
     work: &Work<'_>,
-    mut candidates: Candidates,
+    candidates: &mut Candidates,
     ranks: &[Rank],
     needed: &[Needed],
-    likeness: Likeness,
-) -> Result<Vec<LedDocument>> {
+) -> Result<()> {
     let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
     for Needed { file, record, .. } in needed {
         places.entry(*file as usize).or_default().push(*record);
     }
     if places.is_empty() {
-        return Ok(candidates.lead(likeness)?);
+        return Ok(());
     }
     let is_wanted = move |place: DocumentPlace| {
         let records = places.get(&place.file);
@@ -188,5 +202,5 @@ fn lead(
     if next.next().is_some() {
         return Err(Error::refused("the files were changed while they were read"));
     }
-    Ok(candidates.lead(likeness)?)
+    Ok(())
 }

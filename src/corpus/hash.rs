@@ -5,6 +5,7 @@ use fpstore_documents::{
 };
 use fpstore_text::sketch;
 
+use super::address::address_digest;
 use super::error::Result;
 use super::event::Event;
 use super::job::{Job, PART};
@@ -123,6 +124,8 @@ fn entry_of(
         record: document.place.record(),
         fingerprint,
         digest,
+        digests: document.digests,
+        address: work.fields.address(&document).and_then(address_digest),
         merits,
         source: work.fields.source(&document).map(String::from),
         feature_count: u32::try_from(document.features.len())

@@ -13,6 +13,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Judgement {
+    /// By equal texts alone; nothing that is near was looked for.
+    Exact,
     /// By their fingerprints alone.
     Fingerprints {
         /// The distance in bits, inclusive.
@@ -40,6 +42,7 @@ pub enum Judgement {
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Judgement::Exact => f.write_str("by what is the same alone; near documents stay"),
             Judgement::Fingerprints { k } => {
                 write!(f, "by fingerprints within {k} bits alone; no similarity was computed")
             }

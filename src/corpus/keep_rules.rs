@@ -95,11 +95,11 @@ impl KeepRules {
     }
 
     /// The names of the fields that a cleaning by these rules reads beside ids and texts, each once: those
-    /// of the rules, and that of the source, which is `source_field` if it is given.
-    pub fn field_names(&self, source_field: Option<&str>) -> Vec<String> {
+    /// of the rules, that of the source, which is `source_field` if it is given, and `url_field`.
+    pub fn field_names(&self, source_field: Option<&str>, url_field: Option<&str>) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let of_rules = self.list().iter().filter_map(KeepRule::field);
-        for name in of_rules.chain(self.source_field(source_field)) {
+        for name in of_rules.chain(self.source_field(source_field)).chain(url_field) {
             if !names.iter().any(|other| other == name) {
                 names.push(name.into());
             }

@@ -41,8 +41,11 @@
 //! ```
 
 mod account;
+mod address;
+mod bar;
 mod cleaning;
 mod clusters;
+mod compared;
 mod compressed;
 mod decide;
 mod decided;
@@ -50,6 +53,7 @@ mod distance;
 mod dropped;
 mod error;
 mod event;
+mod exact;
 mod features;
 mod fields;
 mod hash;
@@ -63,6 +67,7 @@ mod other_fields;
 mod other_ids;
 mod overview;
 mod ranking;
+mod reasons;
 mod sample;
 mod settings;
 mod sketches;
@@ -79,6 +84,7 @@ mod write;
 
 pub use crate::disk::NewFile;
 pub use account::Account;
+pub use address::canonical_address;
 pub use cleaning::{Cleaned, Cleaning};
 pub use decided::DecidedDocument;
 pub use error::{Error, Result};
@@ -88,6 +94,7 @@ pub use keep::KeepRule;
 pub use keep_rules::KeepRules;
 pub use loss::{Loss, LossLimit, LossOf};
 pub use overview::{LargeCluster, Overview};
+pub use reasons::{ReasonCounts, Reasons};
 pub use settings::Cleaner;
 pub use source::DocumentSource;
 pub use table::DocumentTable;

@@ -10,13 +10,16 @@ use super::settings::Cleaner;
 pub(super) struct OtherFields {
     names: Vec<String>,
     source: Option<String>,
+    url: Option<String>,
 }
 
 impl OtherFields {
     /// Those that the settings need.
     pub(super) fn of(settings: &Cleaner<'_>) -> Self {
         let source = settings.named_source_field().map(String::from);
-        OtherFields { names: settings.keep.field_names(source.as_deref()), source }
+        let url = settings.judged_url_field().map(String::from);
+        let names = settings.keep.field_names(source.as_deref(), url.as_deref());
+        OtherFields { names, source, url }
     }
 
     pub(super) fn names(&self) -> &[String] {
@@ -26,6 +29,11 @@ impl OtherFields {
     /// The source of a document, if sources are asked for and it has one.
     pub(super) fn source<'a>(&self, document: &Document<'a>) -> Option<&'a str> {
         self.get(document, self.source.as_deref()?)
+    }
+
+    /// The address of a document, if addresses are asked for and it has one.
+    pub(super) fn address<'a>(&self, document: &Document<'a>) -> Option<&'a str> {
+        self.get(document, self.url.as_deref()?)
     }
 
     /// The merits of a document by the rules that rate it, or why one of its fields is bad.

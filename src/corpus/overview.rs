@@ -2,6 +2,7 @@
 
 use super::judgement::Judgement;
 use super::loss::Loss;
+use super::reasons::ReasonCounts;
 use crate::store::rows::Side;
 use fpstore_base::Id;
 
@@ -11,6 +12,8 @@ use fpstore_base::Id;
 pub struct Overview {
     /// By what documents are taken as near.
     pub judgement: Judgement,
+    /// How many documents are removed by each reason.
+    pub reasons: ReasonCounts,
     /// What all files lose together; then each file, in order; then each source, by its name. Files
     /// that are one document each are not listed.
     pub losses: Vec<Loss>,

@@ -44,6 +44,11 @@ impl Ranking {
         Ok(Ranking { numbers, ranks })
     }
 
+    /// The number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
     pub(super) fn number_of(&self, rank: Rank) -> Number {
         self.numbers[rank.index()]
     }

@@ -7,6 +7,7 @@ use fpstore_documents::{NewField, NewFieldKind};
 use super::event::Listener;
 use super::keep_rules::KeepRules;
 use super::loss::LossLimit;
+use super::reasons::Reasons;
 use super::source::DocumentSource;
 use crate::store::Store;
 use crate::writing::writer::WriterOptions;
@@ -50,10 +51,13 @@ pub struct Cleaner<'a> {
     pub(super) k: Option<u32>,
     pub(super) confirm: Option<f64>,
     pub(super) confirm_contains: Option<f64>,
+    pub(super) judge: Option<Reasons>,
+    pub(super) url_field: Option<String>,
     pub(super) keep: KeepRules,
     pub(super) source_field: Option<String>,
     pub(super) max_loss: Option<LossLimit>,
     pub(super) per_cluster: u32,
+    pub(super) target: Option<u64>,
     pub(super) annotate: Option<String>,
     pub(super) cluster_size: Option<String>,
     pub(super) memory: Option<u64>,
@@ -81,10 +85,13 @@ impl<'a> Cleaner<'a> {
             k: None,
             confirm: None,
             confirm_contains: None,
+            judge: None,
+            url_field: None,
             keep: KeepRules::default(),
             source_field: None,
             max_loss: None,
             per_cluster: 1,
+            target: None,
             annotate: None,
             cluster_size: None,
             memory: None,
@@ -167,6 +174,26 @@ impl<'a> Cleaner<'a> {
         self
     }
 
+    /// Sets by which reasons documents are removed; by all that apply if this is `None`. A document goes
+    /// by the first reason that holds: that of one address the best document stays, which alone is
+    /// compared with the others; that its text has the same bytes, or the same tokens, as that of a
+    /// kept one; that it is near.
+    #[must_use]
+    pub fn judge(mut self, reasons: impl Into<Option<Reasons>>) -> Self {
+        self.judge = reasons.into();
+        self
+    }
+
+    /// Sets the name of the field that holds the address of a document. Of new documents whose
+    /// addresses have one [canonical form](super::canonical_address) the best by [`Cleaner::keep`]
+    /// takes part in what follows, and the others go. If it goes itself, because it is near another
+    /// one, that is the document that stays instead of all of them. A store knows no addresses.
+    #[must_use]
+    pub fn url_field(mut self, name: impl Into<Option<String>>) -> Self {
+        self.url_field = name.into();
+        self
+    }
+
     /// Sets which of near new documents is kept, by one rule or several; the first one by default.
     #[must_use]
     pub fn keep(mut self, rules: impl Into<KeepRules>) -> Self {
@@ -200,6 +227,20 @@ impl<'a> Cleaner<'a> {
     #[must_use]
     pub fn per_cluster(mut self, count: u32) -> Self {
         self.per_cluster = count;
+        self
+    }
+
+    /// Sets how many documents with a fingerprint may be left. The bar of near documents is the
+    /// strictest that leaves no more: a similarity from 1 down to that of [`Cleaner::confirm`], in
+    /// hundredths, or a distance from 0 up to [`Cleaner::k`]. It is one for the whole corpus, and found
+    /// by halving. Where it leaves fewer, documents come back that are the least alike to the one that
+    /// stays, the better ones first, and at most one of equal documents. What is the same goes in any
+    /// case, so fewer may be left. If more are left at the last bar,
+    /// [`Cleaning::run`](super::Cleaning::run) ends with
+    /// [`Error::TargetNotReached`](super::Error::TargetNotReached).
+    #[must_use]
+    pub fn target(mut self, count: impl Into<Option<u64>>) -> Self {
+        self.target = count.into();
         self
     }
 
@@ -270,6 +311,23 @@ impl<'a> Cleaner<'a> {
     /// The field of sources, if they are asked for.
     pub(super) fn named_source_field(&self) -> Option<&str> {
         self.keep.source_field(self.source_field.as_deref())
+    }
+
+    /// The reasons that apply.
+    pub(super) fn reasons(&self) -> Reasons {
+        let has_texts = self.source.has_texts() && !self.source.has_given_features();
+        let Reasons { address, bytes, text, near } = self.judge.unwrap_or(Reasons::ALL);
+        Reasons {
+            address: address && self.url_field.is_some(),
+            bytes: bytes && has_texts,
+            text: text && has_texts,
+            near,
+        }
+    }
+
+    /// The field of addresses, if documents are compared by it.
+    pub(super) fn judged_url_field(&self) -> Option<&str> {
+        self.url_field.as_deref().filter(|_| self.reasons().address)
     }
 
     /// Whether new documents are compared with one another.

@@ -1,9 +1,10 @@
 //! Step 2 with a similarity and a store: documents are near if their sketches are alike.
 
+use super::bar::{Bars, Decided, set_bar};
+use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
 use super::number::Number;
-use super::ranking::Ranking;
 use super::spool::Spools;
 use super::work::Work;
 use crate::disk::{ScratchFile, ScratchFolder};
@@ -12,6 +13,7 @@ use crate::join::confirm::{Documents, sketch_similarity};
 use crate::join::search_many;
 use crate::search::{Answer, Limits};
 use crate::store::Store;
+use crate::store::rows::Reason;
 use fpstore_base::{Fingerprint, Id};
 
 /// The sketches of all documents, in a temporary file.
@@ -49,50 +51,57 @@ impl SketchFile {
 pub(super) fn by_sketches(
     work: &Work<'_>,
     spools: &Spools,
+    compared: &Compared,
     stored: &Store,
     threshold: f64,
-) -> Result<Vec<Dropped>> {
+) -> Result<Decided> {
     let folder = ScratchFolder::new(work.temp_dir.clone());
     let sketches = SketchFile::of(spools, &folder, stored.sketch_len().into())?;
-    let mut fingerprints = Vec::with_capacity(spools.len());
-    spools.each(|_, entry| {
-        fingerprints.push(entry.fingerprint);
+    let (mut numbers, mut fingerprints) = (Vec::new(), Vec::with_capacity(spools.len()));
+    spools.each(|number, entry| {
+        if compared.has(number) {
+            numbers.push(number);
+            fingerprints.push(entry.fingerprint);
+        }
         Ok(())
     })?;
     let options = work.join_options(work.candidate_k(threshold)?);
     let (limits, mode) = (Limits::default(), BatchMode::Auto);
-    let mut list = Vec::new();
-    let mut is_dropped = vec![false; fingerprints.len()];
-    search_many(stored, &fingerprints, &options, &limits, mode, |at, answer| {
-        if answer.is_empty() {
-            return Ok(());
+    let bars = Bars::Similarity(threshold);
+    set_bar(bars, work.settings.target, spools, compared, |bar| {
+        let mut list = Vec::new();
+        let mut is_dropped = vec![false; spools.len()];
+        search_many(stored, &fingerprints, &options, &limits, mode, |at, answer| {
+            if answer.is_empty() {
+                return Ok(());
+            }
+            let number = numbers[at];
+            let best = most_similar(number, &sketches.get(number)?, &answer, bar)?;
+            is_dropped[number.index()] = best.is_some();
+            list.extend(best);
+            Ok::<(), crate::Error>(())
+        })?;
+        if !work.settings.is_within() {
+            return Ok(list);
         }
-        let number = Number(at as u32);
-        let best = most_similar(number, &sketches.get(number)?, &answer, threshold)?;
-        is_dropped[at] = best.is_some();
-        list.extend(best);
-        Ok::<(), crate::Error>(())
-    })?;
-    if !work.settings.is_within() {
-        return Ok(list);
-    }
 
-    let ranking = Ranking::of(&work.settings.keep, spools)?;
-    let rest: Vec<Number> =
-        ranking.numbers().filter(|number| !is_dropped[number.index()]).collect();
-    let mut documents = Documents::of_sketches();
-    for &number in &rest {
-        documents.push_sketch(fingerprints[number.index()], &sketches.get(number)?);
-    }
-    let mut candidates = documents.candidates_to_lead(&options)?;
-    for (document, &number) in (0..).zip(&rest) {
-        if candidates.needs(document) {
-            candidates.take_sketch(document, &sketches.get(number)?)?;
+        let rest: Vec<Number> =
+            compared.numbers().filter(|number| !is_dropped[number.index()]).collect();
+        let mut documents = Documents::of_sketches();
+        for &number in &rest {
+            let at = numbers.partition_point(|other| *other < number);
+            documents.push_sketch(fingerprints[at], &sketches.get(number)?);
         }
-    }
-    let led = candidates.lead(threshold)?;
-    list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
-    Ok(list)
+        let mut candidates = documents.candidates_to_lead(&options)?;
+        for (document, &number) in (0..).zip(&rest) {
+            if candidates.needs(document) {
+                candidates.take_sketch(document, &sketches.get(number)?)?;
+            }
+        }
+        let led = candidates.lead(bar)?;
+        list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
+        Ok(list)
+    })
 }
 
 /// The document dropped for the stored one that is most similar, of equal ones the nearest; `None` if
@@ -120,5 +129,6 @@ fn most_similar(
         other: Other::Stored(Some(id)),
         other_fingerprint,
         similarity: Some(similarity),
+        reason: Reason::Confirmed,
     }))
 }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use fpstore_documents::{Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary};
-use fpstore_text::{TextHasher, sketch};
+use fpstore_text::{TextHasher, Tokenizer, sketch};
 
 use super::error::{Error, Result};
 use super::take::Take;
@@ -85,6 +85,11 @@ impl DocumentSource {
     /// Whether the files hold texts, or the features of texts.
     pub fn has_texts(&self) -> bool {
         self.ready.is_none()
+    }
+
+    /// Whether the files hold features in place of texts.
+    pub(super) fn has_given_features(&self) -> bool {
+        self.hasher.as_ref().is_some_and(|it| it.recipe().tokenizer == Tokenizer::Given)
     }
 
     /// What makes fingerprints of the texts, or the recipe of ready ones if it is known.

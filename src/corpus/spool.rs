@@ -14,8 +14,9 @@ use crate::bytes::digested::DigestReader;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::disk;
 use fpstore_base::{Fingerprint, Id};
+use fpstore_text::TextDigests;
 
-const MAGIC: &[u8; 8] = b"fpspool4";
+const MAGIC: &[u8; 8] = b"fpspool5";
 /// Stands where the number of a file would, at the end of a spool.
 const END: u32 = u32::MAX;
 
@@ -29,6 +30,10 @@ pub(super) struct Entry {
     pub(super) fingerprint: Fingerprint,
     /// The digest of its features, 0 if it is not needed.
     pub(super) digest: u64,
+    /// Digests of its text, if they are needed and it has one.
+    pub(super) digests: Option<TextDigests>,
+    /// The digest of its address, if it is needed and it has one.
+    pub(super) address: Option<u128>,
     /// By the rules that rate documents.
     pub(super) merits: Vec<u64>,
     /// Its source, if sources are asked for and it has one.
@@ -59,6 +64,13 @@ pub(super) fn write_entry(out: &mut impl Write, entry: &Entry) -> io::Result<()>
     for number in [entry.record, entry.fingerprint.value(), entry.digest] {
         put_u64(&mut bytes, number);
     }
+    let has = u8::from(entry.digests.is_some()) | u8::from(entry.address.is_some()) << 1;
+    bytes.push(has);
+    if let Some(digests) = entry.digests {
+        put_u64(&mut bytes, digests.bytes);
+        put_u64(&mut bytes, digests.features);
+    }
+    bytes.extend(entry.address.iter().flat_map(|address| address.to_le_bytes()));
     put_u32(&mut bytes, entry.merits.len() as u32);
     entry.merits.iter().for_each(|&merit| put_u64(&mut bytes, merit));
     put_text(&mut bytes, entry.source.as_deref());
@@ -150,6 +162,16 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
     let record = read_u64(from)?;
     let fingerprint = Fingerprint::new(read_u64(from)?);
     let digest = read_u64(from)?;
+    let mut has = [0];
+    from.read_exact(&mut has)?;
+    let digests = match has[0] & 1 {
+        0 => None,
+        _ => Some(TextDigests { bytes: read_u64(from)?, features: read_u64(from)? }),
+    };
+    let address = match has[0] & 2 {
+        0 => None,
+        _ => Some(u128::from(read_u64(from)?) | u128::from(read_u64(from)?) << 64),
+    };
     let merits = (0..read_u32(from)?).map(|_| read_u64(from)).collect::<io::Result<_>>()?;
     let source = read_text(from)?;
     let id = read_id(from)?;
@@ -163,6 +185,8 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
         record,
         fingerprint,
         digest,
+        digests,
+        address,
         merits,
         source,
         id,
@@ -315,6 +339,9 @@ mod tests {
             record: number,
             fingerprint: Fingerprint::new(!number),
             digest: number << 40,
+            digests: (number > 2)
+                .then_some(TextDigests { bytes: number << 50, features: u64::MAX - number }),
+            address: number.is_multiple_of(2).then_some(u128::MAX - (u128::from(number) << 70)),
             merits: vec![u64::MAX; number as usize % 3],
             source: (number > 1).then(|| "a\u{e9}".repeat(number as usize - 2)),
             id: if number.is_multiple_of(2) { Id::U64(number) } else { Id::Text("a\u{e9}".into()) },

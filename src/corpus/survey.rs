@@ -10,6 +10,7 @@ use super::error::Result;
 use super::loss::{Loss, LossOf};
 use super::number::Number;
 use super::overview::{LargeCluster, Overview};
+use super::reasons::ReasonCounts;
 use super::sample::sample_lines;
 use super::spool::Spools;
 use super::work::Work;
@@ -64,7 +65,8 @@ pub(super) fn overview(
     decisions: &Decisions,
 ) -> Result<Overview> {
     Ok(Overview {
-        judgement: work.judgement()?,
+        judgement: work.judgement(decisions.bar)?,
+        reasons: ReasonCounts::of(&decisions.dropped),
         losses: losses(work, spools, &decisions.dropped)?,
         clusters: largest_clusters(work, spools, decisions)?,
     })
@@ -79,7 +81,8 @@ fn largest_clusters(
     // How many are in a cluster, and the first of those that are near its leader.
     let mut found: HashMap<Leader<'_>, (u64, Number)> = HashMap::new();
     for one in decisions.dropped.iter().chain(decisions.spared.iter()) {
-        let (count, first) = found.entry(Leader::of(one)).or_insert((1, one.number));
+        let leader = Leader::of_cluster(one, &decisions.spared);
+        let (count, first) = found.entry(leader).or_insert((1, one.number));
         *count += 1;
         *first = one.number.min(*first);
     }

@@ -10,6 +10,7 @@ use super::error::{Error, Result};
 use super::event::Event;
 use super::judgement::Judgement;
 use super::other_fields::OtherFields;
+use super::reasons::Reasons;
 use super::settings::Cleaner;
 use crate::base::options::PER_CLUSTER;
 use crate::join::JoinOptions;
@@ -36,6 +37,8 @@ pub(super) struct Work<'a> {
     pub(super) stored: Option<Store>,
     /// The distance without a similarity.
     pub(super) k: u32,
+    /// By which documents are removed.
+    pub(super) reasons: Reasons,
     /// The directory for temporary files.
     pub(super) temp_dir: PathBuf,
 }
@@ -46,6 +49,7 @@ impl<'a> Work<'a> {
         let sketch_len = settings.useful_sketch_len();
         settings.source = settings.source.sketched(sketch_len);
         let fields = OtherFields::of(&settings);
+        let reasons = settings.reasons();
         let Cleaner { source, stored, .. } = &settings;
         let options = source
             .options()
@@ -53,6 +57,7 @@ impl<'a> Work<'a> {
             .fields(fields.names().to_vec())
             .new_fields(settings.new_fields().into_iter().map(|field| field.name).collect())
             .whole_files(settings.output.is_some())
+            .digests(reasons.is_exact())
             .observer(settings.observer.clone());
         let files = DocumentFiles::find(&settings.paths, &options)?;
         let usual_k = || stored.as_ref().map_or(source.usual_k(), Store::tuned_k);
@@ -62,6 +67,7 @@ impl<'a> Work<'a> {
             k: settings.k.unwrap_or_else(usual_k),
             temp_dir: settings.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
+            reasons,
             fields,
             files,
             settings,
@@ -74,17 +80,20 @@ impl<'a> Work<'a> {
         Ok(self.settings.k.unwrap_or_else(|| hasher.recipe().candidate_k(threshold)))
     }
 
-    /// By what documents are taken as near.
-    pub(super) fn judgement(&self) -> Result<Judgement> {
+    /// By what documents are taken as near, at this bar.
+    pub(super) fn judgement(&self, bar: f64) -> Result<Judgement> {
+        if !self.reasons.near {
+            return Ok(Judgement::Exact);
+        }
         Ok(match (self.settings.confirm, &self.stored) {
-            (None, _) => Judgement::Fingerprints { k: self.k },
+            (None, _) => Judgement::Fingerprints { k: bar as u32 },
             (Some(similarity), None) => {
                 let (k, contained) =
                     (self.candidate_k(similarity)?, self.settings.confirm_contains);
-                Judgement::Features { similarity, contained, k }
+                Judgement::Features { similarity: bar, contained, k }
             }
             (Some(similarity), Some(_)) => {
-                Judgement::Sketches { similarity, k: self.candidate_k(similarity)? }
+                Judgement::Sketches { similarity: bar, k: self.candidate_k(similarity)? }
             }
         })
     }
@@ -141,6 +150,8 @@ impl<'a> Work<'a> {
             "reading": format!("{reading:?}"),
             "k": self.k,
             "confirm": confirm,
+            "judge": self.reasons.to_string(),
+            "url-field": self.settings.judged_url_field(),
             "confirm-contains": self.settings.confirm_contains,
             "keep": keep.to_string(),
             "source-field": self.settings.named_source_field(),
@@ -186,7 +197,18 @@ impl Cleaner<'_> {
                 ));
             }
         }
+        self.check_reasons()?;
         PER_CLUSTER.check(self.per_cluster)?;
+        if self.target.is_some() && self.per_cluster > 1 {
+            return Err(Error::refused(
+                "the target says how many documents stay, and several of a cluster would be more",
+            ));
+        }
+        if self.target.is_some() && !self.reasons().near {
+            return Err(Error::refused(
+                "the target is reached by what is near; judge by that, too",
+            ));
+        }
         if self.annotate.is_some() && self.annotate == self.cluster_size {
             return Err(Error::refused("two new fields have one name"));
         }
@@ -217,6 +239,30 @@ impl Cleaner<'_> {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// Refuses reasons that cannot be looked for.
+    fn check_reasons(&self) -> Result<()> {
+        let applied = self.reasons();
+        let asked = self.judge.unwrap_or(applied);
+        let refused = if asked.address && self.url_field.is_none() {
+            "documents are compared by address, and no field of addresses is named"
+        } else if self.url_field.is_some() && !asked.address {
+            "a field of addresses is named, and documents are not compared by address"
+        } else if asked.address && !self.is_within() {
+            "a store knows no addresses; compare the new documents with one another, too"
+        } else if (asked.bytes, asked.text) != (applied.bytes, applied.text) {
+            "there are no texts, so equal texts cannot be told"
+        } else if !asked.near && self.stored.is_some() {
+            "a store knows fingerprints alone, so documents are compared with it by what is near"
+        } else if !asked.near && self.confirm.is_some() {
+            "what is confirmed is near; judge by that, too"
+        } else if !asked.near && self.k.is_some() {
+            "the distance is that of near documents; judge by that, too"
+        } else {
+            return Ok(());
+        };
+        Err(Error::refused(refused))
     }
 
     /// Sketches take time, and are of use only to be compared with stored ones, or kept.

@@ -87,12 +87,13 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
                 let similarity = row.similarity.map(|is| format!("{is:.4}")).unwrap_or_default();
                 let side = if row.side == Side::Stored { "stored" } else { "new" };
                 found.push_str(&format!(
-                    "{}\t{}\t{}\t{similarity}\t{}\t{}\t{side}\n",
+                    "{}\t{}\t{}\t{similarity}\t{}\t{}\t{side}\t{}\n",
                     row.fingerprint,
                     row.other,
                     row.distance,
                     row.id.unwrap(),
                     row.other_id.unwrap(),
+                    row.reason.name(),
                 ));
                 Ok(())
             })

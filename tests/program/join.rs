@@ -158,7 +158,7 @@ fn new_records_are_compared_with_stored_ones() {
     assert_eq!(
         desk.read("m.tsv"),
         "\
-0000000000000001\t0000000000000000\t1\t\tn2\ta\tstored
+0000000000000001\t0000000000000000\t1\t\tn2\ta\tstored\tnear
 "
     );
     let within =
@@ -168,8 +168,8 @@ fn new_records_are_compared_with_stored_ones() {
     assert_eq!(
         desk.read("m.tsv").lines().skip(1).collect::<Vec<_>>(),
         [
-            "f0f0f0f0f0f0f0f0\tf0f0f0f0f0f0f0f0\t0\t\t\tn1\tnew",
-            "f0f0f0f0f0f0f0f1\tf0f0f0f0f0f0f0f0\t1\t\tn3\tn1\tnew",
+            "f0f0f0f0f0f0f0f0\tf0f0f0f0f0f0f0f0\t0\t\t\tn1\tnew\tnear",
+            "f0f0f0f0f0f0f0f1\tf0f0f0f0f0f0f0f0\t1\t\tn3\tn1\tnew\tnear",
         ]
     );
     let (out, _) = desk.run_on(&["dedup", "--within", "-"], new, 0);

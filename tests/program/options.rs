@@ -69,7 +69,7 @@ fn each_removed_record_has_one_line_however_many_are_near() {
     desk.run(&["dedup", "-s", "equal.fps", "equal.tsv", "--removed", "m.tsv"], 0);
     let removed = desk.read("m.tsv");
     assert_eq!(removed.lines().count(), 300);
-    assert!(removed.lines().all(|line| line.ends_with("\t0\tstored")));
+    assert!(removed.lines().all(|line| line.ends_with("\t0\tstored\tnear")));
     desk.run(&["dedup", "equal.tsv", "--removed", "n.tsv"], 0);
     assert_eq!(desk.read("n.tsv").lines().count(), 299);
 }

@@ -187,6 +187,9 @@ class Overview(NamedTuple):
 
     judgement: str
     """By what documents are taken as near."""
+    reasons: dict[str, int]
+    """How many documents are removed by each reason: `address`, `bytes`, `text`, `near` and
+    `confirmed`."""
     losses: list[Loss]
     """What all files lose together; then each file, in order; then each source, by its name. Files
     that are one document each are not listed."""
@@ -224,7 +227,8 @@ class Cleaned(NamedTuple):
     """Bad records and files, the first ones of each part of the inputs."""
     removed: Rows
     """The documents that are removed or annotated: `fingerprint`, `other`, `distance`, `similarity`,
-    `id`, `other_id`, and as `side` whether the other one is `new` or `stored`."""
+    `id`, `other_id`, as `side` whether the other one is `new` or `stored`, and as `reason` why:
+    `address`, `bytes`, `text`, `near` or `confirmed`."""
     overview: Overview | None
     """The losses and the largest clusters; `None` if nothing was done."""
     rows: Rows | None = None

@@ -148,6 +148,37 @@ def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: 
         fpstore.clean(inputs, per_cluster=0)
 
 
+def test_reasons_and_targets_are_those_of_the_program(tmp_path: Path, program: str) -> None:
+    inputs = corpus(tmp_path / "in")
+    pages = tmp_path / "in" / "pages.jsonl"
+    addresses = ["http://a.b/1", "https://A.B/1/?utm_source=x", "http://a.b/2"]
+    texts = ["one two three", "four five six", "One, two three!"]
+    lines = [
+        json.dumps({"id": f"p{at}", "url": url, "text": text})
+        for at, (url, text) in enumerate(zip(addresses, texts, strict=True))
+    ]
+    pages.write_text("".join(f"{line}\n" for line in lines))
+    cleaned = fpstore.clean(pages, tmp_path / "pages.jsonl", url_field="url")
+    found = list(zip(cleaned.removed["id"], cleaned.removed["reason"], strict=True))
+    assert found == [("p1", "address"), ("p2", "text")]
+    assert cleaned.overview is not None
+    counts = {"address": 1, "bytes": 0, "text": 1, "near": 0, "confirmed": 0}
+    assert cleaned.overview.reasons == counts
+
+    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command += ["--removed", tmp_path / "r.tsv", "--confirm", "0.5", "--target", "100"]
+    subprocess.run([*command, "--quiet"], check=True)
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm=0.5, target=100)
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    theirs = [line.split("\t")[7] for line in (tmp_path / "r.tsv").read_text().splitlines()]
+    assert list(cleaned.removed["reason"]) == theirs
+    with pytest.raises(fpstore.InputError, match="2 documents cannot be reached"):
+        fpstore.clean(inputs, target=2)
+    assert fpstore.clean(inputs, judge="bytes").kept >= cleaned.kept
+    with pytest.raises(fpstore.InputError, match="judge: expected some of address"):
+        fpstore.clean(inputs, judge="url")
+
+
 def test_marks_stay_beside_all_documents(tmp_path: Path) -> None:
     inputs = corpus(tmp_path / "in")
     cleaned = fpstore.clean(inputs[0], tmp_path / "marked.jsonl", annotate="duplicates")

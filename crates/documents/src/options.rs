@@ -28,6 +28,7 @@ pub struct DocumentOptions {
     pub(crate) text_format: TextFormat,
     pub(crate) fields: Vec<String>,
     pub(crate) new_fields: Vec<String>,
+    pub(crate) digests: bool,
     pub(crate) encoding: TextEncoding,
     pub(crate) html: HtmlPart,
     pub(crate) skip_bad: bool,
@@ -51,6 +52,7 @@ impl Default for DocumentOptions {
             text_format: TextFormat::Plain,
             fields: Vec::new(),
             new_fields: Vec::new(),
+            digests: false,
             encoding: TextEncoding::UTF_8,
             html: HtmlPart::default(),
             skip_bad: false,
@@ -117,6 +119,14 @@ impl DocumentOptions {
     #[must_use]
     pub fn new_fields(mut self, names: Vec<String>) -> Self {
         self.new_fields = names;
+        self
+    }
+
+    /// Sets whether documents come with digests of their texts, as
+    /// [`Document::digests`](crate::Document::digests).
+    #[must_use]
+    pub fn digests(mut self, digests: bool) -> Self {
+        self.digests = digests;
         self
     }
 

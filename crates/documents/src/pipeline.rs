@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef, Radix};
-use fpstore_text::{DfBuilder, TextHasher, Tokenizer};
+use fpstore_text::{DfBuilder, TextDigests, TextHasher, Tokenizer};
 
 /// The longest wait for a result before the observer is called again.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -36,6 +36,8 @@ pub struct Document<'a> {
     pub features: &'a [u64],
     /// Bytes of its text in UTF-8; 0 if its features were given.
     pub text_len: u64,
+    /// Digests of its text, where [`DocumentOptions::digests`] asks for them and there is a text.
+    pub digests: Option<TextDigests>,
     /// The fields that [`DocumentOptions::fields`] names, those of them that the document has.
     pub fields: &'a [Option<String>],
 }
@@ -154,8 +156,15 @@ impl DocumentFiles {
         let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
             let Processed { id, output: fingerprint, fields, .. } = document;
-            let (id, fields) = (id.as_ref(), fields.as_slice());
-            let document = Document { place, id, fingerprint, features: &[], text_len: 0, fields };
+            let document = Document {
+                place,
+                id: id.as_ref(),
+                fingerprint,
+                features: &[],
+                text_len: 0,
+                digests: None,
+                fields: &fields,
+            };
             admit(document, &mut ids, summary, &mut take)
         })
     }
@@ -171,7 +180,7 @@ impl DocumentFiles {
         options: &DocumentOptions,
         mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
-        let task_hasher = hasher.clone();
+        let task_hasher = digesting(hasher.clone(), options);
         let work = Work {
             files: self,
             options,
@@ -181,9 +190,16 @@ impl DocumentFiles {
         };
         let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
-            let Processed { id, output: fingerprint, text_len, fields } = document;
-            let (id, fields) = (id.as_ref(), fields.as_slice());
-            let document = Document { place, id, fingerprint, features: &[], text_len, fields };
+            let Processed { id, output: (fingerprint, digests), text_len, fields } = document;
+            let document = Document {
+                place,
+                id: id.as_ref(),
+                fingerprint,
+                features: &[],
+                text_len,
+                digests,
+                fields: &fields,
+            };
             admit(document, &mut ids, summary, &mut take)
         })
     }
@@ -201,7 +217,7 @@ impl DocumentFiles {
         wanted: Option<Arc<Wanted>>,
         mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
-        let task_hasher = hasher.counting();
+        let task_hasher = digesting(hasher.counting(), options);
         let work = Work {
             files: self,
             options,
@@ -211,9 +227,17 @@ impl DocumentFiles {
         };
         let mut ids = IdNotes::default();
         work.run(|place, document, summary| {
-            let Processed { id, output: (fingerprint, features), text_len, fields } = document;
-            let (id, fields, features) = (id.as_ref(), fields.as_slice(), features.as_slice());
-            let document = Document { place, id, fingerprint, features, text_len, fields };
+            let Processed { id, output, text_len, fields } = document;
+            let (fingerprint, features, digests) = output;
+            let document = Document {
+                place,
+                id: id.as_ref(),
+                fingerprint,
+                features: &features,
+                text_len,
+                digests,
+                fields: &fields,
+            };
             admit(document, &mut ids, summary, &mut take)
         })
     }
@@ -238,6 +262,11 @@ impl DocumentFiles {
             Ok(Admission::Taken)
         })
     }
+}
+
+/// The hasher of a task, which makes digests where they are asked for.
+fn digesting(hasher: TextHasher, options: &DocumentOptions) -> TextHasher {
+    if options.digests { hasher.digesting() } else { hasher }
 }
 
 /// Gives a document to the caller, unless its id can be stored nowhere, and counts it if it was

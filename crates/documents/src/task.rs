@@ -10,7 +10,7 @@ use super::whole_file::NotText;
 use super::{decode, json, warc, whole_file};
 use crate::error::{Error, Result};
 use fpstore_base::{Fingerprint, Id, InputPlace};
-use fpstore_text::{FeatureHash, TextHasher, Weight};
+use fpstore_text::{FeatureHash, TextDigests, TextHasher, Weight};
 
 /// The part of a worker that depends on the result that is wanted.
 pub(super) trait Task {
@@ -30,18 +30,18 @@ pub(super) trait Task {
     }
 }
 
-/// Makes the fingerprint.
+/// Makes the fingerprint, and digests if the hasher does.
 pub(super) struct HashTask(pub(super) TextHasher);
 
 impl Task for HashTask {
-    type Output = Option<Fingerprint>;
+    type Output = (Option<Fingerprint>, Option<TextDigests>);
 
     fn feed(&mut self, part: &str) {
         self.0.feed(part);
     }
 
     fn finish(&mut self) -> Self::Output {
-        self.0.finish()
+        (self.0.finish(), self.0.take_digests())
     }
 
     fn reset(&mut self) {
@@ -49,11 +49,11 @@ impl Task for HashTask {
     }
 
     fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
-        fingerprint_of(&mut self.0, features)
+        Ok((fingerprint_of(&mut self.0, features)?, None))
     }
 
     fn whole(&mut self, text: &str) -> Self::Output {
-        self.0.fingerprint(text)
+        (self.0.fingerprint(text), self.0.take_digests())
     }
 }
 
@@ -61,14 +61,15 @@ impl Task for HashTask {
 pub(super) struct BothTask(pub(super) TextHasher);
 
 impl Task for BothTask {
-    type Output = (Option<Fingerprint>, Vec<u64>);
+    type Output = (Option<Fingerprint>, Vec<u64>, Option<TextDigests>);
 
     fn feed(&mut self, part: &str) {
         self.0.feed(part);
     }
 
     fn finish(&mut self) -> Self::Output {
-        self.0.finish_both()
+        let (fingerprint, features) = self.0.finish_both();
+        (fingerprint, features, self.0.take_digests())
     }
 
     fn reset(&mut self) {
@@ -77,7 +78,7 @@ impl Task for BothTask {
 
     fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String> {
         let fingerprint = fingerprint_of(&mut self.0, features)?;
-        Ok((fingerprint, distinct(features, &self.0.recipe().hash)))
+        Ok((fingerprint, distinct(features, &self.0.recipe().hash), None))
     }
 }
 

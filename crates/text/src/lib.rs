@@ -45,7 +45,7 @@ pub use features::hash::{FeatureHash, HashKey};
 pub use fpstore_base::{
     Choice, Fingerprint, Id, IdRef, InputPlace, Recipe, Resources, SKETCH_LENS, sketch,
 };
-pub use hasher::{Feature, TextHasher};
+pub use hasher::{Feature, TextDigests, TextHasher};
 pub use passages::{Passage, PassageUnit, Passages, passages};
 pub use recipe::{
     Case, Factor, FeaturelessText, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules,

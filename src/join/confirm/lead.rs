@@ -60,8 +60,10 @@ impl Candidates {
     ///
     /// The candidates are best those of [`Documents::candidates_to_lead`]. Pairs of documents that
     /// are both no leaders are not compared, so many copies of a template cost what other documents
-    /// cost.
+    /// cost. It can be called again, with a likeness that is no less strict than that of
+    /// [`Documents::outlined`].
     ///
+    /// [`Documents::outlined`]: super::Documents::outlined
     /// [`Documents::candidates_to_lead`]: super::Documents::candidates_to_lead
     ///
     /// # Errors
@@ -90,11 +92,11 @@ impl Candidates {
     /// assert_eq!(pairs, [(1, 0), (2, 0)]);
     /// # Ok::<(), fpstore::Error>(())
     /// ```
-    pub fn lead(self, likeness: impl Into<Likeness>) -> Result<Vec<LedDocument>> {
+    pub fn lead(&self, likeness: impl Into<Likeness>) -> Result<Vec<LedDocument>> {
         let likeness = likeness.into();
         self.check_complete(likeness.similarity)?;
         likeness.check(self.sets.kind())?;
-        let Candidates { nodes, is_candidate, groups, options, .. } = &self;
+        let Candidates { nodes, is_candidate, groups, options, .. } = self;
         let is_alone = |node: u32| !is_candidate[node as usize] && nodes.documents(node).len() < 2;
         let mut order: Vec<Entry> = (0..nodes.len() as u32)
             .filter(|&node| !is_alone(node))
@@ -105,7 +107,7 @@ impl Candidates {
         let threads = resources.threads.max(1);
         let memory = resources.memory / MEMORY_DIVISOR / threads as u64;
         let watch = options.watch(Phase::Cluster, Some(order.len() as u64));
-        let groups = Groups { candidates: &self, likeness, memory, watch: &watch };
+        let groups = Groups { candidates: self, likeness, memory, watch: &watch };
         let is_small = |group: &[Entry]| group.len() < GROUP_MIN;
         let mut all = Vec::new();
         let list: Vec<&[Entry]> = order.chunk_by(|a, b| a.0 == b.0).collect();

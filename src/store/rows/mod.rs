@@ -40,6 +40,6 @@ pub use answer::{AnswerRow, MatchRow};
 pub use cluster::{ClusterMemberRow, ClusterRow};
 pub use explained::Explained;
 pub use loss::LossRow;
-pub use pair::{PairRow, RemovedRow, Side};
+pub use pair::{PairRow, Reason, RemovedRow, Side};
 pub use record::{HashedRow, RecordRow};
 pub use row::{Cell, Column, Kind, Row};

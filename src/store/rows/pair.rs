@@ -57,6 +57,35 @@ pub enum Side {
     Stored,
 }
 
+/// Why a record is removed: the first of these that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    /// A better document has its address.
+    Address,
+    /// The text of the record that stays is the same bytes.
+    Bytes,
+    /// The text of the record that stays is the same tokens, as the recipe makes them.
+    Text,
+    /// Their fingerprints are near.
+    Near,
+    /// Their fingerprints are near, and their features are as similar as was asked.
+    Confirmed,
+}
+
+impl Reason {
+    /// Its name in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Address => "address",
+            Reason::Bytes => "bytes",
+            Reason::Text => "text",
+            Reason::Near => "near",
+            Reason::Confirmed => "confirmed",
+        }
+    }
+}
+
 /// A removed record, and the near one that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RemovedRow<'a> {
@@ -74,6 +103,8 @@ pub struct RemovedRow<'a> {
     pub other_id: Option<IdRef<'a>>,
     /// Where the record that stays lies.
     pub side: Side,
+    /// Why it is removed.
+    pub reason: Reason,
 }
 
 impl Row for RemovedRow<'_> {
@@ -87,6 +118,7 @@ impl Row for RemovedRow<'_> {
         Column::new("id", Kind::Text),
         Column::new("other_id", Kind::Text),
         Column::new("side", Kind::Text),
+        Column::new("reason", Kind::Text),
     ];
 
     fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
@@ -99,6 +131,7 @@ impl Row for RemovedRow<'_> {
             Cell::Id(self.id),
             Cell::Id(self.other_id),
             Cell::Text(if self.side == Side::New { "new" } else { "stored" }),
+            Cell::Text(self.reason.name()),
         ])
     }
 }

@@ -42,7 +42,7 @@ fn texts_without_words_are_compared_as_a_whole() {
             .lines()
             .map(|line| line.split('\t').skip(4).collect::<Vec<_>>().join(" "))
             .collect();
-        assert_eq!(pairs, ["2 0 new", "7 1 new"]);
+        assert_eq!(pairs, ["2 0 new text", "7 1 new bytes"]);
     }
     // A store finds them, too, and a store of an older recipe goes on without them.
     desk.ok(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], "");

@@ -167,7 +167,7 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
     let named = ["--text-field", "messages[].content", "--removed", "r.tsv"];
     desk.run(&[&args[..], &named].concat(), 0);
     assert_eq!(desk.read("out.jsonl"), lines[..2].concat());
-    assert!(desk.read("r.tsv").ends_with("\tu2\tu0\tnew\n"), "{}", desk.read("r.tsv"));
+    assert!(desk.read("r.tsv").ends_with("\tu2\tu0\tnew\tbytes\n"), "{}", desk.read("r.tsv"));
     for (field, told) in [
         ("messages", "'messages' is an array, expected a text; 'messages[]' names the texts in it"),
         ("messages[].text", "no field 'messages[].text'; other fields: meta, messages"),

@@ -6,7 +6,9 @@ mod damaged;
 mod formats;
 mod keep;
 mod losses;
+mod reasons;
 mod rounds;
+mod target;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -127,7 +129,8 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                 let rows = desk.read("r.tsv");
                 for (line, (&at, &kept)) in rows.lines().zip(&removed) {
                     let columns: Vec<&str> = line.split('\t').collect();
-                    let [own, other, distance, similarity, id, kept_id, "new"] = columns[..] else {
+                    let [own, other, distance, similarity, id, kept_id, "new", _] = columns[..]
+                    else {
                         panic!("{line}")
                     };
                     let (document, kept) = (&documents[at], &documents[kept]);
@@ -254,7 +257,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
     desk.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
     let stays = |at| !is_known(&new[at]);
     assert!(fs::read(desk.path("known/a.csv")).unwrap() == CSV.file(new, stays));
-    assert!(desk.read("r.tsv").lines().all(|line| line.ends_with("\tstored")));
+    assert!(desk.read("r.tsv").lines().all(|line| line.ends_with("\tstored\tnear")));
     let adding = [&args[..], &["--within", "--add", "-o", "out"]].concat();
     let (_, err) = desk.run(&adding, 0);
     assert!(err.contains(&format!("{} documents kept and added", kept.len())), "{err}");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
 use fpstore::corpus::{
-    self, Account, Cleaner, DocumentSource, DocumentTable, Event, KeepRules, LossLimit,
+    self, Account, Cleaner, DocumentSource, DocumentTable, Event, KeepRules, LossLimit, Reasons,
 };
 use fpstore::options::PER_CLUSTER;
 use fpstore_base::InputPlace;
@@ -35,9 +35,12 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
 /// of them with commas between them, which decide one after the other. `source_field` names the
 /// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
-/// have, `confirm_contains` the part of them that the kept one must have, too. With `annotate` nothing is removed: each document gets a field of this name, the id of the
-/// one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
-/// `cluster_size` adds a field of this name with the number of documents that the cluster had. If
+/// have, `confirm_contains` the part of them that the kept one must have, too. `url_field` names the
+/// field of addresses: of one address the best document stays. `judge` says by which reasons documents
+/// are removed, `"address,bytes,text,near"` or some of them. With `annotate` nothing is removed: each
+/// document gets a field of this name, the id of the one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
+/// `cluster_size` adds a field of this name with the number of documents that the cluster had. With
+/// `target` the bar rises evenly until no more documents are left. If
 /// more than the part `max_loss` of the documents would be
 /// removed, of all, of a file or of a source, `TooMuchLostError` is raised before anything is
 /// written.
@@ -63,8 +66,8 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// ['one two three four', 'other words']
 #[pyfunction]
 #[pyo3(signature = (
-    inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, keep="first", source_field=None,
-    max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
+    inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, judge=None,
+    url_field=None, keep="first", source_field=None, target=None, max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
     per_cluster=1, cluster_size=None, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -76,8 +79,11 @@ pub(crate) fn clean<'py>(
     confirm: Option<f64>,
     confirm_contains: Option<f64>,
     k: Option<Whole>,
+    judge: Option<&str>,
+    url_field: Option<String>,
     keep: &str,
     source_field: Option<String>,
+    target: Option<u64>,
     max_loss: Option<f64>,
     store: Option<&Store>,
     within: bool,
@@ -115,6 +121,8 @@ pub(crate) fn clean<'py>(
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let max_loss = max_loss.map(LossLimit::new).transpose().map_err(Failure::from)?;
     let keep = rules_of(py, keep)?;
+    let judge = judge.map(str::parse::<Reasons>).transpose();
+    let judge = judge.map_err(|error| input_error(py, format!("judge: {error}")))?;
     let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let add = add.then(|| WriterOptions::default().label(label).run(run));
@@ -122,7 +130,7 @@ pub(crate) fn clean<'py>(
     let reporter = Reporter::new(progress)?;
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
     let is_change = output.is_some() || add.is_some();
-    let fields = keep.field_names(source_field.as_deref());
+    let fields = keep.field_names(source_field.as_deref(), url_field.as_deref());
     let Readable { paths, options, table } =
         documents.readable(py, &limits.given(&shared), fields)?;
     let work = |shared: &Arc<Shared>| -> Result<_, Failure> {
@@ -140,8 +148,11 @@ pub(crate) fn clean<'py>(
             .k(k)
             .confirm(confirm)
             .confirm_contains(confirm_contains)
+            .judge(judge)
+            .url_field(url_field)
             .keep(keep)
             .source_field(source_field)
+            .target(target)
             .max_loss(max_loss)
             .annotate(annotate)
             .per_cluster(per_cluster)
@@ -210,7 +221,7 @@ pub(crate) fn _keep_fields(
     keep: &str,
     source_field: Option<&str>,
 ) -> PyResult<Vec<String>> {
-    Ok(rules_of(py, keep)?.field_names(source_field))
+    Ok(rules_of(py, keep)?.field_names(source_field, None))
 }
 
 fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {

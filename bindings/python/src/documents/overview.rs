@@ -3,6 +3,7 @@
 use fpstore::corpus::{LargeCluster, Loss, Overview};
 use fpstore::rows::{LossRow, Side};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::tuple_class::{TYPES, told};
 
@@ -15,7 +16,11 @@ pub(crate) fn overview_of<'py>(
     let clusters = overview.clusters.iter().map(|cluster| cluster_of(py, cluster));
     let losses = losses.collect::<PyResult<Vec<_>>>()?;
     let clusters = clusters.collect::<PyResult<Vec<_>>>()?;
-    told(py, TYPES, "Overview", (overview.judgement.to_string(), losses, clusters))
+    let reasons = PyDict::new(py);
+    for (reason, count) in overview.reasons.each() {
+        reasons.set_item(reason.name(), count)?;
+    }
+    told(py, TYPES, "Overview", (overview.judgement.to_string(), reasons, losses, clusters))
 }
 
 /// The named tuple of a loss.

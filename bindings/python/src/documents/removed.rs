@@ -8,7 +8,8 @@ use crate::columns::{Distances, IdColumn, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
 use crate::rows::Rows;
 
-type Columns = (U64, U64, Distances, Float64Builder, IdColumn, IdColumn, StringBuilder);
+type Columns =
+    (U64, U64, Distances, Float64Builder, IdColumn, IdColumn, StringBuilder, StringBuilder);
 
 /// Rows under construction. Ids are texts: those of one input may be numbers, those of another one
 /// not.
@@ -22,10 +23,12 @@ impl RemovedRows {
     }
 
     pub(super) fn push(&mut self, row: &RemovedRow<'_>) -> Result<(), Failure> {
-        let RemovedRow { fingerprint, other, distance, similarity, id, other_id, side } = *row;
+        let RemovedRow { fingerprint, other, distance, similarity, id, other_id, side, reason } =
+            *row;
         let side = if side == Side::New { "new" } else { "stored" };
         let (fingerprint, other) = (fingerprint.value(), other.value());
-        self.0.keep((fingerprint, other, distance, similarity, id, other_id, side))
+        let reason = reason.name();
+        self.0.keep((fingerprint, other, distance, similarity, id, other_id, side, reason))
     }
 
     pub(super) fn finish(self) -> Result<Rows, Failure> {

@@ -37,6 +37,8 @@ pub(crate) struct Features {
     group: BitCounts,
     minima: Minima,
     pub(crate) any: bool,
+    /// The digest of all hashes in their order, where one is asked for.
+    digest: Option<u64>,
 }
 
 /// The fastest implementation of a feature hash.
@@ -95,7 +97,19 @@ impl Features {
             group: BitCounts::default(),
             minima: Minima::default(),
             any: false,
+            digest: None,
         }
+    }
+
+    /// The same with a digest of the features in their order.
+    pub(crate) fn digesting(mut self) -> Self {
+        self.digest = Some(0);
+        self
+    }
+
+    /// The digest of the features since the last call; 0 if none is made.
+    pub(crate) fn take_digest(&mut self) -> u64 {
+        self.digest.as_mut().map_or(0, std::mem::take)
     }
 
     /// Counts the pending hashes.
@@ -103,6 +117,9 @@ impl Features {
     pub(crate) fn flush(&mut self) {
         if let Hashing::SipHash13(siphash, short) = &mut self.hashing {
             short.hash_all(siphash, &mut self.pending);
+        }
+        if let Some(digest) = &mut self.digest {
+            *digest = self.pending.iter().fold(*digest, |digest, &hash| mixed(digest, hash));
         }
         match self.mode {
             Mode::Always => self.pending.iter().for_each(|&hash| self.group.add(hash)),
@@ -183,7 +200,22 @@ impl FeatureSink for Features {
                     }
                     return;
                 }
-                _ => siphash.hash(&text[..len]),
+                _ if len < 16 => {
+                    // Fewer bytes follow it than a block has.
+                    let mut block = [0; 16];
+                    block[..len].copy_from_slice(&text[..len]);
+                    if short.push(block, len) {
+                        self.flush();
+                    }
+                    return;
+                }
+                _ => {
+                    // Short features are hashed later, so the digest takes their place here.
+                    if let Some(digest) = &mut self.digest {
+                        *digest = mixed(*digest, short.len() as u64);
+                    }
+                    siphash.hash(&text[..len])
+                }
             },
             Hashing::Cached(cache) => cache.hash(text, len, &self.hash),
             Hashing::Plain => self.hash.of(&text[..len]),
@@ -193,6 +225,12 @@ impl FeatureSink for Features {
             self.flush();
         }
     }
+}
+
+/// A digest with one more number, whose place counts.
+fn mixed(digest: u64, number: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    (digest.rotate_left(5) ^ number).wrapping_mul(ODD)
 }
 
 /// Pending hashes are counted when there are this many.

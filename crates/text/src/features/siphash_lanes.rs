@@ -36,6 +36,11 @@ impl ShortMessages {
         self.count >= MESSAGE_COUNT_MAX
     }
 
+    /// The number of messages.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
     pub(crate) fn clear(&mut self) {
         self.count = 0;
     }

@@ -3,11 +3,14 @@
 //! Callers keep one [`TextHasher`] for each thread. It owns the buffers of all steps, so a text
 //! needs no new memory once they have grown. It reads no files.
 
+mod digesting;
+mod digests;
 mod feature;
 mod listing;
 
 use std::sync::Arc;
 
+pub use digests::TextDigests;
 pub use feature::Feature;
 
 use crate::error::Result;
@@ -21,6 +24,7 @@ use crate::tokens::windows::FeatureSink;
 use crate::votes::accumulator::Accumulator;
 use crate::votes::weight::Weight;
 use fpstore_base::Fingerprint;
+use siphasher::sip::SipHasher13;
 
 /// Makes fingerprints of texts by a recipe.
 ///
@@ -59,6 +63,8 @@ pub struct TextHasher {
     pending: String,
     features: Features,
     accumulator: Accumulator,
+    /// The bytes of the text so far, where digests are asked for.
+    bytes: Option<SipHasher13>,
 }
 
 impl TextHasher {
@@ -86,6 +92,7 @@ impl TextHasher {
             pending: String::new(),
             features: Features::new(recipe),
             accumulator: Accumulator::new(),
+            bytes: None,
             recipe: Arc::new(recipe.clone()),
         })
     }
@@ -99,6 +106,7 @@ impl TextHasher {
     ///
     /// The time is linear in the text. The memory is that of its distinct features.
     pub fn fingerprint(&mut self, text: &str) -> Option<Fingerprint> {
+        self.digest_bytes(text);
         self.feed_whole(text);
         self.decide()
     }
@@ -122,6 +130,7 @@ impl TextHasher {
     /// # Ok::<(), fpstore_text::Error>(())
     /// ```
     pub fn feed(&mut self, part: &str) {
+        self.digest_bytes(part);
         let Some(cut) = part.bytes().rposition(|b| b.is_ascii_whitespace()) else {
             return self.pending.push_str(part);
         };
@@ -147,6 +156,12 @@ impl TextHasher {
 
     /// Forgets the text that was fed.
     pub fn reset(&mut self) {
+        self.forget();
+        self.take_digests();
+    }
+
+    /// As [`TextHasher::reset`], but for the digests.
+    fn forget(&mut self) {
         self.pending.clear();
         self.tokens.clear();
         self.features.clear();
@@ -230,13 +245,13 @@ impl TextHasher {
             Method::SimHash(_) => self.decide(),
             Method::MinHash => self.features.minima_of(hashes.clone()),
         };
-        self.reset();
+        self.forget();
         (fingerprint, hashes)
     }
 
     fn take_distinct(&mut self) -> Vec<u64> {
         let hashes = self.features.counts.iter().map(|(hash, _)| hash).collect();
-        self.reset();
+        self.forget();
         hashes
     }
 

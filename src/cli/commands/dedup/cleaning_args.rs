@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::corpus::{KeepRules, LossLimit};
+use fpstore::corpus::{KeepRules, LossLimit, Reasons};
 
 /// What becomes of documents, and what is said of it.
 #[derive(Args, Debug)]
@@ -16,6 +16,20 @@ pub(in crate::cli) struct CleaningArgs {
     /// than --confirm says is not found. --keep longest finds the most.
     #[arg(long, value_name = "PART", requires = "confirm", hide_short_help = true)]
     pub(in crate::cli) confirm_contains: Option<f64>,
+    /// The field that holds the address (URL) of a document; of one address the best stays
+    ///
+    /// Addresses are the same whether http or https, whatever the case of the host, without the default
+    /// port, the fragment, slashes at the end and parameters that follow readers, such as utm_source.
+    /// A document goes by its address before texts are compared; --keep says which one stays.
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(in crate::cli) url_field: Option<String>,
+    /// Remove documents by these reasons alone: address,bytes,text,near [default: all that apply]
+    ///
+    /// The first that holds is the reason: address, see --url-field; bytes, the texts are the same;
+    /// text, they are the same tokens, as the recipe makes them; near, see -k and --confirm. Without
+    /// near only what is the same is removed.
+    #[arg(long, value_name = "REASONS", hide_short_help = true)]
+    pub(in crate::cli) judge: Option<Reasons>,
     /// Of near records keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
     /// The field holds a date (newest) or a number (best); source:A,B prefers documents of source A,
@@ -27,6 +41,13 @@ pub(in crate::cli) struct CleaningArgs {
     /// The field that says which source a document comes from [default: source, with --keep source:]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(in crate::cli) source_field: Option<String>,
+    /// Raise the bar evenly, from what is the same, until at most N documents are left
+    ///
+    /// The bar goes from similarity 1 down to that of --confirm, or from distance 0 up to -k, one for
+    /// all documents. At the bar that is reached, those that are the least alike to the kept one stay
+    /// until N are left. If even the last bar leaves more than N, nothing is written.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(in crate::cli) target: Option<u64>,
     /// Stop before anything is written if more is removed, such as 50%
     ///
     /// It holds for all documents, and for each file and each source with 100 documents or more. The
@@ -62,9 +83,12 @@ impl CleaningArgs {
         let given = [
             (self.annotate.is_some(), "--annotate"),
             (self.list, "--list"),
+            (self.url_field.is_some(), "--url-field"),
+            (self.judge.is_some(), "--judge"),
             (self.source_field.is_some(), "--source-field"),
             (self.max_loss.is_some(), "--max-loss"),
             (self.losses.is_some(), "--losses"),
+            (self.target.is_some(), "--target"),
             (self.per_cluster.is_some(), "--per-cluster"),
             (self.cluster_size.is_some(), "--cluster-size"),
             (self.confirm_contains.is_some(), "--confirm-contains"),

@@ -48,8 +48,9 @@ Work with -o that was stopped, by a signal or a crash, goes on with the same com
 is kept in FOLDER/.fpstore-dedup until all is done.
 
 --removed FILE receives a line for each removed record: its fingerprint, that of the record that is \
-kept or stored, their distance, their similarity (with --confirm), the ids of both, and 'new' or \
-'stored' for the other one. Of several stored ones it is the nearest.
+kept or stored, their distance, their similarity (with --confirm), the ids of both, 'new' or \
+'stored' for the other one, and why it was removed: address, bytes, text, near or confirmed. Of \
+several stored ones it is the nearest.
 
 --add adds the kept records to the store, all of them after the output is written, or none. With \
 --add and - as NEW, each record of standard input is answered at once, and later records are \
@@ -282,9 +283,12 @@ impl DedupArgs {
             .k(self.near.k)
             .confirm(self.near.confirm)
             .confirm_contains(self.cleaning.confirm_contains)
+            .judge(self.cleaning.judge)
+            .url_field(self.cleaning.url_field.clone())
             .keep(self.cleaning.keep.clone())
             .source_field(self.cleaning.source_field.clone())
             .max_loss(self.cleaning.max_loss)
+            .target(self.cleaning.target)
             .per_cluster(self.cleaning.per_cluster.unwrap_or(1))
             .cluster_size(self.cleaning.cluster_size.clone())
             .annotate(self.cleaning.annotate.clone())

@@ -11,6 +11,12 @@ const SHOWN_MAX: usize = 10;
 /// Prints it.
 pub(super) fn report(overview: &Overview) {
     message!("judged {}", overview.judgement);
+    let reasons = overview.reasons.each().into_iter().filter(|(_, count)| *count > 0);
+    let reasons = reasons.map(|(reason, count)| format!("{} {}", reason.name(), grouped(count)));
+    let reasons: Vec<String> = reasons.collect();
+    if !reasons.is_empty() {
+        message!("removed by reason: {}", reasons.join(", "));
+    }
     let is_file = |loss: &&Loss| matches!(loss.of, LossOf::File(_));
     let is_source = |loss: &&Loss| matches!(loss.of, LossOf::Source(_));
     let files: Vec<&Loss> = overview.losses.iter().filter(is_file).collect();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fpstore::join::{Dedup, Fate, dedup};
-use fpstore::rows::{RecordRow, RemovedRow, Side};
+use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
 use fpstore::{IdRef, Recipe, Store, Writer, WriterOptions};
 
 use crate::cli::args::inputs::ReadArgs;
@@ -138,6 +138,7 @@ fn write_removed(
             id: own(&id),
             other_id: if row.is_stored { stored } else { own(&other_id) },
             side,
+            reason: Reason::Near,
         })
     })?;
     Ok(rows)

@@ -1,0 +1,315 @@
+//! Why documents are removed: by their addresses, as the same bytes or tokens, or as near ones.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{are_near, documents, removed};
+use crate::common::Random;
+use crate::common::documents::Document;
+use crate::common::program::Desk;
+
+/// A document with its text and its address: the number of the page, and one of its spellings.
+struct Page {
+    document: Document,
+    text: String,
+    address: Option<(u64, String)>,
+}
+
+fn pages(count: usize, seed: u64) -> Vec<Page> {
+    let mut random = Random::new(seed);
+    let spelled = |page: u64, number: u64| match number {
+        0 => format!("http://Example.com/p/{page}"),
+        1 => format!("https://example.com:443/p/{page}/#top"),
+        2 => format!("HTTPS://example.COM/%70/{page}?utm_source=x&fbclid=y"),
+        _ => format!("example.com/p/{page}"),
+    };
+    let page = |document: Document| {
+        let text = match random.next() % 4 {
+            0 => document.text().to_uppercase() + "!",
+            1 => document.text().replace(' ', "  "),
+            _ => document.text(),
+        };
+        let (number, spelling) = (random.next() % 90, random.next() % 3);
+        let address = (number % 4 > 0).then(|| (number, spelled(number, spelling)));
+        Page { document, text, address }
+    };
+    documents(count, seed).into_iter().map(page).collect()
+}
+
+fn lines(pages: &[Page]) -> Vec<String> {
+    let line = |Page { document, text, address }: &Page| {
+        let url = address.as_ref().map_or("null".into(), |(_, url)| format!("\"{url}\""));
+        format!("{{\"id\":\"{}\",\"text\":\"{text}\",\"url\":{url}}}\n", document.id)
+    };
+    pages.iter().map(line).collect()
+}
+
+/// A removed document: the one that is kept, and the reason.
+type Removed = BTreeMap<usize, (usize, &'static str)>;
+
+fn reason_of(one: &Page, other: &Page, is_confirmed: bool) -> &'static str {
+    match (one.text == other.text, one.document.words == other.document.words) {
+        (true, _) => "bytes",
+        (_, true) => "text",
+        _ if is_confirmed => "confirmed",
+        _ => "near",
+    }
+}
+
+/// What the rules say, each document with each.
+fn expected(
+    pages: &[Page],
+    threshold: Option<f64>,
+    by_address: bool,
+    key: impl Fn(&Page) -> Reverse<usize>,
+) -> Removed {
+    let mut order: Vec<usize> = (0..pages.len()).collect();
+    order.sort_by_key(|&at| (key(&pages[at]), at));
+    let number = |at: usize| pages[at].address.as_ref().map(|(number, _)| *number);
+    let (mut bests, mut namesakes, mut rest) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for at in order {
+        match number(at).filter(|_| by_address) {
+            Some(number) if bests.contains_key(&number) => namesakes.push((at, bests[&number])),
+            number => {
+                number.map(|number| bests.insert(number, at));
+                rest.push(at);
+            }
+        }
+    }
+    let list: Vec<Document> = rest.iter().map(|&at| pages[at].document.clone()).collect();
+    let near = removed(&list, threshold, |at, _| at);
+    let of = |(at, kept): (&usize, &usize)| {
+        let (at, kept) = (rest[*at], rest[*kept]);
+        (at, (kept, reason_of(&pages[at], &pages[kept], threshold.is_some())))
+    };
+    let mut all: Removed = near.iter().map(of).collect();
+    for (at, best) in namesakes {
+        let kept = all.get(&best).map_or(best, |(kept, _)| *kept);
+        all.insert(at, (kept, "address"));
+    }
+    all
+}
+
+/// The removed documents in a list, with the kept ones and the reasons.
+fn listed(rows: &str) -> BTreeMap<usize, (usize, String)> {
+    let of = |line: &str| {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [_, _, _, _, id, other, "new", reason] = columns[..] else { panic!("{line}") };
+        let number = |id: &str| id[1..].parse::<usize>().unwrap();
+        (number(id), (number(other), reason.to_string()))
+    };
+    rows.lines().map(of).collect()
+}
+
+#[test]
+fn each_removed_document_goes_by_the_first_reason_that_holds() {
+    let pages = pages(300, 70);
+    let lines = lines(&pages);
+    let desk = Desk::with("in/docs.jsonl", &lines.concat());
+    for (confirm, keep, by_address) in [
+        (None, "first", false),
+        (None, "first", true),
+        (None, "longest", true),
+        (Some("0.8"), "first", true),
+        (Some("0.8"), "longest", true),
+        (Some("0.8"), "longest", false),
+    ] {
+        let longest = |page: &Page| Reverse(if keep == "longest" { page.text.len() } else { 0 });
+        let threshold = confirm.map(|is| is.parse().unwrap());
+        let expected = expected(&pages, threshold, by_address, longest);
+        let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "-o", "out/", "-f"];
+        args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+        args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
+        args.extend(["--removed", "r.tsv"]);
+        let (_, err) = desk.run(&args, 0);
+        let found = listed(&desk.read("r.tsv"));
+        let case = format!("{confirm:?} {keep} {by_address}");
+        assert!(found.keys().eq(expected.keys()), "{case}");
+        for (at, (kept, reason)) in &found {
+            if threshold.is_some() {
+                assert_eq!((*kept, reason.as_str()), expected[at], "{case}: {at}");
+                continue;
+            }
+            // Several kept ones may be near.
+            assert!(!found.contains_key(kept), "{case}: {at}");
+            if reason != "address" {
+                assert!(are_near(&pages[*at].document, &pages[*kept].document, None));
+                assert_eq!(reason, reason_of(&pages[*at], &pages[*kept], false), "{case}: {at}");
+            } else {
+                assert_eq!(expected[at].1, "address", "{case}: {at}");
+            }
+        }
+        let kept: String =
+            (0..pages.len()).filter(|at| !found.contains_key(at)).map(|at| &*lines[at]).collect();
+        assert_eq!(desk.read("out/docs.jsonl"), kept, "{case}");
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        found.values().for_each(|(_, reason)| *counts.entry(reason).or_default() += 1);
+        let names = ["address", "bytes", "text", "near", "confirmed"];
+        let told = names.iter().filter_map(|name| Some(format!("{name} {}", counts.get(name)?)));
+        let told = format!("removed by reason: {}\n", told.collect::<Vec<_>>().join(", "));
+        assert!(err.contains(&told), "{case}: {told} {err}");
+        assert_eq!(counts.len(), 3 + usize::from(by_address), "{case}: {counts:?}");
+    }
+}
+
+#[test]
+fn without_what_is_near_only_the_same_is_removed() {
+    let pages = pages(300, 71);
+    let lines = lines(&pages);
+    let desk = Desk::with("docs.jsonl", &lines.concat());
+    let number = |at: usize| pages[at].address.as_ref().map(|(number, _)| *number);
+    for (judge, by_address, bytes, text) in [
+        ("address", true, false, false),
+        ("bytes", false, true, false),
+        ("text", false, false, true),
+        ("address,bytes,text", true, true, true),
+        ("bytes,text", false, true, true),
+    ] {
+        let mut args = vec!["dedup", "--docs", "docs.jsonl", "--judge", judge, "-o", "k.jsonl"];
+        args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
+        let (_, err) = desk.run(&[&args[..], &["-f", "--removed", "r.tsv"]].concat(), 0);
+        assert!(err.contains("judged by what is the same alone; near documents stay"), "{err}");
+        let (mut seen, mut kept): (BTreeSet<u64>, Vec<usize>) = Default::default();
+        let (mut namesakes, mut gone) = (Vec::new(), BTreeMap::new());
+        for at in 0..pages.len() {
+            if number(at).is_some_and(|number| by_address && !seen.insert(number)) {
+                namesakes.push(at);
+                continue;
+            }
+            let same =
+                kept.iter().find(|&&other| match reason_of(&pages[at], &pages[other], false) {
+                    "bytes" => bytes || text,
+                    "text" => text,
+                    _ => false,
+                });
+            match same {
+                Some(&other) => gone.insert(at, (other, pages[at].text == pages[other].text)),
+                None => {
+                    kept.push(at);
+                    None
+                }
+            };
+        }
+        let found = listed(&desk.read("r.tsv"));
+        for (at, (other, is_same)) in &gone {
+            let reason = if *is_same && bytes { "bytes" } else { "text" };
+            assert_eq!(found[at], (*other, reason.to_string()), "{judge}: {at}");
+        }
+        assert!(namesakes.iter().all(|at| found[at].1 == "address"), "{judge}");
+        assert_eq!(found.len(), gone.len() + namesakes.len(), "{judge}");
+        assert!(found.len() > 10, "{judge}");
+        let kept: String = kept.iter().map(|&at| &*lines[at]).collect();
+        assert_eq!(desk.read("k.jsonl"), kept, "{judge}");
+    }
+}
+
+/// What is kept and its bytes are those without reasons: leaving one out takes only its name.
+#[test]
+fn leaving_out_equal_texts_leaves_their_name_out() {
+    let pages = pages(200, 72);
+    let desk = Desk::with("docs.jsonl", &lines(&pages).concat());
+    let args = ["dedup", "--docs", "docs.jsonl", "-f", "-q", "--removed"];
+    desk.run(&[&args[..], &["all.tsv", "-o", "all.jsonl"]].concat(), 0);
+    desk.run(&[&args[..], &["near.tsv", "-o", "near.jsonl", "--judge", "near"]].concat(), 0);
+    assert_eq!(desk.read("all.jsonl"), desk.read("near.jsonl"));
+    let without = |rows: &str| -> String {
+        rows.lines().map(|line| format!("{}\n", line.rsplit_once('\t').unwrap().0)).collect()
+    };
+    let [all, near] = ["all.tsv", "near.tsv"].map(|name| desk.read(name));
+    assert_eq!(without(&all), without(&near));
+    assert!(near.lines().all(|line| line.ends_with("\tnear")));
+    assert!(all.lines().any(|line| line.ends_with("\tbytes")));
+}
+
+#[test]
+fn a_store_is_compared_with_what_is_left_of_an_address() {
+    let line = |id: &str, words: &str, url: &str| {
+        format!("{{\"id\":\"{id}\",\"text\":\"{words}\",\"url\":\"{url}\"}}\n")
+    };
+    let words = |first: u32| (first..first + 30).map(|at| format!("w{at} ")).collect::<String>();
+    let desk = Desk::with("old.jsonl", &line("old", &words(0), "http://a/old"));
+    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "--sketch"], 0);
+    // The best of the address 1 is stored; that of the address 2 stays.
+    let new = [
+        line("a", &words(0), "http://a/1"),
+        line("b", &words(100), "https://A/1/"),
+        line("c", &words(200), "http://a/2"),
+        line("d", &words(300), "http://a/2#x"),
+        line("e", &words(100), "http://a/3"),
+    ];
+    desk.write("new.jsonl", new.concat());
+    for confirm in [&["--confirm", "0.8"][..], &[]] {
+        let args =
+            ["dedup", "--docs", "new.jsonl", "-s", "s.fps", "--within", "--url-field", "url"];
+        let out = ["-o", "out.jsonl", "-f", "--removed", "r.tsv"];
+        desk.run(&[&args[..], confirm, &out].concat(), 0);
+        let rows = desk.read("r.tsv");
+        let reason = if confirm.is_empty() { "near" } else { "confirmed" };
+        let rows: Vec<Vec<&str>> =
+            rows.lines().map(|it| it.split('\t').skip(4).collect()).collect();
+        assert_eq!(
+            rows,
+            [
+                vec!["a", "old", "stored", reason],
+                vec!["b", "old", "stored", "address"],
+                vec!["d", "c", "new", "address"],
+            ]
+        );
+        assert_eq!(desk.read("out.jsonl"), [&*new[2], &*new[4]].concat());
+    }
+}
+
+#[test]
+fn of_an_address_and_a_cluster_no_more_stay_than_were_asked_for() {
+    let words = |last: &str| (0..40).map(|at| format!("w{at} ")).collect::<String>() + last;
+    let line = |id: &str, words: &str, url: u32| {
+        format!("{{\"id\":\"{id}\",\"text\":\"{words}\",\"url\":\"http://a/{url}\"}}\n")
+    };
+    let all = [
+        line("a", &words("x"), 1),
+        line("b", &words("y"), 2),
+        line("c", &words("z"), 2),
+        line("d", &words("v"), 3),
+        line("e", "something else entirely", 3),
+    ];
+    let desk = Desk::with("docs.jsonl", &all.concat());
+    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--url-field", "url"];
+    let more = ["--per-cluster", "2", "--cluster-size", "n", "--removed", "r.tsv", "-o", "k.jsonl"];
+    desk.run(&[&args[..], &more].concat(), 0);
+    let found = desk.read("r.tsv");
+    let found: Vec<Vec<&str>> = found.lines().map(|it| it.split('\t').skip(4).collect()).collect();
+    assert_eq!(
+        found,
+        [
+            vec!["c", "b", "new", "address"],
+            vec!["d", "a", "new", "confirmed"],
+            vec!["e", "a", "new", "address"],
+        ]
+    );
+    let sized = |at: usize| all[at].replace("\"}\n", "\",\"n\":5}\n");
+    assert_eq!(desk.read("k.jsonl"), sized(0) + &sized(1));
+}
+
+#[test]
+fn reasons_that_cannot_be_looked_for_are_refused() {
+    let desk = Desk::with("a.jsonl", "{\"id\":1,\"text\":\"one two three\",\"f\":\"ff\"}\n");
+    desk.run(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], 0);
+    for (args, expected) in [
+        (&["--judge", "address"][..], "no field of addresses is named"),
+        (&["--url-field", "url", "--judge", "near"], "not compared by address"),
+        (&["--url-field", "url"], "no document has the field 'url'"),
+        (&["--judge", "bytes", "--confirm", "0.8"], "what is confirmed is near"),
+        (&["--judge", "bytes", "-k", "3"], "the distance is that of near documents"),
+        (&["--judge", "bytes", "-s", "s.fps"], "a store knows fingerprints alone"),
+        (&["--url-field", "id", "-s", "s.fps"], "a store knows no addresses"),
+        (&["--fingerprint-field", "f", "--judge", "bytes,near"], "equal texts cannot be told"),
+    ] {
+        let docs: &[&str] = if args[0] == "--fingerprint-field" { &[] } else { &["--docs"] };
+        let base = ["a.jsonl", "-o", "b.jsonl"];
+        let (_, err) = desk.run(&[&["dedup"], docs, &base, args].concat(), 2);
+        assert!(err.contains(expected), "{args:?}: {err}");
+        assert!(!desk.path("b.jsonl").exists());
+    }
+    let (_, err) = desk.run(&["dedup", "a.jsonl", "--judge", "bytes"], 2);
+    assert!(err.contains("--judge is for documents"), "{err}");
+}

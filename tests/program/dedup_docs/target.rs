@@ -1,0 +1,123 @@
+//! A corpus comes down to so many documents by one bar for all of it.
+
+use std::collections::BTreeMap;
+
+use fpstore_text::TextRecipe;
+
+use super::documents;
+use crate::common::documents::{Document, json_lines};
+use crate::common::oracle;
+use crate::common::program::Desk;
+
+/// The removed documents at a bar, each with the one that is kept and how far that is.
+fn removed_at(
+    documents: &[Document],
+    remoteness: impl Fn(&Document, &Document) -> Option<f64>,
+) -> BTreeMap<usize, f64> {
+    let of = |one: usize, other: usize| remoteness(&documents[one], &documents[other]);
+    let near = |one: usize, other: usize| of(one, other).is_some();
+    let dropped = oracle::dropped(0..0, 0..documents.len(), near);
+    dropped.iter().map(|(&at, &kept)| (at, of(kept, at).unwrap())).collect()
+}
+
+/// What is removed if `target` documents may be left: by the first bar that leaves no more. Then the
+/// most remote ones come back, at most one of equal documents. `None` if no bar leaves so few.
+fn expected(
+    documents: &[Document],
+    target: usize,
+    bars: &[f64],
+    remoteness: impl Fn(&Document, &Document, f64) -> Option<f64>,
+) -> Option<(f64, Vec<usize>)> {
+    let at_bar =
+        |&bar: &f64| (bar, removed_at(documents, |one, other| remoteness(one, other, bar)));
+    let is_enough =
+        |(_, removed): &(f64, BTreeMap<usize, f64>)| documents.len() - removed.len() <= target;
+    let (bar, mut removed) = bars.iter().map(at_bar).find(is_enough)?;
+    let mut order: Vec<(f64, usize)> = removed.iter().map(|(&at, &far)| (-far, at)).collect();
+    order.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    let mut back: Vec<usize> = Vec::new();
+    for (far, at) in order {
+        let content = |at: usize| (documents[at].fingerprint, &documents[at].features);
+        let is_new = back.iter().all(|&other| content(other) != content(at));
+        if far < 0.0 && is_new && documents.len() - removed.len() < target {
+            removed.remove(&at);
+            back.push(at);
+        }
+    }
+    Some((bar, removed.into_keys().collect()))
+}
+
+#[test]
+fn the_strictest_bar_is_taken_that_leaves_so_many() {
+    let documents = documents(250, 80);
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let candidate_k = TextRecipe::default().candidate_k(0.6);
+    let alike = |one: &Document, other: &Document, bar: f64| {
+        let is_near = oracle::distance(one.fingerprint, other.fingerprint) <= candidate_k;
+        let similarity = one.similarity(other);
+        (is_near && similarity >= bar).then_some(1.0 - similarity)
+    };
+    let bars: Vec<f64> = (60..=100).rev().map(|bar| f64::from(bar) / 100.0).collect();
+    let least = documents.len() - removed_at(&documents, |a, b| alike(a, b, 0.6)).len();
+    let same = removed_at(&documents, |a, b| alike(a, b, 1.0)).len();
+    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.6", "-o", "k.jsonl", "-f"];
+    let lists = |target: usize| {
+        let target = target.to_string();
+        let own = ["--target", &target, "--removed", "r.tsv"];
+        let (_, err) = desk.run(&[&args[..], &own].concat(), 0);
+        let rows = desk.read("r.tsv");
+        let ids = rows.lines().map(|line| line.split('\t').nth(4).unwrap()[1..].parse().unwrap());
+        (ids.collect::<Vec<usize>>(), err)
+    };
+    let mut reached = 0;
+    for target in (least..documents.len() - same + 10).step_by(7) {
+        let (bar, removed) = expected(&documents, target, &bars, alike).unwrap();
+        let (found, err) = lists(target);
+        assert_eq!(found, removed, "{target}");
+        assert!(err.contains(&format!("judged by Jaccard similarity {bar} or more")), "{err}");
+        reached += usize::from(documents.len() - found.len() == target);
+        // What is the same goes in any case.
+        assert!(documents.len() - found.len() == target || bar == 1.0, "{target}");
+    }
+    assert!(reached > 5, "{reached}");
+
+    // Fewer cannot be reached; the same command with another number goes on.
+    let too_few = (least - 1).to_string();
+    let own = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
+    let (_, err) = desk.run(&[&own[..], &[&too_few]].concat(), 2);
+    assert!(err.contains(&format!("{least} are left at the most lenient bar")), "{err}");
+    assert!(!desk.path("n.jsonl").exists());
+    let (_, err) = desk.run(&[&own[..], &[&least.to_string()]].concat(), 0);
+    assert!(err.contains("going on with unfinished work"), "{err}");
+    assert_eq!(desk.read("n.jsonl").lines().count(), least);
+}
+
+#[test]
+fn without_similarities_the_distance_is_the_bar() {
+    let documents = documents(250, 81);
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let bars: Vec<f64> = (0..=12).map(f64::from).collect();
+    let near = |one: &Document, other: &Document, bar: f64| {
+        let distance = oracle::distance(one.fingerprint, other.fingerprint);
+        (f64::from(distance) <= bar).then_some(f64::from(distance))
+    };
+    let least = documents.len() - removed_at(&documents, |a, b| near(a, b, 12.0)).len();
+    for target in (least..documents.len()).step_by(11) {
+        let (bar, removed) = expected(&documents, target, &bars, near).unwrap();
+        let text = target.to_string();
+        let args = ["dedup", "--docs", "docs.jsonl", "-k", "12", "--target", &text, "-f"];
+        let (_, err) = desk.run(&[&args[..], &["-o", "k.jsonl"]].concat(), 0);
+        assert!(err.contains(&format!("judged by fingerprints within {bar} bits")), "{err}");
+        let left = desk.read("k.jsonl").lines().count();
+        assert_eq!(left, documents.len() - removed.len(), "{target}");
+        assert!(left == target || bar == 0.0);
+    }
+    for (args, expected) in [
+        (&["--target", "9", "--per-cluster", "2"][..], "several of a cluster would be more"),
+        (&["--target", "9", "--judge", "bytes"], "the target is reached by what is near"),
+    ] {
+        let base = ["dedup", "--docs", "docs.jsonl", "-o", "x.jsonl"];
+        let (_, err) = desk.run(&[&base[..], args].concat(), 2);
+        assert!(err.contains(expected), "{err}");
+    }
+}
