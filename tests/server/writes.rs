@@ -343,7 +343,7 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     let before = std::fs::read(desk.path("new.fps/MANIFEST")).unwrap();
     std::fs::rename(desk.path("store.fps"), desk.path("old.fps")).unwrap();
     std::fs::rename(desk.path("new.fps"), desk.path("store.fps")).unwrap();
-    let body = json!({ "items": [item(1 << 50, "late")] });
+    let body = json!({ "items": [item(0xff << 50, "late")] });
     for _ in 0..2 {
         let refused = server.post_json(ADD, &body);
         assert_eq!((refused.status, refused.code().as_str()), (503, "not-written"), "{refused:?}");
@@ -360,7 +360,7 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     std::fs::rename(desk.path("store.fps"), desk.path("new.fps")).unwrap();
     std::fs::rename(desk.path("old.fps"), desk.path("store.fps")).unwrap();
     wait_for("the server writes again", || server.get("/readyz").status == 200);
-    add(&mut server.connect(), json!([item(1 << 50, "late")]), true);
+    add(&mut server.connect(), json!([item(0xff << 50, "late")]), true);
     assert!(["pending", "late"].iter().all(|id| stored_ids(&desk).contains(*id)));
 }
 
