@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::base::section::Section;
 pub use fpstore_base::InputPlace;
-use fpstore_base::ParseFingerprintError;
 use fpstore_base::Recipe;
 use fpstore_base::{Interrupted, IoError};
+use fpstore_base::{ParseFingerprintError, Radix};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -96,6 +96,19 @@ pub enum Error {
         store: Recipe,
         /// The other recipe.
         given: Recipe,
+    },
+    /// An input whose columns cannot be told. Nothing was read of it.
+    UnclearInput {
+        /// The name of the input.
+        name: String,
+        /// What is not clear, and what was expected.
+        reason: String,
+        /// The column that holds the fingerprints most likely, from 1.
+        fingerprint_column: Option<usize>,
+        /// The column that holds the ids most likely, from 1.
+        id_column: Option<usize>,
+        /// How fingerprints are spelled most likely, if that is not hexadecimal or not sure.
+        radix: Option<Radix>,
     },
     /// A distance above 64.
     InvalidDistance {
@@ -305,6 +318,7 @@ impl fmt::Display for Error {
             Error::TooLarge { reason } => f.write_str(reason),
             Error::TooManyPairs { most } => write!(f, "there are more than {most} near pairs"),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
+            Error::UnclearInput { name, reason, .. } => write!(f, "{name}: {reason}"),
         }
     }
 }

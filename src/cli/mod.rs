@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use fpstore::{Error, Recipe};
+use fpstore::{Error, InputPlace, Recipe};
 
 #[cfg(feature = "serve")]
 use commands::serve;
@@ -29,7 +29,7 @@ use commands::{
 };
 use output::exit::{is_closed_pipe, is_interrupted};
 use output::{corpus_error, remedy};
-use run::overview;
+use run::{meant, overview};
 use session::command::ExitStatus;
 use session::monitor;
 
@@ -157,8 +157,18 @@ pub(crate) fn run() -> ExitCode {
         arguments[2] = "help".into();
     }
     let mut program = with_help_page(program(), &mut arguments);
-    let matches = program.try_get_matches_from_mut(arguments).unwrap_or_else(|error| error.exit());
+    let mut matches = program.try_get_matches_from_mut(&arguments).or_else(|error| {
+        match meant::after_error(&error, &arguments) {
+            Some(meant) => program.try_get_matches_from_mut(meant),
+            None => Err(error),
+        }
+    });
+    if let Some(meant) = matches.as_ref().ok().and_then(|given| meant::implied(given, &arguments)) {
+        matches = program.try_get_matches_from_mut(meant);
+    }
+    let matches = matches.unwrap_or_else(|error| error.exit());
     let Cli { command } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = arguments;
     let of_command = matches.subcommand_name().and_then(|name| program.find_subcommand(name));
     let offers = |option: &str| {
         of_command.is_some_and(|it| it.get_arguments().any(|arg| arg.get_id() == option))
@@ -176,8 +186,9 @@ pub(crate) fn run() -> ExitCode {
         }
         Err(error) => {
             message!("{error:#}");
-            let of_store = error.downcast_ref().and_then(|error| hint(error, offers));
-            let of_text = || error.downcast_ref().and_then(|error| text_hint(error, offers));
+            let of_store = error.downcast_ref().and_then(|error| hint(error, &given, offers));
+            let of_text =
+                || error.downcast_ref().and_then(|error| text_hint(error, &given, offers));
             if let Some(hint) = of_store.or_else(of_text) {
                 message!("{hint}");
             }
@@ -218,13 +229,29 @@ fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap
 }
 
 /// What the user can do about an error of a command that `offers` some options.
-fn hint(error: &Error, offers: impl Fn(&str) -> bool) -> Option<String> {
+fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
     match error {
+        Error::UnclearInput { fingerprint_column, id_column, radix, .. } => {
+            let mut more = Vec::new();
+            if let Some(column) = fingerprint_column.filter(|_| offers("fingerprint_field")) {
+                more.extend(["--fingerprint-field".into(), column.to_string()]);
+                more.extend(id_column.iter().flat_map(|id| ["--id-field".into(), id.to_string()]));
+            }
+            more.extend(radix.iter().flat_map(|radix| ["--radix".into(), radix.to_string()]));
+            (!more.is_empty()).then(|| format!("if it is so, say: {}", remedy::again(given, &more)))
+        }
+        Error::BadInput { name, place: InputPlace::Line(1), reason } => {
+            remedy::of_fingerprints(name, reason).or_else(|| {
+                offers("fingerprint_field").then(|| {
+                "--fingerprint-field N and --id-field N name the columns of the fingerprint and \
+                     the id"
+                    .into()
+            })
+            })
+        }
         Error::BadInput { name, reason, .. } => remedy::of_fingerprints(name, reason)
             .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into())),
-        Error::NoStore { path } => {
-            Some(format!("make one with 'fpstore build FILE -s {}'", path.display()))
-        }
+        Error::NoStore { path } => Some(remedy::of_no_store(path)),
         Error::StoreExists { .. } if offers("force") => {
             Some("--force replaces it once the new one is complete".into())
         }
@@ -253,7 +280,28 @@ fn hint(error: &Error, offers: impl Fn(&str) -> bool) -> Option<String> {
 }
 
 /// What the user can do about an error in a document.
-fn text_hint(error: &fpstore_documents::Error, offers: impl Fn(&str) -> bool) -> Option<String> {
+fn text_hint(
+    error: &fpstore_documents::Error,
+    given: &[OsString],
+    offers: impl Fn(&str) -> bool,
+) -> Option<String> {
+    if let fpstore_documents::Error::UnclearFields { likely, .. } = error {
+        let options = [
+            ("--id-field", &likely.id_field),
+            ("--text-field", &likely.text_field),
+            ("--fingerprint-field", &likely.fingerprint_field),
+        ];
+        let named = options.iter().filter_map(|(name, field)| Some((*name, field.as_deref()?)));
+        let mut more: Vec<String> =
+            named.flat_map(|(name, field)| [name.to_string(), field.to_string()]).collect();
+        if likely.line_ids {
+            more.push("--line-ids".into());
+        }
+        return Some(match more.is_empty() {
+            true => remedy::FIELDS.into(),
+            false => format!("if it is so, say: {}", remedy::again(given, &more)),
+        });
+    }
     let fpstore_documents::Error::BadInput { reason, .. } = error else { return None };
     remedy::of_documents(reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
 }

@@ -151,6 +151,7 @@ fn of_part(mut summary: DocumentSummary, part: usize) -> DocumentSummary {
     summary.repeated_ids = Default::default();
     if part > 0 {
         summary.passed_over = Default::default();
+        summary.guess = None;
     }
     summary
 }

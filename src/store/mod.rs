@@ -27,6 +27,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
 use crate::disk::access::Access;
+use crate::format::manifest;
 use crate::plan::Plan;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
@@ -55,6 +56,11 @@ pub struct Store {
 }
 
 impl Store {
+    /// Whether the directory `path` holds a store, without looking whether it is sound.
+    pub fn is_at(path: impl AsRef<Path>) -> bool {
+        path.as_ref().join(manifest::FILE_NAME).is_file()
+    }
+
     /// Opens the store in the directory `path`, with [`Access::Auto`](crate::Access).
     ///
     /// # Errors

@@ -153,7 +153,7 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
     desk.write("d/d.jsonl.gz", &cut);
     desk.write("d/z.txt", "four five six");
     let (_, err) = desk.run(&["fingerprint", "d"], 2);
-    assert!(err.contains("b.csv: no column 'id' among key, body; --id-field"), "{err}");
+    assert!(err.contains("b.csv: no field 'id' among key, body"), "{err}");
     assert!(!err.contains("--skip-bad"), "{err}");
     let (out, err) = desk.run(&["fingerprint", "d", "--skip-bad"], 0);
     assert_eq!((ids(&out)[0], *ids(&out).last().unwrap()), ("a.txt", "z.txt"));
@@ -248,8 +248,8 @@ fn the_remedy_fits_the_fault() {
     let desk = Desk::new();
     for (input, remedy) in [
         ("{\"id\":1,\"text\":\"x\"}\n", "fpstore build --docs"),
-        ("1234567890123456789\ta\n", "--radix dec"),
-        ("-9000000000000000000\ta\n", "--radix sdec"),
+        ("1234567890123456789\ta\nx\tb\n", "--radix dec"),
+        ("-9000000000000000000\ta\nx\tb\n", "--radix sdec"),
     ] {
         let (_, err) = desk.run_on(&["build", "-"], input, 2);
         assert!(err.contains(remedy) && !err.contains("--skip-bad"), "{err}");

@@ -6,6 +6,7 @@ mod confirm;
 mod dedup_docs;
 mod documents;
 mod fields;
+mod guesses;
 mod join;
 mod labels;
 mod life;

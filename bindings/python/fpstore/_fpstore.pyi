@@ -389,9 +389,9 @@ class Documents:
             "jsonl", "features", "csv", "tsv", "parquet", "warc", "lines", "text", "html"
         ]
         | None = None,
-        id_field: str = "id",
+        id_field: str | None = None,
         line_ids: bool = False,
-        text_field: str = "text",
+        text_field: str | None = None,
         text_format: Literal["plain", "html", "markdown"] = "plain",
         encoding: str = "utf-8",
         html_part: Literal["auto", "main", "full"] = "auto",

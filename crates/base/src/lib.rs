@@ -12,6 +12,7 @@ mod choice;
 #[cfg(feature = "work")]
 pub mod decompress;
 mod error;
+pub mod fields;
 mod fingerprint;
 mod id;
 #[cfg(feature = "work")]

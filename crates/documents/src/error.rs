@@ -41,6 +41,15 @@ pub enum Error {
         /// What is wrong and what was expected.
         reason: String,
     },
+    /// The fields of ids and texts are not named and cannot be told; nothing was read.
+    UnclearFields {
+        /// The name of the input.
+        name: String,
+        /// What is not clear.
+        reason: String,
+        /// What is most likely meant.
+        likely: Box<LikelyFields>,
+    },
     /// The inputs cannot be read together.
     InvalidInputs {
         /// What is wrong and what helps.
@@ -78,6 +87,20 @@ pub enum Error {
     },
 }
 
+/// The fields that are most likely meant where none are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LikelyFields {
+    /// The field of the ids, if that is not the usual one.
+    pub id_field: Option<String>,
+    /// Whether no field can hold ids, so that numbers of lines are left.
+    pub line_ids: bool,
+    /// The field of the texts, if that is not the usual one.
+    pub text_field: Option<String>,
+    /// The field of fingerprints, if there is one and no text.
+    pub fingerprint_field: Option<String>,
+}
+
 impl Error {
     /// Whether the error is of one file, so that others can be read or copied.
     pub fn is_of_file(&self) -> bool {
@@ -104,7 +127,9 @@ impl fmt::Display for Error {
             Error::BadInput { name, place, reason } => {
                 write!(f, "{name}: {place}: {}", shown(reason))
             }
-            Error::BadFile { name, reason } => write!(f, "{name}: {}", shown(reason)),
+            Error::BadFile { name, reason } | Error::UnclearFields { name, reason, .. } => {
+                write!(f, "{name}: {}", shown(reason))
+            }
             Error::InvalidInputs { reason } => f.write_str(reason),
             Error::InvalidGlob { glob, reason } => {
                 write!(f, "'{glob}' is no pattern of file names: {reason}")

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::field_guess::{self, FieldGuess};
 use super::folders::PassedOver;
 use super::formats::DocumentFormat;
 use super::inputs::{Input, Inputs, inputs};
@@ -21,6 +22,7 @@ pub struct DocumentFiles {
     /// The files of this part.
     pub(super) range: Range<usize>,
     pub(super) passed_over: PassedOver,
+    pub(super) guess: FieldGuess,
 }
 
 /// One of [`DocumentFiles`].
@@ -38,11 +40,36 @@ impl DocumentFiles {
     /// * [`Error::BadFile`](crate::Error::BadFile) if a folder holds files and all are passed over.
     /// * [`Error::InvalidInputs`](crate::Error::InvalidInputs) if two files would get the same id,
     ///   or if files of folders are chosen and there is no folder.
+    /// * [`Error::UnclearFields`](crate::Error::UnclearFields) if the fields of ids and texts are not
+    ///   named, and the first file with fields has several that they could be, or none.
     pub fn find(paths: &[PathBuf], options: &DocumentOptions) -> Result<Self> {
         let inputs = inputs(paths, &options.files)?;
         inputs.check_ids(|input| options.takes_name(input))?;
         let Inputs { list, passed_over } = inputs;
-        Ok(DocumentFiles { range: 0..list.len(), list: Arc::new(list), passed_over })
+        let guess = field_guess::guess(&list, options)?;
+        Ok(DocumentFiles { range: 0..list.len(), list: Arc::new(list), passed_over, guess })
+    }
+
+    /// Why these files hold documents by their names, in words; `None` if one of them may hold
+    /// something else. Folders hold documents, and so do JSON Lines, Parquet, web archives and pages.
+    pub fn look_like(paths: &[&Path]) -> Option<String> {
+        let name = |path: &Path| fpstore_base::source::name_of(path);
+        let reason = |path: &&Path| {
+            if path.is_dir() {
+                return Some(format!("{} is a folder", name(path)));
+            }
+            let what = match DocumentFormat::of(path) {
+                _ if *path == Path::new("-") => return None,
+                DocumentFormat::JsonLines => "JSON Lines",
+                DocumentFormat::Parquet => "Parquet",
+                DocumentFormat::Warc => "a web archive",
+                DocumentFormat::Html => "a page",
+                _ => return None,
+            };
+            path.is_file().then(|| format!("{} is {what}", name(path)))
+        };
+        let reasons: Option<Vec<String>> = paths.iter().map(reason).collect();
+        reasons?.into_iter().next()
     }
 
     /// The number of files.
@@ -66,7 +93,7 @@ impl DocumentFiles {
     #[must_use]
     pub fn part(&self, numbers: Range<usize>) -> Self {
         let range = numbers.start.min(self.list.len())..numbers.end.min(self.list.len());
-        DocumentFiles { list: self.list.clone(), range, passed_over: self.passed_over }
+        DocumentFiles { range, ..self.clone() }
     }
 
     /// The length of the files in bytes, compressed as they are; `None` if one of them is no

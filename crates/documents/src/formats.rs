@@ -66,6 +66,15 @@ impl DocumentFormat {
         }
     }
 
+    /// The format of a document by its first byte that is no space: an object is JSON, and a tag HTML.
+    pub fn of_content(bytes: &[u8]) -> Self {
+        match bytes.trim_ascii_start().first() {
+            Some(b'{') => DocumentFormat::JsonLines,
+            Some(b'<') => DocumentFormat::Html,
+            _ => DocumentFormat::Plain,
+        }
+    }
+
     /// The format of a file by the end of its name, before `.gz` or `.zst`. Standard input is JSON
     /// Lines; a file without a known ending is plain text.
     pub(super) fn of(path: &Path) -> Self {

@@ -4,12 +4,14 @@ use super::capped::TooLong;
 use super::decode::decode_stream;
 use super::formats::DocumentFormat;
 use super::guard::guarded;
+use super::json;
+use super::names::Names;
 use super::options::DocumentOptions;
 use super::whole_file::text_of_page;
 use crate::error::{Error, Result};
 
-/// The text of one document in memory: a page if the format is [`DocumentFormat::Html`], else a
-/// plain text. Encoding, part of a page and length are those of the options.
+/// The text of one document in memory: a page if the format is [`DocumentFormat::Html`], an object if
+/// it is [`DocumentFormat::JsonLines`], else a plain text. Encoding, part of a page and length are those of the options.
 ///
 /// # Errors
 ///
@@ -34,6 +36,11 @@ pub fn text_of_bytes(bytes: &[u8], options: &DocumentOptions) -> Result<String> 
         let part = || text_of_page(bytes, options.encoding, options.html, options.len_max);
         return guarded(part).and_then(|text| text).map_err(bad);
     }
+    if options.format == Some(DocumentFormat::JsonLines) {
+        // An id may be missing, because nobody asks for it.
+        let names = Names { id: None, ..options.names() };
+        return json::text_of(bytes, names).map(|found| found.text.into_owned()).map_err(bad);
+    }
     let mut text = String::new();
     match decode_stream(bytes, options.encoding, &mut |part| text.push_str(part)) {
         Ok(Ok(())) => Ok(text),
@@ -55,6 +62,9 @@ mod tests {
         assert!(fault.contains("byte 2 is not UTF-8"), "{fault}");
         let gbk = options.clone().encoding(TextEncoding::named("gbk").unwrap());
         assert_eq!(text_of_bytes(b"\xd6\xd0", &gbk).unwrap(), "\u{4e2d}");
+        let json = options.clone().format(DocumentFormat::of_content(b" {\"text\":"));
+        assert_eq!(text_of_bytes(b" {\"text\":\"a\"}\n", &json).unwrap(), "a");
+        assert!(text_of_bytes(b"{\"text\":\"a\"}\n{}", &json).is_err());
         let short = options.clone().max_document(2);
         assert!(text_of_bytes(b"abc", &short).is_err());
         let page = options.format(DocumentFormat::Html).html(HtmlPart::Full);

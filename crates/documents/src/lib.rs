@@ -21,7 +21,8 @@
 //! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) walk the inputs, `reading`
 //! cuts them into raw documents (`raw`) on one thread, `task` decodes and hashes these on the others,
 //! and the caller takes the results in order. The formats are in `records` (many documents in a
-//! file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; `ready` is for
+//! file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; `field_guess` tries
+//! the usual names of fields; `ready` is for
 //! fingerprints in place of texts. The reader does as little as it can: it finds where a document
 //! ends and leaves the rest to the workers. [`DocumentFile::copy_records`] copies a file without
 //! some of its documents.
@@ -46,6 +47,7 @@ mod decode;
 mod delimited;
 mod disguise;
 mod error;
+mod field_guess;
 mod files;
 mod folders;
 mod formats;
@@ -78,7 +80,7 @@ mod whole_file;
 pub use bad_records::BadRecords;
 pub use copy::{DecideFate, NewField, NewFieldKind, RecordFate};
 pub use decode::TextEncoding;
-pub use error::{Error, Result};
+pub use error::{Error, LikelyFields, Result};
 pub use files::{DocumentFile, DocumentFiles, DocumentPlace};
 pub use folders::{FileChoice, PassedOver};
 pub use formats::{DocumentFormat, HtmlPart, TextFormat};

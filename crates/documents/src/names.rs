@@ -1,6 +1,6 @@
 //! The names of the fields or columns that are read.
 
-use super::options::DocumentOptions;
+use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD};
 use fpstore_base::Radix;
 
 /// The names of the fields of a document.
@@ -18,10 +18,14 @@ pub(super) struct Names<'a> {
 }
 
 impl DocumentOptions {
+    pub(super) fn text_name(&self) -> &str {
+        self.text_field.as_deref().unwrap_or(TEXT_FIELD)
+    }
+
     pub(super) fn names(&self) -> Names<'_> {
         Names {
-            id: (!self.line_ids).then_some(&self.id_field),
-            text: &self.text_field,
+            id: (!self.line_ids).then(|| self.id_field.as_deref().unwrap_or(ID_FIELD)),
+            text: self.text_name(),
             ready: self.ready,
             fields: &self.fields,
             new: &self.new_fields,

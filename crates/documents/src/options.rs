@@ -11,19 +11,23 @@ use super::formats::{DocumentFormat, HtmlPart, TextFormat};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Radix, Resources};
 
+/// The fields that are taken where they are there.
+pub(super) const ID_FIELD: &str = "id";
+pub(super) const TEXT_FIELD: &str = "text";
+
 /// Bytes of documents that are in memory at a time, as long as no single one is larger.
 const IN_FLIGHT_LEN: u64 = 64 << 20;
 
 /// Options for reading documents.
 ///
 /// By default the name of each file decides its format, the id is in the field `id`, the text in
-/// the field `text`, texts are UTF-8, the first bad record is an error, and all cores work.
+/// the field `text`, or in the only field of the first file with another usual name; texts are UTF-8, the first bad record is an error, and all cores work.
 #[derive(Clone, Debug)]
 pub struct DocumentOptions {
     pub(crate) format: Option<DocumentFormat>,
-    pub(crate) id_field: String,
+    pub(crate) id_field: Option<String>,
     pub(crate) line_ids: bool,
-    pub(crate) text_field: String,
+    pub(crate) text_field: Option<String>,
     pub(crate) ready: Option<Radix>,
     pub(crate) text_format: TextFormat,
     pub(crate) fields: Vec<String>,
@@ -45,9 +49,9 @@ impl Default for DocumentOptions {
     fn default() -> Self {
         DocumentOptions {
             format: None,
-            id_field: "id".into(),
+            id_field: None,
             line_ids: false,
-            text_field: "text".into(),
+            text_field: None,
             ready: None,
             text_format: TextFormat::Plain,
             fields: Vec::new(),
@@ -75,10 +79,12 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of the field or column of the id.
+    /// Sets the name of the field or column of the id. Without it `id` is taken, else the only field
+    /// with one of the names in [`fields::ID`](fpstore_base::fields::ID);
+    /// [`DocumentSummary::guess`](crate::DocumentSummary::guess) says which.
     #[must_use]
     pub fn id_field(mut self, name: impl Into<String>) -> Self {
-        self.id_field = name.into();
+        self.id_field = Some(name.into());
         self
     }
 
@@ -90,10 +96,11 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of the field or column of the text.
+    /// Sets the name of the field or column of the text. Without it `text` is taken, else the only one
+    /// with one of the names in [`fields::TEXT`](fpstore_base::fields::TEXT).
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
-        self.text_field = name.into();
+        self.text_field = Some(name.into());
         self
     }
 

@@ -70,6 +70,7 @@ pub enum Admission {
 ///   [`DocumentOptions::skip_bad`] only if it was named, and not found in a folder.
 /// * [`Error::InvalidInputs`] if two files would get the same id, or if files of folders are
 ///   chosen and there is no folder.
+/// * [`Error::UnclearFields`] if the fields are not named and cannot be told.
 /// * [`Error::WrongContent`] if the recipe is for given features and a file holds texts, or the
 ///   other way round.
 /// * [`Error::UnknownFormat`] if this build cannot read the format of a file.
@@ -350,7 +351,7 @@ impl<M> Work<'_, M> {
         M: Fn() -> T + Send + Sync + 'static,
     {
         let Work { files, options, takes_features, wanted, make_task } = self;
-        let options = Arc::new(options.clone());
+        let options = Arc::new(files.guess.completed(options));
         let watch = Watch::new(options.observer.clone(), Phase::Documents, files.total_len());
 
         let read = {
@@ -378,7 +379,8 @@ impl<M> Work<'_, M> {
         // The reader may be waiting for standard input when the caller ends, so its thread is detached.
         let mut results = Parallel::new(options.threads).bytes(in_flight_len).run(read, work);
         let passed_over = files.passed_over;
-        let mut summary = DocumentSummary { passed_over, ..DocumentSummary::default() };
+        let guess = files.guess.words.clone();
+        let mut summary = DocumentSummary { passed_over, guess, ..DocumentSummary::default() };
         loop {
             let batch = match results.next_within(PATIENCE) {
                 Ok(Some(batch)) => batch?,

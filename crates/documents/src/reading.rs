@@ -132,7 +132,7 @@ impl<'p> Reader<'p> {
             return Err(Error::BadFile { name: input.name.clone(), reason });
         }
         if self.options.ready.is_some() && !format.has_columns() {
-            let field = &self.options.text_field;
+            let field = self.options.text_name();
             let reason = format!(
                 "no field '{field}': a file of this format has no fields; --docs-format says which of \
                  jsonl, csv, tsv and parquet it is"

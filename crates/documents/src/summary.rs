@@ -38,6 +38,9 @@ pub struct DocumentSummary {
     pub unread: Vec<usize>,
     /// Files in folders that were not looked at.
     pub passed_over: PassedOver,
+    /// Which fields were taken for the ids and the texts, in words, if the caller named none and they
+    /// are not `id` and `text`.
+    pub guess: Option<String>,
 }
 
 impl DocumentSummary {

@@ -1,17 +1,19 @@
 //! What the commands for documents share: hashing them, and what is said of them.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use fpstore::input::{InputOptions, open_input};
 use fpstore::{Fingerprint, Store};
 use fpstore_documents::{
-    Admission, Document, DocumentOptions, DocumentSummary, PassedOver, RepeatedIds, hash_documents,
-    read_texts,
+    Admission, Document, DocumentFormat, DocumentOptions, DocumentSummary, PassedOver, RepeatedIds,
+    hash_documents, read_texts, text_of_bytes,
 };
 use fpstore_text::TextHasher;
 
-use super::inputs::ReadArgs;
+use super::inputs::{ReadArgs, check_stdin};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
 use super::resources::ReadingLimits;
@@ -38,7 +40,8 @@ pub(in crate::cli) struct DocumentArgs {
 pub(in crate::cli) struct FieldArgs {
     /// The files are tables or JSON Lines with ready fingerprints in this field or column
     ///
-    /// Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
+    /// A number is a column of lines, counted from 1, as is then that of --id-field; columns are
+    /// separated by tabs, semicolons or commas, and a header is passed over. Else it is a name. Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
     /// for their bits. --id-field names the column of ids. A null or an empty text is a record
     /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs.
     #[arg(
@@ -52,9 +55,29 @@ pub(in crate::cli) struct FieldArgs {
 }
 
 impl FieldArgs {
-    /// Whether fingerprints are read from a field.
-    pub(in crate::cli) fn is_given(&self) -> bool {
-        self.fingerprint_field.is_some()
+    /// Whether fingerprints are read from a field with a name.
+    pub(in crate::cli) fn is_given(&self, reading: &ReadingArgs) -> bool {
+        self.fingerprint_field.is_some() && self.column(reading).is_none()
+    }
+
+    /// The number of the column of fingerprints in lines, if one is given.
+    pub(in crate::cli) fn column(&self, reading: &ReadingArgs) -> Option<usize> {
+        let column = self.fingerprint_field.as_ref()?.parse().ok()?;
+        (column > 0 && !reading.names_format()).then_some(column)
+    }
+
+    /// How lines of fingerprints are read.
+    pub(in crate::cli) fn lines(
+        &self,
+        reading: &ReadingArgs,
+        read: &ReadArgs,
+    ) -> anyhow::Result<InputOptions> {
+        let options = read.options();
+        let Some(column) = self.column(reading) else { return Ok(options) };
+        if read.has_layout() {
+            bail!("--input-format is for files without fields; leave out --fingerprint-field");
+        }
+        Ok(options.columns(column, reading.id_column()?))
     }
 
     /// The documents with such a field, if there is one.
@@ -65,7 +88,8 @@ impl FieldArgs {
         read: &ReadArgs,
         limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
-        let Some(field) = &self.fingerprint_field else { return Ok(None) };
+        let named = self.fingerprint_field.as_ref().filter(|_| self.is_given(reading));
+        let Some(field) = named else { return Ok(None) };
         if read.has_layout() {
             bail!("--input-format is for files without fields; leave out --fingerprint-field");
         }
@@ -73,14 +97,19 @@ impl FieldArgs {
             bail!("{option} is for texts; with --fingerprint-field none are read");
         }
         let options = reading.options(read.skips_bad(), limits)?.text_field(field);
-        Ok(Some(Documents::of_field(hasher, read.radix, options)))
+        Ok(Some(Documents::of_field(hasher, read.radix(), options)))
     }
 }
 
 impl DocumentArgs {
     /// Whether the files hold documents.
     pub(in crate::cli) fn are_given(&self) -> bool {
-        self.docs || self.field.is_given()
+        self.docs || self.field.is_given(&self.reading)
+    }
+
+    /// How lines of fingerprints are read.
+    pub(in crate::cli) fn lines(&self, read: &ReadArgs) -> anyhow::Result<InputOptions> {
+        self.field.lines(&self.reading, read)
     }
 
     /// Prints which recipe was used, if the user named none.
@@ -98,7 +127,7 @@ impl DocumentArgs {
         all: bool,
     ) -> anyhow::Result<Vec<(String, TextHasher)>> {
         self.check_use(read)?;
-        if self.field.is_given() && all {
+        if self.field.is_given(&self.reading) && all {
             bail!("--all measures recipes, and --fingerprint-field reads ready fingerprints");
         }
         match (self.docs, self.recipe.is_given()) {
@@ -136,7 +165,10 @@ impl DocumentArgs {
                 None => Ok(()),
             };
         }
-        let reading = self.reading.first_given().filter(|_| !self.field.is_given());
+        let reading = match self.field.column(&self.reading) {
+            Some(_) => self.reading.first_but_id(),
+            None => self.reading.first_given().filter(|_| !self.field.is_given(&self.reading)),
+        };
         match reading.or_else(|| self.recipe.first_change()) {
             Some(option) => bail!("{option} is for documents; add --docs to read them"),
             None => Ok(()),
@@ -176,7 +208,7 @@ impl DocumentArgs {
         limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         self.check_use(read)?;
-        if self.field.is_given() {
+        if self.field.is_given(&self.reading) {
             return self.of_field(read, limits);
         }
         if !self.docs && !self.recipe.is_given() {
@@ -240,6 +272,9 @@ pub(in crate::cli) fn hash_all(
 
 /// Prints the bad files and records, the documents without fingerprint, and what was passed over.
 pub(in crate::cli) fn report(summary: &DocumentSummary) {
+    if let Some(guess) = &summary.guess {
+        message!("{guess}; --id-field and --text-field name others");
+    }
     let PassedOver { hidden, special, .. } = summary.passed_over;
     if hidden > 0 {
         let files = counted(hidden, "hidden file", "hidden files");
@@ -302,7 +337,16 @@ pub(in crate::cli) fn text_of(
         reading.check_unused()?;
         return Ok(name.into());
     }
-    text_of_file(name, &reading.options(false, ReadingLimits::default())?)
+    let options = reading.options(false, ReadingLimits::default())?;
+    // A pipe has no name that says the format.
+    if name == "-" && !reading.names_format() {
+        check_stdin(Path::new(name))?;
+        let mut bytes = Vec::new();
+        open_input(Path::new(name))?.read_to_end(&mut bytes)?;
+        let format = DocumentFormat::of_content(&bytes);
+        return Ok(text_of_bytes(&bytes, &options.format(format))?);
+    }
+    text_of_file(name, &options)
 }
 
 /// The text of the one document in a file.

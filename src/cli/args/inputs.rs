@@ -16,9 +16,9 @@ use crate::cli::session::choice::choice;
 /// How records are read from files.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct ReadArgs {
-    /// The spelling of fingerprints in the input; the output is always hex
-    #[arg(long, value_parser = choice::<Radix>(), default_value_t)]
-    pub(in crate::cli) radix: Radix,
+    /// The spelling of fingerprints in files; output is hex [default: hex]
+    #[arg(long, value_parser = choice::<Radix>())]
+    radix: Option<Radix>,
     /// How records are laid out in files
     #[arg(long, value_parser = choice::<InputFormat>(), default_value_t, hide_short_help = true)]
     input_format: InputFormat,
@@ -42,11 +42,16 @@ impl ReadArgs {
 
     /// The first option on the form of records that differs from its default.
     pub(in crate::cli) fn first_given(&self) -> Option<&'static str> {
-        match (self.radix, self.input_format) {
+        match (self.radix(), self.input_format) {
             (Radix::Hex, InputFormat::Lines) => None,
             (_, InputFormat::Lines) => Some("--radix"),
             _ => Some("--input-format"),
         }
+    }
+
+    /// The spelling of fingerprints.
+    pub(in crate::cli) fn radix(&self) -> Radix {
+        self.radix.unwrap_or_default()
     }
 
     /// Whether files of fingerprints have another layout than lines.
@@ -124,9 +129,12 @@ pub(in crate::cli) fn estimate(
     Ok(Some(all))
 }
 
-/// Prints the bad records that were skipped in a file.
+/// Prints what was guessed of the columns of a file, and the bad records that were skipped.
 pub(in crate::cli) fn report_skipped(file: &Path, summary: &InputSummary) {
     let name = name_of(file);
+    if let Some(guess) = &summary.guess {
+        message!("{name}: {guess}; --fingerprint-field N and --id-field N name other columns");
+    }
     for bad in &summary.skipped {
         message!("{name}: {}: {}", bad.place, bad.reason);
     }

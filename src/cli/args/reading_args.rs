@@ -17,20 +17,22 @@ pub(in crate::cli) struct ReadingArgs {
     /// The format of the documents [default: by the end of each name; JSON Lines for -]
     #[arg(long, value_parser = choice::<DocumentFormat>(), value_name = "FORMAT")]
     docs_format: Option<DocumentFormat>,
-    /// The field or column of the id
+    /// The field or column of the id [default: id, url, uri, ...]
     ///
-    /// In JSON, doc.id is the field id of the object doc.
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    id_field: String,
+    /// Without it, id is taken, else the only field with another usual name, which is said. In JSON,
+    /// doc.id is the field id of the object doc.
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
     /// Take the number of the line or row as id, after the name of the file if there are several
     #[arg(long, hide_short_help = true)]
     line_ids: bool,
-    /// The field or column of the text
+    /// The field or column of the text [default: text, content, body, ...]
     ///
-    /// In JSON and Parquet, doc.body is the field body of the object doc, and messages[].content the
+    /// Without it, text is taken, else the only field with another usual name, which is said. In JSON
+    /// and Parquet, doc.body is the field body of the object doc, and messages[].content the
     /// field content of all elements of the array messages, joined by line feeds.
-    #[arg(long, value_name = "NAME", default_value = "text")]
-    text_field: String,
+    #[arg(long, value_name = "NAME")]
+    text_field: Option<String>,
     /// What the text in a field is
     #[arg(
         long,
@@ -79,13 +81,35 @@ impl ReadingArgs {
         self.given().next()
     }
 
+    /// The first option that differs from its default, but the field of the id.
+    pub(in crate::cli) fn first_but_id(&self) -> Option<&'static str> {
+        self.given().find(|name| *name != "--id-field")
+    }
+
+    /// Whether the format of the files is given.
+    pub(in crate::cli) fn names_format(&self) -> bool {
+        self.docs_format.is_some()
+    }
+
+    /// The number of the column of ids in lines, if one is given.
+    pub(in crate::cli) fn id_column(&self) -> anyhow::Result<Option<usize>> {
+        let Some(id_field) = &self.id_field else { return Ok(None) };
+        match id_field.parse() {
+            Ok(column) if column > 0 => Ok(Some(column)),
+            _ => bail!(
+                "--fingerprint-field is the number of a column, so --id-field must be one too, and \
+                 is '{id_field}'"
+            ),
+        }
+    }
+
     /// The options that differ from their defaults.
     fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.docs_format.is_some(), "--docs-format"),
-            (self.id_field != "id", "--id-field"),
+            (self.id_field.is_some(), "--id-field"),
             (self.line_ids, "--line-ids"),
-            (self.text_field != "text", "--text-field"),
+            (self.text_field.is_some(), "--text-field"),
             (self.text_format != TextFormat::Plain, "--text-format"),
             (self.encoding != "utf-8", "--encoding"),
             (self.html_part != HtmlPart::Auto, "--html-part"),
@@ -125,19 +149,23 @@ impl ReadingArgs {
             .include(&self.include)?
             .exclude(&self.exclude)?
             .hidden(self.hidden);
-        if self.line_ids && self.id_field != "id" {
+        if self.line_ids && self.id_field.is_some() {
             bail!("--line-ids takes no field as id; leave --id-field out");
         }
         let mut options = DocumentOptions::default()
-            .id_field(&self.id_field)
             .line_ids(self.line_ids)
-            .text_field(&self.text_field)
             .text_format(self.text_format)
             .encoding(TextEncoding::named(&self.encoding)?)
             .html(self.html_part)
             .skip_bad(skip_bad)
             .files(files)
             .threads(limits.threads.unwrap_or(0));
+        if let Some(field) = &self.id_field {
+            options = options.id_field(field);
+        }
+        if let Some(field) = &self.text_field {
+            options = options.text_field(field);
+        }
         if let Some(memory) = limits.memory {
             options = options.memory(memory.as_u64());
         }

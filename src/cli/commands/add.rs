@@ -118,7 +118,8 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let options = args.work.limit(options, &monitor)?;
     if args.follow.is_on() {
         let writer = SharedWriter::new(&args.store.store, options);
-        let input = (&args.read, documents.filter(Documents::are_given));
+        let lines = args.documents.lines(&args.read)?;
+        let input = (&lines, documents.filter(Documents::are_given));
         return follow::add(
             &args.follow,
             &args.files,
@@ -155,7 +156,7 @@ fn read_fingerprints(
     writer: &mut Writer,
     monitor: &Monitor,
 ) -> anyhow::Result<()> {
-    let input = args.read.options();
+    let input = args.documents.lines(&args.read)?;
     if let Some(expected) = estimate(files, &input)? {
         writer.expect(&expected, !args.work.resources.skip_space_check)?;
     }

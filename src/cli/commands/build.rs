@@ -249,7 +249,7 @@ fn read_fingerprints(
     monitor: &Monitor,
     mut show: impl FnMut(Fingerprint),
 ) -> anyhow::Result<Read> {
-    let input = args.read.options();
+    let input = args.documents.lines(&args.read)?;
     if let Some(expected) = estimate(files, &input)? {
         builder.expect(&expected, !args.work.resources.skip_space_check)?;
     }

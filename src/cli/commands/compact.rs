@@ -7,7 +7,7 @@ use fpstore::writer::{Compaction, Compactor};
 use crate::cli::args::resources::{WriteArgs, rate};
 use crate::cli::args::scheme_arg::AutoArgs;
 use crate::cli::output::text::{bytes, counted, grouped};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::{ExitStatus, StorePlace};
 
 const LONG_ABOUT: &str = "\
 Merge segments, and remove deleted records from them. Readers and a writer are not blocked: \
@@ -52,7 +52,7 @@ pub(in crate::cli) struct CompactArgs {
     #[arg(long, conflicts_with_all = ["tier", "all", "one"])]
     rewrite: bool,
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     /// Read and write segments and temporary files no faster than this, such as 20MB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
@@ -75,7 +75,7 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     }
     drop(store);
     let options = args.work.limit(options, &monitor)?;
-    let mut compactor = Compactor::with_options(&args.store.store, options)?;
+    let mut compactor = Compactor::with_options(args.store.path(), options)?;
     let compaction = match (args.all, args.one, args.rewrite) {
         (true, ..) => Compaction::All,
         (_, true, _) => Compaction::One,

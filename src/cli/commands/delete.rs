@@ -12,7 +12,7 @@ use fpstore_base::source::name_of;
 use crate::cli::args::inputs::{ReadArgs, check_stdin, report_skipped};
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::output::text::counted;
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::{ExitStatus, StorePlace};
 
 /// The longest line of a list of ids.
 const LINE_LEN_MAX: u64 = 1 << 17;
@@ -57,7 +57,7 @@ pub(in crate::cli) struct DeleteArgs {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -70,11 +70,12 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     if by_id && by_fingerprint {
         bail!("ids and fingerprints cannot be deleted by one command");
     }
-    let options = args.read.options();
+    // A guess must not decide what is deleted.
+    let options = args.read.options().exact(true);
     let mut fingerprints = args
         .fingerprint
         .iter()
-        .map(|text| Fingerprint::parse(text, args.read.radix))
+        .map(|text| Fingerprint::parse(text, args.read.radix()))
         .collect::<Result<Vec<Fingerprint>, _>>()?;
     for file in &args.fingerprints {
         check_stdin(file)?;
@@ -94,7 +95,7 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     }
     let monitor = args.work.monitor()?;
     let options = args.work.limit(WriterOptions::default(), &monitor)?;
-    let mut writer = Writer::with_options(&args.store.store, options)?;
+    let mut writer = Writer::with_options(args.store.path(), options)?;
     let wanted = ids.iter().map(|id| IdRef::Text(id));
     let done = match (by_id, args.dry_run) {
         (true, false) => writer.delete_ids(wanted)?,

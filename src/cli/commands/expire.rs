@@ -6,7 +6,7 @@ use fpstore::{Error, Writer, WriterOptions};
 
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::text::{bytes, counted};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::{ExitStatus, StorePlace};
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
@@ -48,7 +48,7 @@ pub(in crate::cli) struct ExpireArgs {
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -64,13 +64,13 @@ pub(in crate::cli) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     let refused = |error: Error| {
         let is_refused = matches!(error, Error::InvalidOptions { .. });
         let error = anyhow::Error::from(error);
-        if is_refused { error.context(args.store.store.display().to_string()) } else { error }
+        if is_refused { error.context(args.store.path().display().to_string()) } else { error }
     };
     let expired = if args.dry_run {
         args.store.open()?.expiring(&expiry).map_err(refused)?
     } else {
         let options = WriterOptions::default().wait(args.wait.duration()).observer(announcer());
-        Writer::with_options(&args.store.store, options)?.expire(&expiry).map_err(refused)?
+        Writer::with_options(args.store.path(), options)?.expire(&expiry).map_err(refused)?
     };
     if !args.quiet.is_on() {
         report(&expired, &expiry, args.dry_run);

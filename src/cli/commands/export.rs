@@ -8,7 +8,7 @@ use fpstore::writer::{export, export_linked};
 
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::text::{bytes, counted, stdout};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::{ExitStatus, StorePlace};
 
 const LONG_ABOUT: &str = "\
 Copy segments to a new store in a directory of its own, with labels and deletions. 'import' \
@@ -42,7 +42,7 @@ pub(in crate::cli) struct ExportArgs {
     #[arg(long)]
     link: bool,
     #[command(flatten)]
-    store: StoreArg,
+    store: StorePlace,
     #[command(flatten)]
     quiet: QuietArgs,
 }

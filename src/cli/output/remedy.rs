@@ -1,9 +1,86 @@
 //! What helps against a bad record, where passing over records would only lose them.
 
-use fpstore::Radix;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use fpstore::{Radix, Store};
+
+/// Entries of a folder that are looked at for stores.
+const BESIDE_MAX: usize = 10_000;
+/// Stores that a message names.
+const SHOWN_MAX: usize = 5;
+
+/// The options that name fields.
+pub(in crate::cli) const FIELDS: &str = "--id-field, --text-field and --fingerprint-field name the \
+    fields; --line-ids takes numbers of lines as ids";
 
 const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
     field of fingerprints by 'fpstore build --fingerprint-field NAME'";
+
+/// What the user can do where there is no store: a store beside the place with a near name, or how
+/// the place came about.
+pub(in crate::cli) fn of_no_store(path: &Path) -> String {
+    let variable = std::env::var_os("FPSTORE").filter(|value| !value.is_empty());
+    let is_default = variable.as_deref().map_or(path == Path::new("store.fps"), |it| path == it);
+    let meant = match variable.is_some() {
+        _ if !is_default => String::new(),
+        true => "$FPSTORE names it; ".into(),
+        false => "it is meant where neither -s nor $FPSTORE names one; ".into(),
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut stores: Vec<PathBuf> = entries
+        .take(BESIDE_MAX)
+        .filter(|entry| Store::is_at(entry.path()))
+        .map(|entry| path.with_file_name(entry.file_name()))
+        .collect();
+    stores.sort();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let likeness = |store: &PathBuf| {
+        let other = store.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        strsim::damerau_levenshtein(&name, &other)
+    };
+    let near = stores.iter().min_by_key(|store| likeness(store));
+    match near {
+        Some(near) if !is_default && likeness(near) <= 2.max(name.len() / 4) => {
+            format!("{meant}did you mean {}?", near.display())
+        }
+        _ if stores.is_empty() || !is_default => {
+            format!("{meant}make one with 'fpstore build FILE -s {}'", path.display())
+        }
+        _ => {
+            let shown: Vec<String> =
+                stores.iter().take(SHOWN_MAX).map(|store| store.display().to_string()).collect();
+            let more = if stores.len() > SHOWN_MAX { ", ..." } else { "" };
+            let lies = if stores.len() == 1 { "is a store" } else { "are stores" };
+            format!("{meant}here {lies}: {}{more}; 'fpstore build' makes one", shown.join(", "))
+        }
+    }
+}
+
+/// The command that was given, with more options, as a shell takes it.
+pub(in crate::cli) fn again(given: &[OsString], more: &[String]) -> String {
+    let given = given.iter().skip(1).map(|word| word.to_string_lossy());
+    let words: Vec<String> = ["fpstore".into()]
+        .into_iter()
+        .chain(given)
+        .chain(more.iter().map(|word| word.as_str().into()))
+        .map(|word| in_quotes(&word))
+        .collect();
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn in_quotes(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
 
 /// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
 /// is of another kind than was said.
@@ -64,11 +141,7 @@ pub(in crate::cli) fn of_documents(reason: &str) -> Option<String> {
         return of_text("", text, reason);
     }
     if reason.starts_with("no field '") {
-        return Some(
-            "--id-field, --text-field and --fingerprint-field name the fields; --line-ids takes \
-             numbers of lines as ids"
-                .into(),
-        );
+        return Some(FIELDS.into());
     }
     // Passing over such a record would lose all that seems to stand between its quotes.
     let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");

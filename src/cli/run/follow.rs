@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use fpstore::Error;
+use fpstore::input::InputOptions;
 use fpstore::writer::{NewRecord, SharedWriter};
 
 use super::merging::{merged, warn_unmerged};
 use super::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
-use crate::cli::args::inputs::{ReadArgs, inputs};
+use crate::cli::args::inputs::inputs;
 use crate::cli::output::text::{Stdout, counted, stdout};
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::document_reader::Documents;
@@ -55,7 +56,7 @@ pub(in crate::cli) fn add(
     args: &FollowArgs,
     files: &[PathBuf],
     writer: SharedWriter,
-    (read, documents): (&ReadArgs, Option<Documents>),
+    (lines, documents): (&InputOptions, Option<Documents>),
     monitor: &Monitor,
     (is_merging, quiet): (bool, bool),
 ) -> anyhow::Result<ExitStatus> {
@@ -63,7 +64,7 @@ pub(in crate::cli) fn add(
         bail!("--follow reads standard input; to add files, leave it out");
     }
     inputs(&[])?;
-    let mut stream = Stream::start(read, documents);
+    let mut stream = Stream::start(lines, documents);
     let mut following = Following {
         writer,
         buffered: Vec::new(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::input::read_records;
+use fpstore::input::{InputOptions, read_records};
 use fpstore::options::DEFAULT_K;
 use fpstore::{
     BuildOptions, Error, Fingerprint, IdPolicy, IdRef, Recipe, Store, TemporaryBuilder,
@@ -44,7 +44,7 @@ pub(in crate::cli) struct JoinInputArgs {
 #[derive(Clone, Copy)]
 pub(in crate::cli) enum Source<'a> {
     /// Files of fingerprints and ids.
-    Records(&'a ReadArgs),
+    Records(InputOptions),
     /// Files of documents.
     Documents(&'a Documents),
 }
@@ -194,7 +194,7 @@ impl JoinInputArgs {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
                 let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
-                let source = Source::Records(&self.read);
+                let source = Source::Records(self.documents.lines(&self.read)?);
                 let recipe = Recipe::external();
                 temporary_store(files, source, recipe, resources, monitor, ids, each)
             }
@@ -284,8 +284,7 @@ pub(in crate::cli) fn temporary_store(
             let summary = summary.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
             monitor.suspend(|| report(&summary));
         }
-        Source::Records(read) => {
-            let input = read.options();
+        Source::Records(input) => {
             if let Some(expected) = estimate(&files, &input)? {
                 builder.expect(&expected, !resources.skip_space_check)?;
             }

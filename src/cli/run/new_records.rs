@@ -9,11 +9,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use fpstore::corpus::NewFile;
-use fpstore::input::read_records;
+use fpstore::input::{InputOptions, read_records};
 use fpstore::{Error, Fingerprint, IdRef, Recipe};
 
 use super::join_input::{Ids, Opened, Source, temporary_store};
-use crate::cli::args::inputs::{ReadArgs, inputs};
+use crate::cli::args::inputs::inputs;
 use crate::cli::args::resources::ResourceArgs;
 use crate::cli::session::monitor::Monitor;
 
@@ -22,7 +22,7 @@ pub(in crate::cli) struct NewRecords<'a> {
     files: Vec<PathBuf>,
     /// For each file its copy, if it is a pipe.
     copies: Vec<Option<BufWriter<File>>>,
-    read: &'a ReadArgs,
+    read: InputOptions,
     resources: &'a ResourceArgs,
     /// The number of records at the first reading.
     count: u64,
@@ -31,7 +31,7 @@ pub(in crate::cli) struct NewRecords<'a> {
 impl<'a> NewRecords<'a> {
     pub(in crate::cli) fn new(
         files: &[PathBuf],
-        read: &'a ReadArgs,
+        read: InputOptions,
         resources: &'a ResourceArgs,
     ) -> anyhow::Result<Self> {
         let files = inputs(files)?;
@@ -69,7 +69,7 @@ impl<'a> NewRecords<'a> {
             let path = files[number].clone();
             written.map_err(|source| Error::Io { doing: "keep a copy of", path, source })
         };
-        let source = Source::Records(read);
+        let source = Source::Records(*read);
         temporary_store(files, source, recipe, resources, monitor, ids, &mut copy)
     }
 
@@ -90,7 +90,7 @@ impl<'a> NewRecords<'a> {
                     let take = |record: fpstore::input::Record<'_>| -> anyhow::Result<()> {
                         next(record.fingerprint, record.id)
                     };
-                    read_records(file, &self.read.options(), take)?;
+                    read_records(file, &self.read, take)?;
                 }
                 Some(copy) => read_copy(copy, &mut next)
                     .with_context(|| format!("cannot read the copy of {}", file.display()))?,

@@ -15,7 +15,6 @@ use fpstore::writer::NewRecord;
 use fpstore_documents::DocumentSummary;
 
 use crate::cli::args::documents::report;
-use crate::cli::args::inputs::ReadArgs;
 use crate::cli::output::bad_lines::BadLines;
 use crate::cli::output::exit::{is_closed_pipe, is_interrupted};
 use crate::cli::session::command::ExitStatus;
@@ -57,15 +56,15 @@ pub(in crate::cli) struct Stream {
 
 impl Stream {
     /// Starts to read fingerprints, or documents if there are any.
-    pub(in crate::cli) fn start(read: &ReadArgs, documents: Option<Documents>) -> Self {
+    pub(in crate::cli) fn start(lines: &InputOptions, documents: Option<Documents>) -> Self {
         let (sender, received) = sync_channel(WAITING_MAX);
-        let options = read.options();
+        let options = *lines;
         let send = move |received| sender.send(received).map_err(|_| Error::Interrupted);
         let reader = std::thread::spawn(move || match documents {
             Some(documents) => documents.read_stream(send),
             None => read_fingerprints(&options, send),
         });
-        Stream { received, reader, bad: BadLines::new(read.skips_bad()) }
+        Stream { received, reader, bad: BadLines::new(lines.skips_bad()) }
     }
 
     /// The next record, or what else there is to say within a short time.

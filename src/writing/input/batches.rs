@@ -3,10 +3,12 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::chunk::Chunk;
 use super::chunk_reader::ChunkReader;
+use super::guess::LineForm;
 use super::layout::{ChunkPlace, RecordConsumer};
 use super::read::{SHOWN_MAX, SummaryBuilder, bad_id};
 use super::{InputOptions, InputSummary};
@@ -55,6 +57,7 @@ pub(crate) fn read_batches(
             Ok(None) => return Ok(summary.finish()),
             Ok(Some(chunk)) => chunk.map_err(|fault| summary.unreadable(fault))?,
         };
+        summary.begin(&chunk.form)?;
         take(Some(&chunk.records))?;
         summary.add_records(chunk.records.count());
         let not_shown = chunk.bad_count - chunk.bad.len() as u64;
@@ -86,6 +89,7 @@ struct ParsedChunk {
     lines: u64,
     /// Where in the input the chunk ends.
     end: u64,
+    form: Arc<LineForm>,
     bad_count: u64,
     /// The first bad records.
     bad: Vec<(ChunkPlace, String)>,
@@ -96,7 +100,8 @@ impl ParsedChunk {
         let mut consumer =
             BatchBuilder { chunk: ParsedChunk::default(), ids, skip_bad: options.skip_bad };
         let lines = options.parse(chunk, &mut consumer);
-        ParsedChunk { lines, end: chunk.end, ..consumer.chunk }
+        let form = Arc::clone(&chunk.form);
+        ParsedChunk { lines, end: chunk.end, form, ..consumer.chunk }
     }
 }
 

@@ -1,5 +1,9 @@
 //! Chunks: whole records of an input, which can be parsed independently of one another.
 
+use std::sync::Arc;
+
+use super::guess::LineForm;
+
 /// The longest line that can be a record. A longer one is a sign of another kind of file and must
 /// not fill the memory.
 pub(super) const LINE_LEN_MAX: usize = 1 << 20;
@@ -14,4 +18,6 @@ pub(super) struct Chunk {
     pub(super) end: u64,
     /// Whether the chunk stands for a line that was too long to keep. It then has no bytes.
     pub(super) is_long_line: bool,
+    /// How lines are read; the same for all chunks of an input.
+    pub(super) form: Arc<LineForm>,
 }

@@ -1,16 +1,20 @@
 //! Reading an input chunk by chunk.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use super::InputOptions;
 use super::chunk::{Chunk, LINE_LEN_MAX};
+use super::guess::LineForm;
 
 /// Bytes of one read.
 const READ_LEN: usize = 1 << 20;
+
 /// Reads an input chunk by chunk.
 ///
 /// A chunk is complete as soon as one read brings the end of a record, so that records typed or
-/// piped one by one are answered at once.
+/// piped one by one are answered at once. The first one waits for more lines where they are needed to
+/// tell which columns hold what.
 pub(super) struct ChunkReader {
     reader: Box<dyn Read + Send>,
     options: InputOptions,
@@ -18,12 +22,14 @@ pub(super) struct ChunkReader {
     partial: Vec<u8>,
     offset: u64,
     ended: bool,
+    /// How lines are read, once that is decided.
+    form: Option<Arc<LineForm>>,
 }
 
 impl ChunkReader {
     pub(super) fn new(reader: Box<dyn Read + Send>, options: &InputOptions) -> Self {
         let options = *options;
-        ChunkReader { reader, options, partial: Vec::new(), offset: 0, ended: false }
+        ChunkReader { reader, options, partial: Vec::new(), offset: 0, ended: false, form: None }
     }
 
     /// Bytes of the chunks so far and of skipped lines.
@@ -34,9 +40,12 @@ impl ChunkReader {
     /// The next chunk; `None` at the end of the input.
     pub(super) fn next(&mut self) -> io::Result<Option<Chunk>> {
         let mut bytes = std::mem::take(&mut self.partial);
+        let mut searched_len = bytes.len();
+        if self.form.is_none() {
+            self.decide(&mut bytes)?;
+            searched_len = 0;
+        }
         loop {
-            let searched_len = bytes.len();
-            self.read_more(&mut bytes)?;
             let whole_len =
                 if self.ended { bytes.len() } else { self.options.whole_len(&bytes, searched_len) };
             if whole_len > 0 {
@@ -50,13 +59,28 @@ impl ChunkReader {
                 self.skip_line(&mut bytes)?;
                 return Ok(Some(self.chunk(Vec::new(), true)));
             }
+            searched_len = bytes.len();
+            self.read_more(&mut bytes)?;
+        }
+    }
+
+    /// Reads as much of the input as is needed to decide how its lines are read.
+    fn decide(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            let is_whole = self.ended || bytes.len() > LINE_LEN_MAX;
+            if let Some(form) = self.options.line_form(bytes, is_whole) {
+                self.form = Some(Arc::new(form));
+                return Ok(());
+            }
+            self.read_more(bytes)?;
         }
     }
 
     fn chunk(&mut self, bytes: Vec<u8>, is_long_line: bool) -> Chunk {
         let offset = self.offset;
         self.offset += bytes.len() as u64;
-        Chunk { bytes, offset, end: self.offset, is_long_line }
+        let form = self.form.clone().unwrap_or_default();
+        Chunk { bytes, offset, end: self.offset, is_long_line, form }
     }
 
     /// Reads once. An input that gives no bytes has ended.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::binary::FixedRecords;
 use super::chunk::Chunk;
+use super::guess::{LineForm, Wish, decide};
 use super::layout::{Layout, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::Result;
@@ -16,6 +17,10 @@ use fpstore_base::source::Source;
 pub enum InputFormat {
     /// One record a line: a fingerprint, then optionally a tab, comma, colon or spaces and the id.
     /// Blank lines and lines that start with `#` are no records. CR LF ends a line as LF does.
+    ///
+    /// Tables with other columns or a header are read too, unless [`InputOptions::exact`] is set: the
+    /// column whose values are all fingerprints is the fingerprint, the other one the id.
+    /// [`InputSummary::guess`](super::InputSummary::guess) says what was taken for what.
     #[default]
     Lines,
     /// 8 bytes a record: the fingerprint, little-endian.
@@ -34,7 +39,9 @@ fpstore_base::choices!(InputFormat {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InputOptions {
     format: InputFormat,
-    radix: Radix,
+    radix: Option<Radix>,
+    columns: Option<(usize, Option<usize>)>,
+    is_exact: bool,
     pub(super) skip_bad: bool,
 }
 
@@ -46,10 +53,29 @@ impl InputOptions {
         self
     }
 
-    /// Sets how fingerprints are spelled in lines. The default is hexadecimal.
+    /// Sets how fingerprints are spelled in lines. The default is hexadecimal, and decimal for lines
+    /// that cannot be anything else.
     #[must_use]
-    pub fn radix(mut self, radix: Radix) -> Self {
-        self.radix = radix;
+    pub fn radix(mut self, radix: impl Into<Option<Radix>>) -> Self {
+        self.radix = radix.into();
+        self
+    }
+
+    /// Sets which columns of lines hold the fingerprint and the id, counted from 1. Without `id` the
+    /// records have none. Tabs, semicolons or commas separate columns, and a first line with a name in
+    /// place of the fingerprint is a header.
+    #[must_use]
+    pub fn columns(mut self, fingerprint: usize, id: impl Into<Option<usize>>) -> Self {
+        let from_0 = |column: usize| column.saturating_sub(1);
+        self.columns = Some((from_0(fingerprint), id.into().map(from_0)));
+        self
+    }
+
+    /// Sets whether lines start with the fingerprint, as [`InputFormat::Lines`] documents; then no
+    /// columns are guessed.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.is_exact = exact;
         self
     }
 
@@ -67,7 +93,7 @@ macro_rules! with_layout {
         let options: &InputOptions = $options;
         match options.format {
             InputFormat::Lines => {
-                let $layout = Lines { radix: options.radix };
+                let $layout = Lines;
                 $action
             }
             InputFormat::U64Le => {
@@ -83,12 +109,35 @@ macro_rules! with_layout {
 }
 
 impl InputOptions {
+    /// Whether bad records are counted and skipped.
+    pub fn skips_bad(&self) -> bool {
+        self.skip_bad
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    /// Whether the columns of lines are named.
+    pub(super) fn names_columns(&self) -> bool {
+        self.columns.is_some()
+    }
+
     /// Opens an input; compressed text needs no name that says so.
     pub(super) fn open(&self, path: &Path) -> Result<Source> {
         Ok(match self.format {
             InputFormat::Lines => Source::open(path)?,
             InputFormat::U64Le | InputFormat::U64LeId => Source::open_binary(path)?,
         })
+    }
+
+    /// How the lines of an input are read; `None` if more of its bytes are needed to decide.
+    pub(super) fn line_form(&self, bytes: &[u8], is_whole: bool) -> Option<LineForm> {
+        if self.format != InputFormat::Lines {
+            return Some(LineForm::default());
+        }
+        let InputOptions { radix, columns, is_exact, skip_bad, .. } = *self;
+        decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact })
     }
 
     /// As [`Layout::whole_len`].

@@ -1,17 +1,14 @@
 //! The layout of records in lines of text.
 
 use super::chunk::{Chunk, LINE_LEN_MAX};
+use super::guess::LineForm;
 use super::layout::{ChunkPlace, Layout, RecordConsumer};
-use fpstore_base::{Fingerprint, IdRef, Radix};
+use super::line_record::{Parsed, parse_record, text_of};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-type Parsed<'a> = (Fingerprint, Option<IdRef<'a>>);
-
-/// One record a line, with fingerprints in this spelling.
-pub(super) struct Lines {
-    pub(super) radix: Radix,
-}
+/// One record a line; the chunk says in which form.
+pub(super) struct Lines;
 
 impl Layout for Lines {
     fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize {
@@ -32,7 +29,11 @@ impl Layout for Lines {
             let (line, after) = rest.split_at(end);
             rest = after;
             let is_first = chunk.offset == 0 && number == 1;
-            if !self.parse_line(line, is_first, ChunkPlace::Line(number), consumer) {
+            let read_len = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
+            let place = ChunkPlace::Line(number);
+            if !is_header(&chunk.form, read_len)
+                && !parse_line(line, is_first, &chunk.form, place, consumer)
+            {
                 break;
             }
         }
@@ -40,27 +41,44 @@ impl Layout for Lines {
     }
 }
 
-impl Lines {
-    /// Gives the record of a line to the consumer. Returns whether to go on.
-    fn parse_line(
-        &self,
-        line: &[u8],
-        is_first: bool,
-        place: ChunkPlace,
-        consumer: &mut impl RecordConsumer,
-    ) -> bool {
-        if line.len() > LINE_LEN_MAX {
-            return consumer.bad_record(place, too_long());
-        }
-        let mut content = trim_end(line);
-        if is_first {
-            content = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
-        }
-        match parse_record(content, self.radix) {
-            Ok(Some((fingerprint, id))) => consumer.record(place, fingerprint, id),
-            Ok(None) => true,
-            Err(reason) => consumer.bad_record(place, reason),
-        }
+/// Whether the line that ends after `read_len` bytes of the input belongs to its header.
+fn is_header(form: &LineForm, read_len: u64) -> bool {
+    matches!(form, LineForm::Columns(columns, _) if columns.header_end.is_some_and(|end| read_len <= end))
+}
+
+/// Gives the record of a line to the consumer. Returns whether to go on.
+fn parse_line(
+    line: &[u8],
+    is_first: bool,
+    form: &LineForm,
+    place: ChunkPlace,
+    consumer: &mut impl RecordConsumer,
+) -> bool {
+    if line.len() > LINE_LEN_MAX {
+        return consumer.bad_record(place, too_long());
+    }
+    let mut content = trim_end(line);
+    if is_first {
+        content = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
+    }
+    let mut take = |parsed: Result<Option<Parsed<'_>>, String>| match parsed {
+        Ok(Some((fingerprint, id))) => consumer.record(place, fingerprint, id),
+        Ok(None) => true,
+        Err(reason) => consumer.bad_record(place, reason),
+    };
+    match form {
+        LineForm::Documented(radix) => take(parse_record(content, *radix)),
+        LineForm::Columns(columns, guess) => match text_of(content) {
+            Ok(text) => columns.parse(text, |parsed| {
+                let guess = guess.as_deref();
+                take(parsed.map_err(|reason| match guess {
+                    Some(guess) => format!("{reason}; by the lines before, {guess}"),
+                    None => reason,
+                }))
+            }),
+            Err(reason) => take(Err(reason)),
+        },
+        LineForm::Unclear(unclear) => take(Err(unclear.reason.clone())),
     }
 }
 
@@ -73,86 +91,12 @@ fn trim_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The record of a line, or `None` for a blank line or a comment.
-fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_>>, String> {
-    if radix == Radix::Hex
-        && let Some(record) = parse_plain(line)
-    {
-        return Ok(Some(record));
-    }
-    let text = str::from_utf8(line).map_err(|fault| {
-        format!("byte {} of the line is not UTF-8, expected text", fault.valid_up_to() + 1)
-    })?;
-    let trimmed = text.trim_start_matches(' ');
-    if trimmed.is_empty() || trimmed.starts_with('#') {
-        return Ok(None);
-    }
-    let end = text.find(['\t', ',', ':', ' ']).unwrap_or(text.len());
-    let (digits, rest) = text.split_at(end);
-    // After an empty column the id would be taken for the fingerprint.
-    if digits.is_empty() {
-        return Err(no_fingerprint(rest, radix));
-    }
-    let fingerprint = Fingerprint::parse(digits, radix).map_err(|fault| fault.to_string())?;
-    // The id after a tab is taken unchanged; it may start with a space.
-    let id = match rest.strip_prefix('\t') {
-        Some(id) => id,
-        None => rest.strip_prefix([',', ':', ' ']).unwrap_or(rest).trim_start_matches(' '),
-    };
-    let id = (!id.is_empty()).then_some(IdRef::Text(id));
-    Ok(Some((fingerprint, id)))
-}
-
-/// The fault of a line whose first column is empty; `rest` starts with the separator.
-fn no_fingerprint(rest: &str, radix: Radix) -> String {
-    let separator = match rest.as_bytes().first() {
-        Some(b'\t') => "tab",
-        Some(b':') => "colon",
-        Some(b' ') => "space",
-        _ => "comma",
-    };
-    format!("no fingerprint before the first {separator}, expected {}", radix.expected())
-}
-
-/// The record of a line with 16 hex digits and optionally an id after a tab: the most frequent
-/// form. `None` for every other line, which [`parse_record`] reads or refuses.
-fn parse_plain(line: &[u8]) -> Option<Parsed<'_>> {
-    let (digits, rest) = line.split_first_chunk::<16>()?;
-    let mut value = 0;
-    let mut all = 0;
-    for digit in digits {
-        let nibble = HEX_VALUES[usize::from(*digit)];
-        all |= nibble;
-        value = value << 4 | u64::from(nibble);
-    }
-    if all > 15 {
-        return None;
-    }
-    let id = match rest.split_first() {
-        None | Some((b'\t', [])) => None,
-        Some((b'\t', id)) => Some(IdRef::Text(str::from_utf8(id).ok()?)),
-        Some(_) => return None,
-    };
-    Some((Fingerprint::new(value), id))
-}
-
-/// The value of each hex digit; 255 for other bytes.
-const HEX_VALUES: [u8; 256] = {
-    let mut values = [u8::MAX; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[b"0123456789abcdef"[value] as usize] = value as u8;
-        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
-        value += 1;
-    }
-    values
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::error::InputPlace;
     use crate::writing::input::read::tests::read_all;
+    use fpstore_base::{IdRef, Radix};
 
     fn parsed(line: &str) -> Option<(u64, Option<&str>)> {
         let (fingerprint, id) = parse_record(line.as_bytes(), Radix::Hex).unwrap()?;

@@ -10,12 +10,18 @@ mod batches;
 mod binary;
 mod chunk;
 mod chunk_reader;
+mod column_kind;
+mod columns;
 mod estimate;
 mod format;
+mod guess;
 mod layout;
+mod line_record;
 mod lines;
 mod read;
 mod record;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use batches::read_batches;
 pub use estimate::{InputEstimate, estimate_input};

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::path::Path;
 
 use super::chunk_reader::ChunkReader;
+use super::guess::LineForm;
 use super::layout::{ChunkPlace, RecordConsumer};
 use super::{InputOptions, InputSummary, Record, SkippedRecord};
 use crate::base::error::{Error, InputPlace, Result};
@@ -20,6 +21,7 @@ pub(super) const SHOWN_MAX: usize = 10;
 /// * [`Error::BadInput`] with name and place for the first bad record, unless the options skip
 ///   bad records. If `each` returns [`Error::InvalidId`] its record is bad; this needs the type
 ///   `E` to be [`Error`].
+/// * [`Error::UnclearInput`] if the columns of lines cannot be told.
 /// * [`Error::Io`] if the input cannot be read or decompressed.
 /// * Any other error that `each` returns.
 ///
@@ -58,7 +60,9 @@ pub fn read_all_records<E: From<Error> + 'static>(
     options: &InputOptions,
     each: impl FnMut(Result<Record<'_>, &SkippedRecord>) -> Result<(), E>,
 ) -> Result<InputSummary, E> {
-    read(path, &options.skip_bad(true), each)
+    // Who wants each line as it comes cannot wait for those after it.
+    let exact = options.is_exact() || !options.names_columns();
+    read(path, &options.skip_bad(true).exact(exact), each)
 }
 
 fn read<E: From<Error> + 'static>(
@@ -70,6 +74,7 @@ fn read<E: From<Error> + 'static>(
     let mut chunks = ChunkReader::new(source.reader, options);
     let mut summary = SummaryBuilder::new(source.name, source.doing, options.skip_bad);
     while let Some(chunk) = chunks.next().map_err(|fault| summary.unreadable(fault))? {
+        summary.begin(&chunk.form)?;
         let mut caller = Caller { summary: &mut summary, each: &mut each, failed: None };
         let lines = options.parse(&chunk, &mut caller);
         if let Some(error) = caller.failed {
@@ -136,6 +141,29 @@ pub(super) struct SummaryBuilder {
 impl SummaryBuilder {
     pub(super) fn new(name: String, doing: &'static str, skip_bad: bool) -> Self {
         SummaryBuilder { name, doing, skip_bad, summary: InputSummary::default(), lines: 0 }
+    }
+
+    /// Notes how the lines of the input are read.
+    pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
+        match form {
+            LineForm::Documented(_) => {}
+            LineForm::Columns(_, guess) => {
+                if self.summary.guess.is_none() {
+                    self.summary.guess.clone_from(guess);
+                }
+            }
+            LineForm::Unclear(unclear) => {
+                let from_1 = |column: usize| column + 1;
+                return Err(Error::UnclearInput {
+                    name: self.name.clone(),
+                    reason: unclear.reason.clone(),
+                    fingerprint_column: unclear.columns.map(|(column, _)| from_1(column)),
+                    id_column: unclear.columns.and_then(|(_, id)| id.map(from_1)),
+                    radix: unclear.radix,
+                });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn add_records(&mut self, count: u64) {

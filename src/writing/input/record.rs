@@ -34,4 +34,7 @@ pub struct InputSummary {
     pub skipped_count: u64,
     /// The first ten bad records.
     pub skipped: Vec<SkippedRecord>,
+    /// Which columns were taken for the fingerprint and the id, in words, if that was guessed: `took
+    /// column 2 (phash) for the fingerprint and column 1 (file) for the id`.
+    pub guess: Option<String>,
 }

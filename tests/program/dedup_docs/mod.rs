@@ -339,7 +339,7 @@ fn an_output_that_would_do_harm_is_refused() {
         assert!(err.contains(expected), "{args:?}: {err}");
     }
     for (args, expected) in [
-        (&["dedup", "in/a.jsonl", "--keep", "longest"][..], "add --docs"),
+        (&["dedup", "in/a.jsonl", "--keep", "longest"][..], "say with -o"),
         (&["dedup", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
     ] {
         let (_, err) = desk.run(args, 2);

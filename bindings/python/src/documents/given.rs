@@ -28,7 +28,8 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 ///
 /// `format` is that of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"warc"`, `"lines"`, `"text"`,
 /// `"html"`, `"features"`); by default the name of each decides. `id_field` and `text_field` name
-/// fields or columns, in JSON also `doc.body`; with `line_ids` the number of the line is the id.
+/// fields or columns, in JSON also `doc.body`; without them `id` and `text` are taken, else the only
+/// field with another usual name, such as `url` and `content`. With `line_ids` the number of the line is the id.
 /// `text_format` says what texts are: `"plain"`, `"html"` or `"markdown"`. `encoding` is `"utf-8"`,
 /// `"detect"` or a name such as `"gbk"`, `html_part` `"auto"`, `"main"` or `"full"`. A document of more
 /// than `max_document` bytes is bad. `include`, `exclude` and `hidden` choose the files of folders.
@@ -112,7 +113,7 @@ fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
 impl Documents {
     #[new]
     #[pyo3(signature = (
-        paths, *, format=None, id_field="id", line_ids=false, text_field="text",
+        paths, *, format=None, id_field=None, line_ids=false, text_field=None,
         text_format="plain", encoding="utf-8", html_part="auto", max_document=None,
         include=Vec::new(), exclude=Vec::new(), hidden=false, skip_bad=false
     ))]
@@ -121,9 +122,9 @@ impl Documents {
         py: Python<'_>,
         paths: &Bound<'_, PyAny>,
         format: Option<&str>,
-        id_field: &str,
+        id_field: Option<&str>,
         line_ids: bool,
-        text_field: &str,
+        text_field: Option<&str>,
         text_format: &str,
         encoding: &str,
         html_part: &str,
@@ -133,7 +134,7 @@ impl Documents {
         hidden: bool,
         skip_bad: bool,
     ) -> PyResult<Self> {
-        if line_ids && id_field != "id" {
+        if line_ids && id_field.is_some() {
             return Err(input_error(py, "line_ids takes no field as id; leave id_field out"));
         }
         let files = FileChoice::default()
@@ -144,14 +145,18 @@ impl Documents {
         let text_format: TextFormat = choice(py, "text_format", text_format)?;
         let html_part: HtmlPart = choice(py, "html_part", html_part)?;
         let mut options = DocumentOptions::default()
-            .id_field(id_field)
             .line_ids(line_ids)
-            .text_field(text_field)
             .text_format(text_format)
             .encoding(TextEncoding::named(encoding).map_err(Failure::from)?)
             .html(html_part)
             .skip_bad(skip_bad)
             .files(files);
+        if let Some(field) = id_field {
+            options = options.id_field(field);
+        }
+        if let Some(field) = text_field {
+            options = options.text_field(field);
+        }
         if let Some(name) = format {
             let format: DocumentFormat = choice(py, "format", name)?;
             options = options.format(format);

@@ -184,7 +184,8 @@ pub(in crate::cli) fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     match Plan::of(args, &monitor)? {
         Plan::Stream(settings) => {
             let StreamSettings { writer, k, documents } = *settings;
-            let input = (&args.read, documents);
+            let lines = args.documents.lines(&args.read)?;
+            let input = (&lines, documents);
             stream::run(writer, k, &args.batch, input, &monitor, args.work.is_quiet())
         }
         Plan::Corpus(settings) => corpus::run(*settings, &monitor),
@@ -250,7 +251,7 @@ impl<'a> Plan<'a> {
         }
         Ok(Plan::Records(Box::new(records::Settings {
             files: &args.files,
-            read: &args.read,
+            read: args.documents.lines(&args.read)?,
             recipe,
             stored,
             within: args.is_within(),

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fpstore::input::InputOptions;
 use fpstore::join::{Dedup, Fate, dedup};
 use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
 use fpstore::{IdRef, Recipe, Store, Writer, WriterOptions};
 
-use crate::cli::args::inputs::ReadArgs;
 use crate::cli::args::resources::ResourceArgs;
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
@@ -21,7 +21,7 @@ use crate::cli::session::monitor::Monitor;
 /// Which records are compared, how, and where they go.
 pub(in crate::cli) struct Settings<'a> {
     pub(in crate::cli) files: &'a [PathBuf],
-    pub(in crate::cli) read: &'a ReadArgs,
+    pub(in crate::cli) read: InputOptions,
     pub(in crate::cli) recipe: Recipe,
     pub(in crate::cli) stored: Option<Store>,
     pub(in crate::cli) within: bool,

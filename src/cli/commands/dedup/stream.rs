@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use fpstore::input::InputOptions;
 use fpstore::writer::{CheckedWriter, NewRecord, Verdict};
 use fpstore::{Fingerprint, Id};
 
-use crate::cli::args::inputs::{ReadArgs, inputs};
+use crate::cli::args::inputs::inputs;
 use crate::cli::output::text::{IdPrinter, Stdout, counted, stdout};
 use crate::cli::run::merging::merged;
 use crate::cli::run::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
@@ -29,14 +30,14 @@ pub(in crate::cli) fn run(
     writer: CheckedWriter,
     k: u32,
     batch: &BatchArgs,
-    (read, documents): (&ReadArgs, Option<Documents>),
+    (lines, documents): (&InputOptions, Option<Documents>),
     monitor: &Monitor,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     inputs(&[])?;
     let out = Answers { printer: IdPrinter::for_stdout(), out: stdout() };
     let mut stream_dedup = StreamDedup { k, writer, out, added: 0, count: 0 };
-    let mut stream = Stream::start(read, documents);
+    let mut stream = Stream::start(lines, documents);
     let served = stream_dedup.serve(&mut stream, &mut CommitSchedule::new(batch), monitor);
     // Whatever ended the stream, the records that were answered 'new' are added.
     monitor.forget_signal();

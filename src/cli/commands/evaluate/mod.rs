@@ -215,8 +215,9 @@ impl Fingerprints {
             report_documents(&summary);
             return Ok(found);
         }
+        let lines = args.documents.lines(&args.read)?;
         for file in inputs(&args.files)? {
-            let read = read_records(&file, &args.read.options(), |record| {
+            let read = read_records(&file, &lines, |record| {
                 let Some(id) = record.id else {
                     bail!("{}: a fingerprint without an id has no labels", file.display());
                 };

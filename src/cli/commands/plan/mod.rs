@@ -18,6 +18,7 @@ use fpstore::Radix;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::plan::{Budget, PlanRequest, Sample, UnitCosts};
 
+use crate::cli::args::inputs::report_skipped;
 use crate::cli::args::report_args::{ReportArgs, ReportOut};
 use crate::cli::output::sink::Sink;
 use crate::cli::session::choice::{choice, distance};
@@ -161,10 +162,11 @@ fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<(PlanRequest,
 fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
     let mut fingerprints = Vec::new();
     let options = InputOptions::default().radix(args.radix);
-    read_records(path, &options, |record| {
+    let read = read_records(path, &options, |record| {
         fingerprints.push(record.fingerprint);
         Ok::<(), fpstore::Error>(())
     })?;
+    report_skipped(path, &read);
     fingerprints.sort_unstable();
     fingerprints.dedup();
     let distinct = fingerprints.len() as u64;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::Args;
+use fpstore::input::InputOptions;
 use fpstore::{Fingerprint, FoundRecord, IdRef, Store};
 use fpstore_text::{TextHasher, sketch};
 
@@ -36,7 +37,12 @@ pub(in crate::cli) struct Needle {
 impl QueryDocumentArgs {
     /// Whether the files of queries hold documents.
     pub(in crate::cli) fn are_given(&self) -> bool {
-        self.docs || self.field.is_given()
+        self.docs || self.field.is_given(&self.reading)
+    }
+
+    /// How lines of fingerprints are read.
+    pub(in crate::cli) fn lines(&self, read: &ReadArgs) -> anyhow::Result<InputOptions> {
+        self.field.lines(&self.reading, read)
     }
 
     /// The documents of the files of queries, by the recipe of the store, with sketches of this
@@ -49,13 +55,17 @@ impl QueryDocumentArgs {
         limits: ReadingLimits,
         has_file: bool,
     ) -> anyhow::Result<Option<Documents>> {
-        match self.reading.first_given() {
+        let given = match self.field.column(&self.reading) {
+            Some(_) => self.reading.first_but_id(),
+            None => self.reading.first_given(),
+        };
+        match given {
             Some(option) if !self.are_given() && !has_file => {
                 bail!("{option} is for documents; name them with --file, or with --from and --docs")
             }
             _ => {}
         }
-        if self.field.is_given() {
+        if self.field.is_given(&self.reading) {
             let documents = self.field.documents(&self.reading, None, read, limits)?;
             if sketch_len > 0 {
                 documents.as_ref().map_or(Ok(()), Documents::check_texts)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::input::read_records;
+use fpstore::input::{InputOptions, read_records};
 use fpstore::join::{BatchMode, JoinOptions, search_many};
 use fpstore::{Fingerprint, Store};
 use fpstore_base::parallel::{Feed, Parallel};
@@ -45,7 +45,7 @@ pub(in crate::cli) struct QueryFileArgs {
 pub(in crate::cli) fn run(
     args: &QueryFileArgs,
     store: &Store,
-    documents: Option<&Documents>,
+    (documents, lines): (Option<&Documents>, InputOptions),
     out: Sink,
     options: &QueryOptions,
 ) -> anyhow::Result<ExitStatus> {
@@ -75,7 +75,7 @@ pub(in crate::cli) fn run(
         monitor.suspend(|| documents::report(&summary));
     } else {
         for file in files {
-            let summary = read_records(&file, &args.read.options(), |record| {
+            let summary = read_records(&file, &lines, |record| {
                 let id = record.id.map(|id| id.to_string());
                 batch.push(record.fingerprint, id.as_deref(), &[])
             })?;

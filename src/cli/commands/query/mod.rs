@@ -10,6 +10,7 @@ mod single;
 
 use anyhow::bail;
 use clap::Args;
+use fpstore::input::InputOptions;
 use fpstore::{Error, Fingerprint, Limits, Store};
 
 use crate::cli::args::reading_args::in_long_help;
@@ -78,7 +79,6 @@ pub(in crate::cli) struct QueryArgs {
     #[arg(
         value_name = "HEX",
         required_unless_present_any = ["text", "file", "from", "id"],
-        conflicts_with = "from",
         allow_negative_numbers = true
     )]
     needles: Vec<String>,
@@ -142,8 +142,12 @@ impl QueryArgs {
 }
 
 pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
+    if !args.needles.is_empty() && !args.files.from.is_empty() {
+        bail!("fingerprints and --from cannot be asked by one command");
+    }
     files::check(&args.files, args.explain)?;
-    let radix = args.files.read.radix;
+    let radix = args.files.read.radix();
+    let lines = args.documents.lines(&args.files.read)?;
     // All arguments are parsed before the first search, so that a typing error costs nothing.
     let mut needles = args
         .needles
@@ -155,7 +159,7 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
     #[cfg(feature = "serve")]
     if let Some(url) = &args.server.server {
-        return ask_server(args, url, &needles);
+        return ask_server(args, url, &needles, lines);
     }
     let whole = args.access.open(&args.store.store)?;
     let store = args.chosen(&whole)?;
@@ -193,7 +197,8 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     let options = QueryOptions { k, limits, nearest, format, quiet, confirm, labels };
     let out = args.output.open()?;
     if !args.files.from.is_empty() {
-        return files::run(&args.files, &store, from_documents.as_ref(), out, &options);
+        let from = (from_documents.as_ref(), lines);
+        return files::run(&args.files, &store, from, out, &options);
     }
     let mut queries = SingleQueries::new(&store, options, out)?;
     if args.explain {
@@ -206,7 +211,7 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     for needle in needles {
         match needle {
             Some(needle) => queries.search(needle.fingerprint, &needle.sketch)?,
-            None => queries.search_standard_input(&args.files.read, newer)?,
+            None => queries.search_standard_input(&lines, newer)?,
         }
     }
     Ok(if queries.finish()? { ExitStatus::Done } else { ExitStatus::Negative })
@@ -218,6 +223,7 @@ fn ask_server(
     args: &QueryArgs,
     url: &str,
     needles: &[Option<Fingerprint>],
+    lines: InputOptions,
 ) -> anyhow::Result<ExitStatus> {
     let format = match args.format {
         TableFormat::Tsv => RowFormat::Tsv,
@@ -233,7 +239,7 @@ fn ask_server(
         needles,
         texts: &texts,
         from: &args.files.from,
-        read: &args.files.read,
+        lines,
         format,
         quiet: args.quiet.is_on(),
     };

@@ -7,11 +7,11 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use fpstore::Fingerprint;
 use fpstore::client::{Client, ClientError, QueryOptions};
-use fpstore::input::{read_all_records, read_records};
+use fpstore::input::{InputOptions, read_all_records, read_records};
 use fpstore::rows::AnswerRow;
 use tokio::runtime::Runtime;
 
-use crate::cli::args::inputs::{ReadArgs, check_stdin, inputs, report_skipped};
+use crate::cli::args::inputs::{check_stdin, inputs, report_skipped};
 use crate::cli::output::bad_lines::{BadLines, write_bad};
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Questions<'a> {
     pub(in crate::cli) needles: &'a [Option<Fingerprint>],
     pub(in crate::cli) texts: &'a [String],
     pub(in crate::cli) from: &'a [PathBuf],
-    pub(in crate::cli) read: &'a ReadArgs,
+    pub(in crate::cli) lines: InputOptions,
     pub(in crate::cli) format: RowFormat,
     pub(in crate::cli) quiet: bool,
 }
@@ -121,7 +121,7 @@ impl Session<'_> {
             return Ok(());
         }
         for file in inputs(self.questions.from)? {
-            let read = read_records(&file, &self.questions.read.options(), |record| {
+            let read = read_records(&file, &self.questions.lines, |record| {
                 batch.push((record.fingerprint, record.id.map(|id| id.to_string())));
                 if batch.len() >= self.batch_max {
                     self.ask_batch(&batch)?;
@@ -143,8 +143,8 @@ impl Session<'_> {
     fn ask_standard_input(&mut self) -> anyhow::Result<()> {
         let file = Path::new("-");
         check_stdin(file)?;
-        let mut bad_lines = BadLines::new(self.questions.read.skips_bad());
-        read_all_records(file, &self.questions.read.options(), |found| -> anyhow::Result<()> {
+        let mut bad_lines = BadLines::new(self.questions.lines.skips_bad());
+        read_all_records(file, &self.questions.lines, |found| -> anyhow::Result<()> {
             match found {
                 Ok(record) => self.ask_one(record.fingerprint)?,
                 Err(bad) => {

@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use fpstore::input::read_all_records;
+use fpstore::input::{InputOptions, read_all_records};
 use fpstore::plan::PlanPath;
 use fpstore::rows::Explained;
 use fpstore::{Fingerprint, SearchStats, Searcher, Store};
 
 use super::options::QueryOptions;
 use super::output::{self, Query, Rendered};
-use crate::cli::args::inputs::{ReadArgs, check_stdin};
+use crate::cli::args::inputs::check_stdin;
 use crate::cli::output::bad_lines::{BadLines, write_bad};
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
@@ -54,13 +54,13 @@ impl SingleQueries {
     /// changed.
     pub(in crate::cli) fn search_standard_input(
         &mut self,
-        read: &ReadArgs,
+        lines: &InputOptions,
         newer: impl Fn() -> anyhow::Result<Option<Store>>,
     ) -> anyhow::Result<()> {
         let file = Path::new("-");
         check_stdin(file)?;
-        let mut bad_lines = BadLines::new(read.skips_bad());
-        read_all_records(file, &read.options(), |found| -> anyhow::Result<()> {
+        let mut bad_lines = BadLines::new(lines.skips_bad());
+        read_all_records(file, lines, |found| -> anyhow::Result<()> {
             if let Some(store) = newer()? {
                 self.searcher.follow(&store);
             }

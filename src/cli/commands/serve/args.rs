@@ -15,7 +15,7 @@ use crate::cli::args::resources::QuietArgs;
 use crate::cli::args::segment_args::LabelArgs;
 use crate::cli::output::text::print_message;
 use crate::cli::session::choice::choice;
-use crate::cli::session::command::{AccessArgs, StoreArg};
+use crate::cli::session::command::{AccessArgs, StorePlace};
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
@@ -45,7 +45,7 @@ Exit status: 0 ended by a signal, all that was answered is done; 2 error.";
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
-    pub(in crate::cli) store: StoreArg,
+    pub(in crate::cli) store: StorePlace,
     #[command(flatten)]
     access: AccessArgs,
     /// Where to listen: ADDRESS:PORT, with port 0 for a free one, or unix:PATH

@@ -39,7 +39,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     let (address, settings) = args.settings()?;
     let threads = settings.threads;
     allow_connections(settings.limits.max_connections);
-    let path = &args.store.store;
+    let path = args.store.path();
     let server = Server::open(path, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

@@ -1,0 +1,292 @@
+//! Which fields hold the ids and the texts of documents, where the caller names none.
+//!
+//! The first file with fields decides for all: the header of a table, the columns of Parquet, the
+//! first object of JSON Lines. `id` and `text` are taken where they are there. Else it is the only
+//! field with one of the names in [`fields::ID`] or [`fields::TEXT`]; several of them are refused, and
+//! so are none. Nothing is guessed where bad records are skipped. Standard input is not looked at, because it can be read only once.
+
+use std::io::{BufRead, BufReader, Read};
+
+use super::decode;
+use super::delimited::{FieldReader, Fields};
+use super::formats::DocumentFormat;
+use super::inputs::Input;
+use super::names::listed;
+use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD};
+use crate::error::{Error, LikelyFields, Result};
+use fpstore_base::fields;
+use fpstore_base::source::{self, Source};
+
+/// The longest first record that is looked at; of a longer one nothing is guessed.
+const RECORD_LEN_MAX: u64 = 4 << 20;
+
+/// What was guessed of the fields of all files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FieldGuess {
+    pub(super) id: Option<String>,
+    pub(super) text: Option<String>,
+    /// In words: `ids are in 'url', texts in 'content'`.
+    pub(super) words: Option<String>,
+}
+
+impl FieldGuess {
+    /// The options with the fields that were guessed.
+    pub(super) fn completed(&self, options: &DocumentOptions) -> DocumentOptions {
+        let mut options = options.clone();
+        options.id_field = options.id_field.or_else(|| self.id.clone());
+        options.text_field = options.text_field.or_else(|| self.text.clone());
+        options
+    }
+}
+
+/// A field of the first record.
+struct Field {
+    name: String,
+    /// The length of its value in bytes, 0 if that is not known; `None` if it cannot be a text.
+    text_len: Option<usize>,
+    can_be_id: bool,
+}
+
+/// Looks at the first file with fields.
+pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGuess> {
+    let wants_id = options.id_field.is_none() && !options.line_ids;
+    let wants_text = options.text_field.is_none();
+    // Where bad records are skipped, files with other fields would be lost by a guess.
+    if options.skip_bad || !wants_id && !wants_text {
+        return Ok(FieldGuess::default());
+    }
+    let has_columns = |input: &&Input| {
+        input.len.is_some()
+            && input.fault.is_none()
+            && options.format_of(input, false).has_columns()
+    };
+    let Some(input) = list.iter().find(has_columns) else { return Ok(FieldGuess::default()) };
+    // What cannot be read is an error where it is read.
+    let found = super::guard::guarded(|| first_fields(input, options)).ok().flatten();
+    let Some(found) = found.filter(|found| !found.is_empty()) else {
+        return Ok(FieldGuess::default());
+    };
+    let ids = |field: &&Field| field.can_be_id && fields::is_id(&field.name);
+    let texts = |field: &&Field| field.text_len.is_some() && fields::is_text(&field.name);
+    let id = if wants_id { choose(&found, ID_FIELD, ids) } else { Choice::Default };
+    let text = if wants_text { choose(&found, TEXT_FIELD, texts) } else { Choice::Default };
+    // Features stand in the place of a text.
+    let has_features = found.iter().any(|field| field.name == "features");
+    let text = if has_features && text == Choice::None { Choice::Default } else { text };
+    if let Some(reason) = unclear(&id, "id").or_else(|| unclear(&text, "text")) {
+        let names: Vec<&str> = found.iter().map(|field| field.name.as_str()).collect();
+        let reason = format!("{reason} among {}", listed(&names));
+        return Err(unclear_fields(input, reason, &found, &id, &text));
+    }
+    let words = match (id.name(), text.name()) {
+        (None, None) => None,
+        (Some(id), None) => Some(format!("took '{id}' for the ids")),
+        (None, Some(text)) => Some(format!("took '{text}' for the texts")),
+        (Some(id), Some(text)) => Some(format!("took '{id}' for the ids, '{text}' for the texts")),
+    };
+    Ok(FieldGuess { id: id.name(), text: text.name(), words })
+}
+
+/// Which field is taken.
+#[derive(PartialEq, Eq)]
+enum Choice {
+    /// That of the usual name, or the one that the caller names.
+    Default,
+    Other(String),
+    Several(Vec<String>),
+    None,
+}
+
+impl Choice {
+    fn name(&self) -> Option<String> {
+        match self {
+            Choice::Other(name) => Some(name.clone()),
+            _ => None,
+        }
+    }
+}
+
+fn choose(found: &[Field], usual: &str, can_be: impl Fn(&&Field) -> bool) -> Choice {
+    if found.iter().any(|field| field.name == usual) {
+        return Choice::Default;
+    }
+    let mut names: Vec<String> = found.iter().filter(can_be).map(|it| it.name.clone()).collect();
+    match names.len() {
+        0 => Choice::None,
+        1 => Choice::Other(names.remove(0)),
+        _ => Choice::Several(names),
+    }
+}
+
+fn unclear(choice: &Choice, kind: &str) -> Option<String> {
+    match choice {
+        Choice::Default | Choice::Other(_) => None,
+        Choice::Several(names) => {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Some(format!("{} could each hold the {kind}s", names.join(", ")))
+        }
+        Choice::None => Some(format!("no field '{kind}'")),
+    }
+}
+
+fn unclear_fields(
+    input: &Input,
+    reason: String,
+    found: &[Field],
+    id: &Choice,
+    text: &Choice,
+) -> Error {
+    let likely = |choice: &Choice| match choice {
+        Choice::Other(name) => Some(name.clone()),
+        Choice::Several(names) => names.first().cloned(),
+        Choice::Default | Choice::None => None,
+    };
+    let fingerprints = found.iter().find(|field| fields::is_of_fingerprints(&field.name));
+    let is_table_of_fingerprints = *text == Choice::None && fingerprints.is_some();
+    let longest = || {
+        let texts = found.iter().filter(|field| !fields::is_id(&field.name));
+        texts.filter_map(|field| Some((field.text_len?, &field.name))).max().map(|it| it.1.clone())
+    };
+    let text_field = match text {
+        Choice::None if !is_table_of_fingerprints => longest(),
+        text => likely(text),
+    };
+    let likely = LikelyFields {
+        id_field: likely(id),
+        line_ids: *id == Choice::None,
+        text_field: text_field.filter(|_| !is_table_of_fingerprints),
+        fingerprint_field: fingerprints
+            .filter(|_| is_table_of_fingerprints)
+            .map(|field| field.name.clone()),
+    };
+    Error::UnclearFields { name: input.name.clone(), reason, likely: likely.into() }
+}
+
+/// The fields of the first record of a file; `None` if it cannot be read so.
+fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> {
+    let format = options.format_of(input, false);
+    if format == DocumentFormat::Parquet {
+        return columns_of_parquet(input);
+    }
+    let source = Source::open(&input.path).ok()?;
+    let reader = Box::new(BufReader::with_capacity(source::BUFFER_LEN, source.reader));
+    let mut reader = decode::utf8_reader(reader, options.encoding, false).ok()?;
+    match format {
+        DocumentFormat::JsonLines => {
+            let mut line = Vec::new();
+            while line.iter().all(u8::is_ascii_whitespace) {
+                line.clear();
+                let read =
+                    reader.by_ref().take(RECORD_LEN_MAX).read_until(b'\n', &mut line).ok()?;
+                if read == 0 {
+                    return None;
+                }
+            }
+            let object: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_slice(&line).ok()?;
+            let field = |(name, value): (String, serde_json::Value)| Field {
+                name,
+                text_len: match &value {
+                    serde_json::Value::String(text) => Some(text.len()),
+                    serde_json::Value::Null => Some(0),
+                    _ => None,
+                },
+                can_be_id: value.is_string() || value.is_u64(),
+            };
+            Some(object.into_iter().map(field).collect())
+        }
+        DocumentFormat::Csv | DocumentFormat::Tsv => {
+            let mut rows = match format == DocumentFormat::Tsv {
+                true => FieldReader::tsv(reader, RECORD_LEN_MAX),
+                false => FieldReader::csv(reader, RECORD_LEN_MAX),
+            };
+            let (mut header, mut row) = (Fields::default(), Fields::default());
+            rows.next(&mut header).ok()??.ok()?;
+            // Without a second row nothing is known of lengths.
+            let has_row = matches!(rows.next(&mut row), Ok(Some(Ok(()))));
+            let len = |place| if has_row { row.get(place).map_or(0, <[u8]>::len) } else { 0 };
+            let field = |(place, name): (usize, &[u8])| Field {
+                name: String::from_utf8_lossy(name).into_owned(),
+                text_len: Some(len(place)),
+                can_be_id: true,
+            };
+            Some(header.iter().enumerate().map(field).collect())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn columns_of_parquet(input: &Input) -> Option<Vec<Field>> {
+    let columns = super::parquet::columns(&input.path).ok()?;
+    let field = |(name, is_text, is_whole): (String, bool, bool)| Field {
+        name,
+        text_len: is_text.then_some(0),
+        can_be_id: is_text || is_whole,
+    };
+    Some(columns.into_iter().map(field).collect())
+}
+
+#[cfg(not(feature = "parquet"))]
+fn columns_of_parquet(_: &Input) -> Option<Vec<Field>> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DocumentFiles;
+
+    fn guessed(name: &str, content: &str) -> Result<FieldGuess> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let files = DocumentFiles::find(&[path], &DocumentOptions::default())?;
+        Ok(files.guess)
+    }
+
+    #[test]
+    fn usual_names_are_tried_and_said() {
+        for (name, content, id, text) in [
+            (
+                "a.jsonl",
+                "\n{\"url\":\"u\",\"content\":\"t\",\"ts\":1}\n",
+                Some("url"),
+                Some("content"),
+            ),
+            ("a.jsonl", "{\"text\":\"t\",\"id\":1,\"url\":\"u\",\"body\":\"\"}", None, None),
+            ("a.jsonl", "{\"id\":1,\"body\":null}", None, Some("body")),
+            ("a.csv", "uri,text\n1,2\n", Some("uri"), None),
+            ("a.tsv", "docid\tx\tbody\n", Some("docid"), Some("body")),
+            ("a.jsonl", "{\"id\":1,\"features\":{\"a\":1}}", None, None),
+            ("a.jsonl", "no json", None, None),
+            ("a.txt", "{\"url\":1}", None, None),
+        ] {
+            let found = guessed(name, content).unwrap();
+            assert_eq!((found.id.as_deref(), found.text.as_deref()), (id, text), "{content}");
+            assert_eq!(found.words.is_some(), id.is_some() || text.is_some());
+        }
+    }
+
+    #[test]
+    fn several_and_none_are_refused_with_what_is_most_likely() {
+        for (content, id, line_ids, text, fingerprint) in [
+            ("{\"url\":\"u\",\"path\":\"p\",\"text\":\"t\"}", Some("url"), false, None, None),
+            ("{\"id\":1,\"body\":\"b\",\"content\":\"c\"}", None, false, Some("body"), None),
+            ("{\"text\":\"t\",\"ts\":1}", None, true, None, None),
+            ("{\"id\":1,\"a\":\"short\",\"b\":\"a longer one\"}", None, false, Some("b"), None),
+            ("{\"id\":1,\"phash\":\"f2a7\"}", None, false, None, Some("phash")),
+        ] {
+            match guessed("a.jsonl", content) {
+                Err(Error::UnclearFields { likely, .. }) => {
+                    let LikelyFields { id_field, line_ids: lines, text_field, fingerprint_field } =
+                        *likely;
+                    assert_eq!((id_field.as_deref(), lines), (id, line_ids), "{content}");
+                    assert_eq!(text_field.as_deref(), text, "{content}");
+                    assert_eq!(fingerprint_field.as_deref(), fingerprint, "{content}");
+                }
+                other => panic!("{content}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Lines of columns: where the columns of a line end, and which hold the fingerprint and the id.
+
+use super::line_record::Parsed;
+use fpstore_base::{Fingerprint, IdRef, Radix};
+
+/// What separates the columns of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// Tabs; quotes mean nothing.
+    Tab,
+    /// Semicolons, with quotes as in CSV.
+    Semicolon,
+    /// Commas, with quotes as in CSV.
+    Comma,
+    /// The last space or colon of a line, of two columns: `some name.jpg: 0123456789abcdef`.
+    Last,
+    /// None: a line is one column.
+    None,
+}
+
+impl Separator {
+    /// All that a line can have, the most certain one first.
+    pub(super) const ALL: [Separator; 5] =
+        [Separator::Tab, Separator::Semicolon, Separator::Comma, Separator::Last, Separator::None];
+
+    /// The name in messages, such as `commas`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Separator::Tab => "tabs",
+            Separator::Semicolon => "semicolons",
+            Separator::Comma => "commas",
+            Separator::Last => "the last space or colon",
+            Separator::None => "nothing",
+        }
+    }
+
+    /// The columns of a line. Spaces around them are no part of them, but where tabs separate.
+    ///
+    /// # Errors
+    ///
+    /// Says which quote has no end in the line, or has text after it.
+    pub(super) fn split(self, line: &str) -> Result<Vec<&str>, String> {
+        match self {
+            Separator::Tab => Ok(line.split('\t').collect()),
+            Separator::Semicolon => split_quoted(line, b';'),
+            Separator::Comma => split_quoted(line, b','),
+            Separator::None => Ok(vec![line.trim()]),
+            Separator::Last => {
+                let line = line.trim_end();
+                Ok(match line.rfind([' ', ':']) {
+                    Some(at) => {
+                        vec![line[..at].trim_end_matches([' ', ':']).trim_start(), &line[at + 1..]]
+                    }
+                    None => vec![line],
+                })
+            }
+        }
+    }
+}
+
+/// Splits a line at each `separator` outside quotes. A column keeps its quotes.
+fn split_quoted(line: &str, separator: u8) -> Result<Vec<&str>, String> {
+    let mut columns = Vec::new();
+    let bytes = line.as_bytes();
+    let mut start = 0;
+    loop {
+        let rest = &line[start..];
+        let leading = rest.len() - rest.trim_start_matches(' ').len();
+        let end = if rest[leading..].starts_with('"') {
+            let after = start + leading + quoted_len(&rest[leading..], columns.len() + 1)?;
+            let blank = line[after..].len() - line[after..].trim_start_matches(' ').len();
+            if bytes.get(after + blank).is_some_and(|byte| *byte != separator) {
+                return Err(format!(
+                    "there is text after the closing quote of column {}; expected a separator",
+                    columns.len() + 1
+                ));
+            }
+            after + blank
+        } else {
+            memchr::memchr(separator, &bytes[start..]).map_or(line.len(), |at| start + at)
+        };
+        columns.push(line[start..end].trim_matches(' '));
+        if end == line.len() {
+            return Ok(columns);
+        }
+        start = end + 1;
+    }
+}
+
+/// The length of a quoted text that starts `text`, with both quotes.
+fn quoted_len(text: &str, column: usize) -> Result<usize, String> {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(found) = memchr::memchr(b'"', &bytes[at..]) {
+        at += found + 1;
+        if bytes.get(at) != Some(&b'"') {
+            return Ok(at);
+        }
+        at += 1;
+    }
+    Err(format!(
+        "the quote that opens column {column} has no end in the line; --fingerprint-field with the \
+         name of the column reads tables whose texts hold line ends"
+    ))
+}
+
+/// A column without its quotes.
+pub(super) fn unquoted(column: &str) -> std::borrow::Cow<'_, str> {
+    match column.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(text) if text.contains("\"\"") => text.replace("\"\"", "\"").into(),
+        Some(text) => text.into(),
+        None => column.into(),
+    }
+}
+
+/// Which columns of lines hold the fingerprint and the id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) separator: Separator,
+    /// The number of columns of each line; any if `None`.
+    pub(super) count: Option<usize>,
+    /// The column of the fingerprint, from 0.
+    pub(super) fingerprint: usize,
+    /// The column of the id, from 0.
+    pub(super) id: Option<usize>,
+    pub(super) radix: Radix,
+    /// The length of the input up to the end of its header, if the first line that counts is one.
+    pub(super) header_end: Option<u64>,
+}
+
+impl Columns {
+    /// Calls `take` with the record of a line, or the reason why it is none; `None` for a blank line
+    /// or a comment.
+    pub(super) fn parse<T>(
+        &self,
+        line: &str,
+        take: impl FnOnce(Result<Option<Parsed<'_>>, String>) -> T,
+    ) -> T {
+        let trimmed = line.trim_start_matches(' ');
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            return take(Ok(None));
+        }
+        let columns = match self.separator.split(line) {
+            Ok(columns) => columns,
+            Err(reason) => return take(Err(reason)),
+        };
+        if let Some(expected) = self.count.filter(|count| *count != columns.len()) {
+            let names = |count| if count == 1 { "column" } else { "columns" };
+            let count = columns.len();
+            return take(Err(format!(
+                "the line has {count} {}, expected {expected} as in the lines before, separated by {}",
+                names(count),
+                self.separator.name()
+            )));
+        }
+        let Some(digits) = columns.get(self.fingerprint) else {
+            let count = columns.len();
+            let column = self.fingerprint + 1;
+            return take(Err(format!("the line has no column {column}; it has {count}")));
+        };
+        let fingerprint = match Fingerprint::parse(unquoted(digits).trim(), self.radix) {
+            Ok(fingerprint) => fingerprint,
+            Err(fault) => {
+                return take(Err(format!("column {}: {fault}", self.fingerprint + 1)));
+            }
+        };
+        let Some(place) = self.id else { return take(Ok(Some((fingerprint, None)))) };
+        match columns.get(place).map(|column| unquoted(column)) {
+            Some(id) if !id.is_empty() => take(Ok(Some((fingerprint, Some(IdRef::Text(&id)))))),
+            _ => take(Err(format!("column {} is empty, expected an id", place + 1))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split_at_separators_outside_quotes() {
+        for (separator, line, columns) in [
+            (Separator::Tab, "a b\t\"c\t d", &["a b", "\"c", " d"][..]),
+            (Separator::Comma, "\"a, \"\"b\"\"\" ,c,", &["\"a, \"\"b\"\"\"", "c", ""]),
+            (Separator::Semicolon, "a,b; c", &["a,b", "c"]),
+            (Separator::Last, "my photo.jpg:  ff", &["my photo.jpg", "ff"]),
+            (Separator::Last, "C:/x y.jpg:ff", &["C:/x y.jpg", "ff"]),
+            (Separator::None, " ff ", &["ff"]),
+            (Separator::Comma, "", &[""]),
+        ] {
+            assert_eq!(separator.split(line).unwrap(), columns, "{line}");
+        }
+        assert_eq!(unquoted("\"a, \"\"b\"\"\""), "a, \"b\"");
+        assert!(Separator::Comma.split("\"a,b").unwrap_err().contains("no end"));
+        assert!(Separator::Comma.split("\"a\"b,c").unwrap_err().contains("after the closing"));
+    }
+}

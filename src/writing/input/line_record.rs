@@ -1,0 +1,85 @@
+//! The record of one line in the form that is documented: a fingerprint, then optionally a separator
+//! and the id.
+
+use fpstore_base::{Fingerprint, IdRef, Radix};
+
+pub(super) type Parsed<'a> = (Fingerprint, Option<IdRef<'a>>);
+
+pub(super) fn text_of(line: &[u8]) -> Result<&str, String> {
+    str::from_utf8(line).map_err(|fault| {
+        format!("byte {} of the line is not UTF-8, expected text", fault.valid_up_to() + 1)
+    })
+}
+
+/// The record of a line, or `None` for a blank line or a comment.
+pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_>>, String> {
+    if radix == Radix::Hex
+        && let Some(record) = parse_plain(line)
+    {
+        return Ok(Some(record));
+    }
+    let text = text_of(line)?;
+    let trimmed = text.trim_start_matches(' ');
+    if trimmed.is_empty() || trimmed.starts_with('#') {
+        return Ok(None);
+    }
+    let end = text.find(['\t', ',', ':', ' ']).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    // After an empty column the id would be taken for the fingerprint.
+    if digits.is_empty() {
+        return Err(no_fingerprint(rest, radix));
+    }
+    let fingerprint = Fingerprint::parse(digits, radix).map_err(|fault| fault.to_string())?;
+    // The id after a tab is taken unchanged; it may start with a space.
+    let id = match rest.strip_prefix('\t') {
+        Some(id) => id,
+        None => rest.strip_prefix([',', ':', ' ']).unwrap_or(rest).trim_start_matches(' '),
+    };
+    let id = (!id.is_empty()).then_some(IdRef::Text(id));
+    Ok(Some((fingerprint, id)))
+}
+
+/// The fault of a line whose first column is empty; `rest` starts with the separator.
+fn no_fingerprint(rest: &str, radix: Radix) -> String {
+    let separator = match rest.as_bytes().first() {
+        Some(b'\t') => "tab",
+        Some(b':') => "colon",
+        Some(b' ') => "space",
+        _ => "comma",
+    };
+    format!("no fingerprint before the first {separator}, expected {}", radix.expected())
+}
+
+/// The record of a line with 16 hex digits and optionally an id after a tab: the most frequent
+/// form. `None` for every other line, which [`parse_record`] reads or refuses.
+fn parse_plain(line: &[u8]) -> Option<Parsed<'_>> {
+    let (digits, rest) = line.split_first_chunk::<16>()?;
+    let mut value = 0;
+    let mut all = 0;
+    for digit in digits {
+        let nibble = HEX_VALUES[usize::from(*digit)];
+        all |= nibble;
+        value = value << 4 | u64::from(nibble);
+    }
+    if all > 15 {
+        return None;
+    }
+    let id = match rest.split_first() {
+        None | Some((b'\t', [])) => None,
+        Some((b'\t', id)) => Some(IdRef::Text(str::from_utf8(id).ok()?)),
+        Some(_) => return None,
+    };
+    Some((Fingerprint::new(value), id))
+}
+
+/// The value of each hex digit; 255 for other bytes.
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u8;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};

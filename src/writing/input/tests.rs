@@ -1,0 +1,237 @@
+//! Tests of [`super::guess`]: real shapes of files, and properties over made ones.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::{InputOptions, InputSummary, read_records};
+use crate::base::error::Error;
+use fpstore_base::Radix;
+
+type Records = Vec<(u64, Option<String>)>;
+
+fn read(text: &str, options: InputOptions) -> Result<(Records, InputSummary), Error> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let mut records = Vec::new();
+    let summary = read_records(file.path(), &options, |record| {
+        records.push((record.fingerprint.value(), record.id.map(|id| id.to_string())));
+        Ok::<(), Error>(())
+    })?;
+    Ok((records, summary))
+}
+
+const A: u64 = 0xf2a7_4de4_52e6_b430;
+const B: u64 = 0x0c1f_789b_ed2e_b9b8;
+
+/// Each shape of a file with two records, whose ids are `a 1.jpg` and `b.jpg`.
+#[test]
+fn the_column_of_fingerprints_is_found_in_the_shapes_that_people_have() {
+    for text in [
+        "a 1.jpg\tf2a74de452e6b430\nb.jpg\t0c1f789bed2eb9b8\n",
+        "a 1.jpg,f2a74de452e6b430\nb.jpg,0c1f789bed2eb9b8\n",
+        "\"a 1.jpg\",\"f2a74de452e6b430\"\n\"b.jpg\",\"0c1f789bed2eb9b8\"\n",
+        "a 1.jpg;0xF2A74DE452E6B430\r\nb.jpg;0x0C1F789BED2EB9B8\r\n",
+        "a 1.jpg: f2a74de452e6b430\nb.jpg: 0c1f789bed2eb9b8",
+        "a 1.jpg  f2a74de452e6b430\nb.jpg  0c1f789bed2eb9b8",
+        "filename,phash\na 1.jpg,f2a74de452e6b430\nb.jpg,0c1f789bed2eb9b8\n",
+        "\u{feff}phash;path\nf2a74de452e6b430;a 1.jpg\n0c1f789bed2eb9b8;b.jpg\n",
+        "# by imagehash\nsize,id,dhash\n17,a 1.jpg,f2a74de452e6b430\n8,b.jpg,c1f789bed2eb9b8\n",
+        "url\tsimhash\na 1.jpg\t17485029721327973424\nb.jpg\t873549463827691960\n",
+        "url\tsimhash\na 1.jpg\t-961714352381578192\nb.jpg\t873549463827691960\n",
+    ] {
+        let (records, summary) = read(text, InputOptions::default()).unwrap();
+        let ids = [Some("a 1.jpg".to_string()), Some("b.jpg".to_string())];
+        let expected: Records = [A, B].into_iter().zip(ids).collect();
+        assert_eq!(records, expected, "{text}");
+        let guess = summary.guess.unwrap();
+        assert!(guess.starts_with("took column "), "{guess}");
+    }
+    // Numbers are ids, where another column has fingerprints.
+    let (records, summary) =
+        read("1\tf2a74de452e6b430\n2\t0c1f789bed2eb9b8\n", InputOptions::default()).unwrap();
+    assert_eq!(records, [(A, Some("1".into())), (B, Some("2".into()))]);
+    assert_eq!(summary.guess.unwrap(), "took column 2 for the fingerprint and column 1 for the id");
+}
+
+#[test]
+fn what_was_read_before_is_read_in_the_same_way() {
+    for (text, expected) in [
+        ("1\n2\nff\n", vec![(1, None), (2, None), (255, None)]),
+        ("f2a74de452e6b430\t0c1f789bed2eb9b8\n", vec![(A, Some("0c1f789bed2eb9b8"))]),
+        ("f2a74de452e6b430,a,b,c\n", vec![(A, Some("a,b,c"))]),
+        ("ff\tdoc 7\n", vec![(255, Some("doc 7"))]),
+        ("7 a.jpg\n8 b.jpg", vec![(7, Some("a.jpg")), (8, Some("b.jpg"))]),
+        (
+            "deadbeef\tf2a74de452e6b430\n00c0ffee\t0c1f789bed2eb9b8\n",
+            vec![(0xdead_beef, Some("f2a74de452e6b430")), (0x00c0_ffee, Some("0c1f789bed2eb9b8"))],
+        ),
+        ("0000000000000001\ta\n0000000000000002\tb\n", vec![(1, Some("a")), (2, Some("b"))]),
+    ] {
+        let (records, summary) = read(text, InputOptions::default()).unwrap();
+        let expected: Records =
+            expected.into_iter().map(|(value, id)| (value, id.map(String::from))).collect();
+        assert_eq!((records, summary.guess), (expected, None), "{text}");
+    }
+}
+
+/// The reason, and the columns and the radix that would make it clear.
+#[test]
+fn doubts_are_refused_with_what_would_end_them() {
+    for (text, part, columns, radix) in [
+        ("x,a.jpg,f2a74de452e6b430\ny,b.jpg,0c1f789bed2eb9b8\n", "2 other columns", (3, 1), None),
+        ("a,f2a74de452e6b430,0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
+        ("a1\tf2a74de452e6b430\nb2\t0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
+        ("a,f2a74de452e6b430\n,0c1f789bed2eb9b8\n", "id is missing in line 2", (2, 0), None),
+        ("a.jpg,failure\nb.jpg,f2a74de452e6b430\n", "could be a header", (2, 1), None),
+        (
+            "a.jpg,f2a74de452e6b430\nb.jpg,0c1f789bed2eb9b8\nc.jpg,f2a74de452e6b431\nd.jpg,None\n",
+            "column 2 holds fingerprints, but 'None' in line 4",
+            (2, 1),
+            None,
+        ),
+        (
+            "x,1731234567890123\ny,1731234567890124\n",
+            "could be hex or decimal",
+            (2, 1),
+            Some(Radix::Decimal),
+        ),
+        ("7,17485029721327973424\n8,873549463827691960\n", "both", (2, 1), Some(Radix::Decimal)),
+    ] {
+        match read(text, InputOptions::default()) {
+            Err(Error::UnclearInput {
+                reason,
+                fingerprint_column,
+                id_column,
+                radix: found,
+                ..
+            }) => {
+                assert!(reason.contains(part), "{text}: {reason}");
+                let found_columns = (fingerprint_column.unwrap_or(0), id_column.unwrap_or(0));
+                assert_eq!((found_columns, found), (columns, radix), "{text}: {reason}");
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+    let both = "1731234567890123\ta\n1731234567890124\tb\n";
+    assert!(read(both, InputOptions::default()).is_err());
+    let hex = read(both, InputOptions::default().radix(Radix::Hex)).unwrap();
+    assert_eq!(hex.0[0].0, 0x1731_2345_6789_0123);
+    let decimal = read(both, InputOptions::default().radix(Radix::Decimal)).unwrap();
+    assert_eq!(decimal.0[0].0, 1_731_234_567_890_123);
+    let long = format!("a.jpg,{}\n", "0123456789abcdef".repeat(4));
+    let error = read(&long, InputOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("256 bits (64 hex digits)"), "{error}");
+}
+
+#[test]
+fn a_later_line_that_does_not_fit_is_named() {
+    let mut text = "file,phash\n".to_string();
+    for number in 0..1000_u64 {
+        let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ A;
+        text += &format!("{number}.jpg,{value:016x}\n");
+    }
+    for (bad, part) in [
+        ("x.jpg\n", "line 1002: the line has 1 column, expected 2"),
+        ("x.jpg,\n", "line 1002: column 2: '' is not a fingerprint"),
+        (",f2a74de452e6b430\n", "line 1002: column 1 is empty"),
+        ("\"x,f2a74de452e6b430\n", "line 1002: the quote that opens column 1"),
+    ] {
+        let error = read(&format!("{text}{bad}"), InputOptions::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(part), "{error}");
+        let skip = InputOptions::default().skip_bad(true);
+        let (records, summary) = read(&format!("{text}{bad}"), skip).unwrap();
+        assert_eq!((records.len(), summary.skipped_count), (1000, 1));
+    }
+}
+
+#[test]
+fn columns_that_are_named_by_number_are_taken() {
+    let at = |fingerprint, id| InputOptions::default().columns(fingerprint, id);
+    for (text, options) in [
+        ("x\tf2a74de452e6b430\ta\ty\n", at(2, Some(3))),
+        ("name,h,z\na,f2a74de452e6b430,q\n", at(2, Some(1))),
+        ("a;f2a74de452e6b430;0c1f789bed2eb9b8\n", at(2, Some(1))),
+        ("f2a74de452e6b430,a,b\n", at(1, Some(2))),
+        ("a 17485029721327973424\n", at(2, Some(1))),
+    ] {
+        let (records, _) = read(text, options).unwrap();
+        assert_eq!(records, [(A, Some("a".into()))], "{text}");
+    }
+    let (records, summary) = read("h\nf2a74de452e6b430\n", at(1, None)).unwrap();
+    assert_eq!(
+        (records, summary.guess.unwrap()),
+        (vec![(A, None)], "took line 1 for a header".into())
+    );
+    let short = read("a,f2a74de452e6b430\nb\n", at(2, Some(1))).unwrap_err().to_string();
+    assert!(short.contains("line 2: the line has no column 2; it has 1"), "{short}");
+    let none = read("a,f2a74de452e6b430\n", at(5, None)).unwrap_err().to_string();
+    assert!(none.contains("no line has a column 5"), "{none}");
+    let null = read("NULL,a\nf2a74de452e6b430,b\n", at(1, Some(2))).unwrap_err().to_string();
+    assert!(null.contains("line 1: column 1: 'NULL'"), "{null}");
+}
+
+#[test]
+fn an_exact_reader_guesses_nothing() {
+    let exact = InputOptions::default().exact(true);
+    let (records, _) = read("1\tf2a74de452e6b430\n", exact).unwrap();
+    assert_eq!(records, [(1, Some("f2a74de452e6b430".into()))]);
+    assert!(read("a.jpg\tf2a74de452e6b430\n", exact).is_err());
+    let missing = read_records(Path::new("/none/such"), &exact, |_| Ok::<(), Error>(()));
+    assert!(matches!(missing, Err(Error::Io { .. })));
+}
+
+/// A name that is no hex number and has no separator.
+fn name() -> impl Strategy<Value = String> {
+    "[g-z][a-z0-9_/-]{0,12}[.](jpg|html)"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// Whatever the separator, the order and the header: the records are those that were written.
+    #[test]
+    fn tables_of_names_and_fingerprints_are_read_as_they_were_written(
+        records in proptest::collection::vec((any::<u64>(), name()), 2..150),
+        separator in prop_oneof![Just("\t"), Just(","), Just(";"), Just(" "), Just(": ")],
+        name_first: bool,
+        has_header: bool,
+        quotes: bool,
+    ) {
+        let is_csv = separator == "," || separator == ";";
+        let has_header = has_header && (is_csv || separator == "\t");
+        let quoted = |text: &str| match quotes && is_csv {
+            true => format!("\"{text}\""),
+            false => text.to_string(),
+        };
+        let line = |one: &str, two: &str| match name_first {
+            true => format!("{}{separator}{}\n", quoted(two), quoted(one)),
+            false => format!("{}{separator}{}\n", quoted(one), quoted(two)),
+        };
+        let mut text = if has_header { line("phash", "file") } else { String::new() };
+        for (value, name) in &records {
+            text += &line(&format!("{value:016x}"), name);
+        }
+        let expected: Records =
+            records.iter().map(|(value, name)| (*value, Some(name.clone()))).collect();
+        // Quoted fingerprints at the start of a line are no documented form, but are told.
+        let (found, summary) = read(&text, InputOptions::default()).unwrap();
+        prop_assert_eq!(found, expected);
+        let is_documented = !name_first && !has_header && !(quotes && is_csv) && separator != ";";
+        prop_assert_eq!(summary.guess.is_none(), is_documented);
+    }
+
+    /// No bytes make the guess panic, and what the documented form reads without a competing column
+    /// stays as it is.
+    #[test]
+    fn any_text_is_read_or_refused(text in "[0-9a-f,;:\t \"\nx#-]{0,60}") {
+        let guessed = read(&text, InputOptions::default());
+        let exact = read(&text, InputOptions::default().exact(true));
+        if let (Ok((guessed, summary)), Ok((exact, _))) = (guessed, exact)
+            && summary.guess.is_none()
+        {
+            prop_assert_eq!(guessed, exact);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Files as people have them are read without an option, and what was guessed is said in one line.
+
+use crate::common::program::Desk;
+
+const A: &str = "f2a74de452e6b430";
+const B: &str = "0c1f789bed2eb9b8";
+
+/// A desk with the same two records in files of many shapes.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("name_first.tsv", format!("a.jpg\t{A}\nb.jpg\t{B}\n"));
+    desk.write("header.csv", format!("filename,phash\na.jpg,{A}\n\"b.jpg\",{B}\n"));
+    desk.write("semicolons.txt", format!("phash;path\n0x{A};a.jpg\n0x{B};b.jpg\n"));
+    desk.write("three.tsv", format!("jpeg\t{A}\ta.jpg\njpeg\t{B}\tb.jpg\n"));
+    desk
+}
+
+#[test]
+fn tables_are_read_without_an_option_and_the_guess_is_said() {
+    let desk = desk();
+    let expected = format!("{B}\tb.jpg\n{A}\ta.jpg\n");
+    for (file, says) in [
+        ("name_first.tsv", "took column 2 for the fingerprint and column 1 for the id"),
+        (
+            "header.csv",
+            "took column 2 (phash) for the fingerprint and column 1 (filename) for the id",
+        ),
+        (
+            "semicolons.txt",
+            "took column 1 (phash) for the fingerprint and column 2 (path) for the id",
+        ),
+    ] {
+        let (_, err) = desk.run(&["build", file, "-s", "img.fps", "-f", "-q"], 0);
+        let lines: Vec<&str> = err.lines().filter(|line| line.contains("took column")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(says), "{file}: {err}");
+        assert_eq!(desk.ok(&["dump", "img.fps"], ""), expected, "{file}");
+        desk.ok(&["query", "-s", "img.fps", "-k", "0", "--from", file], "");
+        let from_pipe = desk.read(file);
+        desk.ok(&["build", "-s", "img.fps", "-f", "-q"], &from_pipe);
+        assert_eq!(desk.ok(&["dump", "img.fps"], ""), expected, "{file}");
+        desk.run(&["pairs", file, "-k", "0"], 1);
+        let kept = desk.ok(&["dedup", file, "-q"], "");
+        assert_eq!(kept, format!("{A}\ta.jpg\n{B}\tb.jpg\n"), "{file}");
+    }
+    let at = ["build", "three.tsv", "-s", "img.fps", "-f", "-q"];
+    let columns = ["--fingerprint-field", "2", "--id-field", "3"];
+    let (_, err) = desk.run(&[&at[..], &columns].concat(), 0);
+    assert_eq!(err, "");
+    assert_eq!(desk.ok(&["dump", "img.fps"], ""), expected);
+    let (_, err) = desk.run(&[&at[..], &columns[..2], &["--id-field", "path"]].concat(), 2);
+    assert!(err.contains("must be one too"), "{err}");
+}
+
+#[test]
+fn a_doubt_gets_one_command_that_ends_it_and_never_skip_bad() {
+    let desk = desk();
+    desk.write("two.csv", format!("file,phash,dhash\na.jpg,{A},{B}\nb.jpg,{B},{A}\n"));
+    desk.write("sixteen.csv", "x.jpg,1731234567890123\ny.jpg,1731234567890124\n");
+    desk.write("null.csv", format!("p,{A}\nq,{B}\nr,NULL\ns,{A}\nt,{B}\n"));
+    let quoted = "a 'b'.tsv";
+    desk.write(quoted, desk.read("three.tsv"));
+    for (file, command) in [
+        ("three.tsv", "fpstore build three.tsv --fingerprint-field 2 --id-field 3"),
+        ("two.csv", "fpstore build two.csv --fingerprint-field 2 --id-field 1"),
+        ("sixteen.csv", "fpstore build sixteen.csv --fingerprint-field 2 --id-field 1 --radix dec"),
+        ("null.csv", "fpstore build null.csv --fingerprint-field 2 --id-field 1"),
+        (quoted, r"fpstore build 'a '\''b'\''.tsv' --fingerprint-field 2 --id-field 3"),
+    ] {
+        let (_, err) = desk.run(&["build", file], 2);
+        assert!(err.contains(&format!("if it is so, say: {command}\n")), "{file}: {err}");
+        assert!(!err.contains("skip-bad") && !desk.path("store.fps").exists());
+    }
+    let words: Vec<&str> =
+        "build three.tsv --fingerprint-field 2 --id-field 3".split(' ').collect();
+    desk.ok(&words, "");
+    let long = format!("a.jpg,{}\n", A.repeat(4));
+    desk.write("long.csv", long);
+    let (_, err) = desk.run(&["build", "long.csv", "-s", "no.fps"], 2);
+    assert!(err.contains("256 bits") && !err.contains("skip-bad"), "{err}");
+}
+
+#[test]
+fn folders_and_files_of_documents_are_known_by_their_names() {
+    let desk = Desk::new();
+    let text = "a quick brown fox jumps over the lazy dog, and over the fence";
+    let lines: String = ["u/1", "u/2"]
+        .map(|url| format!("{{\"url\":\"{url}\",\"content\":\"{text}\",\"ts\":7}}\n"))
+        .concat();
+    desk.write("corpus/a.jsonl", &lines);
+    let (_, err) = desk.run(&["build", "corpus", "-s", "docs.fps"], 0);
+    assert!(err.contains("corpus is a folder, so --docs is meant"), "{err}");
+    assert!(err.contains("took 'url' for the ids, 'content' for the texts"), "{err}");
+    desk.run(&["dedup", "corpus", "-o", "clean"], 0);
+    assert_eq!(desk.read("clean/a.jsonl").lines().count(), 1);
+    let (out, _) = desk.run(&["pairs", "corpus/a.jsonl"], 0);
+    assert!(out.contains("u/1\tu/2"), "{out}");
+    desk.run(&["cluster", "corpus"], 0);
+    let (out, _) = desk.run(&["query", "docs.fps", "--from", "corpus/a.jsonl"], 0);
+    assert!(out.contains("u/2"), "{out}");
+    desk.write("none.jsonl", "{\"a\":\"short\",\"b\":\"a longer text\",\"id\":1}\n");
+    let (_, err) = desk.run(&["build", "none.jsonl", "-s", "no.fps"], 2);
+    let command = "if it is so, say: fpstore build none.jsonl -s no.fps --text-field b\n";
+    assert!(err.contains(command), "{err}");
+    desk.write("prints.jsonl", format!("{{\"id\":1,\"phash\":\"{A}\"}}\n"));
+    let (_, err) = desk.run(&["build", "prints.jsonl", "-s", "no.fps"], 2);
+    assert!(err.contains("build prints.jsonl -s no.fps --fingerprint-field phash\n"), "{err}");
+    let ready = ["build", "prints.jsonl", "-s", "prints.fps", "--fingerprint-field", "phash"];
+    desk.ok(&ready, "");
+    // A field that is named stays named.
+    desk.write("named.csv", format!("url,phash,size\nu,{A},7\n"));
+    let named = ["build", "named.csv", "-s", "named.fps", "--fingerprint-field", "phash"];
+    let (_, err) = desk.run(&named, 0);
+    assert!(err.contains("took 'url' for the ids"), "{err}");
+    assert_eq!(desk.ok(&["dump", "named.fps"], ""), format!("{A}\tu\n"));
+}
+
+#[test]
+fn the_store_is_a_plain_argument_of_every_command() {
+    let desk = desk();
+    desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
+    let (out, _) = desk.run(&["query", "img.fps", A, "-k", "0"], 0);
+    assert_eq!(out, format!("{A}\t{A}\t0\ta.jpg\n"));
+    let (same, _) = desk.run(&["query", A, "img.fps", "-k", "0"], 0);
+    assert_eq!(same, out);
+    // What comes through a pipe needs no name.
+    assert_eq!(desk.ok(&["query", "-s", "img.fps", "-k", "0"], &format!("{A}\n")), out);
+    assert_eq!(desk.ok(&["query", "img.fps", "-k", "0"], &format!("{A}\n")), out);
+    desk.write("more.tsv", "00000000000000ff\tc.jpg\n");
+    desk.ok(&["add", "more.tsv", "img.fps", "-q", "--label", "2020-01-01"], "");
+    assert_eq!(desk.ok(&["dump", "img.fps"], "").lines().count(), 3);
+    desk.ok(&["delete", "img.fps", "--id", "a.jpg", "-q"], "");
+    desk.ok(&["expire", "img.fps", "--older-than", "30d", "-q"], "");
+    assert_eq!(desk.ok(&["dump", "img.fps"], ""), format!("{B}\tb.jpg\n"));
+    desk.ok(&["compact", "img.fps", "-q"], "");
+    desk.ok(&["export", "img.fps", "-o", "copy.fps", "-q"], "");
+    for command in ["info", "stats", "verify"] {
+        desk.ok(&[command, "copy.fps"], "");
+    }
+    // One of the two would be ignored.
+    let (_, err) = desk.run(&["query", "img.fps", "-s", "copy.fps", A], 2);
+    assert!(err.contains("'img.fps' is not a fingerprint"), "{err}");
+}
+
+#[test]
+fn a_store_that_is_not_there_is_explained() {
+    let desk = desk();
+    let (_, err) = desk.run(&["info"], 2);
+    assert!(err.contains("neither -s nor $FPSTORE names one") && err.contains("make one"), "{err}");
+    desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
+    let (_, err) = desk.run(&["info"], 2);
+    assert!(err.contains("here is a store: img.fps"), "{err}");
+    let (_, err) = desk.run(&["query", "-s", "imgg.fps", A], 2);
+    assert!(err.contains("did you mean img.fps?"), "{err}");
+    let mut named = desk.command(&["info"]);
+    let output = named.env("FPSTORE", "other.fps").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("$FPSTORE names it"), "{err}");
+}
