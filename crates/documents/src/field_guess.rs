@@ -218,7 +218,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
 
 #[cfg(feature = "parquet")]
 fn columns_of_parquet(input: &Input) -> Option<Vec<Field>> {
-    let columns = super::parquet::columns(&input.path).ok()?;
+    let columns = super::parquet_columns::columns(&input.path).ok()?;
     let field = |(name, is_text, is_whole): (String, bool, bool)| Field {
         name,
         text_len: is_text.then_some(0),

@@ -64,6 +64,8 @@ mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_columns;
+#[cfg(feature = "parquet")]
 mod parquet_path;
 mod paths;
 mod pipeline;

@@ -93,25 +93,6 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The columns of a file: the name, whether it holds texts, whether it holds whole numbers.
-pub(super) fn columns(path: &Path) -> Result<Vec<(String, bool, bool)>> {
-    use ::parquet::basic::Type as Physical;
-    let bad = |fault: ParquetError| Error::BadFile {
-        name: path.display().to_string(),
-        reason: format!("Parquet: {fault}"),
-    };
-    let file = File::open(path).map_err(IoError::of("open", path))?;
-    let reader = SerializedFileReader::new(file).map_err(bad)?;
-    let fields = reader.metadata().file_metadata().schema().get_fields().iter();
-    let column = |field: &std::sync::Arc<Type>| {
-        let kind = field.is_primitive().then(|| field.get_physical_type());
-        let is_text = kind == Some(Physical::BYTE_ARRAY);
-        let is_whole = matches!(kind, Some(Physical::INT32 | Physical::INT64));
-        (field.name().to_string(), is_text, is_whole)
-    };
-    Ok(fields.map(column).collect())
-}
-
 /// Refuses compression that nobody here can undo, before the first page fails on it.
 fn check_codecs(reader: &SerializedFileReader<File>, wanted: &[&str]) -> Result<(), String> {
     let groups = reader.metadata().row_groups().iter();
