@@ -94,10 +94,13 @@ pub fn canonical_address(address: &str) -> Option<String> {
     form.push_str(&host.to_lowercase());
     push_plain(path.trim_end_matches('/'), &mut form);
     let mut separator = '?';
+    let mut plain = String::new();
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-        if !is_tracking(parameter.split('=').next().unwrap_or_default()) {
+        plain.clear();
+        push_plain(parameter, &mut plain);
+        if !is_tracking(plain.split('=').next().unwrap_or_default()) {
             form.push(separator);
-            push_plain(parameter, &mut form);
+            form.push_str(&plain);
             separator = '&';
         }
     }

@@ -30,7 +30,8 @@ fn every_error_says_in_one_line_what_is_wrong_and_where() {
         ),
         (
             Error::UnsupportedVersion { path: path(), found: 9, oldest: 1, newest: 2 },
-            "pages.fps has format version 9, this release reads 1 to 2",
+            "pages.fps has format version 9, this release reads 1 to 2; a newer release of fpstore \
+             reads it",
         ),
         (
             corrupt(Section::Heads(TableIndex(1)), Fault::Checksum { found: 1, expected: 2 }),

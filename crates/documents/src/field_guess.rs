@@ -68,8 +68,9 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
     };
     let ids = |field: &&Field| field.can_be_id && fields::is_id(&field.name);
     let texts = |field: &&Field| field.text_len.is_some() && fields::is_text(&field.name);
-    let id = if wants_id { choose(&found, ID_FIELD, ids) } else { Choice::Default };
-    let text = if wants_text { choose(&found, TEXT_FIELD, texts) } else { Choice::Default };
+    let id = if wants_id { choose(&found, ID_FIELD, &fields::ID, ids) } else { Choice::Default };
+    let text =
+        if wants_text { choose(&found, TEXT_FIELD, &fields::TEXT, texts) } else { Choice::Default };
     // Features stand in the place of a text.
     let has_features = found.iter().any(|field| field.name == "features");
     let text = if has_features && text == Choice::None { Choice::Default } else { text };
@@ -106,11 +107,18 @@ impl Choice {
     }
 }
 
-fn choose(found: &[Field], usual: &str, can_be: impl Fn(&&Field) -> bool) -> Choice {
+/// Several come with the most usual name first, in the order of `names_known`.
+fn choose(
+    found: &[Field],
+    usual: &str,
+    names_known: &[&str],
+    can_be: impl Fn(&&Field) -> bool,
+) -> Choice {
     if found.iter().any(|field| field.name == usual) {
         return Choice::Default;
     }
     let mut names: Vec<String> = found.iter().filter(can_be).map(|it| it.name.clone()).collect();
+    names.sort_by_key(|name| names_known.iter().position(|one| name.eq_ignore_ascii_case(one)));
     match names.len() {
         0 => Choice::None,
         1 => Choice::Other(names.remove(0)),
@@ -272,7 +280,7 @@ mod tests {
     fn several_and_none_are_refused_with_what_is_most_likely() {
         for (content, id, line_ids, text, fingerprint) in [
             ("{\"url\":\"u\",\"path\":\"p\",\"text\":\"t\"}", Some("url"), false, None, None),
-            ("{\"id\":1,\"body\":\"b\",\"content\":\"c\"}", None, false, Some("body"), None),
+            ("{\"id\":1,\"body\":\"b\",\"content\":\"c\"}", None, false, Some("content"), None),
             ("{\"text\":\"t\",\"ts\":1}", None, true, None, None),
             ("{\"id\":1,\"a\":\"short\",\"b\":\"a longer one\"}", None, false, Some("b"), None),
             ("{\"id\":1,\"phash\":\"f2a7\"}", None, false, None, Some("phash")),

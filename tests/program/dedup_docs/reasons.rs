@@ -310,6 +310,7 @@ fn reasons_that_cannot_be_looked_for_are_refused() {
         assert!(err.contains(expected), "{args:?}: {err}");
         assert!(!desk.path("b.jsonl").exists());
     }
-    let (_, err) = desk.run(&["dedup", "a.jsonl", "--judge", "bytes"], 2);
+    desk.write("prints.tsv", "0123456789abcdef\ta\n");
+    let (_, err) = desk.run(&["dedup", "prints.tsv", "--judge", "bytes"], 2);
     assert!(err.contains("--judge is for documents"), "{err}");
 }
