@@ -4,7 +4,8 @@
 The pages of all commands with --html are checked here; tools/check_groups.py uses those of 'cluster'
 as a reader does. Fails on anything in the console of the browser, on any request to a network, on a plot that is not
 drawn (no box, no marks, marks or words outside of it), on a page that scrolls sideways, and on a
-dark page that looks like the light one.
+dark page that looks like the light one. It also fails on folds that hide nothing, and on a page
+whose marks or controls are wrong on paper.
 
     python3 tools/check_page.py PAGE.html... [--pictures DIR]
 
@@ -63,7 +64,36 @@ return {
   paper: body.backgroundColor, ink: body.color, title: document.title,
   requests: performance.getEntriesByType('resource').map(entry => entry.name),
   empty: !document.querySelector('.plots'),
+  folds: document.querySelectorAll('details.fold').length,
+  height: document.querySelector('.text')?.getBoundingClientRect().height ?? 0,
 };
+"""
+
+# What is wrong with the page on paper.
+PAPER = """
+const shown = query => [...document.querySelectorAll(query)].some(each => each.getClientRects().length);
+const faults = [];
+if (shown('.tools, .pager, button.more')) faults.push('controls are printed');
+for (const each of document.querySelectorAll('.bits .differs, del, ins, .key, .bars .filled')) {
+  const style = getComputedStyle(each);
+  if (style.printColorAdjust !== 'exact') faults.push('grounds are not printed');
+  if (each.matches('.differs') && style.textDecorationLine !== 'underline') faults.push('bits are not marked');
+}
+for (const each of document.querySelectorAll('.text.short')) {
+  if (getComputedStyle(each).maxHeight !== 'none') faults.push('texts are cut');
+}
+const data = document.getElementById('data');
+if (data) {
+  const groups = JSON.parse(data.textContent).length;
+  const count = () => document.querySelectorAll('#groups article').length;
+  const before = count();
+  dispatchEvent(new Event('beforeprint'));
+  if (count() !== Math.min(groups, 500)) faults.push(`${count()} of ${groups} groups are printed`);
+  if (shown('button.more')) faults.push('groups are printed in part');
+  dispatchEvent(new Event('afterprint'));
+  if (count() !== before) faults.push('printing leaves another page behind');
+}
+return [...new Set(faults)];
 """
 
 
@@ -159,6 +189,11 @@ def look(browser, page, size, theme, picture):
     for state, name in ((seen, "folded"), (unfolded, "unfolded")):
         if state["scroll"] > state["client"]:
             faults.append(f"scrolls sideways, {name}: {state['scroll']} > {state['client']}")
+    if seen["folds"] and unfolded["height"] <= seen["height"]:
+        faults.append(f"folds hide nothing: {seen['height']} pixels, {unfolded['height']} unfolded")
+    browser.devtools("Emulation.setEmulatedMedia", media="print", features=scheme)
+    faults += [f"on paper: {fault}" for fault in browser.run(PAPER)]
+    browser.devtools("Emulation.setEmulatedMedia", media="", features=scheme)
     if not seen["plots"] and not seen["empty"]:
         faults.append("no plots")
     for plot in seen["plots"]:
@@ -179,6 +214,9 @@ def look(browser, page, size, theme, picture):
     if picture:
         whole = browser.devtools("Page.captureScreenshot", captureBeyondViewport=True)
         picture.write_bytes(base64.b64decode(whole["data"]))
+        if size == "wide" and theme == "light":
+            printed = browser.devtools("Page.printToPDF", printBackground=False)
+            picture.with_suffix(".pdf").write_bytes(base64.b64decode(printed["data"]))
     return faults, seen
 
 

@@ -104,6 +104,17 @@ broken request 'console: ' 's|</body>|<img src="file:///missing.png" alt=""></bo
 broken no-marks 'marks are drawn' 's|</style>|.marks { display: none }</style>|'
 broken sideways 'scrolls sideways' 's|</body>|<div style="width: 2000px">wide</div></body>|'
 broken no-dark 'looks like the light one' 's|prefers-color-scheme: dark|prefers-color-scheme: none|'
+broken_compare() {
+    sed "$3" "$folder/licences.html" >"$folder/broken/$1.html"
+    if python3 tools/check_page.py "$folder/broken/$1.html" >/dev/null 2>"$folder/faults"; then
+        echo "check_pages: $1 was not caught" >&2
+        exit 1
+    fi
+    grep -q "$2" "$folder/faults"
+    echo "$1: caught"
+}
+broken_compare open-folds 'folds hide nothing' 's/:not(\[open\])::details-content { display: inline-block; }/::details-content { display: inline; }/'
+broken_compare no-paper 'on paper: ' 's/@media print/@media none/'
 broken no-title 'no title or description' 's|-title plot-[a-z0-9-]*-text"|-none"|'
 
 # A page in which one text lost a word on its way to the reader.

@@ -157,7 +157,60 @@ def use_fingerprints(browser, server, faults):
     faults.expect(wrong["problem"] and "hex" in wrong["problem"], f"problem: {wrong['problem']}")
     none = fill(browser, fingerprint="0", which="near", k="0")
     faults.expect((none["summary"] or "").startswith("Nothing"), f"summary: {none['summary']}")
-    fill(browser, fingerprint=QUERY, k="3")
+    seen = browser.run("document.getElementById('nearest').click()")
+    seen = wait(browser, lambda it: (it["summary"] or "").startswith("1 match") or it["matches"])
+    faults.expect(seen["matches"] and "count=" in at(browser), "the nearest are not shown instead")
+    use_addresses(browser, server, faults)
+    fill(browser, by="fingerprint", fingerprint=QUERY, which="near", k="3")
+
+
+def at(browser):
+    """The part of the address that asks."""
+    return browser.run("return location.search")
+
+
+def wait(browser, holds):
+    """What is seen once it holds, or after ten seconds."""
+    for _ in range(200):
+        seen = browser.run(PROBE)
+        if holds(seen):
+            break
+        time.sleep(0.05)
+    return seen
+
+
+def use_addresses(browser, server, faults):
+    """Goes back, forth and to an address, asks by id, and uses keys."""
+    fill(browser, by="fingerprint", fingerprint=QUERY, which="near", k="3")
+    first = at(browser)
+    faults.expect(first == f"?fingerprint={QUERY}&k=3", f"the address is {first}")
+    fill(browser, by="id", id="b", k="0")
+    faults.expect(at(browser) == "?id=b&k=0", f"the address is {at(browser)}")
+    browser.run("history.back()")
+    seen = wait(browser, lambda it: len(it["matches"]) == 3)
+    faults.expect(len(seen["matches"]) == 3 and at(browser) == first, "Back shows another answer")
+    browser.call("POST", "/refresh", {})
+    seen = wait(browser, lambda it: len(it["matches"]) == 3)
+    faults.expect(len(seen["matches"]) == 3, "a reload loses the answer")
+    browser.call("POST", "/url", {"url": server.url + "/?id=b&k=0"})
+    seen = wait(browser, lambda it: it["matches"])
+    found = [match["fingerprint"] for match in seen["matches"]]
+    faults.expect(found == ["c0f1789bed2eb9bb"], f"the address of an id shows {found}")
+    seen = fill(browser, id="nobody")
+    faults.expect("nobody" in (seen["problem"] or ""), f"an unknown id: {seen['problem']}")
+    seen = fill(browser, by="fingerprint", fingerprint="qts-1")
+    faults.expect("instead" in (seen["problem"] or ""), f"no way to the id: {seen['problem']}")
+    browser.call("POST", "/url", {"url": server.url + "/"})
+    focus = browser.run("return matchMedia('(pointer: coarse)').matches || document.activeElement.id")
+    faults.expect(focus in (True, "fingerprint"), f"the focus is at {focus}")
+    wait(browser, lambda it: "generation" in (it["store"] or ""))
+    browser.run("const it = document.getElementById('fingerprint'); it.value = arguments[0]; it.focus();"
+                "it.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true}))", QUERY)
+    seen = wait(browser, lambda it: it["matches"])
+    faults.expect(seen["matches"], "Ctrl+Enter does not ask")
+    browser.run("document.activeElement.blur();"
+                "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}))")
+    faults.expect(browser.run("return document.activeElement.closest('#matches') !== null"), "j leads to no match")
 
 
 def use_texts(browser, server, text, page, faults):

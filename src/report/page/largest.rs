@@ -172,7 +172,7 @@ mod tests {
         for turn in 0..all.len() {
             all.rotate_left(turn);
             for len_max in [0, 300, 1000, 3000, 20_000, 1 << 20] {
-                let mut largest = LargestGroups::within(len_max).at_most(7);
+                let mut largest = LargestGroups::within(len_max);
                 all.iter().for_each(|&(number, size)| take(&mut largest, number, size));
                 assert_eq!(largest.group_count, 11);
                 assert_eq!(largest.document_count, sizes.iter().sum::<u64>());
@@ -182,10 +182,19 @@ mod tests {
                 let facts = kept.iter().map(|group| group.facts);
                 let kept: Vec<_> = facts.map(|group| (group.number, group.size)).collect();
                 assert_eq!(kept, expected[..kept.len()], "{len_max}");
-                assert!(kept.len() <= 7, "{len_max}");
-                assert!(len_max < 1 << 20 || kept.len() == 7);
+                assert!(len_max < 1 << 20 || kept.len() == 11);
             }
         }
+    }
+
+    #[test]
+    fn no_more_groups_are_kept_than_were_asked_for() {
+        let mut largest = LargestGroups::within(1 << 20).at_most(2);
+        (1..=5).for_each(|number| take(&mut largest, number, 2 + number % 3));
+        let numbers = |list: Vec<ShownGroup>| list.iter().map(|it| it.facts.number).collect();
+        assert_eq!((largest.group_count, largest.document_count), (5, 16));
+        let kept: Vec<u64> = numbers(largest.into_list());
+        assert_eq!(kept, [2, 5]);
     }
 
     #[test]

@@ -29,34 +29,34 @@ pub(super) struct Differences<'a> {
     pub(super) space_count: u64,
 }
 
-/// Compares two texts. What is removed comes before what is added in its place. A comma that is the
-/// same between two changes belongs to them: it would only break the change into pieces.
+/// Compares two texts. What is removed comes before what is added in its place. A space or comma
+/// that is the same between two changes belongs to them: it would only break the change into
+/// pieces.
 pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Differences<'a> {
     let (old_words, new_words) = (words(first), words(second));
-    let (olds, news) = (texts(first, &old_words), texts(second, &new_words));
+    let (olds, news) = (starts(&old_words), starts(&new_words));
+    let (old_keys, new_keys) = (keys(&old_words), keys(&new_words));
     // This one bounds its work for texts with little in common.
-    let ops = capture_diff_slices(Algorithm::Myers, &olds, &news);
+    let ops = capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys);
     let mut found = Differences { parts: Vec::new(), space_count: 0 };
     // The ends of what is in `found`.
     let (mut old, mut new) = (0, 0);
     for (number, op) in ops.iter().enumerate() {
         let DiffOp::Equal { old_index, new_index, len } = *op else { continue };
-        let old_run = &old_words[old_index..][..len];
-        let new_run = &new_words[new_index..][..len];
-        let (Some(old_last), Some(new_last)) = (old_run.last(), new_run.last()) else { continue };
-        let (old_start, new_start) = (old_run[0].start, new_run[0].start);
-        let same = &first[old_start..old_last.end];
+        let (old_start, new_start) = (olds[old_index], news[new_index]);
+        let (old_end, new_end) = (olds[old_index + len], news[new_index + len]);
+        let same = &first[old_start..old_end];
         let is_change = has_words(&first[old..old_start]) || has_words(&second[new..new_start]);
         if is_change && number + 1 < ops.len() && !same.chars().any(char::is_alphanumeric) {
             continue;
         }
-        found.push_gap(first, old..old_start, &second[new..new_start]);
-        found.push_same(first, old_start..old_last.end);
-        let gaps = spaces(first, old_run).zip(spaces(second, new_run));
-        found.space_count += gaps.filter(|(one, other)| one != other).count() as u64;
-        (old, new) = (old_last.end, new_last.end);
+        found.push_change(first, old..old_start, &second[new..new_start]);
+        found.push_same(first, old_start..old_end);
+        let pairs = old_words[old_index..].iter().zip(&new_words[new_index..]).take(len);
+        found.space_count += pairs.filter(|(one, other)| one != other).count() as u64;
+        (old, new) = (old_end, new_end);
     }
-    found.push_gap(first, old..first.len(), &second[new..]);
+    found.push_change(first, old..first.len(), &second[new..]);
     found
 }
 
@@ -66,26 +66,16 @@ impl<'a> Differences<'a> {
         self.parts.iter().all(|part| matches!(part, Part::Same(_)))
     }
 
-    /// Adds what stands between unchanged words. White space around what differs is unchanged text.
-    fn push_gap(&mut self, first: &'a str, old: Range<usize>, added: &'a str) {
+    /// Adds what differs. If that is white space alone, it is unchanged text.
+    fn push_change(&mut self, first: &'a str, old: Range<usize>, added: &'a str) {
         let removed = &first[old.clone()];
-        let (removed_words, added_words) = (removed.trim(), added.trim());
-        let lead = removed.len() - removed.trim_start().len();
-        let tail = removed.trim_end().len().max(lead);
-        let (old_lead, old_tail) = (&removed[..lead], &removed[tail..]);
-        let new_lead = &added[..added.len() - added.trim_start().len()];
-        let new_tail = &added[added.trim_end().len().max(new_lead.len())..];
-        let is_any = |space: &str, of: [&str; 2]| of.contains(&space);
-        self.space_count += match (removed_words.is_empty(), added_words.is_empty()) {
-            (true, true) => u64::from(removed != added),
-            (true, false) => u64::from(!is_any(removed, [new_lead, new_tail])),
-            (false, true) => u64::from(!is_any(added, [old_lead, old_tail])),
-            (false, false) => u64::from(old_lead != new_lead) + u64::from(old_tail != new_tail),
-        };
-        self.push_same(first, old.start..old.start + lead);
-        let parts = [Part::Removed(removed_words), Part::Added(added_words)];
-        self.parts.extend(parts.into_iter().filter(|part| !part.text().is_empty()));
-        self.push_same(first, old.start + tail..old.end);
+        if has_words(removed) || has_words(added) {
+            let parts = [Part::Removed(removed), Part::Added(added)];
+            self.parts.extend(parts.into_iter().filter(|part| !part.text().is_empty()));
+        } else if removed != added {
+            self.space_count += 1;
+            self.push_same(first, old);
+        }
     }
 
     /// Adds unchanged text, which continues unchanged text before it.
@@ -104,24 +94,36 @@ fn has_words(text: &str) -> bool {
     !text.chars().all(char::is_whitespace)
 }
 
-/// Where the words of a text are, and the signs between them, but no white space.
-fn words(text: &str) -> Vec<Range<usize>> {
+/// The words of a text and what is between them, each run of white space as one.
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
     let mut at = 0;
-    let all = text.tokenize_unicode_words().into_iter().map(|word| {
-        let start = at;
+    for word in text.tokenize_unicode_words() {
+        let end = at + word.len();
+        match words.last_mut() {
+            Some(last) if !has_words(last) && !has_words(word) => {
+                *last = &text[at - last.len()..end];
+            }
+            _ => words.push(word),
+        }
+        at = end;
+    }
+    words
+}
+
+/// By what words are compared: all white space is one.
+fn keys<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    words.iter().map(|word| if has_words(word) { *word } else { " " }).collect()
+}
+
+/// Where each word starts, and the end of the last.
+fn starts(words: &[&str]) -> Vec<usize> {
+    let mut at = 0;
+    let ends = words.iter().map(|word| {
         at += word.len();
-        start..at
+        at
     });
-    all.filter(|word| has_words(&text[word.clone()])).collect()
-}
-
-fn texts<'a>(text: &'a str, words: &[Range<usize>]) -> Vec<&'a str> {
-    words.iter().map(|word| &text[word.clone()]).collect()
-}
-
-/// What stands between neighbours of a run of words.
-fn spaces<'a>(text: &'a str, run: &'a [Range<usize>]) -> impl Iterator<Item = &'a str> {
-    run.windows(2).map(|pair| &text[pair[0].end..pair[1].start])
+    std::iter::once(0).chain(ends).collect()
 }
 
 impl<'a> Part<'a> {
@@ -162,9 +164,9 @@ mod tests {
     #[test]
     fn white_space_alone_is_counted_and_no_change() {
         use Part::{Added, Removed, Same};
-        let found = differences("one two three\nfour, five", "one\ntwo  three four,five\n");
+        let found = differences("one two three\nfour, five", "one\ntwo  three four,five");
         assert_eq!(found.parts, [Same("one two three\nfour, five")]);
-        assert_eq!((found.space_count, found.is_same()), (5, true));
+        assert_eq!((found.space_count, found.is_same()), (4, true));
         assert_eq!(
             differences(" \n", ""),
             Differences { parts: vec![Same(" \n")], space_count: 1 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fpstore::Resources;
 use fpstore::corpus::DocumentTable;
 use fpstore::options::{MAX_PAIRS, NumberOption};
+use fpstore_base::fields;
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
 };
@@ -163,8 +164,8 @@ impl Documents {
         }
         let max_document = count(py, &MAX_DOCUMENT, max_document)?;
         let columns = Columns {
-            text: text_field.into(),
-            id: (!line_ids).then(|| id_field.into()),
+            text: text_field.unwrap_or(fields::TEXT[0]).into(),
+            id: (!line_ids).then(|| id_field.unwrap_or(fields::ID[0]).into()),
             fields: Vec::new(),
         };
         let source = match is_table(paths)? {
