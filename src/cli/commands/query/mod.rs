@@ -10,6 +10,7 @@ mod single;
 
 use anyhow::bail;
 use clap::Args;
+#[cfg(feature = "serve")]
 use fpstore::input::InputOptions;
 use fpstore::{Error, Fingerprint, Limits, Store};
 
