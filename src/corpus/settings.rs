@@ -202,8 +202,8 @@ impl<'a> Cleaner<'a> {
     }
 
     /// Sets the name of the field that says which source a document comes from: losses are counted
-    /// by source, and [`KeepRule::Source`] prefers one to another. For that rule it is `source` by
-    /// default.
+    /// by source, and [`KeepRule::Source`](super::KeepRule::Source) prefers one to another. For that
+    /// rule it is `source` by default.
     #[must_use]
     pub fn source_field(mut self, name: impl Into<Option<String>>) -> Self {
         self.source_field = name.into();
