@@ -1,4 +1,5 @@
-//! The bar at which documents are near: that of the settings, or the one that leaves so many.
+//! The bar at which documents are near: that of the settings, or the one that leaves the wanted
+//! number of documents.
 
 use std::collections::{HashMap, HashSet};
 

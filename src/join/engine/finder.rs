@@ -22,8 +22,8 @@ pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
 const SAMPLE_COUNT: usize = 512;
 /// Pairs that are emitted together.
 const BATCH_COUNT: usize = 1 << 12;
-/// Values that are looked at without an emission, which ends work that nobody waits for any more. To
-/// look at so many takes some milliseconds.
+/// Values that are looked at without an emission before the observer is asked, so that work ends
+/// that nobody waits for any more. That many take some milliseconds.
 const LOOKED_COUNT: usize = 1 << 18;
 
 /// Two values that are near.

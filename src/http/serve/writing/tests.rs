@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use crate::disk::fail_points::{self, Fault};
@@ -66,6 +67,14 @@ fn options() -> WritingOptions {
         commit_every: Duration::from_secs(3600),
         merge: false,
     }
+}
+
+/// A store without records, and the folder that removes it.
+fn empty_store() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.fps");
+    drop(Builder::new(&path).unwrap().finish().unwrap());
+    (folder, path)
 }
 
 fn serve(path: &Path) -> Server {
@@ -165,9 +174,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
 /// The second item cannot be kept, so the first is not added either.
 #[test]
 fn a_request_that_fails_half_way_adds_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let (_folder, path) = empty_store();
     let server = serve(&path);
     let shared = server.shared();
     let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
@@ -190,9 +197,7 @@ fn a_request_that_fails_half_way_adds_nothing() {
 /// power takes both.
 #[test]
 fn what_is_near_a_pending_item_is_durable_only_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let (_folder, path) = empty_store();
     let server = serve(&path);
     let shared = server.shared();
     let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
@@ -325,9 +330,7 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
 /// by itself once the disk is sound.
 #[test]
 fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let (folder, path) = empty_store();
     let server = serve(&path);
     let shared = server.shared();
     let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
@@ -376,9 +379,7 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
 /// A server that ends while commits fail has lost what it answered before, and says how much.
 #[test]
 fn an_end_that_loses_items_is_an_error_that_counts_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let (folder, path) = empty_store();
     let server = serve(&path);
     let shared = server.shared();
     let writing = shared.writing.as_ref().unwrap();
@@ -397,9 +398,7 @@ fn an_end_that_loses_items_is_an_error_that_counts_them() {
 /// The commit before a deletion fails, and the disk takes changes again at once: nobody has tried.
 #[test]
 fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.fps");
-    drop(Builder::new(&path).unwrap().finish().unwrap());
+    let (folder, path) = empty_store();
     let server = serve_with(&path, None);
     let live = &server.shared().live;
     let writing = Writing::open(&path, options()).unwrap();
