@@ -159,11 +159,17 @@ impl<'a> Sample<'a> {
     }
 
     fn guess(&self) -> Found {
-        let radix = self.wish.radix;
         let readable = self.lines.iter().filter(|line| self.reads(line.text)).count();
-        if self.wish.skip_bad && readable > 0 {
-            return Ok(None);
+        match self.guess_strictly(readable) {
+            // Lines that do not fit may be bad records among those of the documented form. Where all
+            // fit and are still in doubt, skipping would change nothing.
+            Err(_) if self.wish.skip_bad && (1..self.lines.len()).contains(&readable) => Ok(None),
+            found => found,
         }
+    }
+
+    fn guess_strictly(&self, readable: usize) -> Found {
+        let radix = self.wish.radix;
         let layouts: Vec<Layout<'_>> =
             Separator::ALL.iter().filter_map(|one| Layout::of(self.lines, *one, radix)).collect();
         let first = Kind::of(self.lines.iter().map(|line| Self::first_column(line.text)), radix);

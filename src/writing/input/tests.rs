@@ -113,6 +113,11 @@ fn doubts_are_refused_with_what_would_end_them() {
             other => panic!("{text}: {other:?}"),
         }
     }
+    // Skipping bad records changes neither what is in doubt nor what is clear.
+    let skip = InputOptions::default().skip_bad(true);
+    assert!(read("1\t18446744073709551615\n", skip).is_err());
+    let (records, summary) = read("ab,f2a74de452e6b430\nxy,0c1f789bed2eb9b8\n", skip).unwrap();
+    assert_eq!((records[0].0, records.len(), summary.skipped_count), (A, 2, 0));
     let both = "1731234567890123\ta\n1731234567890124\tb\n";
     assert!(read(both, InputOptions::default()).is_err());
     let hex = read(both, InputOptions::default().radix(Radix::Hex)).unwrap();
