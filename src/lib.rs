@@ -113,7 +113,7 @@ pub mod info {
     pub use crate::store::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 }
 
-pub use base::error::{Error, Fault, InputPlace, Result};
+pub use base::error::{Error, Fault, InputPlace, IoError, Result};
 pub use base::options;
 pub use base::section::{Section, TableIndex};
 pub use format::FORMAT_VERSIONS;

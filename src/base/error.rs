@@ -5,10 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::section::Section;
-pub use fpstore_base::InputPlace;
-use fpstore_base::Recipe;
-use fpstore_base::{Interrupted, IoError};
-use fpstore_base::{ParseFingerprintError, Radix};
+pub use fpstore_base::{InputPlace, IoError};
+use fpstore_base::{Interrupted, ParseFingerprintError, Radix, Recipe};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -23,14 +21,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation.
-    Io {
-        /// The operation: completes the words "cannot ...", such as `open`.
-        doing: &'static str,
-        /// The file or directory; of a server, also an address or a thread.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    Io(IoError),
     /// There is no store at this path.
     NoStore {
         /// The path that was given.
@@ -240,7 +231,7 @@ impl Error {
         doing: &'static str,
         path: impl AsRef<Path>,
     ) -> impl FnOnce(io::Error) -> Error {
-        move |source| Error::Io { doing, path: path.as_ref().to_path_buf(), source }
+        move |source| Error::Io(IoError::of(doing, path)(source))
     }
 
     /// For an error that came after the change that made `generation`.
@@ -253,7 +244,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            Error::Io(refused) => refused.fmt(f),
             Error::NoStore { path } => write!(f, "there is no store at {}", path.display()),
             Error::NotAStore { path, found } => {
                 write!(f, "{} is not a store: {found}", path.display())
@@ -336,7 +327,7 @@ fn remedy_of_version(found: u16, newest: u16) -> &'static str {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io { source, .. } => Some(source),
+            Error::Io(refused) => refused.source(),
             Error::InEffect { source, .. }
             | Error::InDoubt { source }
             | Error::Unmerged { source } => Some(source.as_ref()),
@@ -353,11 +344,10 @@ impl From<ParseFingerprintError> for Error {
 
 impl From<IoError> for Error {
     fn from(error: IoError) -> Self {
-        let IoError { doing, path, source } = error;
-        if Interrupted::is_in(&source) {
+        if Interrupted::is_in(&error.source) {
             return Error::Interrupted;
         }
-        Error::Io { doing, path, source }
+        Error::Io(error)
     }
 }
 

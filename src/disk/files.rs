@@ -8,7 +8,7 @@ use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
 #[cfg(any(unix, feature = "documents"))]
 use super::plain_file;
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 #[cfg(feature = "documents")]
 use crate::bytes::{checksum::Digest, digested::DigestWriter};
 
@@ -174,7 +174,7 @@ pub(crate) fn bare(failed: io::Error) -> io::Error {
 /// Names the directory instead of the temporary file, whose name is of no use in a message.
 pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_path_buf();
-    move |failed| Error::Io { doing, path, source: bare(failed) }
+    move |failed| Error::Io(IoError { doing, path, source: bare(failed) })
 }
 
 #[cfg(all(test, unix))]

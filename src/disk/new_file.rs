@@ -142,7 +142,7 @@ impl NewFile {
         let path = self.path.clone();
         self.publish_for_now()?;
         sync_directory(parent_of(&path)).map_err(|error| match error {
-            crate::Error::Io { source, .. } => source,
+            crate::Error::Io(refused) => refused.source,
             error => io::Error::other(error),
         })
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::without_path;
 use super::{FailPoint, fail_point};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use fpstore_base::watch::Throttle;
 
 /// The directory of scratch files, with the number of bytes that they hold.
@@ -95,7 +95,11 @@ impl ScratchFile {
     /// The error for bytes that were read back changed.
     pub(crate) fn damaged(&self) -> Error {
         let source = io::Error::new(io::ErrorKind::InvalidData, "it was changed on the disk");
-        Error::Io { doing: "trust temporary data in", path: self.folder.path().into(), source }
+        Error::Io(IoError {
+            doing: "trust temporary data in",
+            path: self.folder.path().into(),
+            source,
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memmap2::{Mmap, MmapMut};
 
-use crate::base::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 
 /// The most segments of a process that hold a lock at the same time; more are only mapped, because
@@ -62,7 +62,7 @@ impl SegmentBytes {
                 let found = file.metadata().map_or(0, |metadata| metadata.len());
                 return Err(truncated(path, len, found));
             }
-            return Err(Error::Io { doing: "read", path: path.into(), source });
+            return Err(Error::Io(IoError { doing: "read", path: path.into(), source }));
         }
         let map = map.make_read_only().map_err(Error::io("protect the memory of", path))?;
         Ok(SegmentBytes { map, held: None, is_read: true })

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
-use crate::base::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
 use crate::disk::access::Access;
@@ -48,7 +48,7 @@ pub(crate) fn open_file(path: &Path) -> Result<File> {
             let fault = Fault::rule(23, format!("it is {kind}, not a plain file"));
             Error::Corrupt { path: path.into(), section: Section::Header, offset: 0, fault }
         }
-        Refused::Io(source) => Error::Io { doing: "open", path: path.into(), source },
+        Refused::Io(source) => Error::Io(IoError { doing: "open", path: path.into(), source }),
     })
 }
 

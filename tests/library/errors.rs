@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use fpstore::{Error, Fault, Fingerprint, InputPlace, Radix, Recipe, Section, TableIndex};
+use fpstore::{Error, Fault, Fingerprint, InputPlace, IoError, Radix, Recipe, Section, TableIndex};
 
 #[test]
 fn every_error_says_in_one_line_what_is_wrong_and_where() {
@@ -14,7 +14,10 @@ fn every_error_says_in_one_line_what_is_wrong_and_where() {
     let corrupt = |section, fault| Error::Corrupt { path: path(), section, offset: 4096, fault };
     let other = Recipe::from_text("words").unwrap();
     let table: Vec<(Error, &str)> = vec![
-        (Error::Io { doing: "open", path: path(), source: not_found() }, "cannot open pages.fps"),
+        (
+            Error::Io(IoError { doing: "open", path: path(), source: not_found() }),
+            "cannot open pages.fps",
+        ),
         (Error::NoStore { path: path() }, "there is no store at pages.fps"),
         (
             Error::NotAStore { path: path(), found: "a file, not a directory" },

@@ -9,7 +9,7 @@ use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::Path;
 
-use fpstore::Fault;
+use fpstore::{Fault, IoError};
 use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -224,7 +224,7 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
         })
     };
     match &error {
-        Error::Io { doing, path, source } => os_error(doing, path, source),
+        Error::Io(refused) => os_error(refused),
         Error::NoStore { path } => file("NoStoreError", path),
         Error::StoreExists { path } => file("StoreExistsError", path),
         Error::NotAStore { path, .. } => with_fields(py, "NotAStoreError", &message, |fields| {
@@ -273,7 +273,7 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
 fn of_text(py: Python<'_>, error: fpstore_text::Error) -> PyErr {
     use fpstore_text::Error;
     match &error {
-        Error::Io { doing, path, source } => os_error(doing, path, source),
+        Error::Io(refused) => os_error(refused),
         Error::BadInput { .. } | Error::NoFeatures { .. } | Error::UselessChange { .. } => {
             input_error(py, chained(&error))
         }
@@ -284,7 +284,7 @@ fn of_text(py: Python<'_>, error: fpstore_text::Error) -> PyErr {
 fn of_documents(py: Python<'_>, error: &fpstore_documents::Error) -> PyErr {
     use fpstore_documents::Error;
     match error {
-        Error::Io { doing, path, source } => os_error(doing, path, source),
+        Error::Io(refused) => os_error(refused),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         Error::WrongContent { .. } => recipe_error(py, error),
         _ => input_error(py, error),
@@ -329,7 +329,7 @@ pub(crate) fn chained(error: &dyn std::error::Error) -> String {
 }
 
 /// The `OSError` that Python has for this error of the system.
-fn os_error(doing: &str, path: &Path, source: &io::Error) -> PyErr {
+fn os_error(IoError { doing, path, source }: &IoError) -> PyErr {
     let Some(number) = source.raw_os_error() else {
         if source.kind() == io::ErrorKind::InvalidInput {
             let message = format!("cannot {doing} {:?}: {source}", path.to_string_lossy());

@@ -102,7 +102,8 @@ pub(crate) fn _panic(py: Python<'_>, is_held: bool) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn _fail_after(py: Python<'_>, generation: u64) -> PyResult<()> {
     let source = std::io::Error::from_raw_os_error(5);
-    let source = fpstore::Error::Io { doing: "sync", path: "store.fps".into(), source };
+    let source =
+        fpstore::Error::Io(fpstore::IoError { doing: "sync", path: "store.fps".into(), source });
     let error = fpstore::Error::InEffect { generation, source: Box::new(source) };
     run_change(py, &Reporter::default(), &Arc::default(), |_| Err(error.into()))
 }

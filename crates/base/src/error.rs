@@ -4,14 +4,14 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The operating system refused. `doing` completes the words "cannot ...".
+/// The operating system refused an operation.
 #[derive(Debug)]
 pub struct IoError {
-    /// The act that failed.
+    /// The operation: completes the words "cannot ...", such as `open`.
     pub doing: &'static str,
-    /// The file or directory.
+    /// The file or directory; of a server, also an address or a thread.
     pub path: PathBuf,
-    /// The answer of the system.
+    /// The error of the system.
     pub source: io::Error,
 }
 

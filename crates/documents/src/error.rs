@@ -1,8 +1,6 @@
 //! Why documents cannot be read.
 
 use std::fmt;
-use std::io;
-use std::path::PathBuf;
 
 use fpstore_base::{InputPlace, Interrupted, IoError};
 
@@ -16,15 +14,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused. `doing` completes the words "cannot ...".
-    Io {
-        /// The act that failed.
-        doing: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// The answer of the system.
-        source: io::Error,
-    },
+    /// The operating system refused an operation.
+    Io(IoError),
     /// A record of an input is bad.
     BadInput {
         /// The name of the input.
@@ -123,7 +114,7 @@ pub(super) fn shown(reason: &str) -> std::borrow::Cow<'_, str> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            Error::Io(refused) => refused.fmt(f),
             Error::BadInput { name, place, reason } => {
                 write!(f, "{name}: {place}: {}", shown(reason))
             }
@@ -154,7 +145,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io { source, .. } => Some(source),
+            Error::Io(refused) => refused.source(),
             _ => None,
         }
     }
@@ -162,11 +153,10 @@ impl std::error::Error for Error {
 
 impl From<IoError> for Error {
     fn from(error: IoError) -> Self {
-        let IoError { doing, path, source } = error;
-        if Interrupted::is_in(&source) {
+        if Interrupted::is_in(&error.source) {
             return Error::Interrupted;
         }
-        Error::Io { doing, path, source }
+        Error::Io(error)
     }
 }
 

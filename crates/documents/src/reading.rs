@@ -120,7 +120,7 @@ impl<'p> Reader<'p> {
     ) -> Result<()> {
         if let Some(fault) = &input.fault {
             let source = io::Error::new(fault.kind(), fault.to_string());
-            return Err(Error::Io { doing: "read", path: input.path.clone(), source });
+            return Err(Error::Io(IoError { doing: "read", path: input.path.clone(), source }));
         }
         let format = self.options.format_of(input, takes_features);
         let holds_features = format == DocumentFormat::Features;

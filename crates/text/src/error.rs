@@ -1,10 +1,9 @@
 //! Why a recipe cannot be followed.
 
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 
-use fpstore_base::InputPlace;
+use fpstore_base::{InputPlace, IoError};
 
 use crate::resource_id::ResourceId;
 
@@ -18,15 +17,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused. `doing` completes the words "cannot ...".
-    Io {
-        /// The act that failed.
-        doing: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// The answer of the system.
-        source: io::Error,
-    },
+    /// The operating system refused an operation.
+    Io(IoError),
     /// A line of a list is bad.
     BadInput {
         /// The name of the input.
@@ -101,7 +93,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io { doing, path, .. } => write!(f, "cannot {doing} {}", path.display()),
+            Error::Io(refused) => refused.fmt(f),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
             Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
             Error::ExternalRecipe => f.write_str(
@@ -142,8 +134,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io { source, .. } => Some(source),
+            Error::Io(refused) => refused.source(),
             _ => None,
         }
+    }
+}
+
+impl From<IoError> for Error {
+    fn from(error: IoError) -> Self {
+        Error::Io(error)
     }
 }

@@ -43,7 +43,7 @@ pub use df_builder::DfBuilder;
 pub use error::{Error, Result};
 pub use features::hash::{FeatureHash, HashKey};
 pub use fpstore_base::{
-    Choice, Fingerprint, Id, IdRef, InputPlace, Recipe, Resources, SKETCH_LENS, sketch,
+    Choice, Fingerprint, Id, IdRef, InputPlace, IoError, Recipe, Resources, SKETCH_LENS, sketch,
 };
 pub use hasher::{Feature, TextDigests, TextHasher};
 pub use passages::{Passage, PassageUnit, Passages, passages};

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use fpstore::corpus::NewFile;
 use fpstore::input::{InputOptions, read_records};
-use fpstore::{Error, Fingerprint, IdRef, Recipe};
+use fpstore::{Error, Fingerprint, IdRef, IoError, Recipe};
 
 use super::join_input::{Ids, Opened, Source, temporary_store};
 use crate::cli::args::inputs::inputs;
@@ -67,7 +67,7 @@ impl<'a> NewRecords<'a> {
                 None => writeln!(copy, "{fingerprint}"),
             };
             let path = files[number].clone();
-            written.map_err(|source| Error::Io { doing: "keep a copy of", path, source })
+            written.map_err(|source| Error::Io(IoError { doing: "keep a copy of", path, source }))
         };
         let source = Source::Records(*read);
         temporary_store(files, source, recipe, resources, monitor, ids, &mut copy)

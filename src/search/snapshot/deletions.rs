@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::Digest;
 use crate::disk::plain_file::{self, Refused};
@@ -14,7 +14,7 @@ use crate::format::manifest::{self, SegmentEntry};
 /// A file that a manifest names and that is missing is damage to the store.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {
     match error {
-        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+        Error::Io(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             let name = file.file_name().unwrap_or_default().display();
             Error::Corrupt {
                 path: path.join(manifest::FILE_NAME),
@@ -46,7 +46,7 @@ pub(super) fn read_deletions(
             corrupt(0, Fault::rule(25, format!("it is {kind}, not a plain file")))
         }
         Refused::Io(source) => {
-            let error = Error::Io { doing: "open", path: file_path.clone(), source };
+            let error = Error::Io(IoError { doing: "open", path: file_path.clone(), source });
             missing(error, path, &file_path, 25)
         }
     })?;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::base::steps::Counted;
 use crate::disk::access::Access;
@@ -248,7 +248,7 @@ pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
             io::ErrorKind::NotADirectory => {
                 Error::NotAStore { path: path.into(), found: "a file, not a directory" }
             }
-            _ => Error::Io { doing: "open", path: file_path.clone(), source },
+            _ => Error::Io(IoError { doing: "open", path: file_path.clone(), source }),
         },
     })?;
     #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::base::error::{Error, Fault, Result};
+use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum};
 use crate::bytes::permutation::Permuted;
@@ -33,7 +33,7 @@ pub(super) fn readable(mut file: impl Read, path: &Path, pace: &Pace) -> Result<
             Err(failed) if failed.kind() == io::ErrorKind::Interrupted => {}
             Err(failed) => {
                 let source = io::Error::new(failed.kind(), format!("at byte {offset}: {failed}"));
-                return Err(Error::Io { doing: "read", path: path.into(), source });
+                return Err(Error::Io(IoError { doing: "read", path: path.into(), source }));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::disk::names_in;
 use crate::disk::parent_of;
 use crate::format::manifest::{self, StoreId};
@@ -117,7 +117,7 @@ impl Destination {
 /// Checks that what is at `path` suits `mode`.
 fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     let names = match names_in(path) {
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(Error::Io(IoError { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
             if path.is_symlink() {
                 let found = "a symbolic link to nothing";
                 return Err(Error::NotAStore { path: path.into(), found });
@@ -127,7 +127,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
                 OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
             };
         }
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+        Err(Error::Io(IoError { source, .. })) if source.kind() == io::ErrorKind::NotADirectory => {
             let found = "a file, not a directory";
             return Err(Error::NotAStore { path: path.into(), found });
         }

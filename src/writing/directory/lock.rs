@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::disk::parent_of;
 use crate::disk::{FailPoint, fail_point, lock_fail_point};
 use crate::writing::directory::lock_file::LockFile;
@@ -164,7 +164,7 @@ pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLo
     // A name that is not UTF-8 has no reservation; the final rename decides.
     let (parent, Some(name)) = (parent_of(path), name.to_str()) else { return Ok(None) };
     match patience.take(parent, name) {
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(Error::Io(IoError { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
         taken => taken?
             .map(Some)
             .map_err(|Held { process }| Error::Locked { path: path.into(), process }),
@@ -202,12 +202,12 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
             }
             // Without a lock, two writers could lose each other's changes.
             Err(TryLockError::Error(source)) => {
-                return Err(Error::Io { doing: "lock", path: opened.path, source });
+                return Err(Error::Io(IoError { doing: "lock", path: opened.path, source }));
             }
         }
     }
     let source = std::io::Error::other("its file is replaced again and again");
-    Err(Error::Io { doing: "lock", path: directory.join(name), source })
+    Err(Error::Io(IoError { doing: "lock", path: directory.join(name), source }))
 }
 
 /// Takes the lock on an open file. A lock on a network file system can take long, and a signal

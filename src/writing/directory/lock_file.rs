@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::disk;
 use crate::disk::plain_file::{self, Refused, is_same};
 
@@ -48,11 +48,13 @@ impl LockFile {
                 {
                     std::thread::sleep(DENIED_PAUSE);
                 }
-                Err(Refused::Io(source)) => return Err(Error::Io { doing: "lock", path, source }),
+                Err(Refused::Io(source)) => {
+                    return Err(Error::Io(IoError { doing: "lock", path, source }));
+                }
                 Err(Refused::Kind(kind)) => {
                     let detail = format!("it is {kind}; remove it, writers make a plain file");
                     let source = io::Error::new(ErrorKind::InvalidInput, detail);
-                    return Err(Error::Io { doing: "lock", path, source });
+                    return Err(Error::Io(IoError { doing: "lock", path, source }));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::disk::parent_of;
 use crate::disk::{self, TemporaryDirectory};
 use crate::writing::directory::abandoned::{remove_abandoned, remove_files};
@@ -54,7 +54,7 @@ impl Staging {
             }
             // A rename that reports an error may have taken place.
             Err(source) if !lock.has_moved_to(&path) => {
-                return Err(Error::Io { doing: MOVE, path, source });
+                return Err(Error::Io(IoError { doing: MOVE, path, source }));
             }
             renamed => renamed.map_err(Error::io(MOVE, &path)),
         };
@@ -139,7 +139,7 @@ mod tests {
             let case = format!("{failed:?}: {done:?}");
             match done {
                 Err(Error::InEffect { generation: 1, .. }) => effects.extend(failed),
-                Err(Error::Io { doing: MOVE, .. }) => {
+                Err(Error::Io(IoError { doing: MOVE, .. })) => {
                     assert_eq!(failed, Some(FailPoint::Rename), "{case}");
                     assert!(names_in(folder.path()).is_empty(), "{case}");
                     continue;

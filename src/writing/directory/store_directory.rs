@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::base::steps::Counted;
 use crate::disk::{
     TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
@@ -282,10 +282,12 @@ pub(crate) fn random_store_id() -> Result<StoreId> {
     let mut id = StoreId::default();
     // All zeros is no id.
     while id == StoreId::default() {
-        getrandom::fill(&mut id).map_err(|failed| Error::Io {
-            doing: "draw a store id from",
-            path: "the random numbers of the system".into(),
-            source: failed.into(),
+        getrandom::fill(&mut id).map_err(|failed| {
+            Error::Io(IoError {
+                doing: "draw a store id from",
+                path: "the random numbers of the system".into(),
+                source: failed.into(),
+            })
         })?;
     }
     Ok(id)

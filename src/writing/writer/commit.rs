@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, IoError, Result};
 use crate::base::steps::Counted;
 use crate::disk::{parent_of, remove_file};
 use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
@@ -267,7 +267,7 @@ impl<'a> Agreed<'a> {
             let is_live = live.contains(&Counted(receipt.digest));
             match check_file(receipt) {
                 // Its name was removed after an earlier commit.
-                Err(Error::Io { source, .. })
+                Err(Error::Io(IoError { source, .. }))
                     if is_live && source.kind() == std::io::ErrorKind::NotFound =>
                 {
                     agreed.repeated += 1;

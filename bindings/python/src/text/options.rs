@@ -58,7 +58,7 @@ pub(super) fn tie_of(bit: Whole) -> Result<TieRule, Failure> {
 
 /// The bytes of a table of document frequencies.
 pub(super) fn read_table(path: &PathBuf) -> Result<Vec<u8>, Failure> {
-    let doing = "read";
-    std::fs::read(path)
-        .map_err(|source| fpstore::Error::Io { doing, path: path.clone(), source }.into())
+    Ok(std::fs::read(path)
+        .map_err(fpstore::IoError::of("read", path))
+        .map_err(fpstore::Error::Io)?)
 }

@@ -112,7 +112,7 @@ impl DocumentFile<'_> {
     fn copy_error(&self, source: io::Error) -> Error {
         match fpstore_base::Interrupted::is_in(&source) {
             true => Error::Interrupted,
-            false => Error::Io { doing: "copy", path: self.name().into(), source },
+            false => Error::Io(IoError { doing: "copy", path: self.name().into(), source }),
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn copy(
     decide: &mut DecideFate<'_>,
 ) -> Result<()> {
     let name = from.name();
-    let unreadable = |source| Error::Io { doing: "copy", path: name.into(), source };
+    let unreadable = |source| Error::Io(IoError { doing: "copy", path: name.into(), source });
     let broken = |fault: ParquetError| match fault {
         ParquetError::External(cause) if cause.is::<io::Error>() => {
             unreadable(cause.downcast().map_or_else(io::Error::other, |cause| *cause))

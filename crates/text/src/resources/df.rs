@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::recipe::TextRecipe;
 use crate::resource_id::ResourceId;
 use crate::votes::weight::Weight;
+use fpstore_base::IoError;
 
 const MAGIC: [u8; 8] = *b"\x89FPF\r\n\x1a\n";
 const VERSION: u16 = 1;
@@ -104,11 +105,7 @@ impl DfTable {
     /// * [`Error::DamagedTable`] if it breaks a rule of the format.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| Error::Io {
-            doing: "read",
-            path: path.into(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(IoError::of("read", path))?;
         DfTable::from_bytes(&bytes, path)
     }
 

@@ -7,8 +7,8 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use anyhow::Context;
-use fpstore::Error;
 use fpstore::serve::{Address, Listener, Server};
+use fpstore::{Error, IoError};
 use fpstore_base::chain;
 
 pub(in crate::cli) use args::ServeArgs;
@@ -74,7 +74,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
 
 fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
     server.bind(address).map_err(|error| match (error, address) {
-        (Error::Io { doing, path, source }, Address::Tcp(_)) => anyhow::Error::new(source)
+        (Error::Io(IoError { doing, path, source }), Address::Tcp(_)) => anyhow::Error::new(source)
             .context(format!("cannot {doing} {}; --listen names another address", path.display())),
         (error, _) => error.into(),
     })

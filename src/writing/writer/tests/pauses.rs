@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::disk::fail_points;
+use fpstore_base::IoError;
 use fpstore_base::watch::Observer;
 
 /// The store of [`make`] in a folder of its own; dropping the first value removes it.
@@ -146,9 +147,9 @@ fn without_locks_there_are_readers_and_no_writers() {
         assert!(!Store::open(&path).unwrap().refresh().unwrap());
         let refused = Writer::with_options(&path, options()).unwrap_err();
         assert!(
-            matches!(&refused, Error::Io { doing: "lock", path, .. } if path.ends_with("LOCK"))
+            matches!(&refused, Error::Io(IoError { doing: "lock", path, .. }) if path.ends_with("LOCK"))
         );
-        assert!(matches!(Compactor::open(&path), Err(Error::Io { doing: "lock", .. })));
+        assert!(matches!(Compactor::open(&path), Err(Error::Io(IoError { doing: "lock", .. }))));
         fail_points::allow_locks(folder.path());
     }
     // A reader without locks keeps its mapped files when a writer, which has locks, removes them.

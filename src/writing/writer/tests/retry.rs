@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::*;
 use crate::disk::FailPoint;
 use crate::disk::fail_points::{self, Fault};
+use fpstore_base::IoError;
 use fpstore_base::watch::{Observer, Phase};
 
 /// Pushes records of which one replaces a stored one.
@@ -180,7 +181,7 @@ fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
         match &done {
             Ok(_) | Err(Error::InEffect { .. }) => assert!(!repaired.exists(), "{case}"),
             // The rename of the manifest comes after the removal, which must not come too late.
-            Err(Error::Io { doing: "replace", .. }) => {}
+            Err(Error::Io(IoError { doing: "replace", .. })) => {}
             Err(_) => assert!(repaired.exists(), "{case}"),
         }
         if failed.is_none() {
