@@ -100,6 +100,11 @@ class Checker:
         if inner:
             self.faults.append(f"{path} got the name {to} before {sorted(inner)} in it were synced")
         if os.path.basename(to) == "MANIFEST":
+            # What a store records as added must be in an output after a loss of power, too.
+            outputs = sorted(name for directory, names in self.unsynced_names.items()
+                             if directory != os.path.dirname(to) for name in names)
+            if outputs:
+                self.faults.append(f"the manifest was replaced before {outputs} were synced")
             others = self.unsynced_names.get(os.path.dirname(to), set()) - {"MANIFEST"}
             # In a new directory the rename of the directory publishes.
             if others and not TEMPORARY.search(os.path.dirname(to)):
@@ -136,6 +141,9 @@ def main():
                      for kind in range(60)]
             file.writelines(json.dumps({"id": str(at), "text": f"{words[at % 50]} {at}"}) + "\n"
                             for at in range(70))
+        with open(os.path.join(folder, "more.jsonl"), "w") as file:
+            file.writelines(json.dumps({"id": f"m{at}", "text": words[at + 45]}) + "\n"
+                            for at in range(15))
         commands = [
             "build first.tsv -s store.fps --label 2026-09",
             "add second.tsv -s store.fps --label 2026-10 --no-compact",
@@ -149,6 +157,7 @@ def main():
             "build --docs docs.jsonl -s texts.fps",
             "dedup --docs docs.jsonl -o out/",
             "dedup --docs docs.jsonl -o clean.jsonl",
+            "dedup --docs more.jsonl -s texts.fps --within --add -o added/",
         ]
         faults = 0
         for command in commands:

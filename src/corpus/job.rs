@@ -468,6 +468,34 @@ mod tests {
         assert!(!open(&folder, &settings, false).unwrap().is_resumed());
     }
 
+    /// A job may end, and remove its folder, while another process is about to lock it.
+    #[test]
+    fn one_job_at_a_time_has_a_folder() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("work");
+        let (holders, begun) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        match open(&folder, &json!({"k": 3}), false) {
+                            Ok(job) => {
+                                assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+                                begun.fetch_add(1, Ordering::SeqCst);
+                                holders.fetch_sub(1, Ordering::SeqCst);
+                                job.give_up();
+                            }
+                            Err(Error::InUse { .. }) => {}
+                            Err(error) => panic!("{}", fpstore_base::chain(&error)),
+                        }
+                    }
+                });
+            }
+        });
+        assert!(begun.into_inner() > 0 && !folder.exists());
+    }
+
     /// A folder that holds what no job makes is not emptied, whoever put it there.
     #[test]
     fn a_folder_with_files_of_others_is_left_as_it_is() {

@@ -1,6 +1,8 @@
 //! `query --server` prints what `query` prints, so that scripts need not change.
 
-use serde_json::Value;
+use std::io::{Read, Write};
+
+use serde_json::{Value, json};
 
 use crate::common::http::Server;
 use crate::common::program::Desk;
@@ -129,11 +131,48 @@ fn what_a_server_cannot_do_is_refused_before_it_is_asked() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", other.local_addr().unwrap());
     std::thread::spawn(move || {
-        use std::io::{Read, Write};
         let (mut stream, _) = other.accept().unwrap();
         let _ = stream.read(&mut [0; 4096]);
         let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
     });
     let (_, err) = desk.run(&["query", "--server", &url, "1"], 2);
     assert!(err.contains("404"), "{err}");
+}
+
+/// Its answers are bytes of somebody else: what is no fingerprint is refused, and not printed.
+#[test]
+fn a_server_that_answers_with_anything_does_not_reach_the_output() {
+    let desk = desk_of(&clustered(200, 21));
+    let server = Server::start(&desk, &[]);
+    let info = server.get("/v1/info").body;
+    let (own, evil) = ("0000000000000001", "\u{1b}[2J\u{1b}[31mroot#");
+    let answer = |query: &str, fingerprint: &str| {
+        let found = json!({"fingerprint": fingerprint, "distance": 0, "ids": ["7"]});
+        json!({"query": query, "matches": [found]}).to_string()
+    };
+    for (answer, status) in [
+        (answer(own, own), 0),
+        (answer(evil, own), 2),
+        (answer(own, evil), 2),
+        (answer(own, "1\t2"), 2),
+        (json!({"query": own, "matches": evil}).to_string(), 2),
+    ] {
+        let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", other.local_addr().unwrap());
+        let bodies = [info.clone(), answer.clone().into_bytes()];
+        std::thread::spawn(move || {
+            let (mut stream, _) = other.accept().unwrap();
+            for body in bodies {
+                let _ = stream.read(&mut [0; 1 << 16]);
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+            }
+        });
+        let (out, err) = desk.run(&["query", "--server", &url, "1"], status);
+        let expected = format!("{own}\t{own}\t0\t7\n");
+        assert_eq!(out, if status == 0 { expected.as_str() } else { "" }, "{answer}: {err}");
+    }
 }

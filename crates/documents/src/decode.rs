@@ -86,7 +86,7 @@ impl TextEncoding {
             (Some(Disguise::Hz), _) => {
                 "UTF-8, it may be HZ-GB-2312, which cannot be read; convert it first".into()
             }
-            (Some(Disguise::Binary), _) => "a text: it is full of NUL bytes".into(),
+            (Some(Disguise::Binary), _) => "a text: it holds NUL bytes".into(),
         };
         Err(Undecodable { offset: 0, expected })
     }
@@ -327,7 +327,7 @@ mod tests {
         for (bytes, part) in [
             (&b"a\0b\0c\0"[..], "not UTF-8, it may be UTF-16LE; see --encoding"),
             (b"\x1b$B$3\x1b(B", "not UTF-8, it may be ISO-2022-JP; see --encoding"),
-            (b"\0\0\0\0", "not a text: it is full of NUL bytes"),
+            (b"\0\0\0\0", "not a text: it holds NUL bytes"),
         ] {
             assert_eq!(decode(bytes, TextEncoding::UTF_8).unwrap_err().to_string(), part);
             assert!(recode(bytes, TextEncoding::UTF_8).is_err());

@@ -259,6 +259,57 @@ mod tests {
         led
     }
 
+    /// Equal values that are all unlike: each is compared with each, for as long as it takes.
+    #[test]
+    fn comparing_can_be_ended_at_any_time() {
+        use std::ops::ControlFlow;
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicU64, Ordering};
+
+        use crate::Error;
+        use fpstore_base::watch::{Observer, Phase};
+
+        struct Counting(Arc<AtomicU64>);
+        impl Judge for Counting {
+            type Bond = ();
+
+            fn judge(&mut self, _: u32, _: u32) -> Result<Option<()>> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+        }
+
+        let values = [7; 2000];
+        // Judged between two reports, at most.
+        let most = (REPORT_COUNT * values.len()) as u64;
+        let mut reports = 0;
+        while reports < 10_000 {
+            let judged = Arc::new(AtomicU64::new(0));
+            let (seen, left) = (judged.clone(), Arc::new(AtomicU64::new(reports)));
+            let before = AtomicU64::new(0);
+            let end = Observer::new(move |_| {
+                let now = seen.load(Ordering::Relaxed);
+                assert!(now - before.swap(now, Ordering::Relaxed) <= most);
+                match left.fetch_sub(1, Ordering::Relaxed) {
+                    0 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            });
+            let watch = Watch::new(Some(end), Phase::Cluster, None);
+            let led = lead(&values, 3, &mut [Counting(judged.clone())], &watch);
+            match led {
+                Err(error) => assert!(matches!(error, Error::Interrupted)),
+                Ok(led) => {
+                    assert!(led.iter().zip(0..).all(|(led, at)| led.0 == at));
+                    assert_eq!(judged.load(Ordering::Relaxed), 2000 * 1999 / 2);
+                    break;
+                }
+            }
+            reports += 7;
+        }
+        assert!(reports as usize >= values.len() / REPORT_COUNT, "{reports}");
+    }
+
     /// Values about some centres, of which more or fewer bits vary.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         let centres = proptest::collection::vec(any::<u64>(), 1..6);

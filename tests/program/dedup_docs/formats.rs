@@ -126,7 +126,7 @@ fn files_that_are_something_else_are_named() {
     for told in [
         "b.json: line 1: an array, expected one object a line; 'jq -c .[] FILE'",
         "c.jsonl: line 1: a \\u escape for half of a character (a lone surrogate) at column",
-        "d.jsonl: byte 0 is not a text: it is full of NUL bytes",
+        "d.jsonl: byte 0 is not a text: it holds NUL bytes",
         "e.jsonl: line 1: ",
         "1 file could not be read to the end",
     ] {

@@ -36,9 +36,10 @@ Records come out as they went in. Lines of fingerprints and ids are printed in t
 --docs, documents are copied byte for byte, in their order, in files of the same format and \
 compression: with -o FOLDER each file under its path below the folder that all inputs share, with \
 -o FILE the one file. Where each file is a document, the paths of those that are kept are listed, in \
-FOLDER/kept-files.txt. JSON Lines, CSV, TSV, Parquet and lines can be copied. With --annotate NAME \
-nothing is removed: each document gets a field NAME, which holds the id of the document that it \
-duplicates, or null. Documents without text and records that are bad stay, too.
+FILE, or in FOLDER/kept-files.txt if FOLDER is there or ends with a slash. JSON Lines, CSV, TSV, \
+Parquet and lines can be copied. With --annotate NAME nothing is removed: each document gets a field \
+NAME, which holds the id of the document that it duplicates, or null. Documents without text and \
+records that are bad stay, too.
 
 --docs takes the recipe of the store with -s. With --confirm S, documents are near only if the \
 Jaccard similarity of their features is S or more; the candidates are read again, and compared \
