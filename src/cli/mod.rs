@@ -27,7 +27,7 @@ use commands::{
     evaluate, expire, export, features, fingerprint, import, info, man, pairs, plan, query, stats,
     verify,
 };
-use output::exit::{is_closed_pipe, is_interrupted};
+use output::exit::{NotFound, is_closed_pipe, is_interrupted};
 use output::{corpus_error, remedy};
 use run::{meant, overview};
 use session::command::ExitStatus;
@@ -40,8 +40,7 @@ Examples:
   fpstore add more.tsv                add records; 'delete', 'expire' and 'compact' remove them
   fpstore info                        show what the store holds and how large it is
 
-Exit status: 0 found or done; 1 nothing found (query, pairs, cluster) or damaged (verify); 2 error;
-130 ended by a signal: an interrupt, SIGTERM or SIGHUP.";
+Exit status: 0 found or done; 1 not found, or damaged (verify); 2 error; 130 ended by a signal.";
 
 /// What a bug report should contain.
 const LONG_VERSION: &str =
@@ -183,6 +182,10 @@ pub(crate) fn run() -> ExitCode {
         Err(error) if is_interrupted(&error) => {
             message!("interrupted; {}", command.after_interruption());
             ExitCode::from(monitor::INTERRUPTED)
+        }
+        Err(error) if error.is::<NotFound>() => {
+            message!("{error}");
+            ExitCode::from(1)
         }
         Err(error) => {
             message!("{error:#}");

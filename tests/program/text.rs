@@ -272,7 +272,7 @@ fn compare_and_evaluate_tell_distances() {
         desk.run(&["compare", "--literal", "one two", "six ten", "--format", "json"], 0);
     let report: Value = serde_json::from_str(&json).unwrap();
     assert!(report["distance"].as_u64().unwrap() > 10, "{json}");
-    assert_eq!((&report["jaccard"], &report["only_b"][0]), (&0.0.into(), &"six ten".into()));
+    assert_eq!((&report["jaccard"], &report["only_second"][0]), (&0.0.into(), &"six ten".into()));
     desk.run(&["compare", "--literal", " ", "a"], 2);
 
     desk.write("pairs.tsv", "id1\tid2\tlabel\na\tb\t1\na\tc\t0\nc\tb\t-1\n");

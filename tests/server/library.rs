@@ -109,7 +109,7 @@ fn a_client_gets_typed_answers_from_a_server_beside_it() {
         assert_eq!((found.id.as_str(), found.fingerprints), ("far", vec![needles[1]]));
         assert!(client.find_id("n\u{f6} & one?").await.unwrap().fingerprints.is_empty());
         let deleted = client.delete_ids(vec!["far".into(), "none".into()]).await.unwrap();
-        assert_eq!((deleted.wanted, deleted.found, deleted.deleted_ids), (2, 1, 1));
+        assert_eq!((deleted.wanted, deleted.found, deleted.ids), (2, 1, 1));
         assert!(client.query(needles[1], &near).await.unwrap().matches.is_empty());
         server.shutdown();
         running.await.unwrap().unwrap();

@@ -282,6 +282,8 @@ class Comparison(NamedTuple):
     """The similarity that the distance stands for."""
     jaccard: float
     """The share of features that both texts have, exactly."""
+    common_count: int
+    """Distinct features that both texts have."""
     only_first: list[str]
     only_second: list[str]
 

@@ -13,7 +13,12 @@ import fpstore
 from fpstore._types import SegmentInfo, StoreInfo, TableInfo
 
 TABLE = json.loads((PROJECT / "tests" / "doors" / "cases.json").read_text())
-CASES = [case for case in TABLE["cases"] if "python" in case["doors"]]
+CASES = [
+    case
+    for case in TABLE["cases"]
+    if "python" not in TABLE["operations"][case["operation"]]
+    and "python" not in case.get("without", {})
+]
 
 
 def text(fingerprint: int) -> str:
@@ -88,26 +93,174 @@ def built(store: fpstore.Store) -> dict[str, Any]:
     return {"tuned_k": info.tuned_k, "tables": len(info.segments[0].tables)}
 
 
-def answer(case: dict[str, Any], folder: Path) -> Any:
+def compare(options: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
+    found = fpstore.Recipe().compare(options["first"], options["second"])
+    first, second = (text(it) for it in found.fingerprints)
+    values = {**found._asdict(), "first": first, "second": second}
+    return {name: values[name] for name in expected}
+
+
+def find(store: fpstore.Store, ids: list[str]) -> list[list[str]]:
+    kind = store.info().segments[0].id_kind
+    given: list[Any] = [int(it) for it in ids] if kind == "u64" else ids
+    return [[text(it) for it in found] for found in store.find(given)]
+
+
+def items(case: dict[str, Any]) -> tuple[list[int], list[Any]]:
+    """The new records of a case."""
+    ids: list[Any] = [it[1] for it in case["items"]]
+    if all(it.isdigit() for it in ids):
+        ids = [int(it) for it in ids]
+    return [int(it[0], 16) for it in case["items"]], ids
+
+
+def left(path: Path) -> int:
+    return fpstore.open(path).info().ids
+
+
+def check_and_add(path: Path, case: dict[str, Any]) -> dict[str, Any]:
+    with fpstore.Writer(path) as writer:
+        found = writer.check_and_add(*items(case), case["options"]["k"])
+        results = [
+            {"added": True}
+            if added
+            else {
+                "added": False,
+                "near": text(near),
+                "near_id": identity(near_id),
+                "distance": distance,
+            }
+            for added, near, near_id, distance in found.to_pylist()
+        ]
+        writer.finish().close()
+    return {"results": results, "left": left(path)}
+
+
+def delete(path: Path, options: dict[str, Any]) -> dict[str, Any]:
+    with fpstore.Writer(path) as writer:
+        dry_run = options.get("dry_run", False)
+        if "ids" in options:
+            ids = options["ids"]
+            if all(it.isdigit() for it in ids):
+                ids = [int(it) for it in ids]
+            done = writer.delete_ids(ids, dry_run=dry_run)
+        else:
+            fingerprints = [int(it, 16) for it in options["fingerprints"]]
+            done = writer.delete_fingerprints(fingerprints, dry_run=dry_run)
+    return {**done._asdict(), "left": left(path)}
+
+
+def dedup(store: fpstore.Store, case: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    options = case["options"]
+    new = fpstore.build(folder / "new.fps", *items(case))
+    found = rows(fpstore.dedup(new, store, options["k"], within=options.get("within", False)))
+    return [
+        {"fingerprint": row["fingerprint"], "id": row["id"]} for row in found if row["keep"]
+    ]
+
+
+def documents(case: dict[str, Any]) -> list[list[str]]:
+    rows: list[list[str]] = TABLE["documents"][case["documents"]]
+    return rows
+
+
+def clean(case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    source, kept = folder / "docs.jsonl", folder / "clean.jsonl"
+    lines = [json.dumps({"id": it[0], "text": it[1]}) + "\n" for it in documents(case)]
+    source.write_text("".join(lines))
+    cleaned = fpstore.clean(source, kept, **case["options"])
+    names = cleaned.removed.column_names
+    removed = [dict(zip(names, row, strict=True)) for row in cleaned.removed.to_pylist()]
+    return {
+        "ids": [json.loads(line)["id"] for line in kept.read_text().splitlines()],
+        "removed": [
+            {
+                **row,
+                "fingerprint": text(row["fingerprint"]),
+                "other": text(row["other"]),
+                "similarity": row["similarity"] and round(row["similarity"], 4),
+            }
+            for row in removed
+        ],
+    }
+
+
+def confirmed_pairs(case: dict[str, Any]) -> list[dict[str, Any]]:
+    ids = [it[0] for it in documents(case)]
+    texts = [it[1] for it in documents(case)]
+    options = case["options"]
+    found = fpstore.Recipe().confirmed_pairs(texts, options["confirm"], k=options.get("k"))
+    pairs = []
+    for first, second, distance, similarity in found.to_pylist():
+        one, other = sorted((ids[first], ids[second]))
+        pair = {"first_id": one, "second_id": other}
+        pairs.append({**pair, "distance": distance, "similarity": similarity})
+    return sorted(pairs, key=lambda pair: (pair["first_id"], pair["second_id"]))
+
+
+def evaluate(case: dict[str, Any]) -> dict[str, Any]:
+    records = TABLE["stores"][case["store"]]
+    ids = [record[1] for record in records]
+    options, labels = case["options"], case["labels"]
+    found = fpstore.evaluate(
+        [int(record[0], 16) for record in records],
+        [ids.index(it[0]) for it in labels],
+        [ids.index(it[1]) for it in labels],
+        [it[2] for it in labels],
+        unlisted_differ=options.get("unlisted_differ", False),
+    )
+    size = options.get("collection_size")
+    return {
+        "points": [point._asdict() for point in found.points[:5]],
+        "area": found.area,
+        "best": found.best._asdict(),
+        "duplicates": found.duplicates,
+        "others": found.others,
+        "recommended_k": found.forecast(size).recommended_k if size else None,
+    }
+
+
+def without_store(case: dict[str, Any], folder: Path) -> Any:
+    """The answer to an operation that needs no store."""
     options, operation = case["options"], case["operation"]
     if operation == "compare":
-        found = fpstore.Recipe().compare(options["first"], options["second"])
-        return {name: getattr(found, name) for name in case["expected"]}
-    if operation == "build":
-        return built(build(folder / "built.fps", case["store"], **options))
+        return compare(options, case["expected"])
+    if operation == "clean":
+        return clean(case, folder)
+    if operation == "confirmed pairs":
+        return confirmed_pairs(case)
+    if operation == "evaluate":
+        return evaluate(case)
+    assert operation == "build", operation
+    return built(build(folder / "built.fps", case["store"], **options))
+
+
+def answer(case: dict[str, Any], folder: Path) -> Any:
+    options, operation = case["options"], case["operation"]
+    if operation in ("compare", "clean", "confirmed pairs", "evaluate", "build"):
+        return without_store(case, folder)
     store = build(folder / "store.fps", case["store"])
     if operation == "query":
         return query(store, options)
+    if operation == "find":
+        return find(store, options["ids"])
     if operation == "records":
         # A store without ids has no column of them.
         return [{"id": None, **row} for row in rows(store.records())]
-    if operation == "info":
+    if operation in ("info", "segment"):
         info = store.info()
-        return {name: getattr(info, name) for name in case["expected"]}
+        of = info if operation == "info" else info.segments[0]
+        return {name: getattr(of, name) for name in case["expected"]}
     if operation == "pairs":
         return rows(store.pairs(options["k"], ids=True, sorted=True))
     if operation == "clusters":
         return [without(row, "keep") for row in rows(store.clusters(options["k"]))]
+    if operation == "dedup":
+        return dedup(store, case, folder)
+    if operation == "check and add":
+        return check_and_add(folder / "store.fps", case)
+    if operation == "delete":
+        return delete(folder / "store.fps", options)
     assert operation == "keep", operation
     return kept(store, options)
 

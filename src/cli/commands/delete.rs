@@ -1,6 +1,6 @@
 //! `fpstore delete`: deletes records by id or by fingerprint.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -11,7 +11,7 @@ use fpstore_base::source::name_of;
 
 use crate::cli::args::inputs::{ReadArgs, check_stdin, report_skipped};
 use crate::cli::args::resources::WriteArgs;
-use crate::cli::output::text::counted;
+use crate::cli::output::text::{ReportFormat, counted, stdout};
 use crate::cli::session::command::{ExitStatus, StorePlace};
 
 /// The longest line of a list of ids.
@@ -31,7 +31,7 @@ Examples:
   fpstore delete --ids gone.txt -s pages.fps
   fpstore delete --fingerprint ffffffffffffffff --fingerprint 0000000000000000
 
-Exit status: 0 done, also if nothing was found; 2 error.";
+Exit status: 0 done; 1 if none of them is in the store; 2 error.";
 
 /// Delete ids, or fingerprints with all their ids
 #[derive(Args, Debug)]
@@ -56,6 +56,9 @@ pub(in crate::cli) struct DeleteArgs {
     /// Say what would be deleted, and delete nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print the counts for people, or as a JSON object on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    format: ReportFormat,
     #[command(flatten)]
     store: StorePlace,
     #[command(flatten)]
@@ -104,6 +107,12 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
         (false, true) => writer.would_delete_fingerprints(&fingerprints)?,
     };
     monitor.finish();
+    if args.format == ReportFormat::Json {
+        let mut out = stdout();
+        serde_json::to_writer(&mut out, &done)?;
+        writeln!(out)?;
+        out.flush()?;
+    }
     if !args.work.is_quiet() {
         let (one, many) = if by_id { ("id", "ids") } else { ("fingerprint", "fingerprints") };
         let missing = done.wanted - done.found;
@@ -119,7 +128,8 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
             if args.dry_run { "would be deleted; nothing was" } else { "deleted" },
         );
     }
-    Ok(ExitStatus::Done)
+    let is_missing = done.found == 0 && done.wanted > 0;
+    Ok(if is_missing { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
 /// Reads the ids of a file, one on each line; blank lines are ignored.

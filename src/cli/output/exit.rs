@@ -1,11 +1,23 @@
-//! How an error ends the program: two kinds of errors are none of its own.
+//! How an error ends the program: three kinds of errors are none of its own.
 //!
 //! Streams and the start of the program ask here. This file imports no other file of the program.
 
-use std::io;
+use std::{fmt, io};
 
 use fpstore::Error;
 use fpstore_base::Interrupted;
+
+/// What the user asked for is not in the store: the message, and exit status 1 instead of 2.
+#[derive(Debug)]
+pub(in crate::cli) struct NotFound(pub(in crate::cli) String);
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotFound {}
 
 /// Whether a signal ended the work.
 pub(in crate::cli) fn is_interrupted(error: &anyhow::Error) -> bool {

@@ -86,9 +86,9 @@ pub struct DeleteAnswer {
     /// Those of them that were stored.
     pub found: u64,
     /// Fingerprints that were deleted, because no id of theirs is left.
-    pub deleted_fingerprints: u64,
+    pub fingerprints: u64,
     /// Ids that were deleted.
-    pub deleted_ids: u64,
+    pub ids: u64,
     /// The generation of the store that is shown now.
     pub generation: u64,
 }

@@ -48,7 +48,7 @@ pub struct ComparedFeatures<'a> {
     /// Their Jaccard similarity.
     pub jaccard: f64,
     /// How many both documents have.
-    pub shared_count: usize,
+    pub common_count: usize,
     /// How many only one document has, and the first of them.
     pub only: [(usize, &'a [String]); 2],
     /// The option that shows more of them.
@@ -85,7 +85,7 @@ impl Comparison<'_> {
         }
         if let Some(features) = &self.features {
             facts.push(("Jaccard similarity of features", format!("{:.3}", features.jaccard)));
-            facts.push(("features that both have", grouped(features.shared_count as u64)));
+            facts.push(("features that both have", grouped(features.common_count as u64)));
         }
         html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
     }

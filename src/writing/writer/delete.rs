@@ -18,6 +18,7 @@ use fpstore_base::watch::{Phase, Watch};
 
 /// The result of a deletion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub struct Deleted {
     /// Distinct fingerprints or ids that the caller named.

@@ -322,7 +322,8 @@ impl Recipe {
             found.only.map(|features| features.into_iter().map(texts).collect::<Vec<String>>());
         let (distance, estimate, jaccard) = (found.distance, found.estimate, found.jaccard);
         let values = <(u64, u64)>::from(values);
-        plain_value(py, "Comparison", (values, distance, estimate, jaccard, first, second))
+        let common = found.common_count;
+        plain_value(py, "Comparison", (values, distance, estimate, jaccard, common, first, second))
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights.

@@ -12,11 +12,11 @@ use crate::cli::output::text::{IdPrinter, counted};
 #[derive(Serialize)]
 pub(in crate::cli) struct FeatureReport {
     pub(in crate::cli) jaccard: f64,
-    pub(in crate::cli) shared_count: usize,
-    pub(in crate::cli) only_a_count: usize,
-    pub(in crate::cli) only_b_count: usize,
-    pub(in crate::cli) only_a: Vec<String>,
-    pub(in crate::cli) only_b: Vec<String>,
+    pub(in crate::cli) common_count: usize,
+    pub(in crate::cli) only_first_count: usize,
+    pub(in crate::cli) only_second_count: usize,
+    pub(in crate::cli) only_first: Vec<String>,
+    pub(in crate::cli) only_second: Vec<String>,
 }
 
 impl FeatureReport {
@@ -25,23 +25,24 @@ impl FeatureReport {
         let listed = |features: Vec<Feature>| {
             features.into_iter().take(limit).map(|feature| feature.text).collect()
         };
-        let Comparison { jaccard, common_count, only: [only_a, only_b], .. } = compared;
+        let Comparison { jaccard, common_count, only: [only_first, only_second], .. } = compared;
         FeatureReport {
             jaccard,
-            shared_count: common_count,
-            only_a_count: only_a.len(),
-            only_b_count: only_b.len(),
-            only_a: listed(only_a),
-            only_b: listed(only_b),
+            common_count,
+            only_first_count: only_first.len(),
+            only_second_count: only_second.len(),
+            only_first: listed(only_first),
+            only_second: listed(only_second),
         }
     }
 
     pub(in crate::cli) fn write(&self, out: &mut Sink, printer: &IdPrinter) -> anyhow::Result<()> {
-        let shared = counted(self.shared_count as u64, "feature", "features");
+        let shared = counted(self.common_count as u64, "feature", "features");
         writeln!(out, "jaccard\t{:.3}\nshared\t{shared}", self.jaccard)?;
-        for (side, count, list) in
-            [("A", self.only_a_count, &self.only_a), ("B", self.only_b_count, &self.only_b)]
-        {
+        for (side, count, list) in [
+            ("A", self.only_first_count, &self.only_first),
+            ("B", self.only_second_count, &self.only_second),
+        ] {
             writeln!(out, "only {side}\t{}", counted(count as u64, "feature", "features"))?;
             list.iter().try_for_each(|text| writeln!(out, "\t{}", printer.show(text)))?;
             if !list.is_empty() && list.len() < count {

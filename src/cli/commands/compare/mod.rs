@@ -49,7 +49,7 @@ Examples:
   fpstore compare --literal 'the quick brown fox' 'The quick, brown fox!'
   fpstore compare -s pages.fps 2026/a.html 2026/b.html --texts pages/
 
-Exit status: 0 done; 2 error.";
+Exit status: 0 done; 1 if no record has such an id; 2 error.";
 
 /// The features of each document that are printed.
 const LIMIT: usize = 10;
@@ -87,16 +87,17 @@ pub(in crate::cli) struct CompareArgs {
     recipe: RecipeArgs,
 }
 
+/// The names are those of a pair, and of the comparisons of the library and of Python.
 #[derive(Serialize)]
 struct Report<'a> {
-    a: &'a str,
-    fingerprint_a: String,
+    first_name: &'a str,
+    second_name: &'a str,
+    first: Fingerprint,
+    second: Fingerprint,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id_a: Option<&'a str>,
-    b: &'a str,
-    fingerprint_b: String,
+    first_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id_b: Option<&'a str>,
+    second_id: Option<&'a str>,
     distance: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     differing_bits: Option<Vec<u32>>,
@@ -143,8 +144,8 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
         ReportFormat::Text => {
             for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
                 // A record shows its id, however it was named.
-                let name = id.map_or(name.as_str(), Option::unwrap_or_default);
-                writeln!(out, "{fingerprint}\t{}", printer.show(name))?;
+                let name = printer.show(id.map_or(name.as_str(), Option::unwrap_or_default));
+                writeln!(out, "{fingerprint}\t{name}")?;
             }
             writeln!(out, "distance\t{distance}")?;
             if let Some(bits) = bits {
@@ -160,12 +161,12 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
         }
         ReportFormat::Json => {
             let report = Report {
-                a: &args.first,
-                fingerprint_a: a.to_string(),
-                id_a: id_a.flatten(),
-                b: &args.second,
-                fingerprint_b: b.to_string(),
-                id_b: id_b.flatten(),
+                first_name: &args.first,
+                second_name: &args.second,
+                first: a,
+                second: b,
+                first_id: id_a.flatten(),
+                second_id: id_b.flatten(),
                 distance,
                 differing_bits: bits,
                 estimate,
@@ -276,10 +277,10 @@ fn write_page(
         texts: compared.texts.as_ref().map(|texts| texts.each_ref().map(String::as_str)),
         features: compared.features.as_ref().map(|features| ComparedFeatures {
             jaccard: features.jaccard,
-            shared_count: features.shared_count,
+            common_count: features.common_count,
             only: [
-                (features.only_a_count, &features.only_a),
-                (features.only_b_count, &features.only_b),
+                (features.only_first_count, &features.only_first),
+                (features.only_second_count, &features.only_second),
             ],
             more: "--limit",
         }),

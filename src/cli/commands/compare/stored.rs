@@ -7,6 +7,8 @@ use fpstore::{Fingerprint, IdRef, Radix, Store};
 use fpstore_documents::{DocumentOptions, read_texts};
 use fpstore_text::TextHasher;
 
+use crate::cli::output::exit::NotFound;
+
 /// A record that was named.
 pub(in crate::cli) struct Stored {
     pub(in crate::cli) fingerprint: Fingerprint,
@@ -30,10 +32,11 @@ fn one(store: &Store, name: &str, with_id: &[Fingerprint]) -> anyhow::Result<Sto
         [fingerprint] => Ok(Stored { fingerprint: *fingerprint, id: Some(name.into()) }),
         [] => {
             let Ok(fingerprint) = Fingerprint::parse(name, Radix::Hex) else {
-                bail!(
+                return Err(NotFound(format!(
                     "no record of {} has the id '{name}', and it is not a fingerprint",
                     store.info().path.display()
-                );
+                ))
+                .into());
             };
             let mut searcher = store.searcher();
             let found = searcher.search(fingerprint, 0)?.to_matches()?;

@@ -145,15 +145,16 @@ impl QueryDocumentArgs {
     }
 }
 
-/// The stored fingerprints of documents, by their ids, in the order of the ids.
+/// The stored fingerprints of documents, by their ids, in the order of the ids. Ids that no record has
+/// are named, and are no error: nothing is found by them.
 pub(in crate::cli) fn stored_needles(store: &Store, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let wanted: Vec<IdRef<'_>> = ids.iter().map(IdRef::from).collect();
     let found = store.find_ids(&wanted, None)?;
-    if let Some((id, _)) = ids.iter().zip(&found).find(|(_, found)| found.is_empty()) {
-        bail!("no record of {} has the id '{id}'", store.info().path.display());
+    for (id, _) in ids.iter().zip(&found).filter(|(_, found)| found.is_empty()) {
+        message!("no record of {} has the id '{id}'", store.info().path.display());
     }
     let found = found.into_iter().flatten();
     Ok(found.map(|FoundRecord { fingerprint, sketch }| Needle { fingerprint, sketch }).collect())

@@ -26,8 +26,8 @@ pub(crate) async fn answer(
     let answer = DeleteAnswer {
         wanted: done.wanted,
         found: done.found,
-        deleted_fingerprints: done.fingerprints,
-        deleted_ids: done.ids,
+        fingerprints: done.fingerprints,
+        ids: done.ids,
         generation,
     };
     Ok(json_response(StatusCode::OK, &answer))

@@ -1,0 +1,29 @@
+//! The names of the fields of reports.
+
+use std::collections::BTreeSet;
+
+use fpstore::Store;
+use serde_json::{Value, json};
+
+use super::{cases, desk};
+
+pub fn names(object: &Value) -> BTreeSet<&str> {
+    object.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn reports_have_the_names_of_the_table() {
+    let table = cases();
+    let desk = desk(&table, &table["cases"][0]);
+    let info = json!(Store::open(desk.path("store.fps")).unwrap().info());
+    let (segment, expected) = (&info["segments"][0], &table["names"]);
+    for (name, object) in [("store", &info), ("segment", segment), ("table", &segment["tables"][0])]
+    {
+        let expected = expected[name].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+        assert_eq!(names(object), expected.collect(), "{name}");
+    }
+    // The program names the store as it was named to it.
+    let printed = desk.json(&["info", "store.fps"]);
+    let path = printed["segments"][0]["path"].as_str().unwrap();
+    assert_eq!(desk.path(path).display().to_string(), segment["path"]);
+}
