@@ -31,6 +31,7 @@ pub(crate) mod write;
 pub(crate) use open::open_file;
 pub(crate) use open::{map, open};
 pub(crate) use read::Segment;
+pub(crate) use records::Records;
 pub(crate) use table::SyndromeLayout;
 pub(crate) use table_reader::{IndexReader, SyndromeTable, TableKind, TableReader, WholeTable};
 pub(crate) use values::Values;

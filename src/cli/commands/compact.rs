@@ -48,7 +48,7 @@ pub(in crate::cli) struct CompactArgs {
     /// Merge everything into one segment, with one label
     #[arg(long, conflicts_with_all = ["tier", "all"])]
     one: bool,
-    /// Write each segment anew, for another --scheme or to replace damaged tables after the first
+    /// Write each segment anew, for another --scheme or to make damaged tables again
     #[arg(long, conflicts_with_all = ["tier", "all", "one"])]
     rewrite: bool,
     #[command(flatten)]

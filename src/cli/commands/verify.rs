@@ -24,8 +24,8 @@ Beside a service --max-rate keeps the disk free for queries.
 
 --repair writes a manifest that names only the sound segments, MANIFEST.repaired, beside that of a \
 damaged store, and says what would be missing and how to use it. The store itself is not changed. \
---lost-ids FILE names the documents of the others. Where all damage lies in tables after the first, \
-nothing is lost: 'compact --rewrite' makes these tables again.";
+--lost-ids FILE names the documents of the others. Where all damage lies in tables, and another \
+table of the segment holds the values, nothing is lost: 'compact --rewrite' makes these tables again.";
 
 const AFTER_HELP: &str = "\
 Examples:

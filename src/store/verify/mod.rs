@@ -17,6 +17,7 @@ mod segment;
 use std::path::Path;
 
 pub use options::VerifyOptions;
+use report::is_rebuildable;
 pub use report::{DamagedSegment, VerifyReport};
 
 use crate::base::error::{Error, Result};
@@ -115,7 +116,10 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
             report.faults.extend(open.segment.check_recipe(first.segment.recipe()).err());
         }
         if report.faults.len() > before {
-            report.damaged.push(DamagedSegment::of(path, entry, false));
+            let is_rebuildable = is_rebuildable(&open.segment, &report.faults[before..])
+                && deletions::verify(&open).is_ok();
+            let damaged = DamagedSegment::of(path, entry, false);
+            report.damaged.push(DamagedSegment { is_rebuildable, ..damaged });
             continue;
         }
         report.faults.extend(deletions::verify(&open).err());

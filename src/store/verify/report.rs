@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::error::Error;
+use crate::base::section::TableIndex;
 use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::segment::Segment;
 
 /// The result of [`verify`](crate::verify()).
 #[derive(Debug, Default)]
@@ -36,14 +38,13 @@ impl VerifyReport {
         self.faults.is_empty()
     }
 
-    /// Whether all faults lie in tables after the first: then nothing is lost, and
-    /// [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) makes those tables again.
+    /// Whether all faults lie in tables of segments that hold their values in another table, too: then
+    /// nothing is lost, and [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) makes those
+    /// tables again.
     pub fn is_rebuildable(&self) -> bool {
-        let of_later_table = |fault: &Error| {
-            matches!(fault, Error::Corrupt { section, .. }
-                if section.table().is_some_and(|table| table.0 > 0))
-        };
-        !self.is_sound() && self.faults.iter().all(of_later_table)
+        !self.damaged.is_empty()
+            && self.damaged.iter().all(|segment| segment.is_rebuildable)
+            && self.faults.iter().all(|fault| damaged_table(fault).is_some())
     }
 }
 
@@ -62,6 +63,26 @@ pub struct DamagedSegment {
     /// The counts of deleted fingerprints and of deleted ids, as the manifest states them, if only
     /// the deletions are damaged and the segment itself is sound.
     pub deletions_only: Option<(u64, u64)>,
+    /// Whether only tables are damaged, and one of them that holds all values is not.
+    pub is_rebuildable: bool,
+}
+
+/// The table in which a fault lies, if it lies in one.
+fn damaged_table(fault: &Error) -> Option<TableIndex> {
+    match fault {
+        Error::Corrupt { section, .. } => section.table(),
+        _ => None,
+    }
+}
+
+/// Whether all these faults of a segment lie in tables, and a table with all values has none.
+pub(super) fn is_rebuildable(segment: &Segment, faults: &[Error]) -> bool {
+    let tables: Option<Vec<usize>> =
+        faults.iter().map(|fault| damaged_table(fault).map(|table| table.0.into())).collect();
+    tables.is_some_and(|tables| {
+        let mut whole = segment.tables().enumerate().filter(|(_, table)| table.whole().is_some());
+        whole.any(|(at, _)| !tables.contains(&at))
+    })
 }
 
 impl DamagedSegment {
@@ -73,6 +94,7 @@ impl DamagedSegment {
             label: entry.label.clone(),
             fingerprint_count: entry.fingerprint_count,
             deletions_only: deletions.map(|of| (of.fingerprint_count, of.id_count)),
+            is_rebuildable: false,
         }
     }
 }

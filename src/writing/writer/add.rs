@@ -209,6 +209,52 @@ impl Writer {
         Ok(Committed { report: build.into_report(), segment, generation, replaced, unmerged: None })
     }
 
+    /// Replaces documents in one step: the ids of `records` are deleted from all older records, and
+    /// the records are added. Of several with one id the last one counts. Records that were pushed
+    /// before are committed in the same step. Reads the ids of the whole store, so replace many
+    /// documents at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidId`] if a record has no id; else as [`Writer::push_record`], before anything is
+    /// changed, and [`Writer::commit`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # let mut builder = fpstore::Builder::new(&path)?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # builder.finish()?;
+    /// use fpstore::writer::NewRecord;
+    /// use fpstore::{Id, IdRef};
+    ///
+    /// let mut writer = fpstore::Writer::open(&path)?;
+    /// let changed = NewRecord::new(8.into(), Id::Text("a.html".into()));
+    /// let committed = writer.replace(&[changed])?;
+    /// assert_eq!(committed.replaced.found, 1);
+    /// let found = writer.store().find_ids(&[IdRef::Text("a.html")], None)?;
+    /// assert_eq!(found[0][0].fingerprint, 8.into());
+    /// # Ok(()) }
+    /// ```
+    pub fn replace(&mut self, records: &[NewRecord]) -> Result<Committed> {
+        let replaces_all = self.replacing.is_some();
+        self.replacing.get_or_insert_default();
+        let replaced = self.push_all(records).and_then(|()| self.commit());
+        if !replaces_all {
+            self.replacing = None;
+        }
+        replaced
+    }
+
+    /// Pushes all records, or none.
+    fn push_all(&mut self, records: &[NewRecord]) -> Result<()> {
+        records.iter().try_for_each(|record| self.check_record(record).map(drop))?;
+        records.iter().try_for_each(|record| self.push_record(record))
+    }
+
     /// Commits the pushed records, and merges segments if
     /// [`WriterOptions::compact`](crate::WriterOptions::compact) is set: those that the size-tiered
     /// rule picks, and then as many of the youngest as takes at most half of the bytes that this

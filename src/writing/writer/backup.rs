@@ -5,33 +5,25 @@
 //! folder is the store as it was at some generation, or no store yet. The program calls it; it never
 //! changes the store that it copies.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::copied_state::{StateFiles, copy_state};
 use crate::base::error::{Error, Result};
-use crate::bytes::checksum::Digest;
-use crate::disk::plain_file;
-use crate::format::deletions;
 use crate::format::manifest::{Manifest, SegmentEntry};
-use crate::search::snapshot::{OpenSegment, Snapshot};
-use crate::segment::{map, open_file};
+use crate::search::snapshot::Snapshot;
+use crate::segment::open_file;
 use crate::store::Store;
-use crate::store::verify::faults_of;
-use crate::writing::directory::{Patience, StoreDirectory, Waiting, open_copy};
-use crate::writing::writer::transfer::check_copy;
-use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
-
-/// Bytes that are copied at a time.
-const PART_LEN: usize = 1 << 20;
+use crate::writing::directory::Waiting;
+use fpstore_base::watch::Observer;
 
 /// How a backup is made.
 #[derive(Clone, Debug, Default)]
 pub struct BackupOptions {
-    verify: bool,
-    max_rate: Option<u64>,
-    wait: Waiting,
-    observer: Option<Observer>,
+    pub(super) verify: bool,
+    pub(super) max_rate: Option<u64>,
+    pub(super) wait: Waiting,
+    pub(super) observer: Option<Observer>,
 }
 
 impl BackupOptions {
@@ -127,43 +119,7 @@ pub fn backup(store: &Store, to: impl AsRef<Path>, options: &BackupOptions) -> R
     let snapshot = store.snapshot();
     let manifest = snapshot.manifest()?;
     check_source(&snapshot, &manifest, to)?;
-    let patience = Patience::new(options.wait, options.observer.clone());
-    let (directory, before) = open_copy(to, manifest.store_id, patience)?;
-    if let Some(before) = &before {
-        check_history(to, before, &manifest)?;
-    }
-    let generation = manifest.generation;
-    let is_new = before.as_ref() != Some(&manifest);
-    let mut done = BackedUp { path: to.into(), generation, is_new, ..BackedUp::default() };
-    let known = |entry: &SegmentEntry| {
-        let mut entries = before.iter().flat_map(|before| &before.segments);
-        entries.any(|of| of.number == entry.number)
-    };
-    let segments = snapshot.segments();
-    let is_here = |open: &&OpenSegment| {
-        // What was copied before a failure is not trusted without a look.
-        let verify = options.verify || !known(&open.entry);
-        is_whole(&to.join(open.entry.file_name()), &open.entry, verify)
-    };
-    let (kept, lacking): (Vec<&OpenSegment>, Vec<&OpenSegment>) =
-        segments.iter().partition(is_here);
-    done.kept = kept.len() as u64;
-    let total = lacking.iter().map(|open| open.entry.file_len).sum();
-    let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
-    let watch = Watch::new(observer, Phase::Copy, Some(total));
-    for open in lacking {
-        copy_segment(open, &directory, throttle.clone(), &watch)?;
-        done.copied += 1;
-        done.copied_len += open.entry.file_len;
-    }
-    for open in segments {
-        copy_deletions(open, &directory)?;
-    }
-    if is_new {
-        directory.begin()?.commit_copy(manifest)?;
-    }
-    directory.collect_garbage();
-    Ok(done)
+    copy_state(manifest, &*snapshot, to, options)
 }
 
 /// Refuses a part of a store, and a copy of a store to itself.
@@ -181,82 +137,18 @@ fn check_source(snapshot: &Snapshot, manifest: &Manifest, to: &Path) -> Result<(
     Err(Error::InvalidOptions { reason })
 }
 
-/// Refuses a folder that holds anything but an earlier state of the store, or this one.
-fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()> {
-    let to = to.display();
-    let refused = |reason| Err(Error::InvalidOptions { reason });
-    if before.store_id != manifest.store_id {
-        return refused(format!("{to} holds another store, name another folder"));
+impl StateFiles for Snapshot {
+    fn place(&self, name: &str) -> PathBuf {
+        self.path().join(name)
     }
-    let (old, new) = (before.generation, manifest.generation);
-    if old > new {
-        return refused(format!(
-            "{to} holds generation {old} and the store has {new}: it was set back, or the folder was \
-             written to; name another folder"
-        ));
-    }
-    // Numbers are never used again, so a file of one number is the same in one history.
-    let is_other = |one: &SegmentEntry, other: &SegmentEntry| {
-        one.number == other.number && one.digest != other.digest
-    };
-    let mut pairs = before
-        .segments
-        .iter()
-        .flat_map(|one| manifest.segments.iter().map(move |other| (one, other)));
-    if old == new && before != manifest || pairs.any(|(one, other)| is_other(one, other)) {
-        return refused(format!(
-            "{to} holds a state that is not of the history of the store: one of them was written to \
-             by itself; name another folder"
-        ));
-    }
-    Ok(())
-}
 
-/// Whether the file at `path` is the segment of `entry`.
-fn is_whole(path: &Path, entry: &SegmentEntry, verify: bool) -> bool {
-    map(path).is_ok_and(|segment| {
-        segment.check_entry(entry).is_ok() && (!verify || faults_of(&segment).is_empty())
-    })
-}
+    fn segment(&self, entry: &SegmentEntry) -> Result<Box<dyn Read + '_>> {
+        Ok(Box::new(open_file(&self.place(&entry.file_name()))?))
+    }
 
-fn copy_segment(
-    open: &OpenSegment,
-    directory: &StoreDirectory,
-    throttle: Option<Throttle>,
-    watch: &Watch,
-) -> Result<()> {
-    let from = open.segment.path();
-    let mut source = open_file(from)?;
-    let mut file = directory.new_segment()?;
-    file.throttle(throttle);
-    let mut part = vec![0; PART_LEN];
-    loop {
-        let count = source.read(&mut part).map_err(Error::io("read", from))?;
-        let Some(read @ [_, ..]) = part.get(..count) else { break };
-        file.write_all(read).map_err(Error::io("write a copy of", from))?;
-        watch.tick(count as u64)?;
+    fn deletions(&self, entry: &SegmentEntry) -> Result<Vec<u8>> {
+        let open = self.segments().iter().find(|open| open.entry.number == entry.number);
+        let deleted = open.and_then(|open| open.deleted.as_ref());
+        Ok(deleted.map_or_else(Vec::new, |deleted| deleted.encode(entry.digest)))
     }
-    file.flush().map_err(Error::io("write a copy of", from))?;
-    check_copy(from, &file)?;
-    let copy = file.finish(&open.entry.label)?;
-    if copy.entry.digest != open.entry.digest {
-        let reason = format!("{} was replaced while it was copied", from.display());
-        return Err(Error::InvalidOptions { reason });
-    }
-    copy.name(&directory.path().join(open.entry.file_name()), true)
-}
-
-/// Writes the deletion file of a segment, if it has one that is not there.
-fn copy_deletions(open: &OpenSegment, directory: &StoreDirectory) -> Result<()> {
-    let (Some(entry), Some(deleted)) = (open.entry.deletions, &open.deleted) else {
-        return Ok(());
-    };
-    let path = directory.path().join(deletions::file_name(entry.number));
-    let mut found = Vec::new();
-    let read =
-        plain_file::open(&path).ok().map(|file: File| file.take(u64::MAX).read_to_end(&mut found));
-    if matches!(read, Some(Ok(_))) && Digest::of(&found) == entry.digest {
-        return Ok(());
-    }
-    directory.write_deletions(&path, &deleted.encode(open.entry.digest))
 }

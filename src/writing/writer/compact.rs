@@ -26,8 +26,8 @@ pub enum Compaction {
     /// All segments become one. Its label is the greatest, so that no record expires early; it has
     /// none if any segment has none.
     One,
-    /// Each segment by itself, from its first table: for other tables, and where one of the others
-    /// is damaged.
+    /// Each segment by itself: for other tables, and where one is damaged while another one holds the
+    /// same values.
     Rewrite,
 }
 

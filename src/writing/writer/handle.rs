@@ -142,6 +142,21 @@ impl Writer {
         &self.options.label
     }
 
+    /// Sets the label of the segments that are made from now on, also of that with the records that
+    /// are pushed already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if it cannot be one.
+    pub fn set_label(&mut self, label: impl Into<String>) -> Result<()> {
+        let label = label.into();
+        if let Some(reason) = fault_of_label(&label) {
+            return Err(Error::InvalidOptions { reason });
+        }
+        self.options.label = label;
+        Ok(())
+    }
+
     /// The store with all commits so far: it and its clones are refreshed with each change.
     pub fn store(&self) -> &Store {
         &self.store

@@ -2,8 +2,6 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
-use crate::base::section::Rank;
-use crate::bytes::permutation::Permuted;
 use crate::format::manifest::SegmentEntry;
 use crate::search::snapshot::OpenSegment;
 use crate::store::Store;
@@ -11,9 +9,9 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{StoreDirectory, UncommittedSegment};
 use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
+use crate::writing::writer::live_records::push_live_records;
 use crate::writing::writer::rebase::{Rebased, rebase_deletions};
 use crate::writing::writer::scheme::{check_room, scheme_for};
-use crate::writing::writer::wanted_ids::id_fault;
 use crate::writing::writer::{Compacted, WriterOptions};
 use fpstore_base::Recipe;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
@@ -99,7 +97,7 @@ impl<'a> Merger<'a> {
         // The pauses of a throttle repeat the last report, so there must be one.
         watch.report()?;
         for open in parts {
-            push_live_records(open, &mut records, &watch, self.throttle.as_ref())?;
+            push_live_records(open, &mut records, &self.resources, &watch, self.throttle.as_ref())?;
         }
         let mut segment = None;
         // The last segment stays, even if it is empty: it has the recipe.
@@ -209,46 +207,4 @@ fn position_of<T>(
 ) -> Option<usize> {
     let mut windows = live.windows(parts.len().max(1));
     windows.position(|window| window.iter().zip(parts).all(|(live, part)| is(live, part)))
-}
-
-/// Pushes the live records of a segment.
-fn push_live_records(
-    open: &OpenSegment,
-    buffer: &mut RecordBuffer,
-    watch: &Watch,
-    throttle: Option<&Throttle>,
-) -> Result<()> {
-    let segment = &open.segment;
-    let Some(table) = segment.first_table() else { return Ok(()) };
-    table.advise_sequential();
-    let value_len = open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64;
-    let mut values = table.values();
-    let mut records = segment.records();
-    while let Some((first, run)) = values.next_run()? {
-        let ranks = first.0..first.0 + run.len() as u64;
-        if let Some(throttle) = throttle {
-            throttle.spend((run.len() as f64 * value_len) as u64);
-        }
-        for (rank, &value) in ranks.map(Rank).zip(run) {
-            let record = records.next()?;
-            if open.is_deleted(rank) {
-                continue;
-            }
-            let fingerprint = table.permutation.invert(Permuted(value));
-            let mut bare = true;
-            if let Some((_, record)) = record {
-                let mut ids = open.live_ids(rank, record);
-                while let Some(id) = ids.next().map_err(|fault| id_fault(open, fault))? {
-                    bare = false;
-                    buffer.push_stored(fingerprint, id, ids.sketch())?;
-                }
-            }
-            if bare {
-                buffer.push_bare(fingerprint)?;
-            }
-            watch.tick(1)?;
-        }
-    }
-    table.advise_random();
-    Ok(())
 }

@@ -85,6 +85,17 @@ impl SharedWriter {
         Ok(Box::new(writer))
     }
 
+    /// Sets the label of the segments of this turn and of later ones.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::set_label`], and as [`SharedWriter::writer`] if this begins a turn.
+    pub fn set_label(&mut self, label: &str) -> Result<()> {
+        self.writer()?.set_label(label)?;
+        self.options = std::mem::take(&mut self.options).label(label);
+        Ok(())
+    }
+
     /// Whether other writers may have waited for a second.
     pub fn is_overdue(&self) -> bool {
         self.busy_since.elapsed() >= TURN_MAX

@@ -129,6 +129,15 @@ impl CheckedWriter {
         Ok((writer, searcher, &mut self.pending))
     }
 
+    /// Sets the label of the segments that are made from now on. What is pending gets it, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`SharedWriter::set_label`].
+    pub fn set_label(&mut self, label: &str) -> Result<()> {
+        self.shared.set_label(label)
+    }
+
     /// Whether this is a turn, so that others cannot write.
     pub fn is_held(&self) -> bool {
         self.shared.is_held()

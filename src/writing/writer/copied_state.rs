@@ -1,0 +1,170 @@
+//! A folder that takes a whole state of a store, wherever the files of the state are.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::backup::{BackedUp, BackupOptions};
+use crate::base::error::{Error, Result};
+use crate::bytes::checksum::Digest;
+use crate::disk::plain_file;
+use crate::format::deletions;
+use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::segment::map;
+use crate::store::verify::faults_of;
+use crate::writing::directory::{Patience, StoreDirectory, open_copy};
+use crate::writing::writer::transfer::check_copy;
+use fpstore_base::watch::{Phase, Throttle, Watch};
+
+/// Bytes that are copied at a time.
+const PART_LEN: usize = 1 << 20;
+
+/// The files of a state.
+pub(crate) trait StateFiles {
+    /// How a file is called in messages.
+    fn place(&self, name: &str) -> PathBuf;
+
+    /// The bytes of a segment.
+    fn segment(&self, entry: &SegmentEntry) -> Result<Box<dyn Read + '_>>;
+
+    /// The bytes of the deletion file of a segment that has one.
+    fn deletions(&self, entry: &SegmentEntry) -> Result<Vec<u8>>;
+}
+
+/// Makes the folder `to` hold the state of `manifest`. See [`backup`](super::backup).
+pub(crate) fn copy_state(
+    manifest: Manifest,
+    files: &dyn StateFiles,
+    to: &Path,
+    options: &BackupOptions,
+) -> Result<BackedUp> {
+    let patience = Patience::new(options.wait, options.observer.clone());
+    let (directory, before) = open_copy(to, manifest.store_id, patience)?;
+    if let Some(before) = &before {
+        check_history(to, before, &manifest)?;
+    }
+    let generation = manifest.generation;
+    let is_new = before.as_ref() != Some(&manifest);
+    let mut done = BackedUp { path: to.into(), generation, is_new, ..BackedUp::default() };
+    let known = |entry: &SegmentEntry| {
+        let mut entries = before.iter().flat_map(|before| &before.segments);
+        entries.any(|of| of.number == entry.number)
+    };
+    let is_here = |entry: &&SegmentEntry| {
+        // What was copied before a failure is not trusted without a look.
+        let verify = options.verify || !known(entry);
+        is_whole(&to.join(entry.file_name()), entry, verify)
+    };
+    let (kept, lacking): (Vec<&SegmentEntry>, Vec<&SegmentEntry>) =
+        manifest.segments.iter().partition(is_here);
+    done.kept = kept.len() as u64;
+    let total = lacking.iter().map(|entry| entry.file_len).sum();
+    let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
+    let watch = Watch::new(observer, Phase::Copy, Some(total));
+    for entry in lacking {
+        copy_segment(entry, files, &directory, throttle.clone(), &watch)?;
+        done.copied += 1;
+        done.copied_len += entry.file_len;
+    }
+    for entry in &manifest.segments {
+        copy_deletions(entry, files, &directory)?;
+    }
+    if is_new {
+        directory.begin()?.commit_copy(manifest)?;
+    }
+    directory.collect_garbage();
+    Ok(done)
+}
+
+/// Refuses a folder that holds anything but an earlier state of the store, or this one.
+fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()> {
+    let to = to.display();
+    let refused = |reason| Err(Error::InvalidOptions { reason });
+    if before.store_id != manifest.store_id {
+        return refused(format!("{to} holds another store, name another folder"));
+    }
+    let (old, new) = (before.generation, manifest.generation);
+    if old > new {
+        return refused(format!(
+            "{to} holds generation {old} and the store has {new}: it was set back, or the folder was \
+             written to; name another folder"
+        ));
+    }
+    // Numbers are never used again, so a file of one number is the same in one history.
+    let is_other = |one: &SegmentEntry, other: &SegmentEntry| {
+        one.number == other.number && one.digest != other.digest
+    };
+    let mut pairs = before
+        .segments
+        .iter()
+        .flat_map(|one| manifest.segments.iter().map(move |other| (one, other)));
+    if old == new && before != manifest || pairs.any(|(one, other)| is_other(one, other)) {
+        return refused(format!(
+            "{to} holds a state that is not of the history of the store: one of them was written to \
+             by itself; name another folder"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the file at `path` is the segment of `entry`.
+fn is_whole(path: &Path, entry: &SegmentEntry, verify: bool) -> bool {
+    map(path).is_ok_and(|segment| {
+        segment.check_entry(entry).is_ok() && (!verify || faults_of(&segment).is_empty())
+    })
+}
+
+fn copy_segment(
+    entry: &SegmentEntry,
+    files: &dyn StateFiles,
+    directory: &StoreDirectory,
+    throttle: Option<Throttle>,
+    watch: &Watch,
+) -> Result<()> {
+    let from = files.place(&entry.file_name());
+    let mut source = files.segment(entry)?;
+    let mut file = directory.new_segment()?;
+    file.throttle(throttle);
+    let mut part = vec![0; PART_LEN];
+    loop {
+        let count = source.read(&mut part).map_err(Error::io("read", &from))?;
+        let Some(read @ [_, ..]) = part.get(..count) else { break };
+        file.write_all(read).map_err(Error::io("write a copy of", &from))?;
+        watch.tick(count as u64)?;
+    }
+    file.flush().map_err(Error::io("write a copy of", &from))?;
+    check_copy(&from, &file)?;
+    let copy = file.finish(&entry.label)?;
+    if copy.entry.digest != entry.digest {
+        return Err(replaced(&from));
+    }
+    copy.name(&directory.path().join(entry.file_name()), true)
+}
+
+/// Writes the deletion file of a segment, if it has one that is not there.
+fn copy_deletions(
+    entry: &SegmentEntry,
+    files: &dyn StateFiles,
+    directory: &StoreDirectory,
+) -> Result<()> {
+    let Some(deleted) = entry.deletions else { return Ok(()) };
+    let name = deletions::file_name(deleted.number);
+    let path = directory.path().join(&name);
+    let mut found = Vec::new();
+    let read =
+        plain_file::open(&path).ok().map(|file: File| file.take(u64::MAX).read_to_end(&mut found));
+    if matches!(read, Some(Ok(_))) && Digest::of(&found) == deleted.digest {
+        return Ok(());
+    }
+    let bytes = files.deletions(entry)?;
+    if Digest::of(&bytes) != deleted.digest {
+        return Err(replaced(&files.place(&name)));
+    }
+    directory.write_deletions(&path, &bytes)
+}
+
+/// The error for a file that is not the one that the manifest names.
+fn replaced(from: &Path) -> Error {
+    let reason = format!("{} is another file than the manifest says", from.display());
+    Error::InvalidOptions { reason }
+}
