@@ -275,9 +275,12 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
         Error::RecipeMismatch { given, .. } if *given == Recipe::external() => {
             offers("recipe").then(|| RECIPE_HINT.into())
         }
-        Error::Locked { .. } | Error::Compacting { .. } => {
-            Some("--wait waits until it has finished".into())
-        }
+        Error::Locked { .. } => Some(
+            "--wait waits until it has finished; 'fpstore serve --writable' never does, and is asked \
+             instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire"
+                .into(),
+        ),
+        Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
         _ => None,
     }
 }

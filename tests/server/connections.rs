@@ -289,3 +289,29 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert!(err.contains("is no socket"), "{err}");
     assert_eq!(desk.read("near.sock"), "precious");
 }
+
+/// Clients that begin long bodies and do not end them must not take all memory.
+#[test]
+fn bodies_of_all_requests_share_a_budget() {
+    let desk = desk_of(&clustered(50, 1));
+    let args = ["--max-body", "1MiB", "--max-bodies", "1MiB", "--queue-timeout", "10s"];
+    let server = Server::start(&desk, &args);
+    let body = format!("{{\"fingerprint\":\"1\"{}}}", " ".repeat(700_000));
+    let mut slow = server.connect();
+    let head = format!(
+        "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    slow.stream.write_all(head.as_bytes()).unwrap();
+    slow.stream.write_all(&body.as_bytes()[..600_000]).unwrap();
+    let kind = "application/json";
+    wait_for("the part is there", || server.metric("fpstore_body_bytes") >= 600_000.0);
+    let refused = server.post("/v1/query", kind, &body);
+    assert_eq!(refused.code(), "bodies-over-limit");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(server.post("/v1/query", kind, "{\"fingerprint\":\"1\"}").status, 200);
+    slow.stream.write_all(&body.as_bytes()[600_000..]).unwrap();
+    assert_eq!(slow.answer().status, 200);
+    assert_eq!(server.post("/v1/query", kind, &body).status, 200);
+}

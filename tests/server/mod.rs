@@ -1,6 +1,9 @@
 //! The promises of the server, asked over HTTP.
 
+mod changes;
 mod connections;
+mod control_room;
+mod followers;
 mod library;
 mod life;
 mod options;

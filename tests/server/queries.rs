@@ -322,7 +322,7 @@ fn limits_are_named_in_the_errors_and_in_info() {
     let server = Server::start(&desk, &limits);
     let shown = server.get("/v1/info").json()["limits"].clone();
     let expected = json!({
-        "max_body": 2048, "max_answer": 1024, "max_batch": 50, "max_items": 3, "max_k": 40,
+        "max_body": 2048, "max_bodies": 256 << 20, "max_answer": 1024, "max_batch": 50, "max_items": 3, "max_k": 40,
         "max_matches": 20, "max_ids": 10, "max_connections": 99, "header_timeout_ms": 1000,
         "body_timeout_ms": 2000, "idle_timeout_ms": 3000, "deadline_ms": 4000,
         "queue_timeout_ms": 100, "drain_timeout_ms": 5000,
@@ -455,7 +455,17 @@ fn answers_are_as_the_description_says() {
     check("GET", "/v1/ids?id=a", None);
     check("GET", "/v1/ids?id=nobody", None);
     check("GET", "/v1/ids", None);
+    check("PUT", "/v1/ids", Some(json!({ "items": [item] })));
+    check("PUT", "/v1/ids", Some(json!({ "items": [{ "fingerprint": "1" }] })));
+    check("DELETE", "/v1/ids", Some(json!({ "ids": ["a", "b"], "dry_run": true })));
     check("DELETE", "/v1/ids", Some(json!({ "ids": ["a", "b"] })));
+    check("POST", "/v1/label", Some(json!({ "label": "2026-10" })));
+    check("POST", "/v1/label", Some(json!({ "label": "a\nb" })));
+    check("POST", "/v1/check-and-add", Some(json!({ "items": [item] })));
+    check("POST", "/v1/expire", Some(json!({ "before": "2026-11", "dry_run": true })));
+    check("POST", "/v1/expire", Some(json!({ "older_than": "soon" })));
+    check("POST", "/v1/compact", Some(json!({ "segments": "all" })));
+    check("POST", "/v1/compact", Some(json!({ "segments": "many" })));
     check("GET", "/v1/info", None);
     check("POST", "/v1/refresh", None);
     check("GET", "/healthz", None);

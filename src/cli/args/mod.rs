@@ -10,3 +10,6 @@ pub(in crate::cli) mod resources;
 pub(in crate::cli) mod scheme_arg;
 pub(in crate::cli) mod segment_args;
 pub(in crate::cli) mod share;
+pub(in crate::cli) mod time;
+#[cfg(feature = "serve")]
+pub(in crate::cli) mod token;

@@ -1,6 +1,8 @@
 //! What a client can ask: one method for each route.
 
 use std::borrow::Cow;
+#[cfg(feature = "write")]
+use std::ops::Range;
 
 use fpstore_base::Fingerprint;
 use hyper::Method;
@@ -11,8 +13,9 @@ use serde::de::DeserializeOwned;
 use super::connection::{Call, Connection};
 use super::error::ClientError;
 use crate::http::wire::{
-    AddAnswer, AddBody, DeleteAnswer, DeleteBody, HexText, IdAnswer, QueryAnswers, QueryBody,
-    QueryOptions, ServerInfo,
+    AddAnswer, AddBody, CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer,
+    ExpireBody, HexText, IdAnswer, LabelAnswer, LabelBody, QueryAnswers, QueryBody, QueryOptions,
+    ReplaceBody, ServerInfo,
 };
 use crate::store::rows::AnswerRow;
 
@@ -53,6 +56,12 @@ impl Client {
     pub fn new(url: &str) -> Result<Self, ClientError> {
         let connection = Connection { url: url.parse()?, token: None, sender: None };
         Ok(Client { connection })
+    }
+
+    /// The address of the server, as messages spell it.
+    #[cfg(feature = "write")]
+    pub(super) fn url(&self) -> String {
+        self.connection.url.to_string()
     }
 
     /// Sets the token that each request carries.
@@ -126,7 +135,7 @@ impl Client {
         let path = format!("/v1/text?{}", params.join("&"));
         let kind = "text/plain; charset=utf-8";
         let body = Bytes::copy_from_slice(text.as_bytes());
-        self.ask(&Call { method: Method::POST, path: &path, kind, body }).await
+        self.ask(&Call { method: Method::POST, path: &path, kind, body, range: None }).await
     }
 
     /// Compares items with the store and with each other, and adds those that are new.
@@ -138,9 +147,7 @@ impl Client {
     ///
     /// As [`Client::info`].
     pub async fn check_and_add(&mut self, body: &AddBody<'_>) -> Result<AddAnswer, ClientError> {
-        // Over a new connection a request is sent once.
-        self.connection.sender = None;
-        self.json(Method::POST, "/v1/check-and-add", body).await
+        self.change(Method::POST, "/v1/check-and-add", body).await
     }
 
     /// The fingerprints that are stored under an id. The server reads the ids of the whole store.
@@ -158,12 +165,90 @@ impl Client {
     ///
     /// As [`Client::info`].
     pub async fn delete_ids(&mut self, ids: Vec<String>) -> Result<DeleteAnswer, ClientError> {
+        self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: false }).await
+    }
+
+    /// What [`Client::delete_ids`] would delete now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn would_delete_ids(
+        &mut self,
+        ids: Vec<String>,
+    ) -> Result<DeleteAnswer, ClientError> {
+        self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: true }).await
+    }
+
+    /// Puts documents in the place of those with the same ids, in one step and durably. Answers what
+    /// was deleted for them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn replace(&mut self, body: &ReplaceBody<'_>) -> Result<DeleteAnswer, ClientError> {
+        self.change(Method::PUT, "/v1/ids", body).await
+    }
+
+    /// Removes segments by their labels, or says which would be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn expire(&mut self, body: &ExpireBody) -> Result<ExpireAnswer, ClientError> {
+        self.change(Method::POST, "/v1/expire", body).await
+    }
+
+    /// Sets the label of what is added from now on; `today` is the day in UTC, an empty text none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn set_label(
+        &mut self,
+        label: impl Into<String>,
+    ) -> Result<LabelAnswer, ClientError> {
+        self.change(Method::POST, "/v1/label", &LabelBody { label: label.into() }).await
+    }
+
+    /// Has the server merge segments beside its other work: those of a
+    /// [`Compaction`](crate::writer::Compaction) by name, or with `None` those that are due. The
+    /// answer comes before the merge; the metrics and the log tell its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn compact(&mut self, segments: Option<&str>) -> Result<CompactAnswer, ClientError> {
+        let body = CompactBody { segments: segments.map(Into::into) };
+        self.change(Method::POST, "/v1/compact", &body).await
+    }
+
+    /// A request that changes the store. It is sent over a new connection, and so only once.
+    async fn change<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
         self.connection.sender = None;
-        self.json(Method::DELETE, "/v1/ids", &DeleteBody { ids }).await
+        self.json(method, path, body).await
+    }
+
+    /// The bytes of a file of the state that the server shows, or a range of them.
+    #[cfg(feature = "write")]
+    pub(super) async fn file(
+        &mut self,
+        name: &str,
+        range: Option<Range<u64>>,
+    ) -> Result<Bytes, ClientError> {
+        let path = format!("/v1/files/{name}");
+        let call = Call { method: Method::GET, path: &path, kind: "", body: Bytes::new(), range };
+        self.connection.ask(&call).await
     }
 
     async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
-        self.ask(&Call { method: Method::GET, path, kind: "", body: Bytes::new() }).await
+        self.ask(&Call { method: Method::GET, path, kind: "", body: Bytes::new(), range: None })
+            .await
     }
 
     async fn json<T: DeserializeOwned>(
@@ -173,7 +258,7 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
         let body = serde_json::to_vec(body).expect("a vector takes all bytes").into();
-        self.ask(&Call { method, path, kind: JSON, body }).await
+        self.ask(&Call { method, path, kind: JSON, body, range: None }).await
     }
 
     async fn ask<T: DeserializeOwned>(&mut self, call: &Call<'_>) -> Result<T, ClientError> {

@@ -1,11 +1,12 @@
 //! The connection to a server: opened when it is needed, kept between requests.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RANGE, RETRY_AFTER};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -34,6 +35,8 @@ pub(super) struct Call<'a> {
     /// The `Content-Type`; empty where there is no body.
     pub(super) kind: &'static str,
     pub(super) body: Bytes,
+    /// The bytes that are wanted of a file.
+    pub(super) range: Option<Range<u64>>,
 }
 
 /// The connection to a server.
@@ -77,6 +80,9 @@ impl Connection {
         }
         if !call.kind.is_empty() {
             request = request.header(CONTENT_TYPE, call.kind);
+        }
+        if let Some(range) = &call.range {
+            request = request.header(RANGE, format!("bytes={}-{}", range.start, range.end - 1));
         }
         request.body(Full::new(call.body.clone())).map_err(|_| ClientError::Invalid {
             reason: "the address or the token has characters it cannot have".into(),

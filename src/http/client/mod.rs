@@ -20,15 +20,20 @@
 //! # Ok(()) }
 //! ```
 
+#[cfg(feature = "write")]
+mod backup;
 mod calls;
 mod connection;
 mod error;
 mod url;
 
 pub use crate::http::wire::{
-    AddAnswer, AddBody, AddItem, AddStatus, AddedItem, DeleteAnswer, IdAnswer, NearItem,
-    NeedsToken, PageTemplates, QueryOptions, ServeLimits, ServedStore, ServerInfo,
+    AddAnswer, AddBody, AddItem, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer,
+    ExpireBody, ExpiredSegment, IdAnswer, LabelAnswer, NearItem, NeedsToken, PageTemplates,
+    QueryOptions, ReplaceBody, ServeLimits, ServedStore, ServerInfo,
 };
 pub use crate::store::rows::{AnswerRow, MatchRow};
+#[cfg(feature = "write")]
+pub use backup::backup;
 pub use calls::Client;
 pub use error::ClientError;

@@ -1,5 +1,6 @@
 //! The address of a server: `http://ADDRESS:PORT` or `unix:PATH`.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -47,6 +48,15 @@ impl FromStr for ServerUrl {
         let place = if has_port { host.into() } else { format!("{host}:80") };
         let prefix = prefix.trim_end_matches('/').into();
         Ok(ServerUrl { place: Place::Tcp(place), prefix })
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Tcp(place) => write!(f, "http://{place}{}", self.prefix),
+            Place::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
     }
 }
 

@@ -78,7 +78,7 @@ pub struct IdAnswer {
     pub generation: u64,
 }
 
-/// The answer to a deletion.
+/// The answer to a deletion; of a replacement, what was deleted for it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct DeleteAnswer {
     /// Distinct ids that the request names.
@@ -91,6 +91,44 @@ pub struct DeleteAnswer {
     pub ids: u64,
     /// The generation of the store that is shown now.
     pub generation: u64,
+}
+
+/// The answer to an expiry.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ExpireAnswer {
+    /// The segments that were removed, or would be, oldest first.
+    pub segments: Vec<ExpiredSegment>,
+    /// Whether nothing was removed, because the request asked what would be.
+    pub dry_run: bool,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+}
+
+/// A segment that expired.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ExpiredSegment {
+    /// Its number.
+    pub number: u64,
+    /// Its label.
+    pub label: String,
+    /// Distinct fingerprints in its file.
+    pub fingerprints: u64,
+    /// Bytes of its file.
+    pub bytes: u64,
+}
+
+/// The answer to a new label.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct LabelAnswer {
+    /// The label of what is added from now on; empty without one.
+    pub label: String,
+}
+
+/// The answer to a wish for a merge of segments, which takes its time.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct CompactAnswer {
+    /// Which segments are merged.
+    pub segments: String,
 }
 
 /// The answer to a request that failed.

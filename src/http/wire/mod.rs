@@ -12,11 +12,17 @@ pub(crate) mod query_options;
 mod requests;
 mod spelling;
 
-pub use answers::{AddAnswer, AddStatus, AddedItem, DeleteAnswer, IdAnswer, NearItem};
+pub use answers::{
+    AddAnswer, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer, ExpiredSegment,
+    IdAnswer, LabelAnswer, NearItem,
+};
 pub use info::{NeedsToken, PageTemplates, ServedStore, ServerInfo};
 pub use limits::{LIMIT_OPTIONS, ServeLimits};
 pub use query_options::QueryOptions;
-pub use requests::{AddBody, AddItem, DeleteBody, HexText, QueryBody};
+pub use requests::{
+    AddBody, AddItem, CompactBody, DeleteBody, ExpireBody, HexText, LabelBody, QueryBody,
+    ReplaceBody,
+};
 
 #[cfg(feature = "serve")]
 pub(crate) use answers::FailureLimit;

@@ -1,6 +1,7 @@
 //! The bodies of requests.
 
 use std::borrow::Cow;
+use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,56 @@ pub struct AddItem<'a> {
 pub struct DeleteBody {
     /// The ids to forget.
     pub ids: Vec<String>,
+    /// Whether the answer only says what would be deleted.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub dry_run: bool,
+}
+
+/// The body of `PUT /v1/ids`: documents that take the place of those with the same ids.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaceBody<'a> {
+    /// Whether ready fingerprints were made by the recipe of the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_recipe: Option<bool>,
+    /// The documents, each with its id.
+    #[serde(borrow)]
+    pub items: Vec<AddItem<'a>>,
+}
+
+/// The body of `POST /v1/expire`: one of `older_than` and `before`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpireBody {
+    /// Segments expire whose label is a date of more than this age ago, such as `30d`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_than: Option<String>,
+    /// Segments expire whose label sorts before this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// Whether they expire even if no segment stays.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub all: bool,
+    /// Whether the answer only says what would be removed.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub dry_run: bool,
+}
+
+/// The body of `POST /v1/label`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelBody {
+    /// The label of what is added from now on; `today` is the day in UTC, an empty text none.
+    pub label: String,
+}
+
+/// The body of `POST /v1/compact`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactBody {
+    /// Which segments are merged; the name of a [`Compaction`](crate::writer::Compaction).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<String>,
 }
 
 #[cfg(test)]

@@ -184,6 +184,12 @@ impl Snapshot {
         parse_manifest(&self.path, &self.manifest)
     }
 
+    /// The manifest as it was read.
+    #[cfg(feature = "serve")]
+    pub(crate) fn manifest_bytes(&self) -> &[u8] {
+        &self.manifest
+    }
+
     pub(crate) fn store_id(&self) -> StoreId {
         self.store_id
     }

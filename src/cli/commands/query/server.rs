@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use fpstore::Fingerprint;
 use fpstore::client::{Client, ClientError, QueryOptions};
@@ -12,11 +12,12 @@ use fpstore::rows::AnswerRow;
 use tokio::runtime::Runtime;
 
 use crate::cli::args::inputs::{check_stdin, inputs, report_skipped};
+use crate::cli::args::token::TokenFileArg;
 use crate::cli::output::bad_lines::{BadLines, write_bad};
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::RowFormat;
-use crate::cli::session::command::{ExitStatus, variable};
+use crate::cli::session::command::ExitStatus;
 
 /// Queries of files that are sent together, unless the server allows fewer.
 const BATCH_COUNT: usize = 10_000;
@@ -28,9 +29,8 @@ pub(in crate::cli) struct ServerArgs {
     #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "confirm", "explain",
           "refresh", "id", "label", "labels", "docs", "fingerprint_field", "df", "stop_words", "weights"])]
     pub(in crate::cli) server: Option<String>,
-    /// The token for the server, in the first line of a file [default: $FPSTORE_TOKEN]
-    #[arg(long, value_name = "FILE", requires = "server", hide_short_help = true)]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    token: TokenFileArg,
 }
 
 /// What is asked of a server.
@@ -48,26 +48,13 @@ pub(in crate::cli) struct Questions<'a> {
 }
 
 impl ServerArgs {
-    /// The token that the user gives, if any.
-    fn token(&self) -> anyhow::Result<Option<String>> {
-        match &self.token_file {
-            Some(path) => first_token(path).map(Some),
-            None => variable("FPSTORE_TOKEN")
-                .map(|token| token.into_string().ok().context("FPSTORE_TOKEN is not UTF-8"))
-                .transpose(),
-        }
-    }
-
     pub(in crate::cli) fn run(
         &self,
         url: &str,
         questions: &Questions<'_>,
         out: Sink,
     ) -> anyhow::Result<ExitStatus> {
-        let mut client = Client::new(url).map_err(|error| anyhow!("--server {error}"))?;
-        if let Some(token) = self.token()? {
-            client = client.token(token);
-        }
+        let mut client = self.token.client(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the connection")?;
         let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
@@ -214,13 +201,4 @@ impl Session<'_> {
         };
         message!("{}: cut to {count} by {by}", answer.query);
     }
-}
-
-/// The first token of a file.
-fn first_token(path: &Path) -> anyhow::Result<String> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    let mut lines = text.lines().map(str::trim);
-    let token = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(token.with_context(|| format!("{name} holds no token"))?.into())
 }

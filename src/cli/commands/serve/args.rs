@@ -1,18 +1,23 @@
 //! The options of `fpstore serve`.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use bytesize::ByteSize;
 use clap::{Arg, Args};
-use fpstore::serve::{Address, PageTemplates, ServeSettings, Tokens, WritingOptions};
+use fpstore::serve::{
+    AccessEntry, AccessLog, Address, PageTemplates, ServeSettings, Tokens, WritingOptions,
+};
 use fpstore::{Warm, WriterOptions};
 
-use super::limits::{LimitArgs, Time};
+use super::limits::LimitArgs;
 use crate::cli::args::recipe_files::RecipeFileArgs;
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::args::segment_args::LabelArgs;
+use crate::cli::args::time::Time;
 use crate::cli::output::text::print_message;
 use crate::cli::session::choice::choice;
 use crate::cli::session::command::{AccessArgs, StorePlace};
@@ -85,6 +90,12 @@ pub(in crate::cli) struct ServeArgs {
     writing: WritingArgs,
     #[command(flatten)]
     resources: RecipeFileArgs,
+    /// Print a line of JSON for each request to standard output
+    #[arg(long)]
+    access_log: bool,
+    /// How long to go on after SIGTERM while /readyz says so, for a balancer to see it
+    #[arg(long, value_name = "TIME")]
+    drain_delay: Option<Time>,
     #[command(flatten)]
     templates: TemplateArgs,
     #[command(flatten)]
@@ -102,10 +113,11 @@ fn in_long_help(arg: Arg) -> Arg {
              memory on a network file system, if it takes at most a quarter of the memory [default: \
              auto]",
         ),
-        "quiet" => arg.help_heading(None::<&str>),
+        "quiet" | "access_log" | "drain_delay" => arg.help_heading(None::<&str>),
         _ => arg,
     };
-    let rare = ["socket_mode", "stale_after", "commit_every"].contains(&arg.get_id().as_str());
+    let rare = ["socket_mode", "stale_after", "commit_every", "drain_delay"]
+        .contains(&arg.get_id().as_str());
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
 }
 
@@ -149,7 +161,7 @@ struct WritingArgs {
     /// Memory for commits, and as much for merging segments
     #[arg(long, value_name = "SIZE", default_value = "512MiB", requires = "writable")]
     memory: ByteSize,
-    /// Do not merge segments
+    /// Merge segments only when a client asks for it
     #[arg(long, requires = "writable")]
     no_compact: bool,
     #[command(flatten)]
@@ -171,6 +183,13 @@ struct TemplateArgs {
 
 fn template(text: &str) -> Result<String, String> {
     if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
+}
+
+/// Prints a request that was answered. A log that cannot be written must not end the server.
+fn print_entry(entry: &AccessEntry<'_>) {
+    let mut line = serde_json::to_vec(entry).expect("a vector takes all bytes");
+    line.push(b'\n');
+    let _ = std::io::stdout().lock().write_all(&line);
 }
 
 /// A mode of a file in octal, such as `660`.
@@ -214,6 +233,8 @@ impl ServeArgs {
             hasher_of: Arc::new(move |recipe| {
                 files.hasher_of(recipe).map_err(|error| format!("{error:#}"))
             }),
+            drain_delay: self.drain_delay.map_or(Duration::ZERO, |delay| delay.0),
+            access_log: self.access_log.then_some(print_entry as AccessLog),
             log: print_message,
         };
         Ok((address, settings))

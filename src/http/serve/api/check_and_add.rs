@@ -15,7 +15,7 @@ use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, jso
 use crate::http::serve::state::opened::Opened;
 use crate::http::serve::state::shared::Shared;
 use crate::http::serve::writing::{Added, Verdict, Writing};
-use crate::http::wire::{AddAnswer, AddBody, AddStatus, AddedItem, NearItem};
+use crate::http::wire::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 use crate::writing::writer::NewRecord;
 
 pub(crate) async fn answer(
@@ -24,7 +24,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<ResponseBody>, Failure> {
     let start = Instant::now();
     let writing = writing(server)?;
-    let bytes = request::whole_json(&server.limits, request).await?;
+    let bytes = request::whole_json(server, request).await?;
     let asked: AddBody = request::json(&bytes)?;
     server.limits.check_items(asked.items.len(), "items")?;
     let opened = server.live.opened();
@@ -35,9 +35,13 @@ pub(crate) async fn answer(
         // Texts take long, and the body is borrowed, so that it is parsed again.
         drop(asked);
         let opened = Arc::clone(&opened);
-        in_pool(server, move || items_of(&opened, &request::json(&bytes)?)).await??
+        in_pool(server, move || {
+            let AddBody { items, same_recipe, .. } = request::json(&bytes)?;
+            items_of(&opened, &items, same_recipe)
+        })
+        .await??
     } else {
-        items_of(&opened, &asked)?
+        items_of(&opened, &asked.items, asked.same_recipe)?
     };
     let fingerprints: Vec<Fingerprint> = items.iter().map(|item| item.fingerprint).collect();
     let deadline = start + server.limits.deadline;
@@ -65,12 +69,16 @@ pub(crate) fn writing(server: &Shared) -> Result<&Writing, Failure> {
 }
 
 /// The items of a request, with the fingerprints of texts.
-fn items_of(opened: &Opened, asked: &AddBody<'_>) -> Result<Vec<NewRecord>, Failure> {
+pub(super) fn items_of(
+    opened: &Opened,
+    asked: &[AddItem<'_>],
+    same_recipe: Option<bool>,
+) -> Result<Vec<NewRecord>, Failure> {
     let mut hasher = None;
-    let mut items = Vec::with_capacity(asked.items.len());
-    for (at, item) in asked.items.iter().enumerate() {
+    let mut items = Vec::with_capacity(asked.len());
+    for (at, item) in asked.iter().enumerate() {
         let item = match (&item.fingerprint, &item.text) {
-            (Some(hex), None) => given(opened, asked, hex),
+            (Some(hex), None) => given(opened, same_recipe, hex),
             (None, Some(text)) => {
                 if hasher.is_none() {
                     hasher = Some(text::hasher(opened)?);
@@ -99,7 +107,7 @@ fn items_of(opened: &Opened, asked: &AddBody<'_>) -> Result<Vec<NewRecord>, Fail
 }
 
 /// A ready fingerprint.
-fn given(opened: &Opened, asked: &AddBody<'_>, hex: &str) -> Result<NewRecord, Failure> {
+fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRecord, Failure> {
     let conflict = |code, message: &str| Err(Failure::new(StatusCode::CONFLICT, code, message));
     if opened.sketch_len > 0 {
         let message = "this store keeps a sketch of each document, which a fingerprint does not \
@@ -107,7 +115,7 @@ fn given(opened: &Opened, asked: &AddBody<'_>, hex: &str) -> Result<NewRecord, F
         return conflict("needs-text", message);
     }
     let is_external = opened.recipe.as_ref().is_none_or(|recipe| *recipe == Recipe::external());
-    if !is_external && asked.same_recipe != Some(true) {
+    if !is_external && same_recipe != Some(true) {
         let message = "this store has a recipe for texts: send 'text', or \"same_recipe\": true if \
                        these fingerprints were made by it";
         return conflict("recipe-not-said", message);

@@ -1,7 +1,9 @@
 //! `DELETE /v1/ids`: forgets documents by their ids.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
+use fpstore_base::IdRef;
 use hyper::{Response, StatusCode};
 
 use super::check_and_add::{id_of, writing};
@@ -9,20 +11,28 @@ use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::{DeleteAnswer, DeleteBody};
+use crate::writing::writer::Writer;
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
     request: HttpRequest,
 ) -> Result<Response<ResponseBody>, Failure> {
     let writing = writing(server)?;
-    let bytes = request::whole_json(&server.limits, request).await?;
-    let DeleteBody { ids } = request::json(&bytes)?;
+    let bytes = request::whole_json(server, request).await?;
+    let DeleteBody { ids, dry_run } = request::json(&bytes)?;
     server.limits.check_items(ids.len(), "ids")?;
     for (at, id) in ids.iter().enumerate() {
         let part = format_args!("id {} of the list", at + 1);
         id_of(Some(id)).map_err(|failure| failure.of_part(part))?;
     }
-    let (done, generation) = writing.delete(&server.live, ids).await?;
+    let change = move |writer: &mut Writer| {
+        let wanted = ids.iter().map(|id| IdRef::Text(id));
+        if dry_run { writer.would_delete_ids(wanted) } else { writer.delete_ids(wanted) }
+    };
+    let (done, generation) = writing.change(&server.live, "nothing was deleted", change).await?;
+    if !dry_run {
+        server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
+    }
     let answer = DeleteAnswer {
         wanted: done.wanted,
         found: done.found,

@@ -63,7 +63,7 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
 
 /// `/metrics`.
 pub(crate) fn metrics(server: &Shared) -> Response<ResponseBody> {
-    response(StatusCode::OK, METRICS, server.live.metrics_text())
+    response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held()))
 }
 
 /// `/v1/refresh`: shows the newest state now.

@@ -2,11 +2,14 @@
 //!
 //! A query of any kind becomes a `Job` (`question`), which searches and writes its answer
 //! (`answers`). What changes the store goes to `writing`. No route knows another one, but for the
-//! parts that `text` shares with `query`, and `delete` and `find_id` with `check_and_add`.
+//! parts that `text` shares with `query`, and `changes`, `delete` and `find_id` with
+//! `check_and_add`.
 
 pub(crate) mod answers;
+pub(crate) mod changes;
 pub(crate) mod check_and_add;
 pub(crate) mod delete;
+pub(crate) mod files;
 pub(crate) mod find_id;
 pub(crate) mod info;
 pub(crate) mod page;

@@ -76,7 +76,7 @@ async fn json_body(
 ) -> Result<Response<ResponseBody>, Failure> {
     let in_url = url_options(&request, wanted.params())?;
     let (head, body) = request.into_parts();
-    let bytes = request::whole(&server.limits, &head.headers, body).await?;
+    let bytes = request::whole(server, &head.headers, body).await?;
     let asked: QueryBody = request::json(&bytes)?;
     if wanted == Wanted::Near && asked.options.count.is_some() {
         let message = "'count' is for /v1/nearest; here 'limit' keeps the nearest matches";
@@ -121,7 +121,7 @@ async fn binary_body(
 ) -> Result<Response<ResponseBody>, Failure> {
     let options = url_options(&request, wanted.in_binary())?;
     let (head, body) = request.into_parts();
-    let bytes = request::whole(&server.limits, &head.headers, body).await?;
+    let bytes = request::whole(server, &head.headers, body).await?;
     let (values, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
         let message = format!(

@@ -115,7 +115,7 @@ impl Stream {
                 continue;
             };
             self.answer_lines(&lines).await?;
-            if self.server.live.health.is_draining() {
+            if self.server.live.health.is_ending() {
                 return self.end(Failure::busy("the server is ending; send the rest again")).await;
             }
         }

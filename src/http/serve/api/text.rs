@@ -58,7 +58,7 @@ pub(crate) async fn answer(
         document = document.encoding(encoding);
     }
     let (head, body) = request.into_parts();
-    let bytes = request::whole(&server.limits, &head.headers, body).await?;
+    let bytes = request::whole(server, &head.headers, body).await?;
     let hasher = hasher(&server.live.opened())?;
     let fingerprint = in_pool(server, move || fingerprint_of(&bytes, hasher, &document)).await??;
     let wanted = if options.count.is_some() { Wanted::Nearest } else { Wanted::Near };

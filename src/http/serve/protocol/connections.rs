@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -84,13 +85,15 @@ struct Door {
 impl Door {
     async fn next(&self, listener: &Listener) {
         let accepted = match &listener.socket {
-            Socket::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+            Socket::Tcp(listener) => listener.accept().await.map(|(stream, from)| {
                 // Answers are written whole, so there is nothing to wait for.
                 let _ = stream.set_nodelay(true);
-                self.enter(stream);
+                self.enter(stream, Some(from.ip()));
             }),
             #[cfg(unix)]
-            Socket::Unix(listener) => listener.accept().await.map(|(stream, _)| self.enter(stream)),
+            Socket::Unix(listener) => {
+                listener.accept().await.map(|(stream, _)| self.enter(stream, None))
+            }
         };
         if let Err(error) = accepted
             && !is_of_client(&error)
@@ -100,13 +103,18 @@ impl Door {
         }
     }
 
-    fn enter<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(&self, stream: S) {
+    fn enter<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+        &self,
+        stream: S,
+        client: Option<IpAddr>,
+    ) {
         let metrics = &self.server.live.metrics;
         metrics.connections.fetch_add(1, Relaxed);
         match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => {
                 metrics.connections_open.fetch_add(1, Relaxed);
-                tokio::spawn(attend(Arc::clone(&self.server), stream, place, self.ends.clone()));
+                let (server, ends) = (Arc::clone(&self.server), self.ends.clone());
+                tokio::spawn(attend(server, stream, client, place, ends));
             }
             Err(_) => {
                 metrics.connections_refused.fetch_add(1, Relaxed);
@@ -129,6 +137,7 @@ fn is_of_client(error: &io::Error) -> bool {
 async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     server: Arc<Shared>,
     stream: S,
+    client: Option<IpAddr>,
     place: OwnedSemaphorePermit,
     mut ends: watch::Receiver<bool>,
 ) {
@@ -140,7 +149,8 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         service_fn(move |request: Request<Incoming>| {
             let (server, busy) = (Arc::clone(&server), busy.enter());
             async move {
-                Ok::<_, Infallible>(routes::handle(&server, request.map(Either::Left), busy).await)
+                let request = request.map(Either::Left);
+                Ok::<_, Infallible>(routes::handle(&server, request, client, busy).await)
             }
         })
     };

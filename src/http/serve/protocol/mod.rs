@@ -3,7 +3,9 @@
 //! `connections` lets connections in and `slow_clients` ends those that are too slow. `routes` checks
 //! tokens and hands requests to `api`. Nothing but `routes` knows what a route does.
 
+pub(crate) mod access_log;
 pub(crate) mod address;
+pub(crate) mod body_budget;
 pub(crate) mod connections;
 pub(crate) mod failure;
 pub(crate) mod params;

@@ -9,11 +9,12 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
+use super::body_budget::HeldBody;
 use super::failure::Failure;
 use super::params::no_options;
 use crate::http::serve::state::limits::millis;
-use crate::http::wire::ServeLimits;
-use crate::http::wire::limits::{BODY_TIMEOUT, MAX_BODY};
+use crate::http::serve::state::shared::Shared;
+use crate::http::wire::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY};
 
 /// Any error, as bodies of requests have them.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -125,31 +126,29 @@ impl Kind {
 }
 
 /// A body of JSON that is read whole, of a request without parameters.
-pub(crate) async fn whole_json(
-    limits: &ServeLimits,
-    request: HttpRequest,
-) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn whole_json(server: &Shared, request: HttpRequest) -> Result<HeldBody, Failure> {
     no_options(request.uri())?;
     let kind = Kind::of(request.headers())?;
     if kind.name != JSON {
         return Err(kind.unknown(JSON));
     }
     let (head, body) = request.into_parts();
-    whole(limits, &head.headers, body).await
+    whole(server, &head.headers, body).await
 }
 
 /// A body that is read whole.
 pub(crate) async fn whole(
-    limits: &ServeLimits,
+    server: &Shared,
     headers: &HeaderMap,
     mut body: RequestBody,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<HeldBody, Failure> {
     refuse_encoding(headers)?;
+    let limits = &server.limits;
     let most = limits.max_body;
     let end = Instant::now() + limits.body_timeout;
     let announced = body.size_hint().lower();
-    let mut bytes = Vec::new();
-    let mut len = 0_u64;
+    let mut bytes = server.bodies.body();
+    let (mut len, mut has_room) = (0_u64, true);
     if announced > most && headers.contains_key(header::EXPECT) {
         // The client waits for leave to send it.
         return Err(over(most, announced));
@@ -158,16 +157,23 @@ pub(crate) async fn whole(
         let Ok(data) = frame.into_data() else { continue };
         len += data.len() as u64;
         if len > most || announced > most {
-            bytes = Vec::new();
+            bytes.clear();
             if len.max(announced) > most.saturating_mul(DISCARDED) {
                 break;
             }
-        } else {
-            bytes.extend_from_slice(&data);
+        } else if !has_room || !bytes.push(&data) {
+            has_room = false;
+            bytes.clear();
         }
     }
     if len.max(announced) > most {
         return Err(over(most, len.max(announced)));
+    }
+    if !has_room {
+        let most = server.bodies.most();
+        let message = "the bodies of other requests take all the memory for them";
+        let failure = server.live.refused(message).of_limit(&MAX_BODIES, most);
+        return Err(Failure { code: "bodies-over-limit", ..failure });
     }
     Ok(bytes)
 }

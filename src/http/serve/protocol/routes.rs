@@ -1,5 +1,6 @@
 //! The routes: one table, from which requests are handed out and the metrics take their names.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,13 +9,16 @@ use hyper::header::{AUTHORIZATION, HOST, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Response, StatusCode, Version};
 
+use super::access_log::Noted;
 use super::address::{is_local_name, name_of};
 use super::failure::Failure;
 use super::request::{HttpRequest, ResponseBody};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
 use crate::http::serve::api::question::Wanted;
-use crate::http::serve::api::{check_and_add, delete, find_id, info, page, query, text};
+use crate::http::serve::api::{
+    changes, check_and_add, delete, files, find_id, info, page, query, text,
+};
 use crate::http::serve::state::shared::Shared;
 
 /// A method and a path.
@@ -32,8 +36,13 @@ enum To {
     Query(Wanted),
     Text,
     CheckAndAdd,
+    Files,
     FindId,
     DeleteIds,
+    Replace,
+    Expire,
+    Label,
+    Compact,
     Refresh,
     Info,
     Healthy,
@@ -42,12 +51,23 @@ enum To {
     Page(page::File),
 }
 
+impl Route {
+    /// Whether a path is that of the route. `{name}` at the end of a route stands for any text without
+    /// a slash.
+    fn is_at(&self, path: &str) -> bool {
+        match self.path.strip_suffix("{name}") {
+            Some(start) => path.strip_prefix(start).is_some_and(|name| !name.contains('/')),
+            None => self.path == path,
+        }
+    }
+}
+
 const fn route(method: &'static str, path: &'static str, right: Right, to: To) -> Route {
     Route { method, path, right, to }
 }
 
 /// All routes. Methods are in capitals, as hyper has them.
-const ROUTES: [Route; 17] = [
+const ROUTES: [Route; 22] = [
     route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("POST", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("GET", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
@@ -56,8 +76,13 @@ const ROUTES: [Route; 17] = [
     route("POST", "/v1/check-and-add", Right::Write, To::CheckAndAdd),
     route("GET", "/v1/ids", Right::Read, To::FindId),
     route("DELETE", "/v1/ids", Right::Write, To::DeleteIds),
+    route("PUT", "/v1/ids", Right::Write, To::Replace),
+    route("POST", "/v1/expire", Right::Write, To::Expire),
+    route("POST", "/v1/label", Right::Write, To::Label),
+    route("POST", "/v1/compact", Right::Write, To::Compact),
     route("GET", "/v1/info", Right::Read, To::Info),
     route("POST", "/v1/refresh", Right::Read, To::Refresh),
+    route("GET", "/v1/files/{name}", Right::Read, To::Files),
     route("GET", "/healthz", Right::Open, To::Healthy),
     route("GET", "/readyz", Right::Open, To::Ready),
     route("GET", "/metrics", Right::Read, To::Metrics),
@@ -71,17 +96,24 @@ const ROUTES: [Route; 17] = [
 pub(crate) async fn handle(
     server: &Arc<Shared>,
     request: HttpRequest,
+    client: Option<IpAddr>,
     busy: BusyGuard,
 ) -> Response<ResponseBody> {
     let start = Instant::now();
     let found = find(request.method(), request.uri().path());
     let at = found.as_ref().ok().copied();
+    let noted = Noted::of(&request, client, server.access_log);
     let answered = match found {
         Ok(at) => answer(server, &ROUTES[at], request, busy).await,
         Err(failure) => Err(failure),
     };
-    let response = answered.unwrap_or_else(Response::from);
-    server.live.metrics.answered(at, response.status(), start.elapsed());
+    let code = answered.as_ref().err().map(|failure| failure.code);
+    let mut response = answered.unwrap_or_else(Response::from);
+    let time = start.elapsed();
+    server.live.metrics.answered(at, response.status(), time);
+    if let Some(noted) = noted {
+        noted.answered(&mut response, code, time);
+    }
     response
 }
 
@@ -94,11 +126,11 @@ pub(crate) fn names() -> Vec<(&'static str, &'static str)> {
 fn find(method: &Method, path: &str) -> Result<usize, Failure> {
     // Whoever asks for the head of an answer gets that of the same GET.
     let method = if method == Method::HEAD { "GET" } else { method.as_str() };
-    if let Some(at) = ROUTES.iter().position(|route| route.path == path && route.method == method) {
+    let is_there = |route: &&Route| route.is_at(path);
+    if let Some(at) = ROUTES.iter().position(|route| route.method == method && route.is_at(path)) {
         return Ok(at);
     }
-    let allowed: Vec<&str> =
-        ROUTES.iter().filter(|route| route.path == path).map(|route| route.method).collect();
+    let allowed: Vec<&str> = ROUTES.iter().filter(is_there).map(|route| route.method).collect();
     if allowed.is_empty() {
         let message =
             format!("there is no '{}'; /openapi.json lists what there is", path.escape_debug());
@@ -124,8 +156,13 @@ async fn answer(
         To::Query(wanted) => query::answer(server, wanted, request, busy).await,
         To::Text => text::answer(server, request).await,
         To::CheckAndAdd => check_and_add::answer(server, request).await,
+        To::Files => files::answer(server, request, busy).await,
         To::FindId => find_id::answer(server, request).await,
         To::DeleteIds => delete::answer(server, request).await,
+        To::Replace => changes::replace(server, request).await,
+        To::Expire => changes::expire(server, request).await,
+        To::Label => changes::label(server, request).await,
+        To::Compact => changes::compact(server, request).await,
         To::Refresh => info::refresh(server, request.uri()).await,
         To::Info => info::info(server, request.uri()),
         To::Healthy => Ok(info::healthy()),
@@ -204,7 +241,9 @@ mod tests {
         for (path, methods) in paths {
             for (method, operation) in methods.as_object().unwrap() {
                 listed.insert((method.to_uppercase(), path.clone()));
-                assert!(operation["responses"]["200"].is_object(), "{method} {path}");
+                let responses = &operation["responses"];
+                let has_success = responses["200"].is_object() || responses["202"].is_object();
+                assert!(has_success, "{method} {path}");
                 assert!(operation["operationId"].is_string(), "{method} {path}");
                 let is_open = operation["security"].as_array().is_some_and(Vec::is_empty);
                 let at = find(&method.to_uppercase().parse().unwrap(), path).unwrap();

@@ -16,6 +16,7 @@ pub(crate) struct Health {
     /// Whether the store was warmed, or was not to be.
     started: AtomicBool,
     draining: AtomicBool,
+    ending: AtomicBool,
     stale_after: Duration,
     trouble: Mutex<Trouble>,
 }
@@ -38,6 +39,7 @@ impl Health {
             warm: AtomicBool::new(false),
             started: AtomicBool::new(false),
             draining: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
             stale_after,
             trouble: Mutex::new(trouble),
         }
@@ -53,13 +55,18 @@ impl Health {
         self.started.store(true, Ordering::Release);
     }
 
-    /// Notes that the server ends.
-    pub(crate) fn note_end(&self) {
+    /// Notes that the server is to end soon: it should get no more requests.
+    pub(crate) fn note_draining(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+    /// Notes that the server ends now.
+    pub(crate) fn note_end(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_warm(&self) -> bool {
@@ -126,7 +133,7 @@ impl Health {
 
     /// Why the server should get no requests: a stable code and a sentence.
     pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
-        if self.is_draining() {
+        if self.draining.load(Ordering::Relaxed) {
             return Some(("draining", "the server is ending".into()));
         }
         let trouble = self.trouble();

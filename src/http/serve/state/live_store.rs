@@ -76,8 +76,8 @@ impl LiveStore {
     }
 
     /// All counters, and the state of the server, in the text format of Prometheus.
-    pub(crate) fn metrics_text(&self) -> String {
-        self.metrics.text(&self.store.info(), &self.health)
+    pub(crate) fn metrics_text(&self, body_bytes: u64) -> String {
+        self.metrics.text(&self.store.info(), &self.health, body_bytes)
     }
 
     /// Warms the store, and then shows its newest state now and then, until the returned end is

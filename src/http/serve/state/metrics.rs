@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 
 use super::health::Health;
+use super::process;
 use crate::search::SearchStats;
 use crate::store::StoreInfo;
 
@@ -21,9 +22,7 @@ const BUCKETS: usize = 26;
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     /// By the method and path of a route, the last for places that do not exist.
-    requests: Vec<(&'static str, &'static str, [AtomicU64; CLASSES])>,
-    times: [AtomicU64; BUCKETS + 1],
-    time_nanos: AtomicU64,
+    requests: Vec<RouteCounts>,
     denied: [AtomicU64; DENIALS.len()],
     pub(crate) connections: AtomicU64,
     pub(crate) connections_open: AtomicU64,
@@ -50,24 +49,34 @@ pub(crate) struct Metrics {
     pub(crate) merge_failures: AtomicU64,
 }
 
+/// The requests of a route.
+#[derive(Debug, Default)]
+struct RouteCounts {
+    method: &'static str,
+    path: &'static str,
+    by_class: [AtomicU64; CLASSES],
+    times: [AtomicU64; BUCKETS + 1],
+    time_nanos: AtomicU64,
+}
+
 impl Metrics {
     /// Nothing counted yet; `routes` are the method and the path of each route.
     pub(crate) fn new(routes: Vec<(&'static str, &'static str)>) -> Self {
         let routes = routes.into_iter().chain([("", "other")]);
-        let counted = |(method, path)| (method, path, Default::default());
+        let counted = |(method, path)| RouteCounts { method, path, ..RouteCounts::default() };
         Metrics { requests: routes.map(counted).collect(), ..Metrics::default() }
     }
 
     /// Counts a request that was answered; `route` is its position in the table.
     pub(crate) fn answered(&self, route: Option<usize>, status: StatusCode, time: Duration) {
-        let route = route.unwrap_or(self.requests.len() - 1);
+        let route = &self.requests[route.unwrap_or(self.requests.len() - 1)];
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES) - 1;
-        self.requests[route].2[class].fetch_add(1, Relaxed);
+        route.by_class[class].fetch_add(1, Relaxed);
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let micros = nanos.div_ceil(1000).max(1);
         let bucket = (u64::BITS - (micros - 1).leading_zeros()) as usize;
-        self.times[bucket.min(BUCKETS)].fetch_add(1, Relaxed);
-        self.time_nanos.fetch_add(nanos, Relaxed);
+        route.times[bucket.min(BUCKETS)].fetch_add(1, Relaxed);
+        route.time_nanos.fetch_add(nanos, Relaxed);
     }
 
     /// Counts a request that was refused for want of a right.
@@ -94,12 +103,12 @@ impl Metrics {
     }
 
     /// All counters, and the state of the server, in the text format of Prometheus.
-    pub(crate) fn text(&self, info: &StoreInfo, health: &Health) -> String {
+    pub(crate) fn text(&self, info: &StoreInfo, health: &Health, body_bytes: u64) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "# HELP fpstore_requests_total Requests that were answered.");
         let _ = writeln!(out, "# TYPE fpstore_requests_total counter");
-        for (method, path, counts) in &self.requests {
-            for (class, count) in counts.iter().enumerate() {
+        for RouteCounts { method, path, by_class, .. } in &self.requests {
+            for (class, count) in by_class.iter().enumerate() {
                 let count = count.load(Relaxed);
                 if count > 0 {
                     let _ = writeln!(
@@ -112,6 +121,7 @@ impl Metrics {
         }
         self.write_denied(&mut out);
         self.write_times(&mut out);
+        process::write(&mut out);
         let mut number = |kind: &str, name: &str, help: &str, value: f64| {
             let _ = writeln!(out, "# HELP fpstore_{name} {help}");
             let _ = writeln!(out, "# TYPE fpstore_{name} {kind}");
@@ -149,6 +159,7 @@ impl Metrics {
         let mut now = |name, help, value| number("gauge", name, help, value);
         let open = self.connections_open.load(Relaxed) as f64;
         now("open_connections", "Connections that are open.", open);
+        now("body_bytes", "Bytes of the bodies of requests that are held.", body_bytes as f64);
         now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
         now("generation", "The generation that is shown.", info.generation as f64);
         now("segments", "Live segments.", info.segments.len() as f64);
@@ -174,18 +185,27 @@ impl Metrics {
 
     fn write_times(&self, out: &mut String) {
         let name = "fpstore_request_seconds";
-        let _ = writeln!(out, "# HELP {name} Time to answer.");
+        let _ =
+            writeln!(out, "# HELP {name} Time to answer; of streams, to the head of the answer.");
         let _ = writeln!(out, "# TYPE {name} histogram");
-        let mut sum = 0;
-        for (bucket, count) in self.times.iter().enumerate() {
-            sum += count.load(Relaxed);
-            if bucket < BUCKETS {
-                let most = (1_u64 << bucket) as f64 / 1e6;
-                let _ = writeln!(out, "{name}_bucket{{le=\"{most}\"}} {sum}");
+        for RouteCounts { method, path, times, time_nanos, .. } in &self.requests {
+            let times: Vec<u64> = times.iter().map(|count| count.load(Relaxed)).collect();
+            if times.iter().all(|count| *count == 0) {
+                continue;
             }
+            let labels = format!("method=\"{method}\",route=\"{path}\"");
+            let mut sum = 0;
+            for (bucket, count) in times.into_iter().enumerate() {
+                sum += count;
+                if bucket < BUCKETS {
+                    let most = (1_u64 << bucket) as f64 / 1e6;
+                    let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{most}\"}} {sum}");
+                }
+            }
+            let seconds = time_nanos.load(Relaxed) as f64 / 1e9;
+            let _ = writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {sum}");
+            let _ = writeln!(out, "{name}_sum{{{labels}}} {seconds}");
+            let _ = writeln!(out, "{name}_count{{{labels}}} {sum}");
         }
-        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {sum}");
-        let _ = writeln!(out, "{name}_sum {}", self.time_nanos.load(Relaxed) as f64 / 1e9);
-        let _ = writeln!(out, "{name}_count {sum}");
     }
 }

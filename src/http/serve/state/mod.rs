@@ -9,6 +9,7 @@ pub(crate) mod limits;
 pub(crate) mod live_store;
 pub(crate) mod metrics;
 pub(crate) mod opened;
+mod process;
 pub(crate) mod server;
 pub(crate) mod settings;
 pub(crate) mod shared;

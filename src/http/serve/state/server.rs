@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Either};
 use hyper::body::{Body, Bytes};
@@ -17,6 +18,7 @@ use super::settings::ServeSettings;
 use super::shared::Shared;
 use crate::base::error::{Error, Result};
 use crate::http::serve::protocol::address::Address;
+use crate::http::serve::protocol::body_budget::BodyBudget;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{BoxError, ResponseBody};
 use crate::http::serve::protocol::slow_clients::Busy;
@@ -37,6 +39,7 @@ pub struct Server {
     end: watch::Sender<bool>,
     socket_mode: u32,
     anyone_may_write: bool,
+    drain_delay: Duration,
     /// The thread that follows the store ends with it.
     _following: Sender<()>,
 }
@@ -69,6 +72,7 @@ impl Server {
         let following = live.follow(settings.refresh);
         let shared = Shared {
             live,
+            bodies: BodyBudget::new(limits.max_bodies, limits.max_body),
             limits,
             tokens: RwLock::new(Arc::new(tokens)),
             hosts,
@@ -76,12 +80,14 @@ impl Server {
             pool: Arc::new(Semaphore::new(settings.threads)),
             refreshes: Arc::new(Semaphore::new(1)),
             writing,
+            access_log: settings.access_log,
         };
         Ok(Server {
             shared: Arc::new(shared),
             end: watch::Sender::new(false),
             socket_mode: settings.socket_mode,
             anyone_may_write: settings.anyone_may_write,
+            drain_delay: settings.drain_delay,
             _following: following.map_err(Error::io("start", "the thread of refreshes"))?,
         })
     }
@@ -116,15 +122,25 @@ impl Server {
         Listener::bind(address, self.socket_mode)
     }
 
-    /// Answers the connections of `listener` until [`Server::shutdown`], waits for open requests as
-    /// long as [`ServeLimits::drain_timeout`](crate::http::serve::ServeLimits::drain_timeout), and then does what
+    /// Answers the connections of `listener` until [`Server::shutdown`], and then for
+    /// [`ServeSettings::drain_delay`]; waits for open requests as long as [`ServeLimits::drain_timeout`](crate::http::serve::ServeLimits::drain_timeout), and then does what
     /// [`Server::close`] does.
     ///
     /// # Errors
     ///
     /// As [`Server::close`].
     pub async fn run(self, listener: Listener) -> Result<()> {
-        connections::serve(Arc::clone(&self.shared), listener, self.end.subscribe()).await;
+        let (end, ends) = watch::channel(false);
+        let (live, delay) = (Arc::clone(&self.shared.live), self.drain_delay);
+        let mut asked = self.end.subscribe();
+        tokio::spawn(async move {
+            // It fails once all handles are gone, which ends the server as well.
+            let _ = asked.wait_for(|asked| *asked).await;
+            tokio::time::sleep(delay).await;
+            live.health.note_end();
+            end.send_replace(true);
+        });
+        connections::serve(Arc::clone(&self.shared), listener, ends).await;
         self.close().await
     }
 
@@ -156,7 +172,7 @@ impl Server {
     {
         let request =
             request.map(|body| Either::Right(BodyExt::map_err(body, Into::into).boxed_unsync()));
-        routes::handle(&self.shared, request, Busy::default().enter()).await
+        routes::handle(&self.shared, request, None, Busy::default().enter()).await
     }
 
     /// Shows the newest state of the store, after it is read into memory; this may take long. Returns
@@ -186,10 +202,10 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the server: [`Server::run`] takes no more connections, `/readyz` says so, and streams end
-    /// with the part that they have read.
+    /// Ends the server: `/readyz` says so at once; after [`ServeSettings::drain_delay`]
+    /// [`Server::run`] takes no more connections, and streams end with the part that they have read.
     pub fn shutdown(&self) {
-        self.shared.live.health.note_end();
+        self.shared.live.health.note_draining();
         self.end.send_replace(true);
     }
 

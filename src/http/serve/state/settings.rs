@@ -10,6 +10,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 
 use super::live_store::Log;
 use super::opened::HasherOf;
+use crate::http::serve::protocol::access_log::AccessLog;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::WritingOptions;
 use crate::http::wire::{PageTemplates, ServeLimits};
@@ -61,6 +62,13 @@ pub struct ServeSettings {
     pub writing: Option<WritingOptions>,
     /// Makes the hasher for texts of a recipe, with the lists that the recipe needs.
     pub hasher_of: HasherOf,
+    /// For how long the server goes on to answer after [`Server::shutdown`], while `/readyz` says that
+    /// it drains: as long as a balancer needs to see that.
+    ///
+    /// [`Server::shutdown`]: crate::http::serve::Server::shutdown
+    pub drain_delay: Duration,
+    /// Takes each request that was answered, if there is one.
+    pub access_log: Option<AccessLog>,
     /// Takes lines for the operator: of refreshes, commits and merges that fail, for example.
     pub log: Log,
 }
@@ -83,6 +91,8 @@ impl Default for ServeSettings {
             limits: ServeLimits::default(),
             writing: None,
             hasher_of: Arc::new(hasher_of),
+            drain_delay: Duration::ZERO,
+            access_log: None,
             log: |_| {},
         }
     }

@@ -5,6 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
 use super::live_store::LiveStore;
+use crate::http::serve::protocol::access_log::AccessLog;
+use crate::http::serve::protocol::body_budget::BodyBudget;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::Writing;
 use crate::http::wire::{PageTemplates, ServeLimits};
@@ -13,6 +15,7 @@ use crate::http::wire::{PageTemplates, ServeLimits};
 pub(crate) struct Shared {
     pub(crate) live: Arc<LiveStore>,
     pub(crate) limits: ServeLimits,
+    pub(crate) bodies: Arc<BodyBudget>,
     /// Who may read and write; replaced as a whole.
     pub(super) tokens: RwLock<Arc<Tokens>>,
     /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
@@ -23,6 +26,7 @@ pub(crate) struct Shared {
     /// One refresh by request at a time: it may take long, and must not fill the pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
+    pub(crate) access_log: Option<AccessLog>,
 }
 
 impl Shared {

@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The thread that merges.
 pub(in crate::http::serve) struct Merging {
-    sender: SyncSender<()>,
+    sender: SyncSender<Compaction>,
     thread: JoinHandle<()>,
 }
 
@@ -29,10 +29,9 @@ impl Merging {
         Ok(Merging { sender, thread })
     }
 
-    /// Says that there may be segments to merge.
-    pub(super) fn wake(&self) {
-        // If it is full, the thread will look anyway.
-        let _ = self.sender.try_send(());
+    /// Asks for a merge of these segments, unless another merge was asked for and has not begun.
+    pub(super) fn ask(&self, what: Compaction) -> bool {
+        self.sender.try_send(what).is_ok()
     }
 
     /// Ends the thread once its merge is done, if there is one.
@@ -42,12 +41,11 @@ impl Merging {
     }
 }
 
-fn run(server: &LiveStore, options: &WriterOptions, receiver: &Receiver<()>) {
+fn run(server: &LiveStore, options: &WriterOptions, receiver: &Receiver<Compaction>) {
     let mut told: Option<String> = None;
-    while receiver.recv().is_ok() {
+    while let Ok(what) = receiver.recv() {
         let merged = Compactor::with_options(&server.path, options.clone())
-            .and_then(|mut compactor| compactor.compact(&Compaction::Tier));
-
+            .and_then(|mut compactor| compactor.compact(&what));
         match merged {
             Ok(done) => {
                 told = None;

@@ -11,16 +11,16 @@ mod task;
 mod tests;
 mod writer_thread;
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use crate::base::error::Result as StoreResult;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::state::live_store::LiveStore;
-use crate::writing::writer::{CheckedWriter, Deleted, NewRecord};
+use crate::writing::writer::{CheckedWriter, Compaction, NewRecord, Writer};
 pub(super) use merging::Merging;
 pub use task::WritingOptions;
 use task::{AddTask, Task};
@@ -61,8 +61,7 @@ impl Writing {
     pub(super) fn start(&self, server: &Arc<LiveStore>) -> std::io::Result<()> {
         let start = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Start { writer, receiver, options }) = start else { return Ok(()) };
-        let merging =
-            if options.merge { Some(Merging::start(server, &options.writer)?) } else { None };
+        let merging = Merging::start(server, &options.writer)?;
         let thread = WriterThread::new(Arc::clone(server), writer, receiver, options, merging);
         std::thread::Builder::new().name("writer".into()).spawn(move || thread.run()).map(drop)
     }
@@ -81,17 +80,45 @@ impl Writing {
         answer.await.map_err(|_| Failure::broken())?
     }
 
-    /// Deletes ids. Returns what was deleted, and the generation.
-    pub(super) async fn delete(
+    /// Changes the store by `change`, after all that was added before is committed: a commit after it
+    /// would bring deleted ids back. Where that cannot be committed, nothing happens, as `effect`
+    /// says. Returns the result, and the generation that is shown then.
+    pub(super) async fn change<T: Send + 'static>(
         &self,
         server: &LiveStore,
-        ids: Vec<String>,
-    ) -> Result<(Deleted, u64), Failure> {
+        effect: &'static str,
+        change: impl FnOnce(&mut Writer) -> StoreResult<T> + Send + 'static,
+    ) -> Result<(T, u64), Failure> {
         let (reply, answer) = oneshot::channel();
-        self.send(server, Task::Delete { ids, reply })?;
-        let (done, generation) = answer.await.map_err(|_| Failure::broken())??;
-        server.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
-        Ok((done, generation))
+        let change = move |thread: &mut WriterThread| {
+            let _ = reply.send(thread.change(effect, change));
+        };
+        self.send(server, Task::Change(Box::new(change)))?;
+        answer.await.map_err(|_| Failure::broken())?
+    }
+
+    /// Sets the label of what is added from now on.
+    pub(super) async fn set_label(&self, server: &LiveStore, label: String) -> Result<(), Failure> {
+        let (reply, answer) = oneshot::channel();
+        let change = move |thread: &mut WriterThread| {
+            let _ = reply.send(thread.set_label(&label));
+        };
+        self.send(server, Task::Change(Box::new(change)))?;
+        answer.await.map_err(|_| Failure::broken())?
+    }
+
+    /// Has segments merged beside the writer.
+    pub(super) async fn compact(
+        &self,
+        server: &LiveStore,
+        what: Compaction,
+    ) -> Result<(), Failure> {
+        let (reply, answer) = oneshot::channel();
+        let change = move |thread: &mut WriterThread| {
+            let _ = reply.send(thread.compact(what));
+        };
+        self.send(server, Task::Change(Box::new(change)))?;
+        answer.await.map_err(|_| Failure::broken())?
     }
 
     /// Commits what is pending, and ends the thread.

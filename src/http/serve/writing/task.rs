@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use fpstore_base::Fingerprint;
 use tokio::sync::oneshot;
 
+use super::writer_thread::WriterThread;
 use crate::http::serve::protocol::failure::Failure;
-use crate::writing::writer::{Deleted, NewRecord, WriterOptions};
+use crate::writing::writer::{NewRecord, WriterOptions};
 
 /// What was found of an item.
 #[derive(Debug)]
@@ -35,15 +36,16 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 /// Work for the writer.
 pub(super) enum Task {
     Add(AddTask),
-    Delete {
-        ids: Vec<String>,
-        reply: Reply<(Deleted, u64)>,
-    },
+    /// A change of the whole store, after all that was added before.
+    Change(Change),
     /// Commits what is pending and ends.
     End {
         reply: Reply<()>,
     },
 }
+
+/// Runs a change and answers.
+pub(super) type Change = Box<dyn FnOnce(&mut WriterThread) + Send>;
 
 pub(super) struct AddTask {
     pub(super) items: Vec<NewRecord>,

@@ -11,13 +11,15 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use crate::disk::fail_points::{self, Fault};
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::state::live_store::LiveStore;
 use crate::http::serve::{ServeSettings, Server, WritingOptions};
-use crate::writing::writer::{NewRecord, WriterOptions};
+use crate::writing::writer::{Deleted, NewRecord, Writer, WriterOptions};
 use crate::{Builder, Fingerprint, IdRef, Store};
 
 use super::Writing;
 use super::task::{AddTask, Task, Verdict};
-use super::writer_thread::GROUP_COUNT;
+use super::writer_thread::{GROUP_COUNT, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
     // Far from each other.
@@ -38,6 +40,13 @@ fn ids_in(path: &Path) -> Vec<String> {
         .unwrap();
     ids.sort();
     ids
+}
+
+/// Deletes an id.
+async fn delete(writing: &Writing, live: &LiveStore, id: &str) -> Result<(Deleted, u64), Failure> {
+    let id = id.to_string();
+    let change = move |writer: &mut Writer| writer.delete_ids([IdRef::Text(&id)]);
+    writing.change(live, "nothing was deleted", change).await
 }
 
 /// What the model expects of an id at the end.
@@ -116,6 +125,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
             let server = serve(&path);
             let (shared, mut model) = (server.shared(), Model::default());
             model.note(&["old", "kept"], true);
+            let mut is_replaced = false;
             let writing = shared.writing.as_ref().unwrap();
             fail_points::plan(folder.path(), fails_at, fault);
             let passed = runtime.block_on(async {
@@ -145,10 +155,19 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                     }
                     Err(failure) => count(failure.code, &["now", "now too"], true),
                 }
-                let deleted = writing.delete(live, vec!["old".into()]).await;
+                let deleted = delete(writing, live, "old").await;
                 if deleted.map_or_else(|failure| failure.code == "in-effect", |_| true) {
                     model.note(&["old"], false);
                 }
+                let change = |writer: &mut Writer| writer.replace(&[record(40, "kept")]);
+                let replaced = writing.change(live, "nothing was replaced", change).await;
+                is_replaced = match replaced {
+                    Ok((done, _)) => {
+                        assert_eq!((done.replaced.wanted, done.replaced.found), (1, 1));
+                        true
+                    }
+                    Err(failure) => failure.code == "in-effect",
+                };
                 fail_points::forget(folder.path()).len() as u64
             });
             let case = format!("{fault:?} at operation {fails_at}");
@@ -159,6 +178,10 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                 server.close().await.unwrap();
             });
             model.note(&["late"], true);
+            let kept = Store::open(&path).unwrap().find_ids(&[IdRef::Text("kept")], None).unwrap();
+            let kept: Vec<Fingerprint> = kept[0].iter().map(|it| it.fingerprint).collect();
+            let number = if is_replaced { 40 } else { 2 };
+            assert_eq!(kept, [record(number, "").fingerprint], "{case}");
             let found = ids_in(&path);
             let expected: Vec<String> = model.there.iter().map(|id| (*id).into()).collect();
             assert_eq!(found, expected, "{case}");
@@ -290,7 +313,7 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
                 writing.add(live, soon, 3, false, deadline()).await.unwrap();
                 model.note(&["soon", "stays"], true);
                 fail_points::plan(folder.path(), fails_at, fault);
-                let deleted = writing.delete(live, vec!["soon".into()]).await;
+                let deleted = delete(writing, live, "soon").await;
                 match &deleted {
                     Ok((deleted, _)) => assert_eq!(deleted.found, 1),
                     Err(failure) if failure.code == "in-effect" => {}
@@ -335,7 +358,7 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     let shared = server.shared();
     let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
     let code = || live.health.fault().map(|(code, _)| code);
-    let gauge = || live.metrics_text().contains("\nfpstore_commits_failing 1\n");
+    let gauge = || live.metrics_text(0).contains("\nfpstore_commits_failing 1\n");
     let begun = || code() != Some("warming");
     runtime().block_on(async {
         let add = |number, durable| {
@@ -364,7 +387,7 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
         assert_eq!((ids_in(&path), gauge()), (vec!["1".to_string()], false));
         // Also when nothing is pending.
         fail_points::plan(folder.path(), 1, Fault::Broken);
-        assert!(writing.delete(live, vec!["1".into()]).await.is_err());
+        assert!(delete(writing, live, "1").await.is_err());
         assert_eq!(code(), Some("commits-failing"));
         fail_points::forget(folder.path());
         while code().is_some() {
@@ -412,7 +435,11 @@ fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
     // All of it is one group, so that no time passes between.
     let (pending, deleted) = (add(1, false), {
         let (reply, answer) = oneshot::channel();
-        assert!(writing.send(live, Task::Delete { ids: vec!["1".into()], reply }).is_ok());
+        let change = move |thread: &mut WriterThread| {
+            let deleted = |writer: &mut Writer| writer.delete_ids([IdRef::Text("1")]);
+            let _ = reply.send(thread.change("nothing was deleted", deleted));
+        };
+        assert!(writing.send(live, Task::Change(Box::new(change))).is_ok());
         answer
     });
     let (refused, known) = (add(2, false), add(1, false));

@@ -8,8 +8,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use fpstore_base::IdRef;
-
 use super::merging::Merging;
 use super::task::{AddTask, Added, Reply, Task, Verdict, WritingOptions};
 use crate::base::error::{Error, Result as StoreResult};
@@ -17,7 +15,7 @@ use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::state::live_store::LiveStore;
 use crate::search::Limits;
 use crate::store::Store;
-use crate::writing::writer::{CheckedWriter, Deleted, NewRecord, Verdict as Found, Writer};
+use crate::writing::writer::{CheckedWriter, Compaction, NewRecord, Verdict as Found, Writer};
 
 /// Items that are committed together, as long as no single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
@@ -77,9 +75,10 @@ impl WriterThread {
         writer: CheckedWriter,
         receiver: Receiver<Task>,
         options: WritingOptions,
-        merging: Option<Merging>,
+        merging: Merging,
     ) -> Self {
         let identity = Identity::of(server.store(), &server.path);
+        let merging = Some(merging);
         WriterThread { server, identity, writer, receiver, options, merging, due: None }
     }
 
@@ -133,14 +132,9 @@ impl WriterThread {
         for task in tasks {
             match task {
                 Task::Add(task) => self.add(task, &mut waiting),
-                Task::Delete { ids, reply } => {
-                    // What was added before must be found by the deletion: a commit after it would
-                    // bring deleted ids back.
+                Task::Change(change) => {
                     self.commit(&mut waiting);
-                    let _ = reply.send(match self.pending() {
-                        0 => self.delete(&ids),
-                        _ => Err(self.not_committed("nothing was deleted")),
-                    });
+                    change(self);
                 }
                 Task::End { reply } => end = Some(reply),
             }
@@ -338,14 +332,22 @@ impl WriterThread {
         Ok(committed?.generation)
     }
 
-    fn delete(&mut self, ids: &[String]) -> Result<(Deleted, u64), Failure> {
+    /// Changes the store, of which nothing is pending. See [`Writing::change`](super::Writing::change).
+    pub(super) fn change<T>(
+        &mut self,
+        effect: &str,
+        change: impl FnOnce(&mut Writer) -> StoreResult<T>,
+    ) -> Result<(T, u64), Failure> {
+        if self.pending() > 0 {
+            return Err(self.not_committed(effect));
+        }
         let start = Instant::now();
-        let wanted = ids.iter().map(|id| IdRef::Text(id));
-        let deleted = self.same_writer().and_then(|writer| {
-            let deleted = writer.delete_ids(wanted)?;
-            Ok((deleted, writer.store().generation()))
+        let before = self.server.opened().generation;
+        let changed = self.same_writer().and_then(|writer| {
+            let done = change(writer)?;
+            Ok((done, writer.store().generation()))
         });
-        match &deleted {
+        match &changed {
             Ok(_) => self.note_success(),
             Err(error) => {
                 self.writer.end_turn();
@@ -354,10 +356,28 @@ impl WriterThread {
                 }
             }
         }
-        if deleted.as_ref().map_or_else(is_in_effect, |_| true) {
+        let is_changed = |(_, generation): &(T, u64)| *generation != before;
+        if changed.as_ref().map_or_else(is_in_effect, is_changed) {
             self.after_change(start);
         }
-        deleted.map_err(|error| not_written(&error))
+        changed.map_err(|error| not_written(&error))
+    }
+
+    /// Sets the label of what is added from now on; what was added before has the one before.
+    pub(super) fn set_label(&mut self, label: &str) -> Result<(), Failure> {
+        if self.pending() > 0 {
+            return Err(self.not_committed("the label is the one before"));
+        }
+        self.same_writer().map_err(|error| not_written(&error))?;
+        self.writer.set_label(label).map_err(|error| not_written(&error))
+    }
+
+    /// Has segments merged, if the thread that merges has no other such wish.
+    pub(super) fn compact(&mut self, what: Compaction) -> Result<(), Failure> {
+        match self.merging.as_ref().is_some_and(|merging| merging.ask(what)) {
+            true => Ok(()),
+            false => Err(Failure::busy("another merge was asked for and has not begun")),
+        }
     }
 
     /// Shows a change to those who ask, and has segments merged.
@@ -367,8 +387,9 @@ impl WriterThread {
         let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.server.metrics.commits.fetch_add(1, Relaxed);
         self.server.metrics.commit_nanos.fetch_add(nanos, Relaxed);
-        if let Some(merging) = &self.merging {
-            merging.wake();
+        if let Some(merging) = self.merging.as_ref().filter(|_| self.options.merge) {
+            // If it has another wish, the thread will look anyway.
+            let _ = merging.ask(Compaction::Tier);
         }
     }
 }
@@ -394,6 +415,9 @@ fn is_of_disk(error: &Error) -> bool {
 /// The answer to a change that failed: whether it took effect is in the code and in the message.
 fn not_written(error: &Error) -> Failure {
     match error {
+        Error::InvalidOptions { .. } | Error::InvalidId { .. } => {
+            return Failure::bad("bad-parameter", chain(error));
+        }
         Error::InEffect { .. } => return Failure::internal("in-effect", chain(error)),
         Error::InDoubt { .. } => return Failure::internal("in-doubt", chain(error)),
         _ => {}

@@ -1,0 +1,108 @@
+//! What changes the store but adds nothing new: documents replaced, segments removed by their label,
+//! the label of what comes, merges.
+
+use std::sync::Arc;
+
+use fpstore_base::Choice;
+use hyper::{Response, StatusCode};
+
+use super::check_and_add::{items_of, writing};
+use super::question::in_pool;
+use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
+use crate::http::serve::state::shared::Shared;
+use crate::http::wire::{
+    CompactAnswer, CompactBody, DeleteAnswer, ExpireAnswer, ExpireBody, ExpiredSegment,
+    LabelAnswer, LabelBody, ReplaceBody,
+};
+use crate::writing::writer::{Compaction, Expiry, Writer, label_of_today};
+
+/// `PUT /v1/ids`: documents that changed take the place of those with the same ids, in one step.
+pub(crate) async fn replace(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let ReplaceBody { items, .. } = request::json(&bytes)?;
+    server.limits.check_items(items.len(), "items")?;
+    if let Some(at) = items.iter().position(|item| item.id.is_none()) {
+        let message = format!("item {}: it has no id, and would replace nothing", at + 1);
+        return Err(Failure::bad("no-id", message));
+    }
+    let opened = server.live.opened();
+    let records = in_pool(server, move || {
+        let ReplaceBody { items, same_recipe } = request::json(&bytes)?;
+        items_of(&opened, &items, same_recipe)
+    });
+    let records = records.await??;
+    let change = move |writer: &mut Writer| writer.replace(&records).map(|done| done.replaced);
+    let (done, generation) = writing.change(&server.live, "nothing was replaced", change).await?;
+    let answer = DeleteAnswer {
+        wanted: done.wanted,
+        found: done.found,
+        fingerprints: done.fingerprints,
+        ids: done.ids,
+        generation,
+    };
+    Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// `POST /v1/expire`: removes whole segments by their label.
+pub(crate) async fn expire(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let ExpireBody { older_than, before, all, dry_run } = request::json(&bytes)?;
+    let expiry = match (older_than, before) {
+        (Some(age), None) => Expiry::older_than(&age)?,
+        (None, Some(label)) => Expiry::before(label),
+        _ => return Err(Failure::bad("bad-json", "expected either 'older_than' or 'before'")),
+    };
+    let expiry = expiry.all(all);
+    let change = move |writer: &mut Writer| match dry_run {
+        true => writer.store().expiring(&expiry),
+        false => writer.expire(&expiry),
+    };
+    let (done, generation) = writing.change(&server.live, "nothing was removed", change).await?;
+    let segments = done.segments.into_iter().map(|segment| ExpiredSegment {
+        number: segment.number,
+        label: segment.label,
+        fingerprints: segment.fingerprint_count,
+        bytes: segment.file_len,
+    });
+    let answer = ExpireAnswer { segments: segments.collect(), dry_run, generation };
+    Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// `POST /v1/label`: names what is added from now on.
+pub(crate) async fn label(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let LabelBody { label } = request::json(&bytes)?;
+    let label = if label == "today" { label_of_today() } else { label };
+    writing.set_label(&server.live, label.clone()).await?;
+    Ok(json_response(StatusCode::OK, &LabelAnswer { label }))
+}
+
+/// `POST /v1/compact`: has segments merged beside all other work.
+pub(crate) async fn compact(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let CompactBody { segments } = request::json(&bytes)?;
+    let what: Compaction = match segments {
+        Some(name) => name.parse().map_err(|error| Failure::bad("bad-parameter", error))?,
+        None => Compaction::default(),
+    };
+    writing.compact(&server.live, what).await?;
+    let answer = CompactAnswer { segments: what.name().into() };
+    Ok(json_response(StatusCode::ACCEPTED, &answer))
+}

@@ -1,0 +1,116 @@
+//! The log of requests, and the names by which a client finds its own in it.
+
+use std::net::IpAddr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use hyper::body::Body as _;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Method, Response};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::request::{HttpRequest, ResponseBody};
+
+/// The header with the name of a request, and of its answer.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// A longer name of a client is not taken over.
+const REQUEST_ID_LEN_MAX: usize = 128;
+
+/// Takes requests that were answered.
+pub type AccessLog = fn(&AccessEntry<'_>);
+
+/// A request that was answered. What it asked for, the parameters of its address, is not part of it.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct AccessEntry<'a> {
+    /// When it was answered, in UTC.
+    pub time: String,
+    /// The name of the request: that of its header `X-Request-Id`, or a new one.
+    pub request_id: &'a str,
+    /// The address of the client; `None` for a Unix socket and for requests that a frontend received.
+    pub client: Option<IpAddr>,
+    /// The method.
+    pub method: &'a str,
+    /// The path.
+    pub path: &'a str,
+    /// The status of the answer.
+    pub status: u16,
+    /// The code of the error, if it is one.
+    pub code: Option<&'a str>,
+    /// Bytes of the body of the answer; `None` for a stream.
+    pub bytes: Option<u64>,
+    /// From the head of the request to the answer; of a stream, to the head of the answer.
+    pub seconds: f64,
+}
+
+/// What the log needs to know of a request before it is answered.
+pub(crate) struct Noted {
+    id: HeaderValue,
+    method: Method,
+    path: String,
+    client: Option<IpAddr>,
+    log: Option<AccessLog>,
+}
+
+impl Noted {
+    /// Notes a request, if there is a log or the client named it.
+    pub(crate) fn of(
+        request: &HttpRequest,
+        client: Option<IpAddr>,
+        log: Option<AccessLog>,
+    ) -> Option<Self> {
+        let named = request.headers().get(&REQUEST_ID).filter(|id| is_name(id));
+        if named.is_none() && log.is_none() {
+            return None;
+        }
+        let id = named.cloned().unwrap_or_else(new_name);
+        let (method, path) = match log {
+            Some(_) => (request.method().clone(), request.uri().path().to_string()),
+            None => (Method::GET, String::new()),
+        };
+        Some(Noted { id, method, path, client, log })
+    }
+
+    /// Names the answer, and logs it.
+    pub(crate) fn answered(
+        self,
+        response: &mut Response<ResponseBody>,
+        code: Option<&str>,
+        time: Duration,
+    ) {
+        if let Some(log) = self.log {
+            log(&AccessEntry {
+                time: format!("{:.3}", Timestamp::now()),
+                request_id: self.id.to_str().unwrap_or_default(),
+                client: self.client,
+                method: self.method.as_str(),
+                path: &self.path,
+                status: response.status().as_u16(),
+                code,
+                bytes: response.body().size_hint().exact(),
+                seconds: time.as_secs_f64(),
+            });
+        }
+        response.headers_mut().insert(REQUEST_ID, self.id);
+    }
+}
+
+/// Whether a client may call its request so: it stands in a log, and in an answer.
+fn is_name(id: &HeaderValue) -> bool {
+    (1..=REQUEST_ID_LEN_MAX).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
+}
+
+/// A name that no other request has: that of the process, and a number.
+fn new_name() -> HeaderValue {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let process = PROCESS.get_or_init(|| {
+        // Without random numbers of the system, the time tells processes apart.
+        getrandom::u64().unwrap_or_else(|_| Timestamp::now().as_nanosecond() as u64)
+    });
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{process:016x}-{number:x}");
+    HeaderValue::try_from(name).expect("hex digits are allowed in headers")
+}

@@ -1,0 +1,165 @@
+//! What a server changes beside additions: documents replaced, segments that expire, labels, merges.
+
+use fpstore::{IdRef, Store};
+use serde_json::{Value, json};
+
+use crate::common::clustered;
+use crate::common::http::{Answer, Server, wait_for};
+use crate::common::program::Desk;
+use crate::server::queries::desk_of;
+
+fn ask(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
+    let kind = [("Content-Type", "application/json")];
+    server.connect().ask(method, path, &kind, body.to_string().as_bytes())
+}
+
+fn done(server: &Server, method: &str, path: &str, body: &Value) -> Value {
+    let answer = ask(server, method, path, body);
+    assert_eq!(answer.status / 100, 2, "{answer:?}");
+    answer.json()
+}
+
+fn add(server: &Server, value: u64, id: &str) {
+    let item = json!({ "fingerprint": format!("{value:016x}"), "id": id });
+    let added = done(server, "POST", "/v1/check-and-add", &json!({ "items": [item], "k": 0 }));
+    assert_eq!(added["added"], 1);
+}
+
+/// The fingerprints of an id in the store on the disk.
+fn stored(desk: &Desk, id: &str) -> Vec<u64> {
+    let store = Store::open(desk.path("store.fps")).unwrap();
+    let found = store.find_ids(&[IdRef::Text(id)], None).unwrap();
+    found[0].iter().map(|record| record.fingerprint.value()).collect()
+}
+
+fn labels(desk: &Desk) -> Vec<String> {
+    let store = Store::open(desk.path("store.fps")).unwrap();
+    store.info().segments.iter().map(|segment| segment.label.clone()).collect()
+}
+
+#[test]
+fn a_page_that_changed_is_replaced_in_one_step() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable", "--commit-every", "1h"]);
+    add(&server, 1 << 40, "page");
+    add(&server, 1 << 50, "other");
+    let items = json!([
+        { "fingerprint": "0000000000000007", "id": "page" },
+        { "fingerprint": "0000000000000008", "id": "fresh" },
+        { "fingerprint": "0000000000000009", "id": "page" },
+    ]);
+    let answer = done(&server, "PUT", "/v1/ids", &json!({ "items": items }));
+    assert_eq!((&answer["wanted"], &answer["found"]), (&json!(2), &json!(1)));
+    assert_eq!((&answer["fingerprints"], &answer["ids"]), (&json!(1), &json!(1)));
+    let shown = server.get("/v1/ids?id=page").json();
+    assert_eq!(shown["fingerprints"], json!(["0000000000000009"]));
+    assert_eq!(shown["generation"], answer["generation"]);
+    assert_eq!((stored(&desk, "page"), stored(&desk, "fresh")), (vec![9], vec![8]));
+    assert_eq!(stored(&desk, "other"), [1 << 50]);
+    // Items that wait for their commit are older than the replacement.
+    let soon = json!({ "fingerprint": "00000f0000000000", "id": "soon" });
+    let body = json!({ "items": [soon], "durable": false });
+    done(&server, "POST", "/v1/check-and-add", &body);
+    let changed = json!([{ "fingerprint": "0000f00000000000", "id": "soon" }]);
+    let answer = done(&server, "PUT", "/v1/ids", &json!({ "items": changed }));
+    assert_eq!(answer["found"], 1);
+    assert_eq!(stored(&desk, "soon"), [0xf000_0000_0000]);
+    for (items, code) in [
+        (json!([{ "fingerprint": "1" }]), "no-id"),
+        (json!([{ "fingerprint": "1", "id": "" }]), "bad-id"),
+        (json!([{ "id": "page" }]), "bad-json"),
+        (json!([{ "fingerprint": "x", "id": "page" }]), "bad-fingerprint"),
+    ] {
+        let refused = ask(&server, "PUT", "/v1/ids", &json!({ "items": items }));
+        assert_eq!((refused.status, refused.code().as_str()), (400, code));
+    }
+    assert_eq!(stored(&desk, "page"), [9]);
+}
+
+#[test]
+fn segments_expire_by_the_label_that_clients_set() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable", "--label", "2026-09", "--no-compact"]);
+    add(&server, 1 << 40, "september");
+    let body = json!({ "label": "2026-10" });
+    assert_eq!(done(&server, "POST", "/v1/label", &body)["label"], "2026-10");
+    add(&server, 1 << 50, "october");
+    assert_eq!(labels(&desk), ["", "", "2026-09", "2026-10"]);
+    let mut body = json!({ "before": "2026-10", "dry_run": true });
+    let shown = done(&server, "POST", "/v1/expire", &body);
+    assert_eq!(shown["segments"][0]["label"], "2026-09");
+    assert_eq!(
+        (&shown["segments"][0]["fingerprints"], &shown["dry_run"]),
+        (&json!(1), &json!(true))
+    );
+    assert_eq!(labels(&desk).len(), 4);
+    body["dry_run"] = false.into();
+    let expired = done(&server, "POST", "/v1/expire", &body);
+    assert_eq!(expired["segments"], shown["segments"]);
+    assert_eq!(
+        (labels(&desk), stored(&desk, "september")),
+        (vec!["".into(), "".into(), "2026-10".into()], vec![])
+    );
+    let today = done(&server, "POST", "/v1/label", &json!({ "label": "today" }));
+    assert!(today["label"].as_str().unwrap().starts_with("20"), "{today}");
+    for (body, part) in [
+        (json!({ "before": "30d" }), "which is not of the form"),
+        (json!({ "older_than": "30" }), "expected days"),
+        (json!({}), "either 'older_than' or 'before'"),
+        (json!({ "older_than": "30d", "before": "2026" }), "either 'older_than' or 'before'"),
+    ] {
+        let refused = ask(&server, "POST", "/v1/expire", &body);
+        let why = refused.json()["error"]["message"].to_string();
+        assert!(refused.status == 400 && why.contains(part), "{body}: {refused:?}");
+    }
+    let refused = ask(&server, "POST", "/v1/label", &json!({ "label": "a\tb" }));
+    assert_eq!((refused.status, refused.code().as_str()), (400, "bad-parameter"));
+    assert_eq!(labels(&desk).len(), 3);
+}
+
+#[test]
+fn segments_are_merged_when_a_client_asks() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable", "--no-compact"]);
+    for number in 0..4 {
+        add(&server, 0xff << (10 * number), &format!("late {number}"));
+    }
+    assert_eq!(labels(&desk).len(), 6);
+    let body = json!({ "segments": "all" });
+    assert_eq!(ask(&server, "POST", "/v1/compact", &body).status, 202);
+    wait_for("segments are one", || labels(&desk).len() == 1);
+    wait_for("it is counted", || server.metric("fpstore_merges_total") == 1.0);
+    assert_eq!(stored(&desk, "late 3"), [0xff << 30]);
+}
+
+#[test]
+fn a_deletion_can_be_tried_first() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable"]);
+    add(&server, 1 << 40, "page");
+    let mut body = json!({ "ids": ["page", "nobody"], "dry_run": true });
+    let shown = done(&server, "DELETE", "/v1/ids", &body);
+    assert_eq!((&shown["wanted"], &shown["found"]), (&json!(2), &json!(1)));
+    assert_eq!(stored(&desk, "page"), [1 << 40]);
+    assert_eq!(server.metric("fpstore_deleted_ids_total"), 0.0);
+    body["dry_run"] = false.into();
+    let deleted = done(&server, "DELETE", "/v1/ids", &body);
+    assert_eq!(deleted["ids"], shown["ids"]);
+    assert!(stored(&desk, "page").is_empty());
+}
+
+#[test]
+fn only_a_server_that_writes_changes_anything() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &[]);
+    let item = json!({ "fingerprint": "1", "id": "a" });
+    for (method, path, body) in [
+        ("PUT", "/v1/ids", json!({ "items": [item] })),
+        ("POST", "/v1/expire", json!({ "before": "2026" })),
+        ("POST", "/v1/label", json!({ "label": "x" })),
+        ("POST", "/v1/compact", json!({})),
+    ] {
+        let refused = ask(&server, method, path, &body);
+        assert_eq!((refused.status, refused.code().as_str()), (403, "not-writable"));
+    }
+}
