@@ -23,6 +23,8 @@ const MARK: &str = "fpstore-dedup";
 const MARK_LEN_MAX: u64 = 1024;
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
+/// How often a folder is made again that another job removes meanwhile.
+const OPEN_TRIES: u32 = 1000;
 /// The key of a description that says that nothing is left to do.
 const DONE: &str = "done";
 /// The names of the parts begin so.
@@ -84,9 +86,20 @@ impl Job {
         has_added: impl Fn(&str) -> bool,
     ) -> Result<Self> {
         let cannot = || crate::Error::io("use", path);
+        let mut tries = 0;
         let (folder, lock) = loop {
-            let folder = OwnFolder::open(path).map_err(cannot())?;
-            let lock = folder.append(LOCK).map_err(cannot())?;
+            let opened = OwnFolder::open(path).and_then(|folder| {
+                let lock = folder.append(LOCK)?;
+                Ok((folder, lock))
+            });
+            tries += 1;
+            let (folder, lock) = match opened {
+                // Its job ended, and removed it, just now.
+                Err(gone) if gone.kind() == io::ErrorKind::NotFound && tries < OPEN_TRIES => {
+                    continue;
+                }
+                opened => opened.map_err(cannot())?,
+            };
             if lock.try_lock().is_err() {
                 return Err(Error::InUse { folder: path.into() });
             }
