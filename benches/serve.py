@@ -345,7 +345,7 @@ def main():
         if options.mixed:
             mixed(options.program, store, scripts, options.mixed)
             return
-        server = Server(options.program, store, "--threads", "1", "--refresh", "10h")
+        server = Server(options.program, store, "--threads", "1", "--refresh-every", "10h")
         simd = None
         if options.go_simstore:
             records = folder / "simd.txt"

@@ -39,7 +39,7 @@ for name in tang_store.tsv noto_emoji_phash64.hex tlsh_malware_w0.hex; do
     "$fpstore" stats -s "$folder/store" --html "$folder/$name.html" >/dev/null 2>&1
 done
 # A store without ids cannot report duplicates.
-"$fpstore" build tests/data/tang_store.tsv.zst -s "$folder/store" --ids none --force --quiet
+"$fpstore" build tests/data/tang_store.tsv.zst -s "$folder/store" --id-type none --force --quiet
 "$fpstore" stats -s "$folder/store" --html "$folder/no-ids.html" >/dev/null 2>&1
 
 # Groups of near-duplicates: versions of texts in several scripts, with ids and texts that would be

@@ -15,9 +15,11 @@ mod run;
 mod session;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 use fpstore::{Error, InputPlace, Recipe};
 
 #[cfg(feature = "serve")]
@@ -27,13 +29,16 @@ use commands::{
     evaluate, expire, export, features, fingerprint, import, info, man, pairs, plan, query, stats,
     verify,
 };
+use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
+use output::text::stdout;
 use output::{corpus_error, remedy};
-use run::{meant, overview};
+use run::topics::{Topic, list_of_topics, rare_options, with_topics};
+use run::{aliases, completing, meant, overview};
 use session::command::ExitStatus;
 use session::monitor;
 
-const AFTER_HELP: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
   fpstore query c0f1789bed2eb9b8      find the fingerprints within 3 bits, and their ids
@@ -41,6 +46,11 @@ Examples:
   fpstore info                        show what the store holds and how large it is
 
 Exit status: 0 found or done; 1 not found, or damaged (verify); 2 error; 130 ended by a signal.";
+
+/// The names of the topics, then examples and exit status.
+fn after_help() -> String {
+    format!("Topics, as 'fpstore help documents':\n{}\n{EXAMPLES}", list_of_topics())
+}
 
 /// What a bug report should contain.
 const LONG_VERSION: &str =
@@ -52,11 +62,13 @@ const LONG_VERSION: &str =
     name = "fpstore",
     version,
     long_version = LONG_VERSION,
-    after_help = AFTER_HELP,
+    after_help = after_help(),
     arg_required_else_help = true,
     args_override_self = true
 )]
 struct Cli {
+    #[command(flatten)]
+    color: ColorArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -107,12 +119,8 @@ commands! {
     Df(df::DfArgs) => df::run,
     Compare(compare::CompareArgs) => compare::run,
     Evaluate(evaluate::EvaluateArgs) => evaluate::run,
-    Completions(completions::CompletionsArgs) => run_completions,
+    Completions(completions::CompletionsArgs) => completions::run,
     Man(man::ManArgs) => run_man,
-}
-
-fn run_completions(args: &completions::CompletionsArgs) -> anyhow::Result<ExitStatus> {
-    completions::run(args, program())
 }
 
 fn run_man(args: &man::ManArgs) -> anyhow::Result<ExitStatus> {
@@ -135,7 +143,8 @@ impl Command {
 
 /// The program as its users see it.
 fn program() -> clap::Command {
-    overview::with_groups(overview::with_own_headings(Cli::command()))
+    let program = overview::with_groups(overview::with_own_headings(Cli::command()));
+    completing::with_values(aliases::with_aliases(program))
 }
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
@@ -147,6 +156,7 @@ const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the st
 /// Parses the arguments, runs the command and reports errors. The exit status is that of the
 /// command, 2 after an error, 130 after a signal.
 pub(crate) fn run() -> ExitCode {
+    CompleteEnv::with_factory(program).var(completing::VARIABLE).complete();
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     // The help on help itself, as for every other command.
     if arguments.len() == 3
@@ -154,6 +164,9 @@ pub(crate) fn run() -> ExitCode {
         && ["-h", "--help"].map(OsString::from).contains(&arguments[2])
     {
         arguments[2] = "help".into();
+    }
+    if let Some(topic) = topic_asked(&arguments) {
+        return print_topic(topic);
     }
     let mut program = with_help_page(program(), &mut arguments);
     let mut matches = program.try_get_matches_from_mut(&arguments).or_else(|error| {
@@ -165,8 +178,10 @@ pub(crate) fn run() -> ExitCode {
     if let Some(meant) = matches.as_ref().ok().and_then(|given| meant::implied(given, &arguments)) {
         matches = program.try_get_matches_from_mut(meant);
     }
-    let matches = matches.unwrap_or_else(|error| error.exit());
-    let Cli { command } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = matches.unwrap_or_else(|error| aliases::with_good_tips(error).exit());
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    color::set(cli.color.color);
+    let command = cli.command;
     let given = arguments;
     let of_command = matches.subcommand_name().and_then(|name| program.find_subcommand(name));
     let offers = |option: &str| {
@@ -200,35 +215,66 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Lets `--help` print a page: all options of the command, each in a line or two as `-h` has them.
-/// The manual page has the whole text of each option.
+/// The topic of `fpstore help TOPIC`.
+fn topic_asked(arguments: &[OsString]) -> Option<&'static Topic> {
+    match arguments {
+        [_, help, name] if help == "help" => name.to_str().and_then(Topic::named),
+        _ => None,
+    }
+}
+
+fn print_topic(topic: &Topic) -> ExitCode {
+    let mut out = stdout();
+    let printed = writeln!(out, "{}", topic.help().to_string().trim_end());
+    match printed.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            message!("{error}");
+            ExitCode::from(2)
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Lets `--help` print a page: the options that `-h` has, and the names of the others, with the topic
+/// that tells them. `fpstore help COMMAND --all` has the whole text of each option, as the manual.
 fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap::Command {
     let own = arguments.iter().take_while(|word| *word != "--").count();
     let asks = arguments[..own].iter().position(|word| word == "--help");
-    let name = match (arguments.get(1), asks) {
-        (Some(word), None) if word == "help" && arguments.len() == 3 => &arguments[2],
-        (Some(word), Some(_)) => word,
+    let is_help = arguments.get(1).is_some_and(|word| word == "help");
+    let name = match (asks, arguments.len()) {
+        (None, 3) if is_help => &arguments[2],
+        (None, 4) if is_help && arguments[3] == "--all" => &arguments[2],
+        (Some(_), _) => &arguments[1],
         _ => return program,
     };
-    let Some(name) = name.to_str().map(str::to_owned) else { return program };
-    if program.find_subcommand(&name).is_none() {
+    let found = name.to_str().and_then(|name| program.find_subcommand(name));
+    let Some(name) = found.map(|command| command.get_name().to_owned()) else { return program };
+    let is_all = is_help && asks.is_none() && arguments.len() == 4;
+    let option = if is_all { "--help" } else { "-h" };
+    match asks {
+        Some(at) => arguments[at] = option.into(),
+        None => *arguments = vec![arguments[0].clone(), name.clone().into(), option.into()],
+    }
+    if is_all {
         return program;
     }
-    match asks {
-        Some(at) => arguments[at] = "-h".into(),
-        None => *arguments = vec![arguments[0].clone(), name.clone().into(), "-h".into()],
+    program.mut_subcommand(&name, with_page)
+}
+
+/// The command whose short help is its page.
+fn with_page(command: clap::Command) -> clap::Command {
+    let name = command.get_name().to_owned();
+    let about = command.get_long_about().or(command.get_about()).cloned();
+    let after = command.get_after_long_help().or(command.get_after_help());
+    let after = after.map(ToString::to_string).unwrap_or_default();
+    let (command, told) = with_topics(command);
+    let rare = rare_options(&command);
+    let mut more = String::new();
+    if !told.is_empty() {
+        more += &format!("More options, told by 'fpstore help TOPIC':\n{told}");
     }
-    program.mut_subcommand(&name, |command| {
-        let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
-        let about = about.unwrap_or_default();
-        let more =
-            format!("{about}\n\nThe manual page fpstore-{name}(1) says more of each option.");
-        let after = command.get_after_long_help().or(command.get_after_help()).cloned();
-        command
-            .about(more)
-            .after_help(after.unwrap_or_default())
-            .mut_args(|arg| arg.hide_short_help(false))
-    })
+    more += &format!("All options in full: fpstore help {name} --all\n{rare}\n");
+    command.about(about.unwrap_or_default()).after_help(more + &after)
 }
 
 /// What the user can do about an error of a command that `offers` some options.

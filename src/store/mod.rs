@@ -94,7 +94,7 @@ impl Store {
         if snapshot.generation() != wanted {
             let reason = format!(
                 "{} is at generation {}, not {wanted}: it was changed; begin again with the state \
-                 that it has now, or keep one for a job with 'export --link'",
+                 that it has now, or keep one for a job with 'export --hard-link'",
                 path.as_ref().display(),
                 snapshot.generation()
             );

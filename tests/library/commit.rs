@@ -271,7 +271,10 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     committed(&path, &receipts);
     assert!(!fixed.refresh().unwrap() && fixed.generation() == 1);
     let error = at(1).unwrap_err().to_string();
-    assert!(error.contains("is at generation 2, not 1") && error.contains("--link"), "{error}");
+    assert!(
+        error.contains("is at generation 2, not 1") && error.contains("--hard-link"),
+        "{error}"
+    );
     assert_eq!(at(2).unwrap().info().segments.len(), 5);
 
     // The snapshot keeps the state, whatever becomes of the store.

@@ -37,7 +37,7 @@ fn tasks_build_segments_that_are_committed_together() {
     assert_eq!(out.lines().count(), 3, "{out}");
     desk.run(&["commit", "receipts", "-s", "pages.fps", "-q", "--remove"], 0);
 
-    let (_, err) = desk.run(&["export", "--link", "-o", "tonight.fps", "-s", "pages.fps"], 0);
+    let (_, err) = desk.run(&["export", "--hard-link", "-o", "tonight.fps", "-s", "pages.fps"], 0);
     assert!(err.contains("2 segments linked"), "{err}");
     let join = |share: &str| {
         let args = ["pairs", "tonight.fps", "-k", "3", "-q", "--generation", "1", "--share", share];

@@ -145,7 +145,8 @@ fn what_does_not_fit_changes_nothing() {
     assert!(err.contains("holds the same as"), "{err}");
     let (_, err) = desk.run(&["export", "-o", "pages.fps", "-s", "pages.fps"], 2);
     assert_eq!(err, "fpstore: there is a store at pages.fps already\n");
-    let (_, err) = desk.run(&["export", "-o", "x.fps", "--segment", "9", "-s", "pages.fps"], 2);
+    let (_, err) =
+        desk.run(&["export", "-o", "x.fps", "--segment-number", "9", "-s", "pages.fps"], 2);
     assert_eq!(err, "fpstore: there is no segment 9, there are 1\n");
     assert_eq!(fs::read(desk.path("pages.fps/MANIFEST")).unwrap(), before);
 }

@@ -16,6 +16,20 @@ fn options(text: &str) -> Vec<String> {
     options
 }
 
+/// A topic has the same options in its page and its help, and the page of the program names it.
+fn assert_topic(desk: &Desk, topic: &str, page: &str, all: &str) {
+    let (help, _) = desk.run(&["help", topic], 0);
+    let in_page = options(page);
+    for option in options(&help) {
+        assert!(in_page.contains(&option), "{topic} lacks {option}: {in_page:?}");
+    }
+    let name = format!("fpstore-help-{topic}(1)");
+    assert!(all.replace('\\', "").contains(&name), "{name}");
+    if topic == "documents" {
+        assert!(page.replace('\\', "").contains("Of folders, read hidden files too"), "{page}");
+    }
+}
+
 #[test]
 fn every_command_has_a_page_with_its_options_and_exit_status() {
     let desk = Desk::new();
@@ -27,6 +41,10 @@ fn every_command_has_a_page_with_its_options_and_exit_status() {
     let all = desk.read("made/man1/fpstore.1");
     for name in &names {
         let page = desk.read(&format!("made/man1/{name}"));
+        if let Some(topic) = name.strip_prefix("fpstore-help-") {
+            assert_topic(&desk, topic.strip_suffix(".1").unwrap(), &page, &all);
+            continue;
+        }
         for part in [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES", ".SH OPTIONS"] {
             let has_none = name == "fpstore-completions.1" && part == ".SH OPTIONS";
             assert!(page.contains(part) || has_none, "{name}: {part}");
@@ -39,13 +57,14 @@ fn every_command_has_a_page_with_its_options_and_exit_status() {
         let command = command.strip_suffix(".1").unwrap();
         assert!(all.replace('\\', "").contains(&format!("fpstore-{command}(1)")), "{name}");
         let (help, _) = desk.run(&[command, "--help"], 0);
+        let help = help.replace(&format!("fpstore help {command} --all"), "");
         let in_page = options(&page);
         for option in options(&help) {
             assert!(in_page.contains(&option), "{name} lacks {option}: {in_page:?}");
         }
         // What the short help leaves out is explained, too.
         if command == "build" {
-            assert!(page.replace('\\', "").contains("Of folders, read hidden files too"), "{page}");
+            assert!(page.replace('\\', "").contains("Write one segment to FILE"), "{page}");
         }
     }
 }

@@ -21,3 +21,4 @@ mod stream;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
+mod words;

@@ -149,7 +149,7 @@ fn the_order_of_input_does_not_change_what_auto_builds() {
     desk.write("backward.tsv", backward.join("\n"));
     let built = |input: &str| {
         let store = input.replace("tsv", "fps");
-        desk.run(&["build", input, "-q", "--ids", "none", "-s", &store], 0);
+        desk.run(&["build", input, "-q", "--id-type", "none", "-s", &store], 0);
         fs::read(desk.path(&store).join("segment-0000000000000001.fps")).unwrap()
     };
     assert!(built("forward.tsv") == built("backward.tsv"));

@@ -84,7 +84,7 @@ fn files_have_ranges_and_tags_that_proxies_understand() {
 #[test]
 fn a_folder_takes_from_a_server_only_what_it_lacks() {
     let desk = desk();
-    let server = Server::start(&desk, &["--writable", "--refresh", "10ms"]);
+    let server = Server::start(&desk, &["--writable", "--refresh-every", "10ms"]);
     let mut client = Client::new(&format!("http://{}", server.address)).unwrap();
     let to = desk.path("copy.fps");
     let options = BackupOptions::default();
@@ -119,7 +119,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
 #[test]
 fn a_follower_shows_what_was_added_and_goes_on_when_the_server_is_back() {
     let desk = desk();
-    let listen = ["--writable", "--refresh", "10ms"];
+    let listen = ["--writable", "--refresh-every", "10ms"];
     let server = Server::start(&desk, &listen);
     let url = format!("http://{}", server.address);
     let mut follower = Command::new(env!("CARGO_BIN_EXE_fpstore"))

@@ -30,10 +30,10 @@ fn shows_mark(server: &Server) -> bool {
 #[test]
 fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
     let desk = desk();
-    let by_time = Server::start(&desk, &["--refresh", "50ms"]);
-    let by_signal = Server::start(&desk, &["--refresh", "10h"]);
-    let by_request = Server::start(&desk, &["--refresh", "10h", "--warm", "hot"]);
-    let never = Server::start(&desk, &["--refresh", "10h", "--warm", "none"]);
+    let by_time = Server::start(&desk, &["--refresh-every", "50ms"]);
+    let by_signal = Server::start(&desk, &["--refresh-every", "10h"]);
+    let by_request = Server::start(&desk, &["--refresh-every", "10h", "--warm", "hot"]);
+    let never = Server::start(&desk, &["--refresh-every", "10h", "--warm", "none"]);
     add_mark(&desk);
     wait_for("the interval has passed", || shows_mark(&by_time));
     assert!(!shows_mark(&by_signal) && !shows_mark(&by_request));
@@ -56,9 +56,9 @@ fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
 fn a_vanished_or_damaged_store_keeps_its_state_and_readiness_says_so() {
     for is_damage in [false, true] {
         let desk = desk();
-        let args = ["--refresh", "30ms", "--stale-after", "1ms"];
+        let args = ["--refresh-every", "30ms", "--stale-after", "1ms"];
         let server = Server::start(&desk, &args);
-        let patient = Server::start(&desk, &["--refresh", "30ms"]);
+        let patient = Server::start(&desk, &["--refresh-every", "30ms"]);
         let before = server.get("/v1/query?fingerprint=1&k=20").json();
         let manifest = fs::read(desk.path("store.fps/MANIFEST")).unwrap();
         if is_damage {

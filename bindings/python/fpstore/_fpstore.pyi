@@ -630,7 +630,7 @@ def verify(
     progress: _OnProgress = None,
 ) -> VerifyReport: ...
 def export(
-    store: Store, path: _Path, *, segment: int | None = None, link: bool = False
+    store: Store, path: _Path, *, segment_number: int | None = None, hard_link: bool = False
 ) -> Store: ...
 def near_pairs(
     fingerprints: _Fingerprints,

@@ -17,7 +17,7 @@ run one task for each core. What does not fit goes to temporary files in `temp_d
 
 Tasks that read a store must all see one state of it. Pass an open `Store`, which is pickled as its
 path and generation, or a path with `generation`; another state is refused with `StaleStoreError`.
-A job of hours reads a snapshot: `fpstore.export(store, path, link=True)`.
+A job of hours reads a snapshot: `fpstore.export(store, path, hard_link=True)`.
 
 >>> from fpstore import tasks
 >>> how = {"recipe": None, "scheme": "blocks-4"}

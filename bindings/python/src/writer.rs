@@ -424,28 +424,28 @@ impl Writer {
     }
 }
 
-/// Copies a store as it is, or one `segment` of it, to a new directory. With `link` its files get
-/// second names instead: a snapshot that takes milliseconds and no space, for a job that must see
-/// one state while the store goes on changing. That needs one file system.
+/// Copies a store as it is, or the segment `segment_number` of it, to a new directory. With
+/// `hard_link` its files get second names instead: a snapshot that takes milliseconds and no space,
+/// for a job that must see one state while the store goes on changing. That needs one file system.
 ///
 /// >>> len(fpstore.export(store, folder / "copy.fps"))
 /// 3
-/// >>> len(fpstore.export(store, folder / "tonight.fps", link=True))
+/// >>> len(fpstore.export(store, folder / "tonight.fps", hard_link=True))
 /// 3
 #[pyfunction]
-#[pyo3(signature = (store, path, *, segment=None, link=false))]
+#[pyo3(signature = (store, path, *, segment_number=None, hard_link=false))]
 pub(crate) fn export(
     py: Python<'_>,
     store: &Store,
     path: PathBuf,
-    segment: Option<u64>,
-    link: bool,
+    segment_number: Option<u64>,
+    hard_link: bool,
 ) -> PyResult<Store> {
     let from = store.get()?;
     let made = run_change(py, &Reporter::default(), &Arc::default(), |_| {
-        let done = match link {
-            true => export_linked(&from, &path, segment)?,
-            false => export_store(&from, &path, segment)?,
+        let done = match hard_link {
+            true => export_linked(&from, &path, segment_number)?,
+            false => export_store(&from, &path, segment_number)?,
         };
         Ok(fpstore::Store::open(done.path)?)
     })?;

@@ -294,7 +294,7 @@ def test_a_foreign_segment_is_refused_before_anything_moves(tmp_path: Path, valu
 
 
 def test_a_snapshot_outlives_the_store(tmp_path: Path, store: fpstore.Store) -> None:
-    snapshot = fpstore.export(store, tmp_path / "tonight.fps", link=True)
+    snapshot = fpstore.export(store, tmp_path / "tonight.fps", hard_link=True)
     with fpstore.Writer(store.path) as writer:
         writer.add([1], ["one"])
     assert len(snapshot) == len(store) and not snapshot.refresh() and store.refresh()

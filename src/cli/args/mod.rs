@@ -1,6 +1,7 @@
 //! Arguments that several commands have, each with one function that gives plain settings.
 
 pub(in crate::cli) mod documents;
+pub(in crate::cli) mod format_args;
 pub(in crate::cli) mod inputs;
 pub(in crate::cli) mod reading_args;
 pub(in crate::cli) mod recipe_args;

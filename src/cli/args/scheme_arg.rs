@@ -1,4 +1,4 @@
-//! The options `--scheme` and `--budget`: which tables a segment gets.
+//! The options `--scheme`, `--budget` and `--distance` of new tables: which ones a segment gets.
 
 use anyhow::bail;
 use clap::Args;
@@ -8,51 +8,77 @@ use fpstore::{SchemeChoice, Store};
 use crate::cli::session::choice::distance;
 use crate::cli::session::costs;
 
-/// What the choice of the tables of a new segment depends on, in a store that has some.
+/// For which queries tables are chosen, and how large they may be.
 #[derive(Args, Debug)]
-pub(in crate::cli) struct AutoArgs {
-    /// With --scheme auto: the usual distance of queries [default: that of the store]
-    #[arg(short, value_parser = distance())]
-    k: Option<u32>,
-    /// With --scheme auto: space for the tables, such as 12GB or 16B/fp
+pub(in crate::cli) struct BudgetArgs {
+    /// The usual distance of queries, in bits [default: that of the recipe or the store, else 3]
+    #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
+    pub(in crate::cli) k: Option<u32>,
+    /// The space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each fingerprint,
+    /// and 1 MiB]
     #[arg(long, value_name = "BYTES")]
-    budget: Option<Budget>,
+    pub(in crate::cli) budget: Option<Budget>,
 }
 
-impl AutoArgs {
-    /// The choice that the user made, if any.
-    pub(in crate::cli) fn choice(
+/// The tables of a new segment.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct SchemeArgs {
+    /// The tables: auto, a name or a file of masks; see 'fpstore help schemes' [default: auto, or
+    /// those of the largest segment]
+    #[arg(long, value_name = "SCHEME")]
+    scheme: Option<String>,
+    #[command(flatten)]
+    auto: BudgetArgs,
+}
+
+impl SchemeArgs {
+    /// The usual distance of queries, if the user names it.
+    pub(in crate::cli) fn k(&self) -> Option<u32> {
+        self.auto.k
+    }
+
+    pub(in crate::cli) fn budget(&self) -> Option<Budget> {
+        self.auto.budget
+    }
+
+    /// The first of these options that is given.
+    pub(in crate::cli) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.auto.k.is_some(), "-k"),
+            (self.scheme.is_some(), "--scheme"),
+            (self.auto.budget.is_some(), "--budget"),
+        ];
+        given.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+    }
+
+    /// The tables of a new store, where queries usually ask within `k` bits.
+    pub(in crate::cli) fn choice(&self, k: u32) -> anyhow::Result<SchemeChoice> {
+        scheme_choice(self.scheme.as_deref().unwrap_or("auto"), k, self.auto.budget)
+    }
+
+    /// The tables of another segment of a store, if the user chooses them.
+    pub(in crate::cli) fn choice_beside(
         &self,
-        scheme: Option<&str>,
         store: &Store,
     ) -> anyhow::Result<Option<SchemeChoice>> {
-        if scheme.is_none() && self.k.is_none() && self.budget.is_none() {
-            return Ok(None);
+        match self.first_given() {
+            None => Ok(None),
+            Some(_) => self.choice(self.auto.k.unwrap_or(store.tuned_k())).map(Some),
         }
-        let k = self.k.unwrap_or(store.tuned_k());
-        scheme_choice(scheme.unwrap_or("auto"), k, self.budget).map(Some)
     }
 }
 
 /// The choice that `--scheme` names, by the costs of this machine.
-pub(in crate::cli) fn scheme_choice(
-    text: &str,
-    k: u32,
-    budget: Option<Budget>,
-) -> anyhow::Result<SchemeChoice> {
+fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<SchemeChoice> {
     if budget.is_some() && text != "auto" {
         bail!("--budget is for --scheme auto, not for --scheme {text}");
     }
     Ok(SchemeChoice::parse(text, k, budget)?.by_costs(costs::of_this_machine()))
 }
 
-/// The long help of `--scheme`: every name with the masks that it stands for.
-pub(in crate::cli) fn scheme_help() -> String {
-    let mut help = String::from(
-        "The tables: auto, a name or a file of masks\n\n\
-         auto is the fastest scheme for the fingerprints and -k within --budget. A file has one \
-         mask on each line, in hex. More tables are larger and mostly faster. The names:\n\n",
-    );
+/// Every name of a scheme with the masks that it stands for.
+pub(in crate::cli) fn scheme_names() -> String {
+    let mut help = String::new();
     for family in FAMILIES {
         let name = match family.alias {
             Some(alias) => format!("{}, {alias}", family.name),
@@ -60,6 +86,5 @@ pub(in crate::cli) fn scheme_help() -> String {
         };
         help += &format!("  {name:<20} {}\n", family.about);
     }
-    help + "\nWith -live, -dealt or -sorted after a name the masks are cut from the bits that vary in \
-            the data; 'fpstore plan --sample' compares them"
+    help
 }

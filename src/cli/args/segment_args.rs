@@ -1,7 +1,11 @@
-//! The options of commands that add segments to a store: their label, and the name of the job.
+//! The options of commands that add segments to a store: their label, the kind of their ids, and
+//! the name of the job.
 
 use clap::Args;
+use fpstore::IdPolicy;
 use fpstore::writer::label_of_today;
+
+use crate::cli::session::choice::bare_choice;
 
 /// The label of what is added.
 #[derive(Args, Debug)]
@@ -20,6 +24,15 @@ impl LabelArgs {
     pub(in crate::cli) fn is_today(&self) -> bool {
         self.label == "today"
     }
+}
+
+/// The kind of the ids of a segment.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct IdTypeArgs {
+    /// The kind of ids; auto takes u64 if every id is a canonical decimal
+    #[arg(long, alias = "ids", value_parser = bare_choice::<IdPolicy>(), default_value_t,
+          hide_short_help = true)]
+    pub(in crate::cli) id_type: IdPolicy,
 }
 
 /// The name of a job that may run again.

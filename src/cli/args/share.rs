@@ -90,7 +90,7 @@ impl ShareArgs {
         match (self.generation, store.generation()) {
             (Some(wanted), found) if wanted != found => bail!(
                 "the store is at generation {found}, not {wanted}: it was changed; do all shares \
-                 again, or keep a state of it for them with 'export --link'"
+                 again, or keep a state of it for them with 'export --hard-link'"
             ),
             _ => Ok(()),
         }

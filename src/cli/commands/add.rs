@@ -4,17 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fpstore::writer::{Committed, SharedWriter};
-use fpstore::{IdPolicy, Store, Writer, WriterOptions};
+use fpstore::{Store, Writer, WriterOptions};
 
 use crate::cli::args::documents::{self, DocumentArgs};
 use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
 use crate::cli::args::resources::WriteArgs;
-use crate::cli::args::scheme_arg::AutoArgs;
-use crate::cli::args::segment_args::{LabelArgs, RunArgs};
+use crate::cli::args::scheme_arg::SchemeArgs;
+use crate::cli::args::segment_args::{IdTypeArgs, LabelArgs, RunArgs};
 use crate::cli::output::text::{bytes, counted};
 use crate::cli::run::follow::{self, FollowArgs};
 use crate::cli::run::merging::merged;
-use crate::cli::session::choice::bare_choice;
 use crate::cli::session::command::{ExitStatus, StoreArg};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
@@ -72,14 +71,10 @@ pub(in crate::cli) struct AddArgs {
     replace: bool,
     #[command(flatten)]
     run: RunArgs,
-    /// The tables of the new segment: auto, a name or a file of masks [default: see --help]
-    #[arg(long, value_name = "SCHEME")]
-    scheme: Option<String>,
     #[command(flatten)]
-    auto: AutoArgs,
-    /// The kind of ids; auto takes u64 if every id is a canonical decimal
-    #[arg(long, value_parser = bare_choice::<IdPolicy>(), default_value_t, hide_short_help = true)]
-    ids: IdPolicy,
+    scheme: SchemeArgs,
+    #[command(flatten)]
+    ids: IdTypeArgs,
     #[command(flatten)]
     read: ReadArgs,
     /// Do not merge segments
@@ -97,7 +92,7 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let documents =
         args.documents.prepare_for(&store, &args.read, args.work.resources.reading()?)?;
-    let scheme = args.auto.choice(args.scheme.as_deref(), &store)?;
+    let scheme = args.scheme.choice_beside(&store)?;
     if is_known_run(&store, args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
@@ -107,7 +102,7 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let recipe = documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.source.recipe());
     let mut options = WriterOptions::default()
         .label(args.label.label())
-        .ids(args.ids)
+        .ids(args.ids.id_type)
         .recipe(recipe)
         .run(args.run.run.clone())
         .replace(args.replace)

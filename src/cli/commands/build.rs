@@ -8,18 +8,16 @@ use clap::Args;
 use fpstore::corpus::DocumentSource;
 use fpstore::doctor::Collector;
 use fpstore::options::DEFAULT_K;
-use fpstore::plan::Budget;
-use fpstore::{BuildOptions, Builder, Fingerprint, IdPolicy};
+use fpstore::{BuildOptions, Builder, Fingerprint};
 use fpstore_text::SKETCH_LENS;
 
 use crate::cli::args::documents::{self, DocumentArgs};
 use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
 use crate::cli::args::resources::WriteArgs;
-use crate::cli::args::scheme_arg::{scheme_choice, scheme_help};
-use crate::cli::args::segment_args::LabelArgs;
+use crate::cli::args::scheme_arg::SchemeArgs;
+use crate::cli::args::segment_args::{IdTypeArgs, LabelArgs};
 use crate::cli::output::build_report::{print_report, report_segment, warn};
 use crate::cli::output::text::{counted, stdout};
-use crate::cli::session::choice::{bare_choice, distance};
 use crate::cli::session::command::{ExitStatus, StoreArg};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
@@ -72,20 +70,10 @@ pub(in crate::cli) struct BuildArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "label", "wait"],
           hide_short_help = true)]
     segment_file: Option<PathBuf>,
-    /// The usual distance of queries, in bits [default: that of the recipe, such as 7 for minhash;
-    /// 3 for fingerprints of unknown recipes]
-    #[arg(short, value_parser = distance())]
-    k: Option<u32>,
-    /// The tables: auto, a name or a file of masks; see --help
-    #[arg(long, value_name = "SCHEME", default_value = "auto", long_help = scheme_help())]
-    scheme: String,
-    /// With --scheme auto: space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each
-    /// fingerprint, and 1 MiB]
-    #[arg(long, value_name = "BYTES")]
-    budget: Option<Budget>,
-    /// The kind of ids; auto takes u64 if every id is a canonical decimal
-    #[arg(long, value_parser = bare_choice::<IdPolicy>(), default_value_t)]
-    ids: IdPolicy,
+    #[command(flatten)]
+    scheme: SchemeArgs,
+    #[command(flatten)]
+    ids: IdTypeArgs,
     /// With --docs: keep a sketch of each document, of 32, 64 or 128 bytes, by which --confirm of
     /// other commands can estimate similarities [BYTES: 128]
     #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true,
@@ -117,7 +105,7 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
     let monitor = args.work.monitor()?;
     let source = documents.as_ref().map(|documents| &documents.source);
-    let k = args.k.unwrap_or_else(|| source.map_or(DEFAULT_K, DocumentSource::usual_k));
+    let k = args.scheme.k().unwrap_or_else(|| source.map_or(DEFAULT_K, DocumentSource::usual_k));
     let recipe_is_known = source.is_some_and(|source| source.hasher().is_some());
     let mut options = options(args, k, &monitor)?;
     if let Some(source) = source {
@@ -190,7 +178,7 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     }
     if !args.work.is_quiet() {
         print_report(&store, &report, read.len);
-        if args.k.is_none() && recipe_is_known {
+        if args.scheme.k().is_none() && recipe_is_known {
             message!(
                 "tuned for k = {k}, the distance that is usual for the recipe; -k takes another, and \
                  'fpstore evaluate' finds the best for your documents"
@@ -264,10 +252,10 @@ fn read_fingerprints(
 }
 
 fn options(args: &BuildArgs, k: u32, monitor: &Monitor) -> anyhow::Result<BuildOptions> {
-    let scheme = scheme_choice(&args.scheme, k, args.budget)?;
+    let scheme = args.scheme.choice(k)?;
     Ok(BuildOptions::default()
         .scheme(scheme)
-        .ids(args.ids)
+        .ids(args.ids.id_type)
         .replace(args.force)
         .wait(args.work.wait.duration())
         .label(args.label.label())

@@ -5,7 +5,7 @@ use fpstore::WriterOptions;
 use fpstore::writer::{Compaction, Compactor};
 
 use crate::cli::args::resources::{WriteArgs, rate};
-use crate::cli::args::scheme_arg::AutoArgs;
+use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::output::text::{bytes, counted, grouped};
 use crate::cli::session::command::{ExitStatus, StorePlace};
 
@@ -56,12 +56,8 @@ pub(in crate::cli) struct CompactArgs {
     /// Read and write segments and temporary files no faster than this, such as 20MB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
-    /// The tables of merged segments: auto, a name or a file of masks [default: those of the
-    /// largest segment]
-    #[arg(long, value_name = "SCHEME")]
-    scheme: Option<String>,
     #[command(flatten)]
-    auto: AutoArgs,
+    scheme: SchemeArgs,
     #[command(flatten)]
     work: WriteArgs,
 }
@@ -70,7 +66,7 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
     let monitor = args.work.monitor()?;
     let mut options = WriterOptions::default().max_rate(args.max_rate);
-    if let Some(scheme) = args.auto.choice(args.scheme.as_deref(), &store)? {
+    if let Some(scheme) = args.scheme.choice_beside(&store)? {
         options = options.scheme(scheme);
     }
     drop(store);

@@ -1,11 +1,14 @@
-//! `fpstore completions`: prints scripts that complete commands and options in a shell.
+//! `fpstore completions`: prints scripts that complete commands, options and values in a shell.
 
 use std::io::Write;
 
-use clap::{Args, Command};
+use anyhow::Context;
+use clap::Args;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
 use crate::cli::output::text::stdout;
+use crate::cli::run::completing::VARIABLE;
 use crate::cli::session::command::ExitStatus;
 
 const AFTER_HELP: &str = "\
@@ -25,14 +28,14 @@ pub(in crate::cli) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Does the work of the command for `program`, which is the whole program with all its commands.
-pub(in crate::cli) fn run(
-    args: &CompletionsArgs,
-    mut program: Command,
-) -> anyhow::Result<ExitStatus> {
-    // The generator panics if it cannot write, so it writes to memory.
+/// Prints a script by which the shell asks the program what to offer.
+pub(in crate::cli) fn run(args: &CompletionsArgs) -> anyhow::Result<ExitStatus> {
+    let shells = Shells::builtins();
+    let name = args.shell.to_string();
+    let shell =
+        shells.completer(&name).with_context(|| format!("there is no script for {name}"))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut program, "fpstore", &mut script);
+    shell.write_registration(VARIABLE, "fpstore", "fpstore", "fpstore", &mut script)?;
     let mut out = stdout();
     out.write_all(&script)?;
     out.flush()?;

@@ -5,6 +5,7 @@ use clap::Args;
 use fpstore::IdRef;
 use fpstore::rows::RecordRow;
 
+use crate::cli::args::format_args::TableArgs;
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::OutputArgs;
@@ -17,7 +18,7 @@ Print every fingerprint and id, in fingerprint order.
 Each line is one that 'build' reads, and so are JSON Lines and Parquet with --fingerprint-field \
 fingerprint, if all records have ids. Records do not say how the fingerprints were made, nor the \
 label of their segment: give 'build' the recipe of the store with --recipe (a name, or a file with \
-the recipe that 'info' prints), a label with --label, the same -k and --scheme, and --ids text if \
+the recipe that 'info' prints), a label with --label, the same -k and --scheme, and --id-type text if \
 all ids are texts of digits. 'export' copies a store as it is.";
 
 const AFTER_HELP: &str = "\
@@ -40,9 +41,8 @@ pub(in crate::cli) struct DumpArgs {
     /// Print at most N records
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// The output format
-    #[arg(long, value_enum, default_value = "tsv")]
-    format: TableFormat,
+    #[command(flatten)]
+    format: TableArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -62,12 +62,13 @@ fn separator(text: &str) -> Result<char, String> {
 
 /// Opens the output.
 fn open(args: &DumpArgs) -> anyhow::Result<RowWriter> {
-    if let (Some(_), true) = (args.separator, args.format != TableFormat::Tsv) {
+    let mut layout = args.format.layout();
+    if let (Some(_), true) = (args.separator, layout.format != TableFormat::Tsv) {
         bail!("--separator is for lines; leave out --format");
     }
     let out = args.output.open()?;
-    let rows = RowWriter::new::<RecordRow<'_>>(args.format, out, &[])?;
-    Ok(rows.separator(args.separator.unwrap_or('\t')))
+    layout.separator = args.separator.unwrap_or(layout.separator);
+    RowWriter::new::<RecordRow<'_>>(layout, out, &[])
 }
 
 /// Refuses an id that 'build' would not read as it is after this separator.

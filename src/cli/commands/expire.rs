@@ -45,7 +45,7 @@ pub(in crate::cli) struct ExpireArgs {
     #[arg(long)]
     all: bool,
     /// Only print what would be removed
-    #[arg(short = 'n', long)]
+    #[arg(long, short_alias = 'n')]
     dry_run: bool,
     #[command(flatten)]
     store: StorePlace,

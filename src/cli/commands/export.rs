@@ -17,8 +17,8 @@ reads the directory; it also reads single segment files, as long as they have no
 const AFTER_HELP: &str = "\
 Examples:
   fpstore export -o shipped.fps -s pages.fps
-  fpstore export --segment 7 -o seven.fps
-  fpstore export --link -o tonight.fps -s pages.fps
+  fpstore export --segment-number 7 -o seven.fps
+  fpstore export --hard-link -o tonight.fps -s pages.fps
 
 Exit status: 0 done; 2 error.";
 
@@ -34,13 +34,13 @@ pub(in crate::cli) struct ExportArgs {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Copy only the segment with this number; see 'info'
-    #[arg(long, value_name = "N")]
-    segment: Option<u64>,
+    #[arg(long, alias = "segment", value_name = "N")]
+    segment_number: Option<u64>,
     /// Link the files instead of copying them: a snapshot that takes no space
     ///
     /// The store goes on changing, and jobs read the snapshot. Both must lie on one file system.
-    #[arg(long)]
-    link: bool,
+    #[arg(long, alias = "link")]
+    hard_link: bool,
     #[command(flatten)]
     store: StorePlace,
     #[command(flatten)]
@@ -48,8 +48,8 @@ pub(in crate::cli) struct ExportArgs {
 }
 
 pub(in crate::cli) fn run(args: &ExportArgs) -> anyhow::Result<ExitStatus> {
-    let export = if args.link { export_linked } else { export };
-    let done = export(&args.store.open()?, &args.output, args.segment)?;
+    let export = if args.hard_link { export_linked } else { export };
+    let done = export(&args.store.open()?, &args.output, args.segment_number)?;
     if !args.quiet.is_on() {
         let mut out = stdout();
         for file in &done.files {
@@ -59,7 +59,7 @@ pub(in crate::cli) fn run(args: &ExportArgs) -> anyhow::Result<ExitStatus> {
         message!(
             "{} {}, {}",
             counted(done.files.len() as u64, "segment", "segments"),
-            if args.link { "linked" } else { "copied" },
+            if args.hard_link { "linked" } else { "copied" },
             bytes(done.file_len),
         );
         if done.with_deletions > 0 {

@@ -12,6 +12,7 @@ use fpstore_text::TextHasher;
 use serde::Serialize;
 
 use crate::cli::args::documents::{hash_all, report};
+use crate::cli::args::format_args::LinesArgs;
 use crate::cli::args::inputs::{SkipBadArgs, inputs};
 use crate::cli::args::reading_args::ReadingArgs;
 use crate::cli::args::recipe_args::{DefaultRecipe, RecipeArgs};
@@ -71,9 +72,8 @@ pub(in crate::cli) struct FingerprintArgs {
     /// Print the texts themselves, as JSON Lines with 'id' and 'text'; of a page, the main text
     #[arg(long, hide_short_help = true)]
     show_text: bool,
-    /// The output format
-    #[arg(long, value_enum, default_value = "tsv")]
-    format: RowFormat,
+    #[command(flatten)]
+    format: LinesArgs,
     #[command(flatten)]
     bad: SkipBadArgs,
     #[command(flatten)]
@@ -155,7 +155,7 @@ fn print(
     hasher: &TextHasher,
     default: DefaultRecipe,
 ) -> anyhow::Result<ExitStatus> {
-    let is_json = args.format == RowFormat::Json;
+    let is_json = args.format.format == RowFormat::Json;
     let mut options =
         args.reading.options(args.bad.skip_bad || is_json, args.threads.reading()?)?;
     let files = inputs(&args.files)?;
@@ -166,8 +166,11 @@ fn print(
     }
     // Somebody who writes line by line may wait for each answer.
     let may_wait = files.iter().any(|file| !file.is_file() && !file.is_dir());
-    let out = args.output.open()?;
-    let form = RowForm::new(args.format.into(), &out);
+    let mut out = args.output.open()?;
+    let form = RowForm::new::<HashedRow<'_>>(args.format.layout(), &out, &[]);
+    if let Some(names) = form.header::<HashedRow<'_>>() {
+        out.write_all(names.as_bytes())?;
+    }
     let out = Arc::new(Mutex::new(out));
     if is_json {
         let out = Arc::clone(&out);

@@ -13,6 +13,7 @@ use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::counted;
 use crate::cli::run::overview::{GROUPS, commands};
+use crate::cli::run::topics::{TOPICS, Topic, with_topics};
 use crate::cli::session::command::ExitStatus;
 
 const AFTER_HELP: &str = "\
@@ -22,7 +23,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Write manual pages: one for the program, one for each command
+/// Write manual pages: one for the program, each command and each topic
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(in crate::cli) struct ManArgs {
@@ -63,13 +64,17 @@ fn pages(program: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         let name = format!("fpstore-{}.1", command.get_name());
         pages.push((name, page(command, Some(program))?));
     }
+    for topic in &TOPICS {
+        pages.push((format!("fpstore-help-{}.1", topic.name), topic_page(topic)?));
+    }
     Ok(pages)
 }
 
 /// The page of a command of `program`, or of the program itself.
 fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>> {
     // The generator leaves out the help of options that the short help leaves out.
-    let mut named = command.clone().mut_args(|arg| arg.hide_short_help(false));
+    let whole = command.clone().mut_args(|arg| arg.hide_short_help(false));
+    let (mut named, shared) = with_topics(whole);
     if let Some(program) = program {
         let name = format!("{}-{}", program.get_name(), command.get_name());
         named = named.display_name(name);
@@ -94,8 +99,67 @@ fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>>
         list_of_commands(command).to_writer(&mut out)?;
     }
     man.render_options_section(&mut out)?;
+    if !shared.is_empty() {
+        list_of_shared(&shared).to_writer(&mut out)?;
+    }
     after_options(&help, program).to_writer(&mut out)?;
     Ok(out)
+}
+
+/// The page of a help topic: its text and its options.
+fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
+    let command = topic.command().display_name(format!("fpstore-help-{}", topic.name));
+    let has_options = command.get_arguments().next().is_some();
+    let man = Man::new(command)
+        .date(" ")
+        .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
+        .manual("fpstore manual");
+    let mut out = Vec::new();
+    man.render_title(&mut out)?;
+    man.render_name_section(&mut out)?;
+    let mut roff = Roff::new();
+    roff.control("SH", ["DESCRIPTION"]);
+    for part in topic.text().split("\n\n") {
+        roff.control("PP", []);
+        let is_list = part.lines().any(|line| line.starts_with("  "));
+        if is_list {
+            roff.control("nf", []);
+        }
+        for line in part.lines() {
+            roff.text([roman(line)]);
+        }
+        if is_list {
+            roff.control("fi", []);
+        }
+    }
+    roff.to_writer(&mut out)?;
+    if has_options {
+        man.render_options_section(&mut out)?;
+    }
+    see_also().to_writer(&mut out)?;
+    Ok(out)
+}
+
+/// The options that topics tell, with the pages of these topics.
+fn list_of_shared(shared: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["MORE OPTIONS"]);
+    for line in shared.lines() {
+        let (topic, options) = line.split_at(line.len().min(13));
+        if let Some(topic) = Some(topic.trim()).filter(|topic| !topic.is_empty()) {
+            roff.control("TP", []);
+            roff.text([bold(format!("fpstore-help-{topic}(1)"))]);
+        }
+        roff.text([roman(options)]);
+    }
+    roff
+}
+
+fn see_also() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([bold("fpstore"), roman("(1)")]);
+    roff
 }
 
 /// The commands of the program, in groups.
@@ -111,6 +175,12 @@ fn list_of_commands(program: &Command) -> Roff {
             roff.text([roman(about)]);
         }
     }
+    roff.control("SS", ["Topics"]);
+    for topic in &TOPICS {
+        roff.control("TP", []);
+        roff.text([bold(format!("fpstore-help-{}(1)", topic.name))]);
+        roff.text([roman(topic.about)]);
+    }
     roff
 }
 
@@ -118,6 +188,7 @@ fn list_of_commands(program: &Command) -> Roff {
 fn after_options(help: &str, program: Option<&Command>) -> Roff {
     let mut roff = Roff::new();
     let (examples, status) = help.split_once("\n\nExit status: ").unwrap_or((help, ""));
+    let examples = examples.split_once("Examples:").map_or(examples, |(_, examples)| examples);
     roff.control("SH", ["EXAMPLES"]);
     roff.control("nf", []);
     for line in examples.lines().skip(1) {
@@ -135,8 +206,7 @@ fn after_options(help: &str, program: Option<&Command>) -> Roff {
         roff.text([roman("130 ended by a signal: an interrupt, SIGTERM or SIGHUP")]);
     }
     if program.is_some() {
-        roff.control("SH", ["SEE ALSO"]);
-        roff.text([bold("fpstore"), roman("(1)")]);
+        roff.extend([see_also()]);
     }
     roff
 }

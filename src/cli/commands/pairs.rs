@@ -7,12 +7,13 @@ use fpstore::join::{PlanReads, document_pairs};
 use fpstore::rows::PairRow;
 use fpstore::{Error, IdRef};
 
+use crate::cli::args::format_args::TableArgs;
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::{QuietArgs, ResourceArgs};
 use crate::cli::args::share::{ShareArgs, plan_of};
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::{OutputArgs, Sink};
-use crate::cli::output::text::{TableFormat, counted};
+use crate::cli::output::text::counted;
 use crate::cli::run::confirm::{Confirmation, NearArgs};
 use crate::cli::run::join_input::{Ids, JoinInputArgs};
 use crate::cli::session::command::ExitStatus;
@@ -63,9 +64,8 @@ pub(in crate::cli) struct PairsArgs {
     /// Fail, and write nothing, if there are more than N pairs
     #[arg(long, value_name = "N")]
     max_pairs: Option<u64>,
-    /// The output format
-    #[arg(long, value_enum, default_value = "tsv")]
-    format: TableFormat,
+    #[command(flatten)]
+    format: TableArgs,
     #[command(flatten)]
     share: ShareArgs,
     #[command(flatten)]
@@ -111,7 +111,7 @@ pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         let distance = counted(k.into(), "bit", "bits");
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
-    let mut rows = RowWriter::new::<PairRow<'_>>(args.format, out, &["similarity"])?;
+    let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &["similarity"])?;
     pairs.for_each(|pair| -> anyhow::Result<()> {
         monitor.check()?;
         rows.push(&PairRow {
@@ -147,7 +147,7 @@ fn confirmed_pairs(
         confirmation.report(&done);
         message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
     }
-    let mut rows = RowWriter::new::<PairRow<'_>>(args.format, out, &[])?;
+    let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &[])?;
     let id = |document| Ok::<_, Error>(confirmed.id(document)?.map(|id| id.to_string()));
     confirmed.for_each_pair(args.distinct, |pair| -> anyhow::Result<()> {
         monitor.check()?;

@@ -16,6 +16,8 @@ pub(crate) enum RowFormat {
     Tsv,
     /// One JSON object on each line
     Json,
+    /// Comma-separated columns below a line with their names
+    Csv,
 }
 
 /// The output format of results that are a table.
@@ -25,6 +27,8 @@ pub(crate) enum TableFormat {
     Tsv,
     /// One JSON object on each line
     Json,
+    /// Comma-separated columns below a line with their names
+    Csv,
     /// A Parquet file; needs -o
     #[cfg(feature = "parquet")]
     Parquet,
@@ -35,6 +39,7 @@ impl From<RowFormat> for TableFormat {
         match format {
             RowFormat::Tsv => TableFormat::Tsv,
             RowFormat::Json => TableFormat::Json,
+            RowFormat::Csv => TableFormat::Csv,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::cli::session::monitor::Monitor;
 #[derive(Args, Debug)]
 pub(in crate::cli) struct NearArgs {
     /// The distance in bits, inclusive [default: by the store or recipe, else 3]
-    #[arg(short, value_parser = distance())]
+    #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(in crate::cli) k: Option<u32>,
     /// Keep only near documents whose features have a Jaccard similarity of S or more
     ///

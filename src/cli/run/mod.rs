@@ -1,5 +1,7 @@
 //! Work that several commands share: inputs of joins, streams, confirmed pairs, pages of groups.
 
+pub(in crate::cli) mod aliases;
+pub(in crate::cli) mod completing;
 pub(in crate::cli) mod confirm;
 pub(in crate::cli) mod follow;
 pub(in crate::cli) mod group_page;
@@ -9,3 +11,5 @@ pub(in crate::cli) mod merging;
 pub(in crate::cli) mod new_records;
 pub(in crate::cli) mod overview;
 pub(in crate::cli) mod stream;
+pub(in crate::cli) mod topic_texts;
+pub(in crate::cli) mod topics;

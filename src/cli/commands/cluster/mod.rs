@@ -12,9 +12,10 @@ use fpstore::join::{ClusterMethod, EarlierClusters, Fate, KeepRule, clusters};
 use fpstore::page::About;
 use fpstore::rows::{ClusterRow, RecordRow};
 
+use crate::cli::args::format_args::HeaderArg;
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::{QuietArgs, ResourceArgs};
-use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::row_writer::{Layout, RowWriter};
 use crate::cli::output::sink::{OutputArgs, Sink};
 use crate::cli::output::text::{TableFormat, counted};
 use crate::cli::run::confirm::{Confirmation, NearArgs};
@@ -34,30 +35,11 @@ comes first. The size counts documents. The diameter is the largest distance bet
 members; a + after it means at least, which happens above 4096 fingerprints. JSON has one object \
 for each cluster.
 
-Methods: components joins documents that a chain of near documents connects; the representative \
-is near the most documents, and among those has the smallest id. star: every member is near its \
-representative, and the most connected documents become representatives first. leader: as if \
-each document near an earlier kept one was dropped; earlier means in the order of the files, or \
-by smallest id in a store.
-
 With --docs the input is documents, in files and folders. --confirm S then joins only documents \
-whose features have a Jaccard similarity of S or more; that with the representative stands after \
-the distance. Of documents that are near equally many, the first becomes the representative, and \
---keep prints in the order of the files. The documents are read twice.
+whose features have a Jaccard similarity of S or more, which stands after the distance.
 
---keep prints, instead of the clusters, the documents to keep, by ascending fingerprint, as \
-lines that 'build' reads; with --drop it prints the others. Rules: representative; smallest-id; \
-first, the first in the files; largest-cluster, which keeps the documents of the largest cluster \
-and no others.
-
---html FILE writes a page for a browser, without network: the groups, largest first, with \
-distances, and where texts are known, with the differences from the representative marked by \
-words. With --docs the texts are those of the documents, which are then read twice; with a store \
-or fingerprints --texts names documents with the same ids, and without it the page shows ids. \
---link and --image make addresses of ids.
-
---stable FILE reads an earlier output of this command and keeps the numbers of its clusters: a \
-number goes to the cluster with most of its documents.
+'fpstore help clusters' tells what the methods and the rules of --keep are, what --stable does, and \
+what the page of --html shows.
 
 Needs 24 bytes of memory for each fingerprint besides the join; pairs are not stored.";
 
@@ -95,6 +77,8 @@ pub(in crate::cli) struct ClusterArgs {
     #[arg(long, value_enum)]
     format: Option<TableFormat>,
     #[command(flatten)]
+    header: HeaderArg,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     page: GroupPageArgs,
@@ -105,8 +89,9 @@ pub(in crate::cli) struct ClusterArgs {
 }
 
 pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
-    if args.keep.is_some() && args.format.is_some_and(|format| format != TableFormat::Tsv) {
-        bail!("--keep prints lines that 'build' reads; leave out --format");
+    let has_form = args.format.is_some_and(|format| format != TableFormat::Tsv);
+    if args.keep.is_some() && (has_form || args.header.header) {
+        bail!("--keep prints lines that 'build' reads; leave out --format and --header");
     }
     let page = args.page.open(args.output.force)?;
     if page.is_some() {
@@ -177,9 +162,9 @@ fn print(
     }
     let (mut count, mut documents) = (0, 0);
     let has_rows = page.is_none() || args.output.output.is_some() || args.format.is_some();
-    let format = args.format.unwrap_or(TableFormat::Tsv);
+    let layout = Layout::new(args.format.unwrap_or(TableFormat::Tsv), args.header.header);
     let without: &[&str] = if args.near.confirm.is_some() { &[] } else { &["similarity"] };
-    let mut output = RowWriter::new::<ClusterRow>(format, out, without)?;
+    let mut output = RowWriter::new::<ClusterRow>(layout, out, without)?;
     found.for_each(&mut |group| {
         count += 1;
         documents += group.size;

@@ -18,6 +18,7 @@ use crate::cli::args::reading_args::ReadingArgs;
 use crate::cli::args::recipe_args::RecipeArgs;
 use crate::cli::args::report_args::{ReportArgs, ReportOut};
 use crate::cli::args::resources::ReadingLimits;
+use crate::cli::output::color::{self, Marked};
 use crate::cli::output::page::{self, page_path};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::ReportFormat;
@@ -142,10 +143,14 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     let ReportOut { format, out, printer } = &mut to;
     match format {
         ReportFormat::Text => {
+            let is_colored = color::is_on(out.is_terminal());
             for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
                 // A record shows its id, however it was named.
                 let name = printer.show(id.map_or(name.as_str(), Option::unwrap_or_default));
-                writeln!(out, "{fingerprint}\t{name}")?;
+                match is_colored {
+                    true => writeln!(out, "{}\t{name}", Marked { fingerprint, from: a })?,
+                    false => writeln!(out, "{fingerprint}\t{name}")?,
+                }
             }
             writeln!(out, "distance\t{distance}")?;
             if let Some(bits) = bits {

@@ -32,40 +32,12 @@ const LONG_ABOUT: &str = "\
 Keep one of near-duplicates and remove the others: among the new records, or with -s those \
 that are near a stored one, or with -s and --within both. Stored records are never removed.
 
-Records come out as they went in. Lines of fingerprints and ids are printed in their order. With \
---docs, documents are copied byte for byte, in their order, in files of the same format and \
-compression: with -o FOLDER each file under its path below the folder that all inputs share, with \
--o FILE the one file. Where each file is a document, the paths of those that are kept are listed, in \
-FILE, or in FOLDER/kept-files.txt if FOLDER is there or ends with a slash. JSON Lines, CSV, TSV, \
-Parquet and lines can be copied. With --annotate NAME nothing is removed: each document gets a field \
-NAME, which holds the id of the document that it duplicates, or null. Documents without text and \
-records that are bad stay, too.
-
---docs takes the recipe of the store with -s. With --confirm S, documents are near only if the \
-Jaccard similarity of their features is S or more; the candidates are read again, and compared \
-exactly. With -s it is estimated from the sketches that the store keeps (build --sketch).
-
-Work with -o that was stopped, by a signal or a crash, goes on with the same command: what is done \
-is kept in FOLDER/.fpstore-dedup until all is done.
-
---removed FILE receives a line for each removed record: its fingerprint, that of the record that is \
-kept or stored, their distance, their similarity (with --confirm), the ids of both, 'new' or \
-'stored' for the other one, and why it was removed: address, bytes, text, near or confirmed. Of \
-several stored ones it is the nearest.
+Records come out as they went in: lines in their order, and with --docs the documents byte for byte, \
+with -o FOLDER in files of the same names, formats and compressions. 'fpstore help clean' tells what \
+can be copied, how work that was stopped goes on, and what --removed lists.
 
 --add adds the kept records to the store, all of them after the output is written, or none. With \
---add and - as NEW, each record of standard input is answered at once, and later records are \
-also compared with earlier ones. The answer is 'new', fingerprint and id for a record that is \
-added; or 'near', fingerprint, id, stored fingerprint, distance and first stored id for one that \
-is not; or with --docs 'empty', nothing and id for a document without features; or 'bad', nothing and \
-what is wrong with a line, after which it goes on, and without --skip-bad the status is 2 in the \
-end. Records are committed --batch-count at a time or every --batch-seconds; after a crash up \
-to that many may be answered 'new' again. With --batch-count 1 each record is durable before it \
-is answered. Other commands can write to the store between two batches; while they do, the stream \
-waits, and then compares with their records, too. If nobody reads the answers any more, the records \
-that were answered are added, and the status is 2.
-
-Needs about 33 bytes of memory for each new record besides the join, with --confirm 110.";
+--add and - as NEW, each record of standard input is answered at once; see 'fpstore help streams'.";
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -16,12 +16,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::Radix;
 use fpstore::input::{InputOptions, read_records};
-use fpstore::plan::{Budget, PlanRequest, Sample, UnitCosts};
+use fpstore::plan::{PlanRequest, Sample, UnitCosts};
 
 use crate::cli::args::inputs::report_skipped;
 use crate::cli::args::report_args::{ReportArgs, ReportOut};
+use crate::cli::args::scheme_arg::BudgetArgs;
 use crate::cli::output::sink::Sink;
-use crate::cli::session::choice::{choice, distance};
+use crate::cli::session::choice::choice;
 use crate::cli::session::command::{ExitStatus, StoreArg};
 use crate::cli::session::costs;
 
@@ -57,12 +58,8 @@ pub(in crate::cli) struct PlanArgs {
     /// Number of distinct fingerprints, as 1e9 or 250000000; default: those of the sample
     #[arg(short, value_name = "COUNT")]
     n: Option<CountArg>,
-    /// The distance that queries will mostly ask for [default: 3; of the store with --check]
-    #[arg(short, value_parser = distance())]
-    k: Option<u32>,
-    /// Space for the tables, as 12GB or 16B/fp; default: 12 bytes a fingerprint and 1 MiB
-    #[arg(long, value_name = "BYTES")]
-    budget: Option<Budget>,
+    #[command(flatten)]
+    auto: BudgetArgs,
     /// Fingerprints of the kind to be stored, as 'build' reads them
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
@@ -113,7 +110,7 @@ pub(in crate::cli) fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
     let costs = costs::of_this_machine();
     if args.check {
         let store = args.store.open()?;
-        check::run(&store, args.k.unwrap_or(store.tuned_k()), costs, out)?;
+        check::run(&store, args.auto.k.unwrap_or(store.tuned_k()), costs, out)?;
         return Ok(ExitStatus::Done);
     }
     if args.calibrate && args.n.is_none() && args.sample.is_none() {
@@ -145,8 +142,8 @@ fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<(PlanRequest,
     let Some(count) = args.n.map(|arg| arg.0).or(distinct) else {
         bail!("how many fingerprints? say -n COUNT, or --sample FILE for as many as it holds");
     };
-    let budget = args.budget.unwrap_or_default();
-    let request = PlanRequest::new(count, args.k.unwrap_or(fpstore::options::DEFAULT_K))
+    let budget = args.auto.budget.unwrap_or_default();
+    let request = PlanRequest::new(count, args.auto.k.unwrap_or(fpstore::options::DEFAULT_K))
         .budget(budget)
         .costs(costs);
     Ok(match sample {

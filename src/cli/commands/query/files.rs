@@ -50,7 +50,7 @@ pub(in crate::cli) fn run(
     options: &QueryOptions,
 ) -> anyhow::Result<ExitStatus> {
     let monitor = args.resources.monitor(options.quiet)?;
-    let out = output::open(options.format, out, options.confirm.is_some(), options.labels)?;
+    let out = output::open(options.layout, out, true, options.confirm.is_some(), options.labels)?;
     let mut batch = QueryBatch {
         store,
         options,
@@ -85,7 +85,7 @@ pub(in crate::cli) fn run(
     batch.answer()?;
     batch.out.finish()?;
     monitor.finish();
-    if batch.cut > 0 && options.format != TableFormat::Json && !options.quiet {
+    if batch.cut > 0 && options.layout.format != TableFormat::Json && !options.quiet {
         message!("{} cut by --limit", counted(batch.cut, "answer was", "answers were"));
     }
     Ok(if batch.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })

@@ -14,11 +14,11 @@ use clap::Args;
 use fpstore::input::InputOptions;
 use fpstore::{Error, Fingerprint, Limits, Store};
 
+use crate::cli::args::format_args::TableArgs;
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::sink::OutputArgs;
-#[cfg(feature = "serve")]
-use crate::cli::output::text::RowFormat;
+#[cfg(all(feature = "serve", feature = "parquet"))]
 use crate::cli::output::text::TableFormat;
 use crate::cli::run::confirm::{self, NearArgs};
 use crate::cli::session::command::{AccessArgs, ExitStatus, StoreArg};
@@ -35,33 +35,9 @@ Find every stored fingerprint within k bits of the given ones, with ids.
 The answer is exact for any k from 0 to 64. It is fast for the k the store was built for and \
 below; far above it, a query becomes a scan of the whole store, and --explain says so.
 
-TSV has one line for each match and id: query, match, distance, id; the nearest match comes \
-first. JSON has one object for each query, with fingerprints as 16 hex digits and ids as \
-strings. A match without ids has one line with an empty id.
-
-A store of documents knows its recipe, so a query may be a text or a file. The files that the \
-recipe needs (--df, --stop-words, --weights) must be given again.
-
-- answers each line of standard input at once. A program that asks through pipes should take \
---format json, which has exactly one line for each query, also where there is no match, and for a \
-bad line its 'place' and the 'error'; TSV has none. A bad line is named on standard error and ends \
-nothing; without --skip-bad the status is then 2 in the end. Records that others add meanwhile are found with --refresh.
-
---id ID searches for what is stored under an id, its own record included; it reads the ids of the \
-whole store first.
-
---nearest N finds the N nearest, ties by ascending fingerprint, at any distance or within -k; \
---nearest 1 -k 8 tells whether there is any, faster than a search within 8 bits.
-
---confirm S compares the sketch of each text, file or document with those that the store keeps \
-(build --sketch), and prints the matches whose estimated Jaccard similarity is S or more; it stands \
-after the distance.
-
---server URL asks 'fpstore serve' instead of a store, with the same output. Its limits hold: an \
-answer that one of them cut is reported.
-
---from FILE answers all records of a file, in their order and much faster than one by one. The \
-id of a record comes first, as another column or another field.";
+A store of documents knows its recipe, so a query may be a text or a file. - answers each line of \
+standard input at once, --from FILE all records of a file, in their order and much faster than one \
+by one. 'fpstore help queries' tells what a query can be and what is printed.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -96,9 +72,8 @@ pub(in crate::cli) struct QueryArgs {
     /// Keep the N nearest matches of each query, with all their ids, and report cut answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// The output format
-    #[arg(long, value_enum, default_value = "tsv")]
-    format: TableFormat,
+    #[command(flatten)]
+    format: TableArgs,
     /// With -: answer from the newest state of the store
     ///
     /// Otherwise all answers are those of the state at the beginning.
@@ -193,9 +168,9 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         Some(most) => Limits::default().limit(usize::try_from(most).unwrap_or(usize::MAX)),
         None => Limits::default(),
     };
-    let (format, quiet, labels) = (args.format, args.quiet.is_on(), args.labels);
+    let (layout, quiet, labels) = (args.format.layout(), args.quiet.is_on(), args.labels);
     let confirm = args.near.confirm;
-    let options = QueryOptions { k, limits, nearest, format, quiet, confirm, labels };
+    let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels };
     let out = args.output.open()?;
     if !args.files.from.is_empty() {
         let from = (from_documents.as_ref(), lines);
@@ -226,12 +201,11 @@ fn ask_server(
     needles: &[Option<Fingerprint>],
     lines: InputOptions,
 ) -> anyhow::Result<ExitStatus> {
-    let format = match args.format {
-        TableFormat::Tsv => RowFormat::Tsv,
-        TableFormat::Json => RowFormat::Json,
-        #[cfg(feature = "parquet")]
-        TableFormat::Parquet => bail!("--server answers in TSV and JSON"),
-    };
+    let layout = args.format.layout();
+    #[cfg(feature = "parquet")]
+    if layout.format == TableFormat::Parquet {
+        bail!("--server answers in TSV, CSV and JSON");
+    }
     let texts = [args.text.clone(), args.documents.texts_of(&args.file)?].concat();
     let questions = Questions {
         k: args.near.k,
@@ -241,7 +215,7 @@ fn ask_server(
         texts: &texts,
         from: &args.files.from,
         lines,
-        format,
+        layout,
         quiet: args.quiet.is_on(),
     };
     args.server.run(url, &questions, args.output.open()?)

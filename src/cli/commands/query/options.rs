@@ -2,7 +2,7 @@
 
 use fpstore::Limits;
 
-use crate::cli::output::text::TableFormat;
+use crate::cli::output::row_writer::Layout;
 
 /// What all queries of a command have in common.
 pub(in crate::cli) struct QueryOptions {
@@ -10,7 +10,7 @@ pub(in crate::cli) struct QueryOptions {
     pub(in crate::cli) limits: Limits,
     /// How many of the nearest are wanted, if not all within `k`.
     pub(in crate::cli) nearest: Option<usize>,
-    pub(in crate::cli) format: TableFormat,
+    pub(in crate::cli) layout: Layout,
     pub(in crate::cli) quiet: bool,
     /// The similarity that a match must have.
     pub(in crate::cli) confirm: Option<f64>,

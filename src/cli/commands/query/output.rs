@@ -6,7 +6,7 @@ use fpstore::join::confirm::sketch_similarity;
 use fpstore::rows::{AnswerRow, Explained, MatchRow};
 use fpstore::{Answer, Fingerprint, Hit};
 
-use crate::cli::output::row_writer::{RowForm, RowWriter};
+use crate::cli::output::row_writer::{Layout, RowForm, RowWriter};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::TableFormat;
 
@@ -98,7 +98,9 @@ impl Rendered {
         let row = query.row(answer)?;
         self.found |= !row.matches.is_empty();
         match form.format {
-            TableFormat::Tsv | TableFormat::Json => form.render(&mut self.lines, &row)?,
+            TableFormat::Tsv | TableFormat::Json | TableFormat::Csv => {
+                form.render(&mut self.lines, &row)?
+            }
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => self.rows.push(row),
         }
@@ -115,15 +117,19 @@ impl Rendered {
     }
 }
 
-/// The output of answers, whose tables have the columns that the queries fill.
+/// The output of answers, whose tables have the columns that the queries fill; `has_ids` says whether
+/// the queries have ids of their own.
 pub(in crate::cli) fn open(
-    format: TableFormat,
+    layout: Layout,
     out: Sink,
+    has_ids: bool,
     confirms: bool,
     labels: bool,
 ) -> anyhow::Result<RowWriter> {
-    let columns = [("similarity", confirms), ("label", labels)];
+    // A Parquet file has the same columns whatever asks.
+    let is_line = [TableFormat::Tsv, TableFormat::Csv].contains(&layout.format);
+    let columns = [("query_id", has_ids || !is_line), ("similarity", confirms), ("label", labels)];
     let without: Vec<&str> =
         columns.iter().filter(|(_, is_there)| !is_there).map(|(name, _)| *name).collect();
-    RowWriter::new::<AnswerRow>(format, out, &without)
+    RowWriter::new::<AnswerRow>(layout, out, &without)
 }

@@ -11,12 +11,13 @@ use fpstore::input::{InputOptions, read_all_records, read_records};
 use fpstore::rows::AnswerRow;
 use tokio::runtime::Runtime;
 
+use super::output;
 use crate::cli::args::inputs::{check_stdin, inputs, report_skipped};
 use crate::cli::args::token::TokenFileArg;
 use crate::cli::output::bad_lines::{BadLines, write_bad};
-use crate::cli::output::row_writer::RowWriter;
+use crate::cli::output::row_writer::{Layout, RowWriter};
 use crate::cli::output::sink::Sink;
-use crate::cli::output::text::RowFormat;
+use crate::cli::output::text::TableFormat;
 use crate::cli::session::command::ExitStatus;
 
 /// Queries of files that are sent together, unless the server allows fewer.
@@ -43,7 +44,7 @@ pub(in crate::cli) struct Questions<'a> {
     pub(in crate::cli) texts: &'a [String],
     pub(in crate::cli) from: &'a [PathBuf],
     pub(in crate::cli) lines: InputOptions,
-    pub(in crate::cli) format: RowFormat,
+    pub(in crate::cli) layout: Layout,
     pub(in crate::cli) quiet: bool,
 }
 
@@ -67,7 +68,7 @@ impl ServerArgs {
             url,
             options: QueryOptions { k, count, limit, ids: None, explain: None },
             questions,
-            out: RowWriter::new::<AnswerRow>(questions.format.into(), out, &[])?,
+            out: output::open(questions.layout, out, !questions.from.is_empty(), false, false)?,
             found: false,
             batch_max: batch_max.clamp(1, BATCH_COUNT),
         };
@@ -136,7 +137,8 @@ impl Session<'_> {
                 Ok(record) => self.ask_one(record.fingerprint)?,
                 Err(bad) => {
                     bad_lines.note(bad.place, &bad.reason);
-                    if let (RowFormat::Json, Some(out)) = (self.questions.format, self.out.lines())
+                    if let (TableFormat::Json, Some(out)) =
+                        (self.questions.layout.format, self.out.lines())
                     {
                         write_bad(out, bad.place, &bad.reason)?;
                     }
@@ -188,7 +190,7 @@ impl Session<'_> {
     fn report_cut(&self, answer: &AnswerRow) {
         let Some(by) = answer.cut_by.as_deref().filter(|_| answer.cut) else { return };
         let is_asked = by == "limit" && self.questions.limit.is_some();
-        if is_asked && (self.questions.quiet || self.questions.format == RowFormat::Json) {
+        if is_asked && (self.questions.quiet || self.questions.layout.format == TableFormat::Json) {
             return;
         }
         let count =

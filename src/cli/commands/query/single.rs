@@ -35,7 +35,8 @@ impl SingleQueries {
         options: QueryOptions,
         out: Sink,
     ) -> anyhow::Result<Self> {
-        let out = output::open(options.format, out, options.confirm.is_some(), options.labels)?;
+        let out =
+            output::open(options.layout, out, false, options.confirm.is_some(), options.labels)?;
         let (searcher, rendered) = (store.searcher(), Rendered::default());
         Ok(SingleQueries { searcher, options, explained: None, out, rendered })
     }
@@ -43,7 +44,7 @@ impl SingleQueries {
     /// Lets answers be explained: JSON has the plan in the answers, else it is printed now.
     pub(in crate::cli) fn explain(&mut self, store: &Store) -> anyhow::Result<()> {
         let explained = Explained::of(store, self.options.k, SearchStats::default())?;
-        if self.options.format != TableFormat::Json {
+        if self.options.layout.format != TableFormat::Json {
             print_plan(store, &explained);
         }
         self.explained = Some(explained);
@@ -68,7 +69,8 @@ impl SingleQueries {
                 Ok(record) => self.search(record.fingerprint, &[])?,
                 Err(bad) => {
                     bad_lines.note(bad.place, &bad.reason);
-                    if let (TableFormat::Json, Some(out)) = (self.options.format, self.out.lines())
+                    if let (TableFormat::Json, Some(out)) =
+                        (self.options.layout.format, self.out.lines())
                     {
                         write_bad(out, bad.place, &bad.reason)?;
                     }
@@ -92,7 +94,7 @@ impl SingleQueries {
         needle: Fingerprint,
         sketch: &[u8],
     ) -> anyhow::Result<()> {
-        let QueryOptions { k, nearest, format, confirm, labels, quiet, .. } = self.options;
+        let QueryOptions { k, nearest, layout, confirm, labels, quiet, .. } = self.options;
         let start = Instant::now();
         let answer = match nearest {
             Some(count) => self.searcher.nearest(needle, count, k)?,
@@ -101,7 +103,7 @@ impl SingleQueries {
         let micros = start.elapsed().as_secs_f64() * 1e6;
         let confirm = confirm.map(|threshold| (sketch, threshold));
         let outcome = answer.outcome();
-        let is_json = format == TableFormat::Json;
+        let is_json = layout.format == TableFormat::Json;
         let stats = outcome.stats;
         let explain = self.explained.clone().filter(|_| is_json);
         let explain = explain.map(|plan| Explained { stats, ..plan });

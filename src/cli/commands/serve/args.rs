@@ -31,8 +31,9 @@ It listens on this machine alone unless --listen says otherwise; then it asks fo
 the store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a page for people, /openapi.json describes all routes, docs/serve.md explains \
 them.
 
-The newest state of the store is looked for every --refresh, on SIGHUP, and by POST /v1/refresh; \
-SIGHUP also reads the files of tokens again. The newest state is read into memory before it is shown. If the store vanishes or is damaged, the state before is \
+The newest state of the store is looked for every --refresh-every, on SIGHUP, and by POST \
+/v1/refresh; SIGHUP also reads the files of tokens again. The newest state is read into memory \
+before it is shown. If the store vanishes or is damaged, the state before is \
 still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
 
 It has no TLS; a reverse proxy before it has.";
@@ -64,8 +65,9 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
     /// How often to look for a newer state of the store
-    #[arg(long, value_name = "TIME", default_value_t = Time(ServeSettings::default().refresh))]
-    refresh: Time,
+    #[arg(long, alias = "refresh", value_name = "TIME",
+          default_value_t = Time(ServeSettings::default().refresh))]
+    refresh_every: Time,
     /// For how long refreshes may fail before /readyz says that the server is not ready
     #[arg(long, value_name = "TIME", default_value_t = Time(ServeSettings::default().stale_after))]
     stale_after: Time,
@@ -116,8 +118,17 @@ fn in_long_help(arg: Arg) -> Arg {
         "quiet" | "access_log" | "drain_delay" => arg.help_heading(None::<&str>),
         _ => arg,
     };
-    let rare = ["socket_mode", "stale_after", "commit_every", "drain_delay"]
-        .contains(&arg.get_id().as_str());
+    let rare = [
+        "access",
+        "threads",
+        "warm",
+        "host",
+        "socket_mode",
+        "stale_after",
+        "commit_every",
+        "drain_delay",
+    ]
+    .contains(&arg.get_id().as_str());
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
 }
 
@@ -217,7 +228,7 @@ impl ServeArgs {
             // It stays up for long, so that the safest way is the default.
             open: self.access.options().unwrap_or_default(),
             threads: self.threads.map_or(defaults.threads, |it| usize::try_from(it).unwrap_or(1)),
-            refresh: self.refresh.0,
+            refresh: self.refresh_every.0,
             stale_after: self.stale_after.0,
             warm: Some(self.warm).filter(|&warm| warm != Warm::None),
             socket_mode: self.socket_mode,

@@ -14,16 +14,14 @@ use fpstore::Store;
 use fpstore::doctor::{Collector, Finding, Statistics, profile};
 use fpstore::input::read_records;
 use fpstore::options::DEFAULT_K;
-use fpstore::plan::Budget;
 use fpstore_base::source::name_of;
 use serde::Serialize;
 
 use crate::cli::args::inputs::{ReadArgs, inputs, report_skipped, title_of};
 use crate::cli::args::report_args::ReportArgs;
-use crate::cli::args::scheme_arg::{scheme_choice, scheme_help};
+use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::output::page;
 use crate::cli::output::text::ReportFormat;
-use crate::cli::session::choice::distance;
 use crate::cli::session::command::{ExitStatus, StoreArg, open_map};
 
 const LONG_ABOUT: &str = "\
@@ -54,15 +52,8 @@ pub(in crate::cli) struct StatsArgs {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// The distance that queries will mostly ask for [default: 3]
-    #[arg(short, value_parser = distance())]
-    k: Option<u32>,
-    /// The tables to look at: auto, a name or a file of masks
-    #[arg(long, value_name = "SCHEME", long_help = scheme_help())]
-    scheme: Option<String>,
-    /// With auto: space for the tables, as 12GB or 16B/fp
-    #[arg(long, value_name = "BYTES")]
-    budget: Option<Budget>,
+    #[command(flatten)]
+    scheme: SchemeArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -84,13 +75,8 @@ impl StatsArgs {
 
     /// Opens the store. Options for files would have no effect on it.
     fn open_store(&self) -> anyhow::Result<Store> {
-        let given = [
-            (self.k.is_some(), "-k"),
-            (self.scheme.is_some(), "--scheme"),
-            (self.budget.is_some(), "--budget"),
-            (self.read.skips_bad(), "--skip-bad"),
-        ];
-        let given = given.iter().find(|(given, _)| *given).map(|(_, option)| *option);
+        let skips_bad = self.read.skips_bad().then_some("--skip-bad");
+        let given = self.scheme.first_given().or(skips_bad);
         if let Some(option) = given.or(self.read.first_given()) {
             bail!("{option} is for files of records, and this is a store; leave it out");
         }
@@ -115,7 +101,7 @@ pub(in crate::cli) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
     let statistics =
         if args.store_path().is_some() { profile(&args.open_store()?)? } else { collect(args)? };
     if let (Some(page), Some(path)) = (page, &args.html) {
-        let budget = args.budget.unwrap_or_default();
+        let budget = args.scheme.budget().unwrap_or_default();
         html::write(page, &statistics, &title_of(&args.inputs, &args.store.store), budget)?;
         if !args.report.is_quiet() {
             message!("wrote {}", path.display());
@@ -147,8 +133,8 @@ fn source(args: &StatsArgs) -> String {
 }
 
 fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
-    let k = args.k.unwrap_or(DEFAULT_K);
-    let choice = scheme_choice(args.scheme.as_deref().unwrap_or("auto"), k, args.budget)?;
+    let k = args.scheme.k().unwrap_or(DEFAULT_K);
+    let choice = args.scheme.choice(k)?;
     if let Some(folder) = args.inputs.iter().find(|file| file.is_dir()) {
         bail!("{} is a directory; name one store, or files", folder.display());
     }

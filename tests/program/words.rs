@@ -1,0 +1,229 @@
+//! The words of the program: its help, other names, formats of rows, colours, completions, statuses.
+
+use crate::common::program::{Desk, text};
+
+/// Lines of a page of help, which is as wide as a terminal of 100 columns.
+const PAGE: usize = 60;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("in.tsv", "00ff\ta\n00fe\tb, \"c\"\nff00ff00ff00ff00\td\n");
+    desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
+    desk
+}
+
+/// What the parser of arguments says of those that it refuses.
+fn refused(desk: &Desk, args: &[&str]) -> String {
+    let output = desk.output(args, "");
+    assert_eq!(output.status.code(), Some(2), "{args:?}");
+    text(output.stderr)
+}
+
+/// The names under the headings of `fpstore help`, of commands or of topics.
+fn names(desk: &Desk, is_topic: bool) -> Vec<String> {
+    let help = desk.ok(&["help"], "");
+    let (commands, rest) = help.split_once("\nOptions:").unwrap();
+    let (_, topics) = rest.split_once("\nTopics").unwrap();
+    let (topics, _) = topics.split_once("\nExamples").unwrap();
+    let lines = if is_topic { topics } else { commands }.lines();
+    let listed = lines.filter_map(|line| line.strip_prefix("  "));
+    listed.filter_map(|line| line.split_whitespace().next()).map(String::from).collect()
+}
+
+#[test]
+fn the_help_of_a_command_is_a_page_and_names_every_option() {
+    let desk = desk();
+    let commands = names(&desk, false);
+    assert!(commands.len() > 25, "{commands:?}");
+    for command in &commands {
+        let page = desk.ok(&[command, "--help"], "");
+        assert!(page.lines().count() <= PAGE, "{command}: {}", page.lines().count());
+        assert_eq!(desk.ok(&["help", command], ""), page);
+        let all = desk.ok(&["help", command, "--all"], "");
+        for line in all.lines().filter(|line| line.trim_start().starts_with('-')) {
+            let Some((_, name)) = line.split_once("--") else { continue };
+            let end = name.find(|c: char| !c.is_ascii_lowercase() && c != '-');
+            let option = format!("--{}", &name[..end.unwrap_or(name.len())]);
+            assert!(page.contains(&option) || option == "--color", "{command}: {option}\n{page}");
+        }
+    }
+}
+
+#[test]
+fn each_topic_that_a_page_names_is_printed() {
+    let desk = desk();
+    let topics = names(&desk, true);
+    assert!(topics.len() > 10, "{topics:?}");
+    for topic in &topics {
+        let page = desk.ok(&["help", topic], "");
+        assert!(page.lines().count() > 5 && !page.contains("Usage:"), "{topic}: {page}");
+    }
+    for command in names(&desk, false) {
+        let page = desk.ok(&[&command, "--help"], "");
+        for (_, named) in
+            page.match_indices("fpstore help ").map(|(at, it)| page[at..].split_at(it.len()))
+        {
+            let end = named.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap();
+            let name = &named[..end];
+            let is_known = topics.iter().any(|topic| topic == name) || name == command;
+            assert!(is_known || name.is_empty(), "{command}: {name}");
+        }
+    }
+}
+
+#[test]
+fn other_words_for_commands_and_options_are_understood() {
+    let desk = desk();
+    let expected = desk.ok(&["query", "ff", "-k", "1", "-s", "store.fps"], "");
+    for args in [
+        &["search", "ff", "--distance", "1", "-s", "store.fps"][..],
+        &["find", "ff", "--max-distance", "1", "--db", "store.fps"],
+        &["query", "ff", "--radius=1", "-s", "store.fps", "--tsv"],
+    ] {
+        assert_eq!(desk.ok(args, ""), expected, "{args:?}");
+    }
+    let json = desk.ok(&["query", "ff", "-s", "store.fps", "--json", "-n", "1"], "");
+    assert_eq!(
+        json,
+        desk.ok(&["query", "ff", "-s", "store.fps", "--format=json", "--limit=1"], "")
+    );
+    refused(&desk, &["query", "ff", "-s", "store.fps", "--json", "--format", "tsv"]);
+    desk.ok(&["create", "in.tsv", "-s", "new.fps", "-q", "-j", "1"], "");
+    desk.ok(&["insert", "in.tsv", "-s", "new.fps", "-q", "--jobs", "1"], "");
+    desk.ok(&["rm", "--id", "a", "-s", "new.fps", "-q"], "");
+    desk.ok(&["merge", "-s", "new.fps", "-q"], "");
+    assert_eq!(desk.json(&["ls", "new.fps"])["ids"], desk.json(&["info", "new.fps"])["ids"]);
+}
+
+/// `--segment`, `--link`, `--ids` and `--refresh` have other meanings elsewhere.
+#[test]
+fn old_names_of_options_are_understood_where_they_stood() {
+    let desk = desk();
+    desk.ok(&["build", "in.tsv", "-s", "old.fps", "-q", "--ids", "none"], "");
+    assert_eq!(desk.json(&["info", "old.fps"])["ids"], 0);
+    desk.ok(&["export", "--link", "--segment", "1", "-o", "link.fps", "-s", "store.fps", "-q"], "");
+    let out = desk.ok(&["help", "export", "--all"], "");
+    assert!(out.contains("--hard-link") && !out.contains("--link"), "{out}");
+}
+
+#[test]
+fn no_tip_leads_to_a_loss() {
+    let desk = desk();
+    let losing = ["'expire'", "'delete'", "'remove'", "'--skip-bad'", "'--force'", "'--drop'"];
+    for args in [
+        &["expir"][..],
+        &["remov"],
+        &["delet"],
+        &["build", "in.tsv", "--skip"],
+        &["add", "--forc"],
+        &["cluster", "in.tsv", "--dro"],
+    ] {
+        let err = refused(&desk, args);
+        assert!(!losing.iter().any(|word| err.contains(&format!("exists: {word}"))), "{err}");
+    }
+    let err = refused(&desk, &["querry"]);
+    assert!(err.contains("'query'"), "{err}");
+    let err = refused(&desk, &["query", "ff", "--jsn"]);
+    assert!(!err.contains("-- --"), "{err}");
+}
+
+#[test]
+fn csv_has_names_and_quotes_and_lines_with_tabs_have_names_on_demand() {
+    let desk = desk();
+    let query = ["query", "ff", "-k", "1", "-s", "store.fps"];
+    let csv = desk.ok(&[&query[..], &["--format", "csv"]].concat(), "");
+    assert_eq!(
+        csv,
+        "query,fingerprint,distance,id\n00000000000000ff,00000000000000ff,0,a\n\
+         00000000000000ff,00000000000000fe,1,\"b, \"\"c\"\"\"\n"
+    );
+    let tsv = desk.ok(&query, "");
+    let named = desk.ok(&[&query[..], &["--header"]].concat(), "");
+    assert_eq!(named, format!("query\tfingerprint\tdistance\tid\n{tsv}"));
+    // What a join finds, in the order of its columns.
+    let csv = desk.ok(&["pairs", "store.fps", "-k", "1", "--csv", "-q"], "");
+    assert_eq!(
+        csv,
+        "first,second,distance,first_id,second_id\n\
+         00000000000000fe,00000000000000ff,1,\"b, \"\"c\"\"\",a\n"
+    );
+    let csv = desk.ok(&["dump", "store.fps", "--csv"], "");
+    assert_eq!(csv.lines().next(), Some("fingerprint,id"));
+    // A table that is empty has its names, too.
+    let (csv, _) =
+        desk.run(&["query", "0f0f0f0f0f0f0f0f", "-k", "1", "-s", "store.fps", "--csv"], 1);
+    assert_eq!(csv, "query,fingerprint,distance,id\n");
+    // What was printed is read again.
+    desk.write("again.csv", desk.ok(&["dump", "store.fps", "--csv"], ""));
+    desk.ok(&["build", "again.csv", "-s", "again.fps", "-q"], "");
+    assert_eq!(desk.ok(&["dump", "again.fps"], ""), desk.ok(&["dump", "store.fps"], ""));
+}
+
+#[test]
+fn digits_that_differ_are_marked_where_colours_are_wanted() {
+    let desk = desk();
+    let query = ["query", "ff", "-k", "1", "-s", "store.fps"];
+    let plain = desk.ok(&query, "");
+    assert!(!plain.contains('\u{1b}'));
+    let marked = desk.ok(&[&["--color", "always"], &query[..]].concat(), "");
+    assert!(marked.contains("00000000000000f\u{1b}[1;31me\u{1b}[0m\t1"), "{marked:?}");
+    assert_eq!(marked.replace("\u{1b}[1;31m", "").replace("\u{1b}[0m", ""), plain);
+    // Files and JSON are never coloured.
+    for more in [&["--format", "json"][..], &["--csv"]] {
+        let out = desk.ok(&[&query[..], &["--color=always"], more].concat(), "");
+        assert!(!out.contains('\u{1b}'), "{out:?}");
+    }
+    refused(&desk, &["query", "ff", "--color", "sometimes"]);
+}
+
+#[test]
+fn a_shell_is_offered_what_an_option_takes() {
+    let desk = desk();
+    desk.ok(&["add", "in.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
+    let offered = |words: &[&str]| {
+        let mut command = desk.command(&[&["--", "fpstore"], words].concat());
+        command.env("FPSTORE_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+        command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        command.env("_CLAP_COMPLETE_COMP_TYPE", "9");
+        text(command.output().unwrap().stdout)
+    };
+    assert!(offered(&["build", "--recipe", "min"]).contains("minhash"));
+    assert!(offered(&["build", "--scheme", "hal"]).contains("halves"));
+    assert!(offered(&["dedup", "--keep", "lo"]).contains("longest"));
+    assert!(offered(&["query", "-s", "store.fps", "--label", "20"]).contains("2026-11"));
+    let stores = offered(&["info", ""]);
+    assert!(stores.contains("store.fps") && !stores.contains("in.tsv"), "{stores}");
+    assert!(offered(&["build", "in"]).contains("in.tsv"));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = desk.ok(&["completions", shell], "");
+        assert!(script.contains("FPSTORE_COMPLETE"), "{shell}: {script}");
+    }
+}
+
+#[test]
+fn statuses_tell_what_is_not_there_from_what_is_wrong() {
+    let desk = desk();
+    for (args, status) in [
+        (&["query", "ff", "-s", "store.fps"][..], 0),
+        (&["query", "0f0f0f0f0f0f0f0f", "-s", "store.fps"], 1),
+        (&["query", "--id", "nobody", "-s", "store.fps"], 1),
+        (&["query", "ff", "-s", "nowhere.fps"], 2),
+        (&["delete", "--id", "nobody", "-s", "store.fps"], 1),
+        (&["delete", "--id", "nobody", "--dry-run", "-s", "store.fps"], 1),
+        (&["delete", "--fingerprint", "0f0f", "-s", "store.fps"], 1),
+        (&["delete", "--id", "nobody", "--id", "a", "--dry-run", "-s", "store.fps"], 0),
+        (&["delete", "--id", "a", "-s", "nowhere.fps"], 2),
+        (&["compare", "-s", "store.fps", "a", "nobody"], 1),
+        (&["compare", "-s", "nowhere.fps", "a", "d"], 2),
+        (&["pairs", "store.fps", "-k", "0"], 1),
+        (&["cluster", "store.fps", "-k", "0"], 1),
+        (&["pairs", "nowhere.fps"], 2),
+        (&["expire", "--before", "2026-01", "-s", "store.fps"], 0),
+        (&["verify", "store.fps"], 0),
+    ] {
+        desk.run(args, status);
+    }
+    // Ids that are read from an empty list are all found.
+    desk.write("none.txt", "");
+    desk.run(&["delete", "--ids", "none.txt", "-s", "store.fps"], 0);
+}
