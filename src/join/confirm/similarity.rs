@@ -132,6 +132,15 @@ mod tests {
         set.iter().copied().collect()
     }
 
+    #[test]
+    fn bytes_that_are_equal_by_chance_count_nothing() {
+        let by_chance = 1.0 / 256.0;
+        assert_eq!(sketch_similarity(&[1, 2], &[1, 3]), (0.5 - by_chance) / (1.0 - by_chance));
+        let (one, mut other) = ([0; 256], [1; 256]);
+        other[7] = 0;
+        assert_eq!(sketch_similarity(&one, &other), 0.0);
+    }
+
     proptest! {
         #[test]
         fn enough_elements_are_those_of_the_part(len in 0_usize..300, part in 0.001_f64..=1.0) {

@@ -266,6 +266,11 @@ mod tests {
         // An empty one is removed where there are others.
         assert_eq!(pick(&[candidate("a", 0)]), None);
         assert_eq!(pick(&[candidate("a", 0), candidate("b", 5)]), Some(0..1));
+        // One of a label is as it would be written, unless records of it are deleted.
+        let mut alone = ["a", "b", "a"].map(|label| candidate(label, 10));
+        assert_eq!(pick_label(&alone), None);
+        alone[1].deleted = 1;
+        assert_eq!(pick_label(&alone), Some(1..2));
     }
 
     #[test]
