@@ -75,7 +75,7 @@ build() {
 
         mkdir "$place/$name"
         cp -R "$fpstore" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" README.md LICENSE \
-            CHANGELOG.md "$place/$name"
+            CHANGELOG.md docs tools/operations "$place/$name"
         tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
             --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
             gzip --no-name -9 >"$place/out/$name.tar.gz"

@@ -8,6 +8,9 @@ use fpstore_base::{Fingerprint, IdRef};
 use super::Store;
 use crate::base::error::{Error, Result};
 
+/// Ids of a fingerprint that are compared with one.
+const IDS_MAX: usize = 1000;
+
 /// A stored record that has an id that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRecord {
@@ -65,6 +68,49 @@ impl Store {
             Ok::<(), Error>(())
         })?;
         Ok(found)
+    }
+
+    /// How many of these records are stored: the fingerprint with the id, or any record of the
+    /// fingerprint where none is given. Who adds records can see by it whether they were added before.
+    /// Of a fingerprint with more than 1 000 ids the first 1 000 count.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the store is damaged.
+    ///
+    /// # Examples
+    ///
+    #[cfg_attr(feature = "write", doc = "```")]
+    #[cfg_attr(not(feature = "write"), doc = "```ignore")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+    /// # builder.push(7.into(), "a.html")?;
+    /// # let store = builder.finish()?;
+    /// let records = [(7.into(), Some("a.html".into())), (7.into(), Some("b.html".into()))];
+    /// assert_eq!(store.count_stored(records)?, 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn count_stored<'a>(
+        &self,
+        records: impl IntoIterator<Item = (Fingerprint, Option<IdRef<'a>>)>,
+    ) -> Result<u64> {
+        let mut searcher = self.searcher();
+        let mut count = 0;
+        for (fingerprint, id) in records {
+            let mut is_stored = false;
+            for hit in searcher.search(fingerprint, 0)?.hits() {
+                let Some(wanted) = id.map(canonical) else {
+                    is_stored = true;
+                    break;
+                };
+                for stored in hit.ids().take(IDS_MAX) {
+                    is_stored |= canonical(stored?) == wanted;
+                }
+            }
+            count += u64::from(is_stored);
+        }
+        Ok(count)
     }
 }
 

@@ -316,3 +316,23 @@ fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
     assert!(err.contains("nothing was changed"), "{err}");
     assert_ne!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
 }
+
+/// Whoever adds a file again gets each id twice, and should hear of it.
+#[test]
+fn records_that_were_added_before_are_told() {
+    let desk = Desk::new();
+    desk.write("a.tsv", "0123456789abcdef\ta\nfedcba9876543210\tb\n00000000000000ff\t3\n");
+    desk.write("b.tsv", "0123456789abcdef\tother\n");
+    desk.ok(&["build", "a.tsv", "-s", "s.fps", "-q"], "");
+    let (_, err) = desk.run(&["add", "a.tsv", "-s", "s.fps"], 0);
+    let said = "3 records of the input were in the store before, and are there twice now";
+    assert!(err.contains(said) && err.contains("--replace"), "{err}");
+    // Another page with an equal fingerprint is no repetition.
+    let (_, err) = desk.run(&["add", "b.tsv", "-s", "s.fps"], 0);
+    assert!(!err.contains("before"), "{err}");
+    for option in [&["--replace"][..], &["--run", "night"]] {
+        let args = [&["add", "a.tsv", "-s", "s.fps"], option].concat();
+        let (_, err) = desk.run(&args, 0);
+        assert!(!err.contains("twice"), "{option:?}: {err}");
+    }
+}

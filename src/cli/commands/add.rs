@@ -1,10 +1,11 @@
 //! `fpstore add`: adds records to a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fpstore::input::{InputOptions, read_records};
 use fpstore::writer::{Committed, SharedWriter};
-use fpstore::{Store, Writer, WriterOptions};
+use fpstore::{Fingerprint, Id, IdRef, Store, Writer, WriterOptions};
 
 use crate::cli::args::documents::{self, DocumentArgs};
 use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
@@ -96,8 +97,15 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     if is_known_run(&store, args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
-    drop(store);
     let files = if args.follow.is_on() { Vec::new() } else { inputs(&args.files)? };
+    let may_repeat = !args.replace
+        && args.run.run.is_none()
+        && !documents.as_ref().is_some_and(Documents::are_given);
+    let repeated = match files.first().filter(|_| may_repeat) {
+        Some(file) => repeated(&store, file, &args.documents.lines(&args.read)?),
+        None => 0,
+    };
+    drop(store);
     let monitor = args.work.monitor()?;
     let recipe = documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.source.recipe());
     let mut options = WriterOptions::default()
@@ -141,8 +149,47 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     monitor.finish();
     if !args.work.is_quiet() {
         report(&store.info(), &committed);
+        if repeated > 0 {
+            message!(
+                "  {} of the input {} in the store before, and {} there twice now; --replace keeps one \
+                 record of an id, --run NAME makes a repeated command do nothing",
+                counted(repeated, "record", "records"),
+                if repeated == 1 { "was" } else { "were" },
+                if repeated == 1 { "is" } else { "are" },
+            );
+        }
     }
     Ok(ExitStatus::Done)
+}
+
+/// How many of the first records of a file are stored, if nearly all are: it was probably added
+/// before. What cannot be read twice, such as a pipe, is not looked at.
+fn repeated(store: &Store, file: &Path, input: &InputOptions) -> u64 {
+    const LOOKED_AT: usize = 1000;
+    enum Stop {
+        Enough,
+        Failed,
+    }
+    impl From<fpstore::Error> for Stop {
+        fn from(_: fpstore::Error) -> Self {
+            Stop::Failed
+        }
+    }
+    if !file.is_file() {
+        return 0;
+    }
+    let mut first: Vec<(Fingerprint, Option<Id>)> = Vec::new();
+    let read = read_records(file, input, |record| {
+        first.push((record.fingerprint, record.id.map(IdRef::to_id)));
+        if first.len() < LOOKED_AT { Ok(()) } else { Err(Stop::Enough) }
+    });
+    // Who adds the file is told what is wrong with it.
+    if matches!(read, Err(Stop::Failed)) {
+        return 0;
+    }
+    let records = first.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
+    let stored = store.count_stored(records).unwrap_or(0);
+    if stored * 10 >= first.len() as u64 * 9 { stored } else { 0 }
 }
 
 fn read_fingerprints(

@@ -1,9 +1,10 @@
 //! What `fpstore build` says at its end.
 
 use fpstore::doctor::{Collector, Severity};
-use fpstore::{BuildReport, SegmentReceipt, Store};
+use fpstore::info::StoreInfo;
+use fpstore::{BuildReport, Recipe, SegmentReceipt, Store};
 
-use super::text::{bytes, counted};
+use super::text::{bytes, counted, quoted};
 
 /// From this many fingerprints on, the bits for each are reported.
 const BITS_SHOWN_MIN: u64 = 10_000;
@@ -70,6 +71,21 @@ pub(in crate::cli) fn print_report(store: &Store, report: &BuildReport, read_len
         len => format!(", {} of temporary files", bytes(len)),
     };
     message!("  {seconds:.2} s ({}){memory}{temporary}", phases.join(", "));
+    next_steps(&info);
+}
+
+/// Says for which distance the store is made, and what a user does next with it.
+fn next_steps(info: &StoreInfo) {
+    let Some(segment) = info.segments.first() else { return };
+    let path = quoted(&info.path);
+    let asked = match segment.recipe == Recipe::external() {
+        true => "FINGERPRINT",
+        false => "--file PAGE",
+    };
+    message!(
+        "  tuned for -k {}; next: fpstore query {asked} -s {path}, fpstore cluster {path}",
+        segment.tuned_k
+    );
 }
 
 /// The peak memory of this process, if the system reports it.
