@@ -6,5 +6,7 @@
 
 #[cfg(feature = "doctor")]
 pub mod doctor;
+#[cfg(any(feature = "doctor", feature = "page"))]
+mod frame;
 #[cfg(feature = "page")]
 pub mod page;

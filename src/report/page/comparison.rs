@@ -5,8 +5,9 @@ use fpstore_plot::numbers::grouped;
 use maud::{Markup, html};
 
 use super::bits;
-use super::frame::{Page, beginning, characters, counted};
+use super::wording::{STYLE, beginning, characters, counted};
 use super::words::{Differences, Part, differences};
+use crate::report::frame::Page;
 
 /// The characters of a text that the page shows at most.
 const TEXT_MAX: usize = 500_000;
@@ -73,8 +74,8 @@ impl Comparison<'_> {
             footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
         };
         let title = format!("{one} and {other}");
-        let policy = "img-src data:; base-uri 'none'; form-action 'none'".into();
-        Page { title: &title, policy, body }.write()
+        let policy = "img-src data:; base-uri 'none'; form-action 'none'";
+        Page { title: &title, made_by: "fpstore", policy, styles: &[STYLE], body }.write()
     }
 
     fn facts(&self) -> Markup {

@@ -8,11 +8,12 @@ use std::path::Path;
 use maud::{Markup, PreEscaped, html};
 
 use super::data::Json;
-use super::frame::{Page, counted};
 use super::largest::{DOCUMENTS_MAX, LargestGroups, ShownGroup};
 use super::template::Template;
 use super::texts::GroupTexts;
+use super::wording::{STYLE, counted};
 use crate::base::error::Result;
+use crate::report::frame::Page;
 use fpstore_plot::numbers::grouped;
 
 const SCRIPT: &str = include_str!("groups.js");
@@ -163,7 +164,8 @@ fn page(about: &About<'_>, counts: (u64, u64), json: &Json) -> String {
         "script-src 'sha256-{script}'; img-src data: {images}; base-uri 'none'; \
          form-action 'none'"
     );
-    Page { title: about.title, policy, body }.write()
+    let (title, policy) = (about.title, policy.as_str());
+    Page { title, made_by: "fpstore", policy, styles: &[STYLE], body }.write()
 }
 
 fn facts(about: &About<'_>, (groups, documents): (u64, u64)) -> Markup {

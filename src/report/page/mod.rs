@@ -12,11 +12,11 @@
 mod bits;
 mod comparison;
 mod data;
-mod frame;
 mod groups;
 mod largest;
 mod template;
 mod texts;
+mod wording;
 mod words;
 
 pub use bits::differing_bits;

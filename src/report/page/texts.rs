@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::frame::beginning;
 use super::largest::ShownGroup;
+use super::wording::beginning;
 use crate::base::error::Result;
 use crate::disk::{ByteTable, ScratchFolder};
 use fpstore_base::Fingerprint;

@@ -7,12 +7,13 @@
 mod frontier;
 mod plots;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::plan::{SchemeEstimate, SchemePlan};
 use crate::report::doctor::findings::Finding;
 use crate::report::doctor::statistics::{Counted, Statistics};
 use crate::report::doctor::table::TableStatistics;
+use crate::report::frame::Page;
 use fpstore_plot::numbers::{grouped, percent, rounded};
 use fpstore_plot::{Chart, Marks};
 
@@ -69,54 +70,43 @@ impl<'a> PageOptions<'a> {
 pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
     let findings = statistics.findings();
     let tables = most_crowded(statistics);
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy"
-                    content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-                link rel="icon" href="data:,";
-                title { (options.title) " - fpstore stats" }
-                style {
-                    (PreEscaped(fpstore_plot::PALETTE)) (PreEscaped(STYLE))
-                    (PreEscaped(fpstore_plot::STYLE))
-                }
-            }
-            body {
-                main {
-                    h1 { (options.title) }
-                    (facts(statistics))
-                    (findings_section(statistics, &findings))
-                    @if statistics.fingerprint_count > 0 {
-                        section aria-label="Plots" {
-                            h2 { "Plots" }
-                            div.plots {
-                                (plots::bits(statistics))
-                                (plots::duplicates(statistics))
-                                @if let Some(plan) = options.plan {
-                                    (frontier::frontier(plan, options.now))
-                                }
-                                @for (number, table) in tables.iter().enumerate() {
-                                    @let name = statistics.name_of(table);
-                                    (plots::groups(table, &name, number))
-                                    (plots::gaps(table, &name, number))
-                                    (plots::largest(table, &name))
-                                }
-                            }
+    let body = html! {
+        main {
+            h1 { (options.title) }
+            (facts(statistics))
+            (findings_section(statistics, &findings))
+            @if statistics.fingerprint_count > 0 {
+                section aria-label="Plots" {
+                    h2 { "Plots" }
+                    div.plots {
+                        (plots::bits(statistics))
+                        (plots::duplicates(statistics))
+                        @if let Some(plan) = options.plan {
+                            (frontier::frontier(plan, options.now))
                         }
-                        (tables_section(statistics))
-                        (heaviest_section(statistics))
-                        (by_chance_section(statistics))
+                        @for (number, table) in tables.iter().enumerate() {
+                            @let name = statistics.name_of(table);
+                            (plots::groups(table, &name, number))
+                            (plots::gaps(table, &name, number))
+                            (plots::largest(table, &name))
+                        }
                     }
                 }
-                footer { (footer(statistics)) }
+                (tables_section(statistics))
+                (heaviest_section(statistics))
+                (by_chance_section(statistics))
             }
         }
+        footer { (footer(statistics)) }
     };
-    markup.into_string()
+    Page {
+        title: options.title,
+        made_by: "fpstore stats",
+        policy: "img-src data:",
+        styles: &[STYLE, fpstore_plot::STYLE],
+        body,
+    }
+    .write()
 }
 
 /// The tables to draw, in their order.

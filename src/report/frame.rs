@@ -1,15 +1,16 @@
-//! The frame of a page: its head, its style, its policy; and what the parts share.
+//! The frame of a page: its head, its style, its policy.
 
-use fpstore_plot::numbers::grouped;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-
-const STYLE: &str = include_str!("style.css");
 
 /// A page: what stands in its head, and what it shows.
 pub(super) struct Page<'a> {
     pub(super) title: &'a str,
+    /// What made it, after the title.
+    pub(super) made_by: &'a str,
     /// What the policy allows besides the style.
-    pub(super) policy: String,
+    pub(super) policy: &'a str,
+    /// The styles, one after the other, after the palette of all pages.
+    pub(super) styles: &'a [&'a str],
     pub(super) body: Markup,
 }
 
@@ -26,30 +27,15 @@ impl Page<'_> {
                     meta name="referrer" content="no-referrer";
                     meta http-equiv="Content-Security-Policy" content=(policy);
                     link rel="icon" href="data:,";
-                    title { (self.title) " - fpstore" }
-                    style { (PreEscaped(fpstore_plot::PALETTE)) (PreEscaped(STYLE)) }
+                    title { (self.title) " - " (self.made_by) }
+                    style {
+                        (PreEscaped(fpstore_plot::PALETTE))
+                        @for style in self.styles { (PreEscaped(style)) }
+                    }
                 }
                 body { (self.body) }
             }
         };
         page.into_string()
-    }
-}
-
-/// A number of characters with its noun.
-pub(super) fn characters(count: usize) -> String {
-    counted(count as u64, "character", "characters")
-}
-
-/// A count with its noun, singular or plural.
-pub(super) fn counted(count: u64, singular: &str, plural: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
-}
-
-/// The first characters of a text, at most `most`; whether that is all of it.
-pub(super) fn beginning(text: &str, most: usize) -> (&str, bool) {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => (&text[..end], false),
-        None => (text, true),
     }
 }
