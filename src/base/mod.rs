@@ -9,4 +9,5 @@ pub(crate) mod id_policy;
 pub(crate) mod limits;
 pub mod options;
 pub(crate) mod section;
+pub(crate) mod setters;
 pub(crate) mod steps;

@@ -55,7 +55,7 @@ impl<'a> Cleaner<'a> {
     /// * [`Error::Exists`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
-        let Cleaner { output, replace, add, temp_dir, .. } = &work.settings;
+        let Cleaner { output, replace, add, resources, .. } = &work.settings;
         let targets = output.as_deref().map(|output| Targets::new(&work, output)).transpose()?;
         let run = add.as_ref().and_then(|options| options.run.clone());
         let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
@@ -77,7 +77,7 @@ impl<'a> Cleaner<'a> {
             }
         }
         let run = run.unwrap_or_else(|| job.run().into());
-        let temp_dir = temp_dir.clone().unwrap_or_else(|| job.folder().into());
+        let temp_dir = resources.temp_dir.clone().unwrap_or_else(|| job.folder().into());
         // The lock is taken before the store is read, so that no other process adds the same records.
         let writer = match (add, &work.stored) {
             (Some(options), Some(stored)) => {

@@ -25,9 +25,7 @@ pub(super) fn by_distance(
     let options = BuildOptions::default()
         .ids(IdPolicy::U64)
         .recipe(work.settings.source.recipe())
-        .memory(work.settings.memory)
-        .threads(work.settings.threads)
-        .observer(work.settings.observer.clone());
+        .resources(work.settings.resources.clone());
     let mut new = TemporaryBuilder::create(&work.temp_dir, options)?;
     spools.each(|number, entry| {
         if !compared.has(number) {

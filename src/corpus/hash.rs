@@ -137,7 +137,7 @@ fn entry_of(
 
 /// The observer of the work, for a part of the documents with bytes `before` it.
 fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer> {
-    let observer = work.settings.observer.as_ref()?;
+    let observer = work.settings.resources.observer.as_ref()?;
     Some(observer.of_part(move |mut progress| {
         progress.done += before;
         progress.total = total;

@@ -11,7 +11,7 @@ use super::reasons::Reasons;
 use super::source::DocumentSource;
 use crate::store::Store;
 use crate::writing::writer::WriterOptions;
-use fpstore_base::watch::Observer;
+use fpstore_base::{Resources, resource_setters};
 
 /// Removes near-duplicates from files of documents.
 ///
@@ -21,6 +21,10 @@ use fpstore_base::watch::Observer;
 ///
 /// By default documents are near if their fingerprints are, the first one is kept, and nothing is
 /// written; see [`Cleaner::output`].
+///
+/// The memory is that of joins. A document takes 33 bytes beside it, with [`Cleaner::confirm`] 110,
+/// and 8 more for each rule of [`Cleaner::keep`] after the first. Temporary files go to the folder
+/// of the unfinished work by default, or to the directory of the system if there is no output.
 ///
 /// # Examples
 ///
@@ -60,10 +64,7 @@ pub struct Cleaner<'a> {
     pub(super) target: Option<u64>,
     pub(super) annotate: Option<String>,
     pub(super) cluster_size: Option<String>,
-    pub(super) memory: Option<u64>,
-    pub(super) threads: Option<usize>,
-    pub(super) temp_dir: Option<PathBuf>,
-    pub(super) observer: Option<Observer>,
+    pub(super) resources: Resources,
     pub(super) listener: Option<&'a Listener<'a>>,
 }
 
@@ -94,10 +95,7 @@ impl<'a> Cleaner<'a> {
             target: None,
             annotate: None,
             cluster_size: None,
-            memory: None,
-            threads: None,
-            temp_dir: None,
-            observer: None,
+            resources: Resources::default(),
             listener: None,
         }
     }
@@ -261,37 +259,7 @@ impl<'a> Cleaner<'a> {
         self
     }
 
-    /// Sets the bytes of memory that joins may take, as
-    /// [`JoinOptions::memory`](crate::join::JoinOptions::memory). A document takes 33 bytes beside
-    /// that, with [`Cleaner::confirm`] 110, and 8 more for each rule of [`Cleaner::keep`] after the
-    /// first.
-    #[must_use]
-    pub fn memory(mut self, bytes: impl Into<Option<u64>>) -> Self {
-        self.memory = bytes.into();
-        self
-    }
-
-    /// Sets the number of threads that work at the same time. The default is one for each core.
-    #[must_use]
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
-        self
-    }
-
-    /// Sets the directory of temporary files, which vanish with the process. The default is the
-    /// folder of the unfinished work, or the directory of the system if there is no output.
-    #[must_use]
-    pub fn temp_dir(mut self, directory: impl Into<Option<PathBuf>>) -> Self {
-        self.temp_dir = directory.into();
-        self
-    }
-
-    /// Sets the observer, which gets the progress and may end the work.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
-        self
-    }
+    resource_setters!();
 
     /// Sets a function that is called with each [`Event`](super::Event), such as bad records that
     /// were skipped.

@@ -58,14 +58,14 @@ impl<'a> Work<'a> {
             .new_fields(settings.new_fields().into_iter().map(|field| field.name).collect())
             .whole_files(settings.output.is_some())
             .digests(reasons.is_exact())
-            .observer(settings.observer.clone());
+            .observer(settings.resources.observer.clone());
         let files = DocumentFiles::find(&settings.paths, &options)?;
         let usual_k = || stored.as_ref().map_or(source.usual_k(), Store::tuned_k);
         Ok(Work {
             batches: batches(&files, &options),
             stored: stored.clone(),
             k: settings.k.unwrap_or_else(usual_k),
-            temp_dir: settings.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
+            temp_dir: settings.resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
             reasons,
             fields,
@@ -100,14 +100,12 @@ impl<'a> Work<'a> {
 
     pub(super) fn join_options(&self, k: u32) -> JoinOptions {
         JoinOptions::new(k)
-            .memory(self.settings.memory)
-            .threads(self.settings.threads)
+            .resources(self.settings.resources.clone())
             .temp_dir(self.temp_dir.clone())
-            .observer(self.settings.observer.clone())
     }
 
     pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {
-        Watch::new(self.settings.observer.clone(), phase, total)
+        Watch::new(self.settings.resources.observer.clone(), phase, total)
     }
 
     /// Whether files are copied, so that the documents of one that cannot be are left out.

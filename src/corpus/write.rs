@@ -61,7 +61,8 @@ pub(super) fn run(
         failed: Mutex::default(),
     };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = work.settings.threads.unwrap_or_else(cores).min(spools.batch_count()).max(1);
+    let threads =
+        work.settings.resources.threads.unwrap_or_else(cores).min(spools.batch_count()).max(1);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| copier.work())).collect();
         // The first error is the cause of the others.

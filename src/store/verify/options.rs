@@ -1,5 +1,6 @@
 //! How a store is verified.
 
+use crate::base::setters::setters;
 use fpstore_base::watch::Observer;
 
 /// The options of [`verify`](crate::verify()).
@@ -27,26 +28,13 @@ impl Default for VerifyOptions {
 }
 
 impl VerifyOptions {
+    setters!(max_rate, observer);
+
     /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
     /// over the store, and one more for each 256.
     #[must_use]
     pub fn samples(mut self, count: u64) -> Self {
         self.samples = count;
-        self
-    }
-
-    /// Sets the largest number of bytes that are read in a second, those that are read again
-    /// included. `None`, the default, sets no limit.
-    #[must_use]
-    pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
-        self.max_rate = bytes.into();
-        self
-    }
-
-    /// Sets a function that is called with the progress, and may end the work.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
         self
     }
 }

@@ -1,6 +1,7 @@
 //! The options of a build.
 
 use crate::base::id_policy::IdPolicy;
+use crate::base::setters::setters;
 use crate::format::manifest::StoreId;
 use crate::writing::budget::memory_min;
 use crate::writing::builder::SchemeChoice;
@@ -85,14 +86,6 @@ impl BuildOptions {
         self
     }
 
-    /// Sets the label of the segment, such as `2026-11`: at most 255 bytes without control
-    /// characters; empty for none.
-    #[must_use]
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
-        self
-    }
-
     /// Sets the id of a new store, instead of sixteen random bytes.
     ///
     /// Segments are the same for the same records in any case; with a given id the manifest is,
@@ -110,13 +103,7 @@ impl BuildOptions {
     }
 
     resource_setters!();
-
-    /// Sets how long to wait for another process that is writing to the store, or making it.
-    #[must_use]
-    pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
-        self.wait = most.into();
-        self
-    }
+    setters!(label, wait);
 
     /// The least memory that a build on `threads` threads can be given, in bytes.
     pub fn memory_min(threads: usize) -> u64 {

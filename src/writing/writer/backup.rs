@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::copied_state::{StateFiles, copy_state};
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::search::snapshot::Snapshot;
 use crate::segment::open_file;
@@ -27,29 +28,13 @@ pub struct BackupOptions {
 }
 
 impl BackupOptions {
+    setters!(max_rate, wait, observer);
+
     /// Sets whether segments that are in the folder already are read and checked as a whole, and
     /// copied again if they are damaged. Copies are always checked when they are made.
     #[must_use]
     pub fn verify(self, verify: bool) -> Self {
         BackupOptions { verify, ..self }
-    }
-
-    /// Sets the most bytes a second that are copied.
-    #[must_use]
-    pub fn max_rate(self, bytes: impl Into<Option<u64>>) -> Self {
-        BackupOptions { max_rate: bytes.into(), ..self }
-    }
-
-    /// Sets how long to wait for another process that writes to the folder.
-    #[must_use]
-    pub fn wait(self, most: impl Into<Waiting>) -> Self {
-        BackupOptions { wait: most.into(), ..self }
-    }
-
-    /// Sets who is told of the progress, and may end the work.
-    #[must_use]
-    pub fn observer(self, observer: impl Into<Option<Observer>>) -> Self {
-        BackupOptions { observer: observer.into(), ..self }
     }
 }
 

@@ -11,6 +11,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::base::error::{Error, IoError, Result};
+use crate::base::setters::setters;
 use crate::base::steps::Counted;
 use crate::disk::{parent_of, remove_file};
 use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
@@ -35,12 +36,7 @@ pub struct CommitOptions {
 }
 
 impl CommitOptions {
-    /// Sets the label of the new segments, such as `2026-11`; empty for none.
-    #[must_use]
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
-        self
-    }
+    setters!(label, wait, observer);
 
     /// Sets a name for the job. If the store remembers a job of this name
     /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name, a
@@ -56,20 +52,6 @@ impl CommitOptions {
     #[must_use]
     pub fn remove(mut self, remove: bool) -> Self {
         self.remove = remove;
-        self
-    }
-
-    /// Sets how long to wait for another process that is writing to the store.
-    #[must_use]
-    pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
-        self.wait = most.into();
-        self
-    }
-
-    /// Sets the observer, which receives [`Phase::Wait`](crate::Phase::Wait) and may end the wait.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
         self
     }
 

@@ -1,13 +1,15 @@
 //! The options of a writer or compactor.
 
 use crate::base::id_policy::IdPolicy;
+use crate::base::setters::setters;
 use crate::writing::builder::SchemeChoice;
 use crate::writing::directory::{Patience, Waiting};
 use fpstore_base::{Recipe, Resources, resource_setters};
 
 /// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
 ///
-/// Of the memory of a writer, half is for pushed records, half for compaction.
+/// Of the memory of a writer, half is for pushed records, half for compaction. The rate is that of
+/// compaction. A compactor waits for another one.
 ///
 /// # Examples
 ///
@@ -76,14 +78,6 @@ impl WriterOptions {
         self
     }
 
-    /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control
-    /// characters; empty for none.
-    #[must_use]
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
-        self
-    }
-
     /// Sets the name of the run of a program, such as `crawl-2026-11-22`: the next commit of records
     /// remembers it in the store, in the same step. A program that is run again can ask
     /// [`Store::has_run`](crate::Store::has_run) and add nothing twice. A name is as a label, and
@@ -115,14 +109,6 @@ impl WriterOptions {
         self
     }
 
-    /// Sets the most bytes a second that compaction reads and writes, of segments and of temporary
-    /// files; there is no limit by default.
-    #[must_use]
-    pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
-        self.max_rate = bytes.into();
-        self
-    }
-
     /// Sets whether a merge begins though the disk seems too small for it.
     #[must_use]
     pub fn skip_space_check(mut self, skip: bool) -> Self {
@@ -131,14 +117,7 @@ impl WriterOptions {
     }
 
     resource_setters!();
-
-    /// Sets how long to wait for another process that is writing to the store. The same holds for a
-    /// compactor and another one.
-    #[must_use]
-    pub fn wait(mut self, most: impl Into<Waiting>) -> Self {
-        self.wait = most.into();
-        self
-    }
+    setters!(label, max_rate, wait);
 
     /// How long to wait for locks, and who is told.
     pub(super) fn patience(&self) -> Patience {

@@ -157,10 +157,7 @@ pub(crate) fn clean<'py>(
             .annotate(annotate)
             .per_cluster(per_cluster)
             .cluster_size(cluster_size)
-            .memory(resources.memory)
-            .threads(resources.threads)
-            .temp_dir(resources.temp_dir)
-            .observer(resources.observer)
+            .resources(resources)
             .listener(&tell);
         if let Some(output) = output {
             cleaner = cleaner.output(output);
