@@ -11,6 +11,7 @@ mod segment_hit;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
@@ -31,12 +32,11 @@ pub(crate) struct Snapshot {
     path: PathBuf,
     /// How the user wants this state and later ones to be read.
     access: Access,
-    store_id: StoreId,
-    generation: u64,
-    /// The manifest as it was read: a later one differs.
-    manifest: Box<[u8]>,
+    /// The manifest of the state, of which this snapshot may be a part.
+    manifest: Arc<Manifest>,
+    /// Its bytes as they were read: those of a later one differ.
+    manifest_bytes: Arc<[u8]>,
     segments: Vec<OpenSegment>,
-    runs: Vec<String>,
     /// Whether there is no later state of this one: it is a part of a state, or the one state that
     /// its user wants.
     is_fixed: bool,
@@ -54,7 +54,7 @@ impl Snapshot {
             return Ok(None);
         }
         let bytes = read_manifest_bytes(&self.path)?;
-        if bytes == *self.manifest {
+        if bytes == *self.manifest_bytes {
             return Ok(None);
         }
         Snapshot::open_after(&self.path, self.access, Some(self), bytes).map(Some)
@@ -93,7 +93,7 @@ impl Snapshot {
         let len = manifest.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
         let settled = access.settle(path, len)?;
         // Another store at the same path has numbers of its own.
-        let before = before.filter(|before| before.store_id == manifest.store_id);
+        let before = before.filter(|before| before.store_id() == manifest.store_id);
         let known = before.map_or([].as_slice(), |before| before.segments());
         let known: BTreeMap<Counted<u64>, &OpenSegment> =
             known.iter().map(|open| (Counted(open.entry.number), open)).collect();
@@ -113,24 +113,22 @@ impl Snapshot {
             }
             segments.push(open);
         }
-        Ok(Snapshot::new(path, access, &manifest, bytes, segments))
+        Ok(Snapshot::new(path, access, manifest, bytes, segments))
     }
 
     /// These segments as the store at `path`.
     pub(crate) fn new(
         path: &Path,
         access: Access,
-        manifest: &Manifest,
+        manifest: Manifest,
         bytes: &[u8],
         segments: Vec<OpenSegment>,
     ) -> Self {
         Snapshot {
             path: path.into(),
             access,
-            store_id: manifest.store_id,
-            generation: manifest.generation,
-            runs: manifest.runs.clone(),
-            manifest: bytes.into(),
+            manifest: manifest.into(),
+            manifest_bytes: bytes.into(),
             segments,
             is_fixed: false,
         }
@@ -147,11 +145,9 @@ impl Snapshot {
         Snapshot {
             path: self.path.clone(),
             access: self.access,
-            store_id: self.store_id,
-            generation: self.generation,
-            manifest: self.manifest.clone(),
+            manifest: Arc::clone(&self.manifest),
+            manifest_bytes: Arc::clone(&self.manifest_bytes),
             segments,
-            runs: self.runs.clone(),
             is_fixed: true,
         }
     }
@@ -180,27 +176,27 @@ impl Snapshot {
 
     /// The manifest of the state, of which this snapshot may be a part.
     #[cfg(feature = "write")]
-    pub(crate) fn manifest(&self) -> Result<Manifest> {
-        parse_manifest(&self.path, &self.manifest)
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// The manifest as it was read.
     #[cfg(feature = "serve")]
     pub(crate) fn manifest_bytes(&self) -> &[u8] {
-        &self.manifest
+        &self.manifest_bytes
     }
 
     pub(crate) fn store_id(&self) -> StoreId {
-        self.store_id
+        self.manifest.store_id
     }
 
     pub(crate) fn generation(&self) -> u64 {
-        self.generation
+        self.manifest.generation
     }
 
     /// The names of the runs that have added to the store, the oldest first.
     pub(crate) fn runs(&self) -> &[String] {
-        &self.runs
+        &self.manifest.runs
     }
 
     pub(crate) fn segments(&self) -> &[OpenSegment] {

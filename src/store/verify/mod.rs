@@ -130,7 +130,7 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
     }
     if report.is_sound() && options.samples > 0 {
         let bytes = &report.manifest_bytes;
-        let store = Store::of(Snapshot::new(path, Access::Map, &live, bytes, sound));
+        let store = Store::of(Snapshot::new(path, Access::Map, live.clone(), bytes, sound));
         match sample::verify(&store, options.samples, &mut report, &pace) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             checked => report.faults.extend(checked.err()),

@@ -173,9 +173,9 @@ impl Transaction {
             let reason = format!("{} segments, a store has 65 536 at most", segments.len());
             return Err(Error::TooLarge { reason });
         }
-        let Manifest { store_id, generation, next_number, .. } = self.manifest;
-        let runs = self.manifest.runs.clone();
-        Ok(Manifest { store_id, generation: generation + 1, next_number, segments, runs })
+        // What the change does not name stays.
+        let before = self.manifest.clone();
+        Ok(Manifest { generation: before.generation + 1, segments, ..before })
     }
 
     /// Writes a manifest under a temporary name, and makes durable all that it names.

@@ -102,9 +102,9 @@ pub struct BackedUp {
 pub fn backup(store: &Store, to: impl AsRef<Path>, options: &BackupOptions) -> Result<BackedUp> {
     let to = to.as_ref();
     let snapshot = store.snapshot();
-    let manifest = snapshot.manifest()?;
-    check_source(&snapshot, &manifest, to)?;
-    copy_state(manifest, &*snapshot, to, options)
+    let manifest = snapshot.manifest();
+    check_source(&snapshot, manifest, to)?;
+    copy_state(manifest.clone(), &*snapshot, to, options)
 }
 
 /// Refuses a part of a store, and a copy of a store to itself.
