@@ -6,7 +6,7 @@ use super::confirmed::Confirmed;
 use crate::base::error::{Error, Result};
 use crate::disk::ScratchFile;
 use crate::join::engine::side_by_side::side_by_side;
-use crate::join::grouping::cluster::diameter;
+use crate::join::grouping::cluster::{diameter, number_of};
 use crate::join::grouping::clusters::ClusterMethod;
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::grouping::keep::{Fate, KeepRule};
@@ -169,10 +169,7 @@ impl ConfirmedClusters<'_> {
                     continue;
                 }
                 count += 1;
-                cluster.number = match &self.numbers {
-                    Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),
-                    None => count as u64,
-                };
+                cluster.number = number_of(count, self.numbers.as_deref());
                 each(&cluster)?;
             }
         }
@@ -210,10 +207,7 @@ impl ConfirmedClusters<'_> {
     /// The document of a cluster that a rule keeps.
     fn kept_one(&self, cluster: &ConfirmedCluster, rule: KeepRule) -> Result<Option<u32>> {
         let named = |&number: &u32| {
-            let id = match rule {
-                KeepRule::SmallestId => self.confirmed.id(number)?,
-                _ => None,
-            };
+            let id = if rule.compares_ids() { self.confirmed.id(number)? } else { None };
             Ok((number, id))
         };
         let documents = cluster.members.iter().flat_map(|member| &member.documents);

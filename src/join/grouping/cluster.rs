@@ -107,3 +107,12 @@ pub(in crate::join) fn by_degree(
     });
     order
 }
+
+/// The number of the cluster that comes as the `count`th, from 1; `numbers` are those that were given
+/// to the clusters in order.
+pub(in crate::join) fn number_of(count: usize, numbers: Option<&[u64]>) -> u64 {
+    match numbers {
+        Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),
+        None => count as u64,
+    }
+}

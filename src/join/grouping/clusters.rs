@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of};
+use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use super::graph::NearGraph;
 use super::leaders::{Near, lead};
@@ -218,10 +218,7 @@ impl Clusters {
             let members = self.load(component, &mut searcher)?;
             for mut cluster in self.divide(members, &watch)? {
                 count += 1;
-                cluster.number = match &self.numbers {
-                    Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),
-                    None => count as u64,
-                };
+                cluster.number = number_of(count, self.numbers.as_deref());
                 each(&cluster)?;
             }
         }

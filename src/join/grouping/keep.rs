@@ -42,6 +42,14 @@ fpstore_base::choices!(KeepRule {
 });
 
 impl KeepRule {
+    /// Whether the rule compares ids, which must then be read.
+    pub(in crate::join) fn compares_ids(self) -> bool {
+        match self {
+            KeepRule::SmallestId => true,
+            KeepRule::Representative | KeepRule::First | KeepRule::LargestCluster => false,
+        }
+    }
+
     /// The document of a cluster that is kept, or `None` if the rule keeps or drops all of them. The
     /// first `own_count` documents are those of the representative.
     pub(in crate::join) fn choose<'a, D, O: Ord, I: Ord>(
