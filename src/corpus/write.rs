@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError, NewField, RecordFate};
+use fpstore_documents::{DocumentFile, Error as TextError, NewField, RecordFate};
 
 use super::clusters::ClusterSizes;
 use super::compressed::Compressed;
@@ -185,11 +185,11 @@ impl Copier<'_> {
     ) -> Result<()> {
         let cannot = || crate::Error::io("write", to);
         let (new, buffer) = create(to)?;
-        let compression = match file.format() {
-            DocumentFormat::Parquet => None,
-            _ => Compression::of_file(file.path()).map_err(TextError::from)?,
+        let compression = match file.format().is_compressed_inside() {
+            true => None,
+            false => Compression::of_file(file.path()).map_err(TextError::from)?,
         };
-        let has_members = file.format() == DocumentFormat::Warc;
+        let has_members = file.format().has_members();
         let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
         let mut decide = |record: u64| Ok(self.fate(fates.get(&record).copied()));
         let (options, new_fields) = (&self.work.options, &self.new_fields);

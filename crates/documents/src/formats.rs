@@ -46,6 +46,16 @@ impl DocumentFormat {
         matches!(self, DocumentFormat::Plain | DocumentFormat::Html)
     }
 
+    /// Whether a compressed file of this format has a member of its own for each record.
+    pub fn has_members(self) -> bool {
+        self == DocumentFormat::Warc
+    }
+
+    /// Whether its files are compressed inside, so that they are none of `.gz` and `.zst`.
+    pub fn is_compressed_inside(self) -> bool {
+        self == DocumentFormat::Parquet
+    }
+
     /// Whether its documents have fields beside the text: of an object, a row or a record.
     pub fn has_fields(self) -> bool {
         self.has_columns() || self == DocumentFormat::Warc

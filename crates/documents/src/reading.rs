@@ -193,10 +193,7 @@ impl<'p> Reader<'p> {
     }
 
     fn read_archive(&mut self, input: &Input) -> Result<()> {
-        let source = Source::open(&input.path)?;
-        self.taken = source.taken;
-        self.told = 0;
-        let mut reader = BufReader::with_capacity(source::BUFFER_LEN, source.reader);
+        let mut reader = self.open_bytes(input)?;
         let unread = |fault| unreadable(input, fault);
         let mut raw = Vec::new();
         for number in 1.. {
@@ -277,12 +274,17 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// Opens an input, recoded to UTF-8; its bytes are counted as they are read.
-    fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
+    /// Opens an input, decompressed; its bytes are counted as they are read.
+    fn open_bytes(&mut self, input: &Input) -> Result<BufReader<Box<dyn Read + Send>>> {
         let source = Source::open(&input.path)?;
         self.taken = source.taken;
         self.told = 0;
-        let reader = Box::new(BufReader::with_capacity(source::BUFFER_LEN, source.reader));
+        Ok(BufReader::with_capacity(source::BUFFER_LEN, source.reader))
+    }
+
+    /// The same, recoded to UTF-8.
+    fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
+        let reader = Box::new(self.open_bytes(input)?);
         let may_pause = input.len.is_none();
         decode::utf8_reader(reader, self.options.encoding, may_pause)
             .map_err(|fault| unreadable(input, fault))
