@@ -42,7 +42,8 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// The parameters that such a query takes.
+    /// The parameters that such a query takes: those of all bodies first, then `ids`, which a
+    /// binary answer has none of, then `explain`, which is for a single query.
     pub(crate) fn params(self) -> &'static [&'static str] {
         match self {
             Wanted::Near => &["k", "limit", "ids", "explain"],
@@ -51,11 +52,15 @@ impl Wanted {
     }
 
     pub(crate) fn in_stream(self) -> &'static [&'static str] {
-        &self.params()[..3]
+        self.params_before("explain")
     }
 
     pub(crate) fn in_binary(self) -> &'static [&'static str] {
-        &self.params()[..2]
+        self.params_before("ids")
+    }
+
+    fn params_before(self, name: &str) -> &'static [&'static str] {
+        self.params().split(|param| *param == name).next().unwrap_or_default()
     }
 }
 

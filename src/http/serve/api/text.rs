@@ -19,7 +19,7 @@ pub(crate) async fn answer(
     server: &Arc<Shared>,
     request: HttpRequest,
 ) -> Result<Response<ResponseBody>, Failure> {
-    let allowed = ["k", "limit", "count", "ids", "explain", "html"];
+    let allowed = [Wanted::Near.params(), &["count", "html"]].concat();
     let mut part = None;
     let mut rest = Vec::new();
     for (name, value) in pairs(request.uri())? {
