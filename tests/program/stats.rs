@@ -179,7 +179,7 @@ fn build_warns_in_two_lines_of_what_matters() {
     let desk = Desk::new();
     let warnings = |args: &[&str]| {
         let (_, err) = desk.run(args, 0);
-        err.lines().skip(3).map(String::from).collect::<Vec<_>>()
+        err.lines().skip(4).map(String::from).collect::<Vec<_>>()
     };
     desk.write_fingerprints("even.tsv", (0..20_000).map(even));
     assert_eq!(warnings(&["build", "even.tsv", "-s", "even.fps"]), Vec::<String>::new());

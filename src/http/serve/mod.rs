@@ -36,7 +36,7 @@ mod state;
 mod writing;
 
 pub use crate::http::wire::{LIMIT_OPTIONS, PageTemplates, ServeLimits};
-pub use protocol::access_log::{AccessEntry, AccessLog};
+pub use protocol::access_entry::{AccessEntry, AccessLog};
 pub use protocol::address::Address;
 pub use protocol::request::{BoxError, ResponseBody};
 pub use protocol::socket::Listener;

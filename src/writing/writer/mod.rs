@@ -7,6 +7,7 @@
 
 mod add;
 mod backup;
+mod backup_options;
 mod checked;
 mod commit;
 mod compact;
@@ -33,7 +34,8 @@ mod transfer;
 mod wanted_ids;
 
 pub use add::Committed;
-pub use backup::{BackedUp, BackupOptions, backup};
+pub use backup::backup;
+pub use backup_options::{BackedUp, BackupOptions};
 pub use checked::{CheckedWriter, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;

@@ -5,45 +5,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::access_entry::{AccessEntry, AccessLog};
+use super::request::{HttpRequest, ResponseBody};
 use hyper::body::Body as _;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Response};
 use jiff::Timestamp;
-use serde::Serialize;
-
-use super::request::{HttpRequest, ResponseBody};
 
 /// The header with the name of a request, and of its answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A longer name of a client is not taken over.
 const REQUEST_ID_LEN_MAX: usize = 128;
-
-/// Takes requests that were answered.
-pub type AccessLog = fn(&AccessEntry<'_>);
-
-/// A request that was answered. What it asked for, the parameters of its address, is not part of it.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct AccessEntry<'a> {
-    /// When it was answered, in UTC.
-    pub time: String,
-    /// The name of the request: that of its header `X-Request-Id`, or a new one.
-    pub request_id: &'a str,
-    /// The address of the client; `None` for a Unix socket and for requests that a frontend received.
-    pub client: Option<IpAddr>,
-    /// The method.
-    pub method: &'a str,
-    /// The path.
-    pub path: &'a str,
-    /// The status of the answer.
-    pub status: u16,
-    /// The code of the error, if it is one.
-    pub code: Option<&'a str>,
-    /// Bytes of the body of the answer; `None` for a stream.
-    pub bytes: Option<u64>,
-    /// From the head of the request to the answer; of a stream, to the head of the answer.
-    pub seconds: f64,
-}
 
 /// What the log needs to know of a request before it is answered.
 pub(crate) struct Noted {

@@ -3,6 +3,7 @@
 //! `connections` lets connections in and `slow_clients` ends those that are too slow. `routes` checks
 //! tokens and hands requests to `api`. Nothing but `routes` knows what a route does.
 
+pub(crate) mod access_entry;
 pub(crate) mod access_log;
 pub(crate) mod address;
 pub(crate) mod body_budget;

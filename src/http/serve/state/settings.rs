@@ -10,7 +10,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 
 use super::live_store::Log;
 use super::opened::HasherOf;
-use crate::http::serve::protocol::access_log::AccessLog;
+use crate::http::serve::protocol::access_entry::AccessLog;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::WritingOptions;
 use crate::http::wire::{PageTemplates, ServeLimits};

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Semaphore;
 
 use super::live_store::LiveStore;
-use crate::http::serve::protocol::access_log::AccessLog;
+use crate::http::serve::protocol::access_entry::AccessLog;
 use crate::http::serve::protocol::body_budget::BodyBudget;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::Writing;

@@ -22,10 +22,10 @@ use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::state::live_store::LiveStore;
 use crate::writing::writer::{CheckedWriter, Compaction, NewRecord, Writer};
 pub(super) use merging::Merging;
+use task::AddTask;
 pub use task::WritingOptions;
-use task::{AddTask, Task};
 pub(super) use task::{Added, Verdict};
-use writer_thread::WriterThread;
+use writer_thread::{Task, WriterThread};
 
 /// Requests that wait for the writer.
 const QUEUE_LEN: usize = 1024;

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use fpstore_base::Fingerprint;
 use tokio::sync::oneshot;
 
-use super::writer_thread::WriterThread;
 use crate::http::serve::protocol::failure::Failure;
 use crate::writing::writer::{NewRecord, WriterOptions};
 
@@ -32,20 +31,6 @@ pub(in crate::http::serve) struct Added {
 }
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
-
-/// Work for the writer.
-pub(super) enum Task {
-    Add(AddTask),
-    /// A change of the whole store, after all that was added before.
-    Change(Change),
-    /// Commits what is pending and ends.
-    End {
-        reply: Reply<()>,
-    },
-}
-
-/// Runs a change and answers.
-pub(super) type Change = Box<dyn FnOnce(&mut WriterThread) + Send>;
 
 pub(super) struct AddTask {
     pub(super) items: Vec<NewRecord>,

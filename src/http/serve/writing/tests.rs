@@ -18,8 +18,8 @@ use crate::writing::writer::{Deleted, NewRecord, Writer, WriterOptions};
 use crate::{Builder, Fingerprint, IdRef, Store};
 
 use super::Writing;
-use super::task::{AddTask, Task, Verdict};
-use super::writer_thread::{GROUP_COUNT, WriterThread};
+use super::task::{AddTask, Verdict};
+use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
     // Far from each other.

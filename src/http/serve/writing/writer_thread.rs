@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::merging::Merging;
-use super::task::{AddTask, Added, Reply, Task, Verdict, WritingOptions};
+use super::task::{AddTask, Added, Reply, Verdict, WritingOptions};
 use crate::base::error::{Error, Result as StoreResult};
 use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::state::live_store::LiveStore;
@@ -25,6 +25,20 @@ const IDS_MAX: usize = 10;
 const PENDING_MAX: usize = 100_000;
 /// While commits fail, one is tried in this time.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Work for the writer.
+pub(super) enum Task {
+    Add(AddTask),
+    /// A change of the whole store, after all that was added before.
+    Change(Change),
+    /// Commits what is pending and ends.
+    End {
+        reply: Reply<()>,
+    },
+}
+
+/// Runs a change and answers.
+pub(super) type Change = Box<dyn FnOnce(&mut WriterThread) + Send>;
 
 pub(super) struct WriterThread {
     server: Arc<LiveStore>,
