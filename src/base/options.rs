@@ -112,6 +112,28 @@ pub const PER_CLUSTER: NumberOption = NumberOption {
     unit: "documents",
     ..count("per_cluster", "The documents of each cluster that are kept")
 };
+/// The words of a shingle of items of a benchmark.
+pub const SHINGLE: NumberOption = NumberOption {
+    default: Some(5),
+    min: 1,
+    max: 100,
+    unit: "words",
+    ..count("shingle", "The words of a shingle of items of 50 words or more")
+};
+/// The words of a shingle of short items of a benchmark.
+pub const SHORT_SHINGLE: NumberOption = NumberOption {
+    name: "short_shingle",
+    default: Some(3),
+    about: "The words of a shingle of shorter items",
+    ..SHINGLE
+};
+/// The words of the shortest items of a benchmark that are looked for.
+pub const MIN_WORDS: NumberOption = NumberOption {
+    default: Some(6),
+    min: 1,
+    unit: "words",
+    ..count("min_words", "Items with fewer words are not looked for")
+};
 /// Sample queries of a verification.
 pub const SAMPLES: NumberOption = NumberOption {
     default: Some(100),
@@ -125,8 +147,21 @@ pub const MAX_RATE: NumberOption = NumberOption {
 };
 
 /// All of them.
-pub const NUMBER_OPTIONS: &[NumberOption] =
-    &[K, MEMORY, THREADS, LIMIT, COUNT, IDS, MAX_PAIRS, PER_CLUSTER, SAMPLES, MAX_RATE];
+pub const NUMBER_OPTIONS: &[NumberOption] = &[
+    K,
+    MEMORY,
+    THREADS,
+    LIMIT,
+    COUNT,
+    IDS,
+    MAX_PAIRS,
+    PER_CLUSTER,
+    SHINGLE,
+    SHORT_SHINGLE,
+    MIN_WORDS,
+    SAMPLES,
+    MAX_RATE,
+];
 
 /// Any number, without a default.
 pub(crate) const fn count(name: &'static str, about: &'static str) -> NumberOption {

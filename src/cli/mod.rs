@@ -25,9 +25,9 @@ use fpstore::{Error, InputPlace, Recipe};
 #[cfg(feature = "serve")]
 use commands::serve;
 use commands::{
-    add, backup, build, cluster, commit, compact, compare, completions, dedup, delete, df, dump,
-    evaluate, expire, export, features, fingerprint, import, info, man, pairs, plan, query, stats,
-    verify,
+    add, backup, build, cluster, commit, compact, compare, completions, contamination, dedup,
+    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, man, pairs,
+    plan, query, stats, verify,
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
@@ -101,6 +101,7 @@ commands! {
     Pairs(pairs::PairsArgs) => pairs::run,
     Cluster(cluster::ClusterArgs) => cluster::run,
     Dedup(dedup::DedupArgs) => dedup::run,
+    Contamination(contamination::ContaminationArgs) => contamination::run,
     Delete(delete::DeleteArgs) => delete::run,
     Expire(expire::ExpireArgs) => expire::run,
     Compact(compact::CompactArgs) => compact::run,

@@ -56,7 +56,10 @@ impl<'a> Cleaner<'a> {
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, resources, .. } = &work.settings;
-        let targets = output.as_deref().map(|output| Targets::new(&work, output)).transpose()?;
+        let new_fields = work.settings.new_fields();
+        let originals = work.originals(&new_fields);
+        let targets =
+            output.as_deref().map(|output| Targets::new(&originals, output)).transpose()?;
         let run = add.as_ref().and_then(|options| options.run.clone());
         let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
         let job = match &targets {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fpstore_base::Id;
 use fpstore_documents::{DocumentPlace, Wanted};
 
 use super::error::{Error, Result};
@@ -11,8 +12,9 @@ use super::work::Work;
 /// The characters of a line.
 const LINE_LEN: usize = 80;
 
-/// The place of a document: the number of its file, and that of its record there.
-type Place = (usize, u64);
+/// The place of a document: the number of its file, and that of its record there. The passages of a
+/// document have the same place, and ids of their own.
+type Place = (usize, u64, Id);
 
 /// Why the reading of a file ends.
 enum End {
@@ -30,16 +32,16 @@ impl From<fpstore_documents::Error> for End {
 /// The first line of the document at each place; `None` where there is no text, or no more.
 pub(super) fn sample_lines(
     work: &Work<'_>,
-    places: &[Option<Place>],
+    places: Vec<Option<Place>>,
 ) -> Result<Vec<Option<String>>> {
     let mut lines = vec![None; places.len()];
     if !work.settings.source.has_texts() {
         return Ok(lines);
     }
-    let mut files: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
-    for (at, place) in places.iter().enumerate() {
-        if let Some((file, record)) = *place {
-            files.entry(file).or_default().push((at, record));
+    let mut files: BTreeMap<usize, Vec<(usize, u64, Id)>> = BTreeMap::new();
+    for (at, place) in places.into_iter().enumerate() {
+        if let Some((file, record, id)) = place {
+            files.entry(file).or_default().push((at, record, id));
         }
     }
     for (file, wanted) in files {
@@ -55,7 +57,7 @@ pub(super) fn sample_lines(
 fn read(
     work: &Work<'_>,
     file: usize,
-    wanted: &[(usize, u64)],
+    wanted: &[(usize, u64, Id)],
     lines: &mut [Option<String>],
 ) -> Result<(), End> {
     // What can be read only once is gone.
@@ -63,16 +65,19 @@ fn read(
     if !is_there {
         return Ok(());
     }
-    let records: Vec<u64> = wanted.iter().map(|&(_, record)| record).collect();
-    let last = records.iter().copied().max();
+    let records: Vec<u64> = wanted.iter().map(|&(_, record, _)| record).collect();
     let is_wanted: Arc<Wanted> =
         Arc::new(move |place: DocumentPlace| records.contains(&place.record()));
     let part = work.files.part(file..file + 1);
-    part.read_texts(&work.options, Some(is_wanted), |place, _, text| {
-        for (at, _) in wanted.iter().filter(|(_, record)| *record == place.record()) {
-            lines[*at] = line_of(text);
+    let mut left = wanted.len();
+    part.read_texts(&work.options, Some(is_wanted), |place, id, text| {
+        for (at, record, own) in wanted {
+            if *record == place.record() && own.as_ref() == id {
+                lines[*at] = line_of(text);
+                left -= 1;
+            }
         }
-        if Some(place.record()) == last { Err(End::Found) } else { Ok(()) }
+        if left == 0 { Err(End::Found) } else { Ok(()) }
     })
     .map(drop)
 }

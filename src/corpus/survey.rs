@@ -101,14 +101,14 @@ fn largest_clusters(
     let mut ids = vec![None; list.len()];
     spools.each(|number, entry| {
         for at in (0..list.len()).filter(|&at| shown[at] == number) {
-            places[at] = Some((entry.file as usize, entry.record));
+            places[at] = Some((entry.file as usize, entry.record, entry.id.clone()));
         }
         for at in (0..list.len()).filter(|&at| list[at].0 == Leader::New(number)) {
             ids[at] = Some(entry.id.clone());
         }
         Ok(())
     })?;
-    let lines = sample_lines(work, &places)?;
+    let lines = sample_lines(work, places)?;
     let clusters = list.iter().zip(ids).zip(lines).map(|((&(kept, (count, _)), id), line)| {
         let (id, side) = match kept {
             Leader::New(_) => (id, Side::New),

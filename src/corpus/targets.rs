@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use fpstore_documents::DocumentFile;
 
 use super::error::{Error, Result};
+use super::originals::Originals;
 use super::spool::Spools;
-use super::work::Work;
 use crate::base::steps::step;
 use crate::disk::parent_of;
 
@@ -29,18 +29,17 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    pub(super) fn new(work: &Work<'_>, output: &Path) -> Result<Self> {
-        let files: Vec<DocumentFile<'_>> = work.each_file().collect();
-        let paths = &work.settings.paths;
-        let is_marked = !work.settings.new_fields().is_empty();
+    pub(super) fn new(originals: &Originals<'_>, output: &Path) -> Result<Self> {
+        let files: Vec<DocumentFile<'_>> = originals.each_file().collect();
+        let Originals { paths, options, .. } = *originals;
+        let is_marked = !originals.new_fields.is_empty();
         let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document();
         for file in &files {
             if is_marked || !is_whole(file) {
-                let checked = file.check_copy(&work.options, is_marked);
+                let checked = file.check_copy(options, is_marked);
                 match checked {
                     // It is reported when it is read.
-                    Err(error)
-                        if error.is_of_file() && file.is_found() && work.options.skips_bad() => {}
+                    Err(error) if error.is_of_file() && file.is_found() && options.skips_bad() => {}
                     checked => checked?,
                 }
             }
@@ -71,7 +70,7 @@ impl Targets {
             false => output.to_path_buf(),
         });
         let targets = Targets { output: output.into(), is_folder, copies, kept_files };
-        targets.check_places(work, &files)?;
+        targets.check_places(paths, &files)?;
         Ok(targets)
     }
 
@@ -120,7 +119,7 @@ impl Targets {
 
     /// Refuses an output that would overwrite an input, or be read as one the next time, and two
     /// copies of one name.
-    fn check_places(&self, work: &Work<'_>, files: &[DocumentFile<'_>]) -> Result<()> {
+    fn check_places(&self, paths: &[PathBuf], files: &[DocumentFile<'_>]) -> Result<()> {
         let mut seen = HashMap::new();
         for (copy, file) in self.copies.iter().zip(files) {
             let Some(copy) = copy else { continue };
@@ -143,7 +142,7 @@ impl Targets {
             }
         }
         let output = absolute(&self.output)?;
-        for folder in work.settings.paths.iter().filter(|path| path.is_dir()) {
+        for folder in paths.iter().filter(|path| path.is_dir()) {
             let whole = folder.canonicalize().map_err(crate::Error::io("inspect", folder))?;
             if output.starts_with(whole) {
                 return Err(Error::refused(format!(

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions};
+use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions, NewField};
 
 use super::error::{Error, Result};
 use super::event::Event;
 use super::judgement::Judgement;
+use super::originals::Originals;
 use super::other_fields::OtherFields;
 use super::reasons::Reasons;
 use super::settings::Cleaner;
@@ -119,9 +120,15 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// The files, as they are copied with these fields.
+    pub(super) fn originals<'b>(&'b self, new_fields: &'b [NewField]) -> Originals<'b> {
+        let (files, options, paths) = (&self.files, &self.options, &self.settings.paths);
+        Originals { files, options, paths, new_fields }
+    }
+
     /// The files, in order.
     pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'_>> {
-        (0..self.files.len()).filter_map(|number| self.files.get(number, &self.options))
+        self.originals(&[]).each_file()
     }
 
     /// The id of the store that is compared with; empty without one.
@@ -196,6 +203,20 @@ impl Cleaner<'_> {
             }
         }
         self.check_reasons()?;
+        if self.source.options().passage_unit().is_some() {
+            if self.output.is_some() {
+                return Err(Error::refused(
+                    "passages are parts of records, so they cannot be copied without others; they \
+                     can be listed",
+                ));
+            }
+            if self.confirm.is_some() && self.stored.is_none() {
+                return Err(Error::refused(
+                    "passages are compared by fingerprints here; leave out the similarity, or find \
+                     their pairs or clusters, which can be confirmed",
+                ));
+            }
+        }
         PER_CLUSTER.check(self.per_cluster)?;
         if self.target.is_some() && self.per_cluster > 1 {
             return Err(Error::refused(
@@ -272,7 +293,7 @@ impl Cleaner<'_> {
 }
 
 /// Whether it can be read only once.
-fn is_pipe(path: &Path) -> bool {
+pub(super) fn is_pipe(path: &Path) -> bool {
     path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 

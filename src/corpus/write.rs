@@ -1,16 +1,14 @@
 //! Step 3: copying the files without the dropped documents.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_documents::{DocumentFile, Error as TextError, NewField, RecordFate};
+use fpstore_documents::{DocumentFile, NewField, RecordFate};
 
 use super::clusters::ClusterSizes;
-use super::compressed::Compressed;
+use super::copied::{NewOutput, copy_file, list_files};
 use super::decide::Decisions;
 use super::dropped::{Dropped, DroppedList};
 use super::error::{Error, Result};
@@ -22,10 +20,8 @@ use super::spool::Spools;
 use super::targets::Targets;
 use super::work::Work;
 use crate::bytes::checksum::Digest;
-use crate::bytes::digested::DigestWriter;
-use crate::disk::{self, NewFile};
+use crate::disk;
 use fpstore_base::Id;
-use fpstore_base::source::Compression;
 use fpstore_base::watch::{Phase, Watch};
 
 /// The number under which the list of the kept files counts as written.
@@ -183,29 +179,10 @@ impl Copier<'_> {
         to: &Path,
         fates: &HashMap<u64, Number>,
     ) -> Result<()> {
-        let cannot = || crate::Error::io("write", to);
-        let (new, buffer) = create(to)?;
-        let compression = match file.format().is_compressed_inside() {
-            true => None,
-            false => Compression::of_file(file.path()).map_err(TextError::from)?,
-        };
-        let has_members = file.format().has_members();
-        let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
         let mut decide = |record: u64| Ok(self.fate(fates.get(&record).copied()));
         let (options, new_fields) = (&self.work.options, &self.new_fields);
-        let copied = file.copy_records(options, new_fields, &self.watch, &mut out, &mut decide);
-        if let Some(failed) = out.failed.take() {
-            return Err(cannot()(failed).into());
-        }
-        copied?;
-        let mut out = out.finish().map_err(cannot())?;
-        out.flush().map_err(cannot())?;
-        let is_changed = file.is_changed().map_err(crate::Error::io("inspect", file.path()))?;
-        if is_changed {
-            let reason = "it was changed while it was cleaned; give the same command again".into();
-            return Err(TextError::BadFile { name: file.name().into(), reason }.into());
-        }
-        self.publish(number, (new, out), to)
+        let new = copy_file(file, to, options, new_fields, &self.watch, &mut decide)?;
+        self.publish(number, new, to)
     }
 
     /// What becomes of the record of a document; `None` is one that nothing is known of.
@@ -252,33 +229,9 @@ impl Copier<'_> {
             is_dropped[entry.file as usize] |= self.dropped.get(number).is_some();
             Ok(())
         })?;
-        let cannot = || crate::Error::io("write", path);
-        let (new, mut out) = create(path)?;
-        for number in files.filter(|&number| !is_dropped[number]) {
-            let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
-            let name = file.path().as_os_str().as_encoded_bytes();
-            if name.contains(&b'\n') {
-                let name = file.path();
-                let reason = format!("the name {name:?} has a line end, so it cannot be in a list");
-                return Err(Error::refused(reason));
-            }
-            out.write_all(name).and_then(|()| out.write_all(b"\n")).map_err(cannot())?;
-        }
-        out.flush().map_err(cannot())?;
-        self.publish(KEPT_FILES, (new, out), path)
+        let kept = files.filter(|&number| !is_dropped[number]);
+        let kept = kept.filter_map(|number| self.work.files.get(number, &self.work.options));
+        let new = list_files(kept, path)?;
+        self.publish(KEPT_FILES, new, path)
     }
-}
-
-/// An output that has no name yet.
-type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
-
-/// A new file for `path`, which may replace one that is there.
-fn create(path: &Path) -> Result<NewOutput> {
-    let cannot = || crate::Error::io("write", path);
-    if let Some(parent) = path.parent() {
-        disk::create_directories(parent).map_err(cannot())?;
-    }
-    let new = NewFile::create(path.into(), fs::metadata(path).ok()).map_err(cannot())?;
-    let buffer = BufWriter::with_capacity(1 << 18, new.file().map_err(cannot())?);
-    Ok((new, DigestWriter::new(buffer)))
 }

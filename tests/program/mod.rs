@@ -3,6 +3,7 @@
 mod basics;
 mod commit;
 mod confirm;
+mod contamination;
 mod dedup_docs;
 mod documents;
 mod fields;

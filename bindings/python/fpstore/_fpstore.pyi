@@ -26,6 +26,7 @@ from ._types import (
     Committed,
     Compacted,
     Comparison,
+    Contamination,
     Deleted,
     DocumentsAdded,
     Feature,
@@ -68,6 +69,7 @@ __all__ = [
     "clean",
     "commit",
     "components",
+    "contamination",
     "dedup",
     "evaluate",
     "export",
@@ -393,6 +395,7 @@ class Documents:
         line_ids: bool = False,
         text_field: str | None = None,
         text_format: Literal["plain", "html", "markdown"] = "plain",
+        unit: str | None = None,
         encoding: str = "utf-8",
         html_part: Literal["auto", "main", "full"] = "auto",
         max_document: int | None = None,
@@ -622,6 +625,19 @@ def clean(
     wait: float | None = 0.0,
     **options: Unpack[_Space],
 ) -> Cleaned: ...
+def contamination(
+    inputs: _Documents,
+    against: _Documents,
+    output: _Path | None = None,
+    *,
+    shingle: int | None = None,
+    contains: float | None = None,
+    short_shingle: int | None = None,
+    short_contains: float | None = None,
+    min_words: int | None = None,
+    replace: bool = False,
+    **options: Unpack[_Space],
+) -> Contamination: ...
 def verify(
     path: _Path,
     samples: int = 100,

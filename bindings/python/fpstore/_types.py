@@ -244,6 +244,37 @@ class Cleaned(NamedTuple):
         return self.rows["keep"]
 
 
+class Contamination(NamedTuple):
+    """The items of a benchmark that documents hold."""
+
+    items: int
+    """Items that were looked for."""
+    short: int
+    """Those of them with fewer than 50 words, which follow a rule of their own."""
+    unjudged: int
+    """Items with too few words, which were not looked for."""
+    found_items: int
+    """Items that are in a document."""
+    whole_items: int
+    """Those of them of which a document holds all shingles."""
+    documents: int
+    """Documents that were read."""
+    contaminated: int
+    """Those of them that hold an item."""
+    bad: int
+    """Bad records of the documents, which stay as they are."""
+    files: int
+    """Outputs that were written."""
+    uncopied: int
+    """Files in folders that could not be read to their ends. None of their documents is in an
+    output."""
+    faults: list[str]
+    """Bad records and files, the first ones of the documents and of the items."""
+    found: Rows
+    """The items that documents hold: `item`, `contained`, `file`, `id`, `start`, `end` (in
+    characters), `byte_start`, `byte_end`."""
+
+
 class Imported(NamedTuple):
     """What an import took."""
 

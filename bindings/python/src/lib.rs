@@ -47,7 +47,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]
-    use super::documents::{_keep_fields, Documents, clean};
+    use super::documents::{_keep_fields, Documents, clean, contamination};
     #[pymodule_export]
     use super::join::{components, dedup, group, near_pairs};
     #[pymodule_export]

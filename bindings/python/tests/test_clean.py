@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import fpstore
@@ -285,3 +286,63 @@ def test_a_progress_function_ends_the_work(tmp_path: Path) -> None:
         fpstore.clean(inputs, progress=end)
     cleaned = fpstore.clean(inputs, tmp_path / "out", replace=True)
     assert cleaned.files == 2
+
+
+def test_items_of_a_benchmark_are_found_as_the_program_finds_them(
+    tmp_path: Path, program: str
+) -> None:
+    numbers = random.Random(3)
+    words = [f"word{number}" for number in range(400)]
+    items = [" ".join(numbers.choices(words, k=length)) for length in (5, 9, 60, 80)]
+    texts = [" ".join(numbers.choices(words, k=90)) for _ in range(20)]
+    texts[3] = f"\u00e9 {items[1].upper()}! {texts[3]}"
+    texts[7] += "\n" + items[2].replace(" word1", " other")
+    benchmark, corpus = tmp_path / "items.jsonl", tmp_path / "all.jsonl"
+    benchmark.write_text("".join(json.dumps({"question": item}) + "\n" for item in items))
+    lines = [json.dumps({"id": at, "text": text}) + "\n" for at, text in enumerate(texts)]
+    corpus.write_text("".join(lines))
+    against = fpstore.Documents(benchmark, text_field="question", line_ids=True)
+    answer = fpstore.contamination(corpus, against, tmp_path / "clean.jsonl")
+    assert (answer.items, answer.short, answer.unjudged, answer.documents) == (3, 1, 1, 20)
+    assert (answer.found_items, answer.contaminated, answer.files) == (2, 2, 1)
+    found = answer.found
+    assert list(found["item"]) == ["2", "3"] and list(found["id"]) == ["3", "7"]
+    passage = texts[3][found["start"][0] : found["end"][0]]
+    assert passage.lower() == items[1]
+    kept = "".join(line for at, line in enumerate(lines) if at not in (3, 7))
+    assert (tmp_path / "clean.jsonl").read_text() == kept
+    args = ["--against", benchmark, "--against-text-field", "question", "--docs", corpus]
+    done = subprocess.run(
+        [program, "contamination", *args, "--format", "json", "-q"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    table = pa.table(found)
+    assert [json.loads(line) for line in done.stdout.splitlines()] == table.to_pylist()
+    for wrong in ({"contains": 2.0}, {"shingle": 0}, {"short_shingle": 101}, {"min_words": 2**80}):
+        with pytest.raises(ValueError):
+            fpstore.contamination(corpus, against, **wrong)  # type: ignore[arg-type]
+
+
+def test_items_are_found_in_a_table_as_in_a_file() -> None:
+    item = " ".join(f"word{number}" for number in range(30))
+    corpus = pa.table({"text": ["nothing of it", f"before {item} after", None]})
+    items = pa.table({"id": ["mine"], "text": [item]})
+    answer = fpstore.contamination(corpus, items)
+    assert (answer.items, answer.documents, answer.contaminated) == (1, 3, 1)
+    found = answer.found
+    assert list(found["item"]) == ["mine"] and list(found["id"]) == ["1"]
+    assert (list(found["start"]), list(found["file"])) == ([7], [""])
+    with pytest.raises(ValueError, match="output is for files"):
+        fpstore.contamination(corpus, items, "out.jsonl")
+
+
+def test_passages_are_documents_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_text(json.dumps({"id": "a", "text": "one two three\n\nfour five six"}) + "\n")
+    with fpstore.Builder(tmp_path / "s.fps", recipe="minhash") as builder:
+        added = builder.add_documents(fpstore.Documents(path, unit="paragraph"))
+    assert added.documents == 2
+    with pytest.raises(ValueError, match="paragraph, line"):
+        fpstore.Documents(path, unit="sentence")

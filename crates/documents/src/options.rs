@@ -10,6 +10,7 @@ use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Radix, Resources};
+use fpstore_text::PassageUnit;
 
 /// The fields that are taken where they are there.
 pub(super) const ID_FIELD: &str = "id";
@@ -30,6 +31,7 @@ pub struct DocumentOptions {
     pub(crate) text_field: Option<String>,
     pub(crate) ready: Option<Radix>,
     pub(crate) text_format: TextFormat,
+    pub(crate) unit: Option<PassageUnit>,
     pub(crate) fields: Vec<String>,
     pub(crate) new_fields: Vec<String>,
     pub(crate) digests: bool,
@@ -54,6 +56,7 @@ impl Default for DocumentOptions {
             text_field: None,
             ready: None,
             text_format: TextFormat::Plain,
+            unit: None,
             fields: Vec::new(),
             new_fields: Vec::new(),
             digests: false,
@@ -109,6 +112,21 @@ impl DocumentOptions {
     pub fn text_format(mut self, format: TextFormat) -> Self {
         self.text_format = format;
         self
+    }
+
+    /// Sets what a passage is: each passage of a text is then a document by itself. Its id is that of
+    /// the document, `#`, and its number among the passages of the document, from 1; it has the place
+    /// and the fields of the document. A document without passages is one without text. Only texts
+    /// have passages, not features or ready fingerprints.
+    #[must_use]
+    pub fn unit(mut self, unit: impl Into<Option<PassageUnit>>) -> Self {
+        self.unit = unit.into();
+        self
+    }
+
+    /// What a passage is, if passages are read and not documents.
+    pub fn passage_unit(&self) -> Option<PassageUnit> {
+        self.unit
     }
 
     /// Sets the names of fields or columns that are given to the caller beside the text, in this

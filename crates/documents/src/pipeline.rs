@@ -10,7 +10,8 @@ use super::reading::{Reader, Wanted};
 use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
 use super::task::{
-    self, BothTask, CountTask, Failure, Finished, HashTask, Processed, ReadyTask, Task, TextTask,
+    self, BothTask, CountTask, Failure, Finished, HashTask, MapTask, Processed, ReadyTask, Task,
+    TextTask,
 };
 use crate::error::{Error, Result};
 use fpstore_base::parallel::Parallel;
@@ -263,6 +264,50 @@ impl DocumentFiles {
             Ok(Admission::Taken)
         })
     }
+
+    /// Gives the place and the id of each document to `take`, in order, with what a function makes
+    /// of its text. `make_map` makes such a function for each working thread, so that the texts are
+    /// worked on by several threads, and are not held longer. If `wanted` is given, only documents
+    /// at the places for which it returns `true` are read.
+    ///
+    /// ```
+    /// use fpstore_documents::{DocumentFiles, DocumentOptions, Error};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.jsonl");
+    /// # std::fs::write(&path, "{\"id\":\"a\",\"text\":\"one two\"}\n")?;
+    ///
+    /// let options = DocumentOptions::default();
+    /// let files = DocumentFiles::find(&[path], &options)?;
+    /// let mut lengths = Vec::new();
+    /// let make_map = || |text: &str| text.len();
+    /// files.map_texts(&options, None, make_map, |_, id, len| {
+    ///     lengths.push((id.to_string(), len));
+    ///     Ok::<_, Error>(())
+    /// })?;
+    /// assert_eq!(lengths, [("a".to_string(), 7)]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read_texts`].
+    pub fn map_texts<T: Send + 'static, F: FnMut(&str) -> T, E: From<Error>>(
+        &self,
+        options: &DocumentOptions,
+        wanted: Option<Arc<Wanted>>,
+        make_map: impl Fn() -> F + Send + Sync + 'static,
+        mut take: impl FnMut(DocumentPlace, IdRef<'_>, T) -> Result<(), E>,
+    ) -> Result<DocumentSummary, E> {
+        let make_task = move || MapTask { text: String::new(), map: make_map() };
+        let work = Work { files: self, options, takes_features: false, wanted, make_task };
+        work.run(|place, document, summary| {
+            let Processed { id, output, .. } = document;
+            take(place, id.as_ref(), output)?;
+            summary.document_count += 1;
+            Ok(Admission::Taken)
+        })
+    }
 }
 
 /// The hasher of a task, which makes digests where they are asked for.
@@ -351,6 +396,10 @@ impl<M> Work<'_, M> {
         M: Fn() -> T + Send + Sync + 'static,
     {
         let Work { files, options, takes_features, wanted, make_task } = self;
+        if options.unit.is_some() && (takes_features || options.ready.is_some()) {
+            let reason = "only texts have passages; features and ready fingerprints have none";
+            return Err(Error::InvalidInputs { reason: reason.into() }.into());
+        }
         let options = Arc::new(files.guess.completed(options));
         let watch = Watch::new(options.observer.clone(), Phase::Documents, files.total_len());
 
@@ -370,8 +419,12 @@ impl<M> Work<'_, M> {
             move || {
                 let (options, mut task) = (options.clone(), make_task());
                 move |batch: Result<Vec<_>>| -> Result<Vec<Finished<T::Output>>> {
-                    let run = |document| task::run(document, &options, &mut task);
-                    Ok(batch?.into_iter().map(run).collect())
+                    let batch = batch?;
+                    let mut finished = Vec::with_capacity(batch.len());
+                    for document in batch {
+                        task::run_all(document, &options, &mut task, &mut finished);
+                    }
+                    Ok(finished)
                 }
             }
         };

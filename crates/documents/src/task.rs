@@ -10,7 +10,7 @@ use super::whole_file::NotText;
 use super::{decode, json, warc, whole_file};
 use crate::error::{Error, Result};
 use fpstore_base::{Fingerprint, Id, InputPlace};
-use fpstore_text::{FeatureHash, TextDigests, TextHasher, Weight};
+use fpstore_text::{FeatureHash, TextDigests, TextHasher, Weight, passages};
 
 /// The part of a worker that depends on the result that is wanted.
 pub(super) trait Task {
@@ -165,6 +165,38 @@ impl Task for TextTask {
     }
 }
 
+/// Keeps the text, and gives it to a function.
+pub(super) struct MapTask<F> {
+    pub(super) text: String,
+    pub(super) map: F,
+}
+
+impl<T: Send + 'static, F: FnMut(&str) -> T> Task for MapTask<F> {
+    type Output = T;
+
+    fn feed(&mut self, part: &str) {
+        self.text.push_str(part);
+    }
+
+    fn finish(&mut self) -> Self::Output {
+        let output = (self.map)(&self.text);
+        self.text.clear();
+        output
+    }
+
+    fn reset(&mut self) {
+        self.text.clear();
+    }
+
+    fn features(&mut self, _: &json::Features<'_>) -> Result<Self::Output, String> {
+        unreachable!("files of features are refused where texts are read")
+    }
+
+    fn whole(&mut self, text: &str) -> Self::Output {
+        (self.map)(text)
+    }
+}
+
 /// Takes the digits of fingerprints.
 #[derive(Default)]
 pub(super) struct ReadyTask(String);
@@ -228,7 +260,36 @@ pub(super) enum Failure {
     Unreadable(Error),
 }
 
-pub(super) fn run<T: Task>(
+/// Works on a document, or with a unit on each of its passages, and gives the results to `out`.
+pub(super) fn run_all<T: Task>(
+    document: RawDocument,
+    options: &DocumentOptions,
+    task: &mut T,
+    out: &mut Vec<Finished<T::Output>>,
+) {
+    let Some(unit) = options.unit else { return out.push(run(document, options, task)) };
+    let Finished { place, outcome } = run(document, options, &mut TextTask::default());
+    let document = match outcome {
+        Ok(document) => document,
+        Err(failure) => return out.push(Finished { place, outcome: Err(failure) }),
+    };
+    let Processed { id, output: text, fields, .. } = document;
+    let before = out.len();
+    for (number, passage) in (1_u64..).zip(passages(&text, unit)) {
+        let (id, text_len) = (format!("{id}#{number}"), passage.text.len());
+        let processed = Processed::new(id, text_len, task.whole(passage.text));
+        out.push(Finished {
+            place,
+            outcome: Ok(Processed { fields: fields.clone(), ..processed }),
+        });
+    }
+    if out.len() == before {
+        let outcome = Ok(Processed { id, output: task.whole(""), text_len: 0, fields });
+        out.push(Finished { place, outcome });
+    }
+}
+
+fn run<T: Task>(
     document: RawDocument,
     options: &DocumentOptions,
     task: &mut T,
@@ -306,4 +367,68 @@ fn plain_file<T: Task>(
     };
     task.reset();
     Err(failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use fpstore_text::{TextHasher, TextRecipe};
+
+    use crate::{Admission, DocumentOptions, Error, hash_documents, read_features, read_texts};
+
+    /// Documents and their passages: a file of lines, a page of text, and one without text.
+    fn files(folder: &std::path::Path) -> Vec<PathBuf> {
+        let paths = ["a.jsonl", "b.txt"].map(|name| folder.join(name));
+        let lines = "{\"id\":\"one\",\"text\":\"first part\\n\\n second\\r\\npart \\n\"}\n\
+                     {\"id\":7,\"text\":\" \\n\"}\n";
+        fs::write(&paths[0], lines).unwrap();
+        fs::write(&paths[1], "first part\n\n\nlast").unwrap();
+        paths.into()
+    }
+
+    #[test]
+    fn with_a_unit_each_passage_is_a_document() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = files(folder.path());
+        let page = paths[1].display().to_string();
+        let hasher = TextHasher::new(&TextRecipe::default()).unwrap();
+        let options = DocumentOptions::default().unit("paragraph".parse().ok());
+        let mut texts = Vec::new();
+        read_texts(&paths, &options, |id, text| -> Result<(), Error> {
+            texts.push((id.to_string(), text.to_string()));
+            Ok(())
+        })
+        .unwrap();
+        let expected = [
+            ("one#1".into(), "first part"),
+            ("one#2".into(), "second\r\npart"),
+            ("7".into(), ""),
+            (format!("{page}#1"), "first part"),
+            (format!("{page}#2"), "last"),
+        ];
+        let expected: Vec<(String, String)> =
+            expected.into_iter().map(|(id, text): (String, &str)| (id, text.into())).collect();
+        assert_eq!(texts, expected);
+
+        let mut hashed = Vec::new();
+        let summary = hash_documents(&paths, &hasher, &options, |document| {
+            hashed.push((document.id.to_string(), document.fingerprint, document.place.file));
+            Ok::<_, Error>(Admission::Taken)
+        })
+        .unwrap();
+        assert_eq!((summary.document_count, summary.empty_count), (4, 1));
+        for ((id, fingerprint, _), (own, text)) in hashed.iter().zip(&texts) {
+            assert_eq!((id, *fingerprint), (own, hasher.clone().fingerprint(text)));
+        }
+        assert_eq!(hashed.iter().map(|it| it.2).collect::<Vec<_>>(), [0, 0, 0, 1, 1]);
+        let mut features = Vec::new();
+        read_features(&paths, &hasher, &options, |document| {
+            features.push(document.features.to_vec());
+            Ok::<_, Error>(Admission::Taken)
+        })
+        .unwrap();
+        assert!(features[0] == features[3] && features[2].is_empty());
+    }
 }

@@ -6,6 +6,7 @@ use clap::{Arg, Args};
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
 };
+use fpstore_text::PassageUnit;
 
 use super::resources::ReadingLimits;
 use crate::cli::session::choice::choice;
@@ -42,6 +43,12 @@ pub(in crate::cli) struct ReadingArgs {
         hide_short_help = true
     )]
     text_format: TextFormat,
+    /// Take each passage of a text as a document: paragraph, line, or words:N
+    ///
+    /// A paragraph is lines without a blank one between them; words:100 is 100 words in a row. The id
+    /// of a passage is that of its document, #, and its number there from 1, as in page.html#3.
+    #[arg(long, value_name = "UNIT", hide_short_help = true)]
+    unit: Option<PassageUnit>,
     /// utf-8, detect, or a name such as gbk, big5, windows-1252
     #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
     encoding: String,
@@ -76,6 +83,11 @@ pub(in crate::cli) fn in_long_help(arg: Arg) -> Arg {
 }
 
 impl ReadingArgs {
+    /// The name of the field of the text, if it is given.
+    pub(in crate::cli) fn text_field(&self) -> Option<&str> {
+        self.text_field.as_deref()
+    }
+
     /// The first option that differs from its default.
     pub(in crate::cli) fn first_given(&self) -> Option<&'static str> {
         self.given().next()
@@ -111,6 +123,7 @@ impl ReadingArgs {
             (self.line_ids, "--line-ids"),
             (self.text_field.is_some(), "--text-field"),
             (self.text_format != TextFormat::Plain, "--text-format"),
+            (self.unit.is_some(), "--unit"),
             (self.encoding != "utf-8", "--encoding"),
             (self.html_part != HtmlPart::Auto, "--html-part"),
             (self.max_document.is_some(), "--max-document"),
@@ -123,7 +136,7 @@ impl ReadingArgs {
 
     /// The first option on texts that differs from its default.
     pub(in crate::cli) fn first_for_texts(&self) -> Option<&'static str> {
-        let of_texts = ["--text-field", "--text-format", "--html-part"];
+        let of_texts = ["--text-field", "--text-format", "--html-part", "--unit"];
         self.given().find(|name| of_texts.contains(name))
     }
 
@@ -155,6 +168,7 @@ impl ReadingArgs {
         let mut options = DocumentOptions::default()
             .line_ids(self.line_ids)
             .text_format(self.text_format)
+            .unit(self.unit)
             .encoding(TextEncoding::named(&self.encoding)?)
             .html(self.html_part)
             .skip_bad(skip_bad)

@@ -9,6 +9,7 @@ pub(in crate::cli) mod commit;
 pub(in crate::cli) mod compact;
 pub(in crate::cli) mod compare;
 pub(in crate::cli) mod completions;
+pub(in crate::cli) mod contamination;
 pub(in crate::cli) mod dedup;
 pub(in crate::cli) mod delete;
 pub(in crate::cli) mod df;

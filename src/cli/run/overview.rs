@@ -10,7 +10,7 @@ use crate::cli::args::recipe_args::RecipeArgs;
 pub(in crate::cli) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
     ("Ask it", &["query", "serve"]),
-    ("Find and remove duplicates", &["pairs", "cluster", "dedup"]),
+    ("Find and remove duplicates", &["pairs", "cluster", "dedup", "contamination"]),
     ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
     ("Inspect a store", &["info", "stats", "verify", "dump"]),
     ("Work with texts", &["fingerprint", "simhash", "compare", "features", "df", "evaluate"]),

@@ -6,11 +6,13 @@
 //! else, and the policy of the page lets no other script run.
 //!
 //! [`LargestGroups`] takes groups and keeps those that a page has room for. [`GroupPage`] takes the
-//! texts that it needs, and writes the page. [`Comparison`] is the page of two documents. Nothing
-//! here reads documents or stores.
+//! texts that it needs, and writes the page. [`Comparison`] is the page of two documents,
+//! [`ContaminationPage`] that of the items of a benchmark in a corpus. Nothing here reads documents
+//! or stores.
 
 mod bits;
 mod comparison;
+mod contamination;
 mod data;
 mod groups;
 mod largest;
@@ -21,6 +23,7 @@ mod words;
 
 pub use bits::differing_bits;
 pub use comparison::{ComparedFeatures, Comparison};
+pub use contamination::{ContaminationPage, HeldItem};
 pub use groups::{About, GroupPage, WrittenPage};
 pub use largest::{GroupDocument, GroupFacts, LargestGroups};
 pub use template::Template;

@@ -30,6 +30,7 @@
 
 mod answer;
 mod cluster;
+mod contamination;
 mod explained;
 mod loss;
 mod pair;
@@ -38,6 +39,7 @@ mod row;
 
 pub use answer::{AnswerRow, MatchRow};
 pub use cluster::{ClusterMemberRow, ClusterRow};
+pub use contamination::ContaminationRow;
 pub use explained::Explained;
 pub use loss::LossRow;
 pub use pair::{PairRow, Reason, RemovedRow, Side};

@@ -3,7 +3,7 @@
 mod clusters;
 mod contained;
 mod damaged;
-mod formats;
+pub mod formats;
 mod keep;
 mod losses;
 mod reasons;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
 use fpstore::corpus::{
-    self, Account, Cleaner, DocumentSource, DocumentTable, Event, KeepRules, LossLimit, Reasons,
+    self, Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit, Reasons,
 };
 use fpstore::options::PER_CLUSTER;
 use fpstore_base::InputPlace;
@@ -131,11 +131,11 @@ pub(crate) fn clean<'py>(
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
     let is_change = output.is_some() || add.is_some();
     let fields = keep.field_names(source_field.as_deref(), url_field.as_deref());
-    let Readable { paths, options, table } =
-        documents.readable(py, &limits.given(&shared), fields)?;
+    let readable = documents.readable(py, &limits.given(&shared), fields)?;
+    let Readable { paths, options, table } = &readable;
     let work = |shared: &Arc<Shared>| -> Result<_, Failure> {
         let resources = limits.given(shared);
-        let options = options.observer(resources.observer.clone());
+        let options = options.clone().observer(resources.observer.clone());
         let add = add.map(|options| options.wait(wait).resources(resources.clone()));
         let tell = |event: Event<'_>| {
             faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
@@ -170,7 +170,7 @@ pub(crate) fn clean<'py>(
                 let cleaned = cleaning.run()?;
                 cleaned.for_each_removed(|row| removed.push(&row))?;
                 overview = Some(cleaned.overview()?);
-                if let Some(table) = &table {
+                if let Some(table) = table {
                     rows = Some(rows_of(&cleaned, table)?);
                 }
                 account = cleaned.finish()?;
@@ -179,8 +179,7 @@ pub(crate) fn clean<'py>(
         }
         Ok((account, overview, removed.finish()?, rows))
     };
-    let work =
-        |shared: &Arc<Shared>| work(shared).map_err(|failure| of_row(failure, table.as_ref()));
+    let work = |shared: &Arc<Shared>| work(shared).map_err(|failure| of_row(failure, &readable));
     let (account, overview, removed, rows) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
@@ -226,22 +225,25 @@ fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
 }
 
 /// The error of a document of a table, with its row and not its place in a file.
-fn of_row(failure: Failure, table: Option<&DocumentTable>) -> Failure {
-    match (failure, table) {
-        (Failure::Corpus(corpus::Error::Text(BadInput { place, reason, .. })), Some(table)) => {
+pub(super) fn of_row(failure: Failure, documents: &Readable) -> Failure {
+    let Some(table) = &documents.table else { return failure };
+    match failure {
+        Failure::Corpus(corpus::Error::Text(BadInput { name, place, reason }))
+            if documents.paths.iter().any(|path| *path.to_string_lossy() == name) =>
+        {
             let row = match place {
                 InputPlace::Line(line) => table.row_of(line),
                 _ => 0,
             };
             Failure::Input(format!("row {row} of the table: {reason}"))
         }
-        (failure, _) => failure,
+        failure => failure,
     }
 }
 
 /// What a user should know of an event: bad records, files that could not be read or copied, ids that
 /// repeat, and why segments were not merged.
-fn faults_of(event: Event<'_>) -> Vec<String> {
+pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
     match event {
         Event::Read(summary) => [&summary.skipped[..], &summary.bad_files].concat(),
         Event::NotCopied(error) => {

@@ -9,7 +9,9 @@ use fpstore_base::fields;
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
 };
+use fpstore_text::PassageUnit;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::table::{self, Columns, is_table};
 use crate::errors::{Failure, input_error};
@@ -31,7 +33,9 @@ const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, 
 /// `"html"`, `"features"`); by default the name of each decides. `id_field` and `text_field` name
 /// fields or columns, in JSON also `doc.body`; without them `id` and `text` are taken, else the only
 /// field with another usual name, such as `url` and `content`. With `line_ids` the number of the line is the id.
-/// `text_format` says what texts are: `"plain"`, `"html"` or `"markdown"`. `encoding` is `"utf-8"`,
+/// `text_format` says what texts are: `"plain"`, `"html"` or `"markdown"`. With a `unit`
+/// (`"paragraph"`, `"line"`, `"words:100"`) each passage of a text is a document, with the id of its
+/// document, `#` and a number. `encoding` is `"utf-8"`,
 /// `"detect"` or a name such as `"gbk"`, `html_part` `"auto"`, `"main"` or `"full"`. A document of more
 /// than `max_document` bytes is bad. `include`, `exclude` and `hidden` choose the files of folders.
 /// Bad records are errors, unless `skip_bad`.
@@ -101,6 +105,18 @@ impl Documents {
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.source, Source::Table(_))
     }
+
+    /// The items of a benchmark: as [`Documents::of`], but those in paths are named by the numbers of
+    /// their lines.
+    pub(crate) fn of_items<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
+        if given.is_instance_of::<Documents>() || is_table(given)? {
+            return Documents::of(given);
+        }
+        let numbered = PyDict::new(given.py());
+        numbered.set_item("line_ids", true)?;
+        let class = given.py().get_type::<Documents>();
+        Ok(class.call((given,), Some(&numbered))?.cast_into::<Documents>()?)
+    }
 }
 
 fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
@@ -115,7 +131,7 @@ impl Documents {
     #[new]
     #[pyo3(signature = (
         paths, *, format=None, id_field=None, line_ids=false, text_field=None,
-        text_format="plain", encoding="utf-8", html_part="auto", max_document=None,
+        text_format="plain", unit=None, encoding="utf-8", html_part="auto", max_document=None,
         include=Vec::new(), exclude=Vec::new(), hidden=false, skip_bad=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -127,6 +143,7 @@ impl Documents {
         line_ids: bool,
         text_field: Option<&str>,
         text_format: &str,
+        unit: Option<&str>,
         encoding: &str,
         html_part: &str,
         max_document: Option<Whole>,
@@ -144,10 +161,15 @@ impl Documents {
             .map_err(Failure::from)?
             .hidden(hidden);
         let text_format: TextFormat = choice(py, "text_format", text_format)?;
+        let unit: Option<PassageUnit> = unit
+            .map(str::parse)
+            .transpose()
+            .map_err(|expected| input_error(py, format!("unit: {expected}")))?;
         let html_part: HtmlPart = choice(py, "html_part", html_part)?;
         let mut options = DocumentOptions::default()
             .line_ids(line_ids)
             .text_format(text_format)
+            .unit(unit)
             .encoding(TextEncoding::named(encoding).map_err(Failure::from)?)
             .html(html_part)
             .skip_bad(skip_bad)

@@ -2,6 +2,7 @@
 //!
 //! The work is that of `fpstore::corpus`. Here are only its arguments and its answers.
 
+mod benchmark;
 mod cleaning;
 mod given;
 mod overview;
@@ -9,6 +10,7 @@ mod removed;
 mod rows;
 mod table;
 
+pub(crate) use benchmark::contamination;
 pub(crate) use cleaning::{_keep_fields, clean};
 pub(crate) use given::{Documents, Readable};
 pub(crate) use overview::{loss_of, overview_of};

@@ -1,0 +1,164 @@
+//! The function `contamination`: the items of a benchmark in files of documents.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::builder::StringBuilder;
+use fpstore::IdKind;
+use fpstore::corpus::Event;
+use fpstore::corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
+use fpstore::options::{MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
+use fpstore::rows::ContaminationRow;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::cleaning::{faults_of, of_row};
+use super::given::{Documents, Readable};
+use crate::columns::{F64, IdColumn, RowsBuilder, U64, names_of};
+use crate::errors::{Failure, input_error};
+use crate::input::whole::Whole;
+use crate::options::{Limits, count};
+use crate::tuple_class::{TYPES, told};
+use crate::work::{Reporter, Shared, run_change, run_shared};
+
+type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
+
+/// Finds which items of a benchmark documents hold, as `fpstore contamination` does, and copies the
+/// documents that hold none. No input is changed.
+///
+/// `inputs` and `against` are `Documents`, a path or paths, or a table such as a data frame; items in
+/// paths are named by the numbers of their lines. An item is in a document if one passage of the document holds enough of the
+/// item's shingles, runs of words: of an item of 50 words or more the part `contains` of those of
+/// `shingle` words, of a shorter one the part `short_contains` of those of `short_shingle` words.
+/// Where that part leaves no room for one exchanged word, a passage must hold all of them.
+/// Items of fewer than `min_words` words are not looked for. `output` is a folder, or for one file a
+/// file; `replace` lets outputs be replaced.
+///
+/// The answer has the counts, and as `found` a row for each item and document: the part of the
+/// shingles that the passage holds, and where it is in the text, so that it is `text[start:end]`. Of
+/// a table `file` is empty.
+/// It takes memory for each row.
+///
+/// >>> question = "Which of the two rivers that meet in Mainz is the longer one?"
+/// >>> _ = (folder / "items.jsonl").write_text(f'{{"text": "{question}"}}\n')
+/// >>> _ = (folder / "all.jsonl").write_text(f'{{"id": "a", "text": "A quiz. {question} Yes."}}\n')
+/// >>> answer = fpstore.contamination(folder / "all.jsonl", folder / "items.jsonl")
+/// >>> answer.found_items, answer.contaminated, list(answer.found["item"])
+/// (1, 1, ['1'])
+/// >>> list(answer.found["start"]), list(answer.found["contained"])
+/// ([8], [1.0])
+#[pyfunction]
+#[pyo3(signature = (
+    inputs, against, output=None, *, shingle=None, contains=None, short_shingle=None,
+    short_contains=None, min_words=None, replace=false, threads=None, memory=None, temp_dir=None,
+    progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn contamination<'py>(
+    py: Python<'py>,
+    inputs: &Bound<'py, PyAny>,
+    against: &Bound<'py, PyAny>,
+    output: Option<PathBuf>,
+    shingle: Option<Whole>,
+    contains: Option<f64>,
+    short_shingle: Option<Whole>,
+    short_contains: Option<f64>,
+    min_words: Option<Whole>,
+    replace: bool,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
+    temp_dir: Option<PathBuf>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (documents, items) = (Documents::of(inputs)?, Documents::of_items(against)?);
+    let (documents, items) = (documents.get(), items.get());
+    if documents.is_table() && output.is_some() {
+        let message = "output is for files; of a table the answer names the rows";
+        return Err(input_error(py, message));
+    }
+    let usual = ShingleRules::default();
+    let number = |option: &NumberOption, given: Option<Whole>, usual: usize| {
+        count(py, option, given).map(|number| number.map_or(usual, |number| number as usize))
+    };
+    let rules = ShingleRules {
+        long: ShingleRule {
+            shingle: number(&SHINGLE, shingle, usual.long.shingle)?,
+            contained: contains.unwrap_or(usual.long.contained),
+        },
+        short: ShingleRule {
+            shingle: number(&SHORT_SHINGLE, short_shingle, usual.short.shingle)?,
+            contained: short_contains.unwrap_or(usual.short.contained),
+        },
+        words_min: number(&MIN_WORDS, min_words, usual.words_min)?,
+    };
+    let limits = Limits::new(py, threads, memory, temp_dir)?;
+    let reporter = Reporter::new(progress)?;
+    let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
+    let is_change = output.is_some();
+    let given = limits.given(&shared);
+    let documents = documents.readable(py, &given, Vec::new())?;
+    let items = items.readable(py, &given, Vec::new())?;
+    let work = |shared: &Arc<Shared>| {
+        let resources = limits.given(shared);
+        let Readable { paths, options, table } = &documents;
+        let (item_paths, item_options) = (&items.paths, items.options.clone());
+        let tell = |event: Event<'_>| {
+            faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
+        };
+        let mut check = ContaminationCheck::new(item_paths, item_options, paths, options.clone())
+            .rules(rules)
+            .replace(replace)
+            .threads(resources.threads)
+            .observer(resources.observer)
+            .listener(&tell);
+        if let Some(output) = output {
+            check = check.output(output);
+        }
+        let mut columns = Columns::default();
+        (columns.0, columns.3) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
+        let mut rows = RowsBuilder::new(names_of::<ContaminationRow<'_>>(), columns);
+        let account = check.run(|found| -> Result<(), Failure> {
+            let row = found.row;
+            rows.keep((
+                Some(row.item),
+                row.contained,
+                if table.is_some() { "" } else { row.file },
+                Some(row.id),
+                row.start,
+                row.end,
+                row.byte_start,
+                row.byte_end,
+            ))
+        })?;
+        Ok((account, rows.finish()?))
+    };
+    let work = |shared: &Arc<Shared>| {
+        work(shared).map_err(|failure| of_row(of_row(failure, &documents), &items))
+    };
+    let (account, found) = match is_change {
+        true => run_change(py, &reporter, &shared, work)?,
+        false => run_shared(py, &reporter, &shared, work)?,
+    };
+    let mut faults = faults.into_inner().unwrap_or_else(PoisonError::into_inner);
+    faults.extend(account.items_read.skipped.iter().cloned());
+    let counts = [
+        account.item_count,
+        account.short_count,
+        account.unjudged_count,
+        account.found_item_count,
+        account.whole_item_count,
+        account.document_count,
+        account.contaminated_count,
+        account.documents_read.skipped_count,
+        account.file_count,
+        account.uncopied_count,
+    ];
+    let mut fields = Vec::new();
+    for count in counts {
+        fields.push(count.into_bound_py_any(py)?);
+    }
+    fields.push(faults.into_bound_py_any(py)?);
+    fields.push(found.into_bound_py_any(py)?);
+    told(py, TYPES, "Contamination", PyTuple::new(py, fields)?)
+}

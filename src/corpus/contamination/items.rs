@@ -1,0 +1,121 @@
+//! The items of a benchmark: their words and shingles.
+
+use std::hash::Hasher;
+use std::ops::Range;
+
+use fpstore_text::PlacedWords;
+use siphasher::sip::SipHasher13;
+
+use super::rules::{SHORT_WORDS, ShingleRules};
+
+/// The base of the polynomial that is the hash of a run of words.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The key of the hashes of words, which no file holds.
+const KEYS: (u64, u64) = (0x636f_6e74_616d_696e, 0x6174_696f_6e5f_3031);
+
+/// The words of a text as hashes, and where they stand.
+#[derive(Debug, Default)]
+pub(super) struct TextWords {
+    cutter: PlacedWords,
+    pub(super) hashes: Vec<u64>,
+    pub(super) places: Vec<Range<usize>>,
+}
+
+impl TextWords {
+    /// Takes another text.
+    pub(super) fn take(&mut self, text: &str) {
+        let TextWords { cutter, hashes, places } = self;
+        hashes.clear();
+        places.clear();
+        cutter.each(text, |word, place| {
+            let mut hasher = SipHasher13::new_with_keys(KEYS.0, KEYS.1);
+            hasher.write(word.as_bytes());
+            hashes.push(hasher.finish());
+            places.push(place);
+        });
+    }
+}
+
+/// Gives the hash of each run of `len` words to `take`, in order. There is none if there are fewer
+/// words. Equal runs have equal hashes; others agree by chance once in 2^64.
+pub(super) fn each_shingle(words: &[u64], len: usize, mut take: impl FnMut(u64)) {
+    // A polynomial in FACTOR: the first word leaves with its power, and the others move up.
+    let Some(first) = words.get(..len) else { return };
+    let push = |hash: u64, word: u64| hash.wrapping_mul(FACTOR).wrapping_add(word);
+    let top = (1..len).fold(1_u64, |power, _| power.wrapping_mul(FACTOR));
+    let mut hash = first.iter().fold(0, |hash, &word| push(hash, word));
+    take(hash);
+    for (&old, &new) in words.iter().zip(&words[len..]) {
+        hash = push(hash.wrapping_sub(old.wrapping_mul(top)), new);
+        take(hash);
+    }
+}
+
+/// An item that is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) word_count: usize,
+    /// The words of a shingle.
+    pub(super) shingle: usize,
+    /// Its distinct shingles, ascending.
+    pub(super) shingles: Vec<u64>,
+    /// How many of them a passage must hold.
+    pub(super) least: usize,
+}
+
+impl Item {
+    /// The item of a text, unless it has too few words.
+    pub(super) fn of(words: &[u64], rules: &ShingleRules) -> Option<Self> {
+        let rule = rules.rule_for(words.len())?;
+        let shingle = rule.shingle_of(words.len());
+        let mut shingles = Vec::with_capacity(words.len());
+        each_shingle(words, shingle, |hash| shingles.push(hash));
+        shingles.sort_unstable();
+        shingles.dedup();
+        let (word_count, count) = (words.len(), shingles.len());
+        let least = match word_count < SHORT_WORDS {
+            true => rule.least_of_short(count),
+            false => rule.least_of(count),
+        };
+        Some(Item { word_count, shingle, shingles, least })
+    }
+
+    /// Whether it follows the rule for short items.
+    pub(super) fn is_short(&self) -> bool {
+        self.word_count < SHORT_WORDS
+    }
+
+    /// The words that a passage with the item may have at most, from the first shingle in it to the
+    /// last: half as many again as the item, for words that were added.
+    pub(super) fn span_max(&self) -> usize {
+        self.word_count + self.word_count / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shingles_are_equal_where_their_words_are() {
+        let mut seed = 3_u64;
+        let words: Vec<u64> = (0..500)
+            .map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (seed >> 61).wrapping_mul(0x2545_f491_4f6c_dd1d)
+            })
+            .collect();
+        for len in [1, 2, 3, 7, 499, 500] {
+            let mut hashes = Vec::new();
+            each_shingle(&words, len, |hash| hashes.push(hash));
+            let runs: Vec<&[u64]> = words.windows(len).collect();
+            assert_eq!(hashes.len(), runs.len());
+            for (one, hash) in runs.iter().zip(&hashes) {
+                for (other, other_hash) in runs.iter().zip(&hashes) {
+                    assert_eq!(one == other, hash == other_hash);
+                }
+            }
+        }
+        each_shingle(&words, 501, |_| panic!("there are not as many words"));
+    }
+}

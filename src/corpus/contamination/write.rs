@@ -1,0 +1,114 @@
+//! Copies the corpus without the documents that hold items, on all threads.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fpstore_base::parallel::thread_count;
+use fpstore_base::watch::{Phase, Watch};
+use fpstore_documents::{DocumentFile, RecordFate};
+
+use super::settings::ContaminationCheck;
+use crate::corpus::copied::{NewOutput, copy_file, list_files};
+use crate::corpus::error::{Error, Result};
+use crate::corpus::event::Event;
+use crate::corpus::originals::Originals;
+use crate::corpus::targets::Targets;
+use crate::disk;
+
+/// The records of documents that hold items, by the number of their file; both ascending.
+pub(super) type Dropped = HashMap<usize, Vec<u64>>;
+
+/// Writes all outputs and makes them durable. Returns the numbers of the files that are left out:
+/// those that could not be read to their ends, and those that could not be copied.
+pub(super) fn run(
+    check: &ContaminationCheck<'_>,
+    originals: &Originals<'_>,
+    targets: &Targets,
+    dropped: &Dropped,
+    unread: &[usize],
+) -> Result<Vec<usize>> {
+    let watch = Watch::new(check.observer.clone(), Phase::Copy, originals.files.total_len());
+    let failed = Mutex::new(unread.to_vec());
+    let (next, count) = (AtomicUsize::new(0), originals.files.len());
+    let work = || -> Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(());
+            }
+            let file = originals.files.get(number, originals.options);
+            let target = targets.copy_of(number).filter(|_| !unread.contains(&number));
+            let (Some(file), Some(target)) = (file, target) else { continue };
+            let records = dropped.get(&number).map_or(&[][..], Vec::as_slice);
+            match copy(check, originals, &file, target, records, &watch) {
+                Ok(()) => {}
+                Err(Error::Text(error))
+                    if originals.options.skips_bad() && file.is_found() && error.is_of_file() =>
+                {
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+                    check.tell(Event::NotCopied(&error.into()));
+                }
+                Err(error) => {
+                    // Nobody needs to begin another one.
+                    next.store(usize::MAX / 2, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+    };
+    let threads = thread_count(check.threads.unwrap_or(0)).min(count).max(1);
+    let results: Vec<Result<()>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
+    });
+    results.into_iter().collect::<Result<()>>()?;
+    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.sort_unstable();
+    failed.dedup();
+    if let Some(path) = &targets.kept_files {
+        let is_kept = |number: &usize| {
+            targets.copy_of(*number).is_none()
+                && !dropped.contains_key(number)
+                && !failed.contains(number)
+        };
+        let kept = (0..count).filter(is_kept);
+        let kept = kept.filter_map(|number| originals.files.get(number, originals.options));
+        publish(check, list_files(kept, path)?, path)?;
+    }
+    targets.folders().iter().try_for_each(|folder| disk::sync_directory(folder))?;
+    Ok(failed)
+}
+
+/// The outputs that there are not, because their files are left out.
+pub(super) fn copies_of(targets: &Targets, failed: &[usize]) -> u64 {
+    failed.iter().filter(|&&number| targets.copy_of(number).is_some()).count() as u64
+}
+
+/// Copies a file without the documents of these records.
+fn copy(
+    check: &ContaminationCheck<'_>,
+    originals: &Originals<'_>,
+    file: &DocumentFile<'_>,
+    to: &Path,
+    records: &[u64],
+    watch: &Watch,
+) -> Result<()> {
+    let mut decide = |record: u64| {
+        Ok(match records.binary_search(&record) {
+            Ok(_) => RecordFate::Drop,
+            Err(_) => RecordFate::Keep,
+        })
+    };
+    let new = copy_file(file, to, originals.options, &[], watch, &mut decide)?;
+    publish(check, new, to)
+}
+
+/// Gives an output its name.
+fn publish(check: &ContaminationCheck<'_>, (file, _): NewOutput, to: &Path) -> Result<()> {
+    if !check.replace && to.symlink_metadata().is_ok() {
+        return Err(Error::Exists { path: to.into() });
+    }
+    Ok(file.publish_for_now().map_err(crate::Error::io("write", to))?)
+}
