@@ -153,7 +153,7 @@ impl ContaminationPage {
             }
             footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
         };
-        let policy = "img-src data:; base-uri 'none'; form-action 'none'".into();
+        let policy = "img-src data:; base-uri 'none'; form-action 'none'";
         let title = format!("Items of a benchmark in {title}");
         Page { title: &title, made_by: "fpstore", policy, styles: &[STYLE], body }.write()
     }
