@@ -136,6 +136,14 @@ def check_and_add(path: Path, case: dict[str, Any]) -> dict[str, Any]:
     return {"results": results, "left": left(path)}
 
 
+def replace(path: Path, case: dict[str, Any]) -> list[list[str]]:
+    fingerprints, ids = items(case)
+    with fpstore.Writer(path, replace=True) as writer:
+        writer.add(fingerprints, ids)
+        writer.finish().close()
+    return find(fpstore.open(path), case["options"]["ids"])
+
+
 def delete(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     with fpstore.Writer(path) as writer:
         dry_run = options.get("dry_run", False)
@@ -259,6 +267,8 @@ def answer(case: dict[str, Any], folder: Path) -> Any:
         return dedup(store, case, folder)
     if operation == "check and add":
         return check_and_add(folder / "store.fps", case)
+    if operation == "replace":
+        return replace(folder / "store.fps", case)
     if operation == "delete":
         return delete(folder / "store.fps", options)
     assert operation == "keep", operation

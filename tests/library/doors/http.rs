@@ -13,7 +13,7 @@ use crate::common::program::{Desk, text};
 
 pub fn answer(desk: &Desk, case: &Value) -> Found {
     let operation = word(&case["operation"]);
-    let writes = ["check and add", "delete"].contains(&operation);
+    let writes = ["check and add", "delete", "replace"].contains(&operation);
     let server = Server::start(desk, if writes { &["--writable"] } else { &[] });
     let options = &case["options"];
     if operation == "find" {
@@ -35,6 +35,13 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
             let body = json!({ "items": items, "k": options["k"], "same_recipe": true });
             server.post_json("/v1/check-and-add", &body)
         }
+        "replace" => {
+            let item = |it: &Value| json!({ "fingerprint": it[0], "id": it[1] });
+            let items: Value = case["items"].as_array().unwrap().iter().map(item).collect();
+            let body = json!({ "items": items, "same_recipe": true }).to_string();
+            let json = [("Content-Type", "application/json")];
+            server.connect().ask("PUT", "/v1/ids", &json, body.as_bytes())
+        }
         "delete" => {
             let body = options.to_string();
             let json = [("Content-Type", "application/json")];
@@ -51,6 +58,7 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
             let results = body["results"].as_array().unwrap().iter().map(result);
             Ok(json!({ "results": results.collect::<Value>(), "left": left(desk) }))
         }
+        (200, "replace") => find(&server, options),
         (200, "delete") => {
             body.as_object_mut().unwrap().remove("generation");
             body["left"] = left(desk).into();

@@ -41,15 +41,7 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
     let store = Store::open(desk.path("store.fps")).map_err(told)?;
     match operation {
         "query" => query(&store, case),
-        "find" => {
-            let ids = words(&options["ids"]);
-            let wanted: Vec<IdRef<'_>> = ids.into_iter().map(IdRef::Text).collect();
-            let found = store.find_ids(&wanted, None).map_err(told)?;
-            let of_id = |found: &Vec<fpstore::FoundRecord>| -> Value {
-                found.iter().map(|found| json!(found.fingerprint)).collect()
-            };
-            Ok(found.iter().map(of_id).collect())
-        }
+        "find" => find(&store, case),
         "records" => records(&store),
         "info" => Ok(part(&json!(store.info()), case)),
         "segment" => Ok(part(&json!(store.info().segments[0]), case)),
@@ -58,6 +50,14 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
         "build" => build(desk, &store, case),
         "check and add" => check_and_add(desk, case),
         "delete" => delete(desk, case),
+        "replace" => {
+            let record = |item: &Value| Ok(NewRecord::new(fingerprint(&item[0])?, id_of(item)));
+            let records = case["items"].as_array().unwrap().iter().map(record);
+            let records = records.collect::<Result<Vec<_>, String>>()?;
+            let mut writer = Writer::open(desk.path("store.fps")).map_err(told)?;
+            writer.replace(&records).map_err(told)?;
+            find(writer.store(), case)
+        }
         "dedup" => dedup_records(desk, &store, case),
         "evaluate" => evaluate(desk, &store, case),
         other => panic!("the library has no {other}"),
@@ -174,13 +174,28 @@ fn build(desk: &Desk, store: &Store, case: &Value) -> Found {
     Ok(built(&builder.finish().map_err(told)?))
 }
 
+/// The stored fingerprints of each id.
+fn find(store: &Store, case: &Value) -> Found {
+    let ids = words(&case["options"]["ids"]);
+    let wanted: Vec<IdRef<'_>> = ids.into_iter().map(IdRef::Text).collect();
+    let found = store.find_ids(&wanted, None).map_err(told)?;
+    let of_id = |found: &Vec<fpstore::FoundRecord>| -> Value {
+        found.iter().map(|found| json!(found.fingerprint)).collect()
+    };
+    Ok(found.iter().map(of_id).collect())
+}
+
+/// The id of an item.
+fn id_of(item: &Value) -> Id {
+    let id = word(&item[1]);
+    id.parse().map_or_else(|_| Id::Text(id.into()), Id::U64)
+}
+
 fn check_and_add(desk: &Desk, case: &Value) -> Found {
     let mut writer = CheckedWriter::new(desk.path("store.fps"), WriterOptions::default());
     let mut rows = Vec::new();
     for item in case["items"].as_array().unwrap() {
-        let id = word(&item[1]);
-        let id = id.parse().map_or_else(|_| Id::Text(id.into()), Id::U64);
-        let record = NewRecord::new(fingerprint(&item[0])?, id);
+        let record = NewRecord::new(fingerprint(&item[0])?, id_of(item));
         let k = k_of(case).unwrap();
         rows.push(match writer.check_and_add(&record, k).map_err(told)? {
             Verdict::Added => json!({ "added": true }),

@@ -74,6 +74,10 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
     match operation {
         "find" => return find(desk, case),
         "check and add" => return check_and_add(desk, case),
+        "replace" => {
+            lines(desk, &["add", "items.tsv", "-s", "store.fps", "--replace", "-q"])?;
+            return find(desk, case);
+        }
         "clean" => return clean(desk, case),
         _ => {}
     }
