@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fpstore::options::MAX_RATE;
 use fpstore::writer::{
-    CheckedWriter, Compaction, Deleted, Expiry, export as export_store, export_linked,
+    CheckedWriter, Compaction, Deleted, Expiry, NewRecord, export as export_store, export_linked,
 };
 use fpstore::{Error, Fingerprint, IdRef, Recipe, WriterOptions};
 use fpstore_text::TextHasher;
@@ -158,6 +158,39 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// Replaces the records of all batches, or none.
+    fn replace_batches<'py>(
+        &self,
+        py: Python<'py>,
+        open: &mut Open,
+        mut batches: Batches<'py>,
+    ) -> PyResult<Deleted> {
+        let rule = open.rule;
+        let mut records = Vec::new();
+        let mut take = || -> PyResult<()> {
+            while let Some(batch) = batches.next(py)? {
+                if let Some(recipe) = batch.recipe.clone() {
+                    open.agree(recipe)?;
+                }
+                open.admit(batch.ids.as_ref())?;
+                let id = |at: usize| batch.ids.as_ref().map(|ids| ids.get(at).to_id());
+                let values = batch.fingerprints.iter().enumerate();
+                records.extend(values.map(|(at, &value)| NewRecord::new(value, id(at))));
+            }
+            Ok(())
+        };
+        if let Err(error) = take() {
+            open.rule = rule;
+            return Err(error);
+        }
+        self.0.lent.change_taken(py, open, move |open, _| {
+            let writer = open.commit_pending(false)?;
+            Ok(writer.replace(&records)?.replaced)
+        })
+    }
+}
+
 /// Whether Ctrl-C, or an error of the progress function, ended the merging of segments.
 fn is_interrupted(unmerged: &Error) -> bool {
     matches!(unmerged, Error::Unmerged { source } if matches!(**source, Error::Interrupted))
@@ -283,6 +316,31 @@ impl Writer {
         let (records, fingerprints) = (report.record_count, report.fingerprint_count);
         let fields = (done.generation, done.segment, records, fingerprints, unmerged);
         told(py, TYPES, "Committed", fields)
+    }
+
+    /// Puts records in the place of those with the same ids, in one step and durably, after a commit of
+    /// what was added. Of several records with one id the last one counts. Returns what was deleted
+    /// for them. Reads all ids of the store, so replace many at once.
+    ///
+    /// >>> made = fpstore.build(folder / "changing.fps", [5, 6], ["a", "b"])
+    /// >>> with fpstore.Writer(made.path) as writer:
+    /// ...     done = writer.replace([0xFF00, 7], ["a", "c"])
+    /// >>> done.found
+    /// 1
+    /// >>> made.refresh(), [list(found) for found in made.find(["a", "b", "c"])]
+    /// (True, [[65280], [6], [7]])
+    #[pyo3(signature = (fingerprints, ids))]
+    fn replace<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprints: &Bound<'py, PyAny>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let batches = Batches::of(fingerprints, Some(ids))?;
+        let mut open = self.0.lent.take(py)?;
+        let done = self.replace_batches(py, &mut open, batches);
+        self.0.lent.give_back(open)?;
+        deleted(py, &done?)
     }
 
     /// Deletes ids, wherever they are, after a commit of what was added. With `dry_run` only counts

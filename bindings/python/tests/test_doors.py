@@ -138,10 +138,9 @@ def check_and_add(path: Path, case: dict[str, Any]) -> dict[str, Any]:
 
 def replace(path: Path, case: dict[str, Any]) -> list[list[str]]:
     fingerprints, ids = items(case)
-    with fpstore.Writer(path, replace=True) as writer:
-        writer.add(fingerprints, ids)
-        writer.finish().close()
-    return find(fpstore.open(path), case["options"]["ids"])
+    with fpstore.Writer(path) as writer:
+        writer.replace(fingerprints, ids)
+        return find(writer.store, case["options"]["ids"])
 
 
 def delete(path: Path, options: dict[str, Any]) -> dict[str, Any]:

@@ -107,9 +107,9 @@ pub(in crate::cli) struct ContaminationArgs {
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
     bad: SkipBadArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]

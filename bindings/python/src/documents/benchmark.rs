@@ -46,7 +46,7 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 /// >>> answer = fpstore.contamination(folder / "all.jsonl", folder / "items.jsonl")
 /// >>> answer.found_items, answer.contaminated, list(answer.found["item"])
 /// (1, 1, ['1'])
-/// >>> list(answer.found["start"]), list(answer.found["contained"])
+/// >>> answer.found["start"].tolist(), answer.found["contained"].tolist()
 /// ([8], [1.0])
 #[pyfunction]
 #[pyo3(signature = (
