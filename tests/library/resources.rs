@@ -96,12 +96,12 @@ fn progress_is_shown_on_demand_and_never_by_itself_in_a_pipe() {
     let folder = folder.path();
     fs::write(folder.join("few.tsv"), "1\n2\n").unwrap();
     let plain = stderr(&build(folder, &["few.tsv"]));
-    assert_eq!(plain.lines().count(), 3, "{plain}");
+    assert_eq!(plain.lines().count(), 4, "{plain}");
     assert!(!plain.contains('\u{1b}') && !plain.contains('['), "{plain}");
     let quiet = stderr(&build(folder, &["few.tsv", "-f", "--quiet"]));
     assert_eq!(quiet, "");
     let never = stderr(&build(folder, &["few.tsv", "-f", "--progress", "never"]));
-    assert_eq!(never.lines().count(), 3, "{never}");
+    assert_eq!(never.lines().count(), 4, "{never}");
     let always = build(folder, &["few.tsv", "-f", "--progress", "always"]);
     assert_eq!(always.status.code(), Some(0));
 }

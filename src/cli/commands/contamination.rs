@@ -30,28 +30,19 @@ const LONG_ABOUT: &str = "\
 Find which items of a benchmark a corpus holds, and where; with -o copy the corpus without the \
 documents that hold one.
 
-An item is in a document if one passage of the document holds enough of the item's shingles, which \
-are runs of words. The passage may have half as many words again as the item. Case, punctuation and \
-white space make no difference. Where a script puts no spaces between words, each letter or sign is \
-a word. All such passages are found, and no others.
+A document holds an item if one passage, which may have half as many words again as the item, has \
+enough of the item's shingles: runs of --shingle words, of which it must have the part --contains. \
+Items of less than 50 words have --short-shingle and --short-contains; where that leaves no room for \
+one word exchanged (by default below 12 words), the item must be whole. Items of fewer words than \
+--min-words are counted, and not looked for. Case, punctuation and white space make no difference. \
+All such passages are found, and no others.
 
-An item of 50 words or more has shingles of --shingle words, and a passage must hold the part \
---contains of them. A shorter item has shingles of --short-shingle words, and the part is \
---short-contains; where that leaves no room for one word exchanged in the middle of the item (by \
-default below 12 words), a passage must hold all of them. Items of fewer words than --min-words are \
-not looked for, because ordinary texts hold them by chance; they are counted.
+A line for each item and document has the item, the part, the file, the id of the document, and \
+where the passage that holds most begins and ends in its text: in characters, then in bytes. An item \
+is named by the number of its line, or by --against-id-field.
 
-A line for each item and document has the item, the part of its shingles that the passage holds, \
-the file, the id of the document, and where the passage begins and ends in its text: in characters, \
-then in bytes. If a document holds an item twice, the line has the passage that holds more of it.
-
--o FOLDER receives each file under its path below the folder that all inputs share, -o FILE the one \
-file: the documents that hold no item, byte for byte, in the same format and compression, as \
-'dedup --docs' writes them. Documents without text stay, and so do bad records with --skip-bad.
-
-An item is named by the number of its line, or by --against-id-field. The items are read by the ends \
-of the names of their files, and take about 24 bytes of memory for each of their words. The corpus is \
-read once, with -o twice.";
+-o writes the documents that hold no item as 'dedup --docs' does, byte for byte. Documents without \
+text stay, and so do bad records with --skip-bad.";
 
 const AFTER_HELP: &str = "\
 Examples:
