@@ -311,7 +311,7 @@ def test_items_of_a_benchmark_are_found_as_the_program_finds_them(
     assert passage.lower() == items[1]
     kept = "".join(line for at, line in enumerate(lines) if at not in (3, 7))
     assert (tmp_path / "clean.jsonl").read_text() == kept
-    args = ["--against", benchmark, "--against-text-field", "question", "--docs", corpus]
+    args = ["--against", str(benchmark), "--against-text-field", "question", "--docs", str(corpus)]
     done = subprocess.run(
         [program, "contamination", *args, "--format", "json", "-q"],
         capture_output=True,
@@ -320,9 +320,15 @@ def test_items_of_a_benchmark_are_found_as_the_program_finds_them(
     )
     table = pa.table(found)
     assert [json.loads(line) for line in done.stdout.splitlines()] == table.to_pylist()
-    for wrong in ({"contains": 2.0}, {"shingle": 0}, {"short_shingle": 101}, {"min_words": 2**80}):
+    wrongs: list[dict[str, Any]] = [
+        {"contains": 2.0},
+        {"shingle": 0},
+        {"short_shingle": 101},
+        {"min_words": 2**80},
+    ]
+    for wrong in wrongs:
         with pytest.raises(ValueError):
-            fpstore.contamination(corpus, against, **wrong)  # type: ignore[arg-type]
+            fpstore.contamination(corpus, against, **wrong)
 
 
 def test_items_are_found_in_a_table_as_in_a_file() -> None:
