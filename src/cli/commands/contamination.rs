@@ -100,11 +100,11 @@ pub(in crate::cli) struct ContaminationArgs {
     #[command(flatten)]
     bad: SkipBadArgs,
     #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]
     quiet: QuietArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// How much of an item a passage must hold.
