@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpstore_documents::{DecideFate, DocumentFile, DocumentOptions, Error as TextError, NewField};
 
@@ -13,11 +14,39 @@ use super::compressed::Compressed;
 use super::error::{Error, Result};
 use crate::bytes::digested::DigestWriter;
 use crate::disk::{self, NewFile};
+use fpstore_base::parallel::thread_count;
 use fpstore_base::source::Compression;
 use fpstore_base::watch::Watch;
 
 /// An output that has no name yet.
 pub(super) type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
+
+/// Does the work of each number below `count` on threads, `None` for one each core. No work begins
+/// after an error, and the first one is returned.
+pub(super) fn on_threads(
+    threads: Option<usize>,
+    count: usize,
+    work: impl Fn(usize) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let run = || -> Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(());
+            }
+            // Nobody needs to begin another one.
+            work(number).inspect_err(|_| next.store(usize::MAX / 2, Ordering::Relaxed))?;
+        }
+    };
+    let threads = thread_count(threads.unwrap_or(0)).min(count).max(1);
+    let done: Vec<Result<()>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        // The first error is the cause of the others.
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
+    });
+    done.into_iter().collect()
+}
 
 /// Copies a file as `decide` says, record by record, to a new file for `to`.
 pub(super) fn copy_file(

@@ -39,7 +39,7 @@ impl Targets {
                 let checked = file.check_copy(options, is_marked);
                 match checked {
                     // It is reported when it is read.
-                    Err(error) if error.is_of_file() && file.is_found() && options.skips_bad() => {}
+                    Err(error) if file.is_left_out(options, &error) => {}
                     checked => checked?,
                 }
             }

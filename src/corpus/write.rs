@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use fpstore_documents::{DocumentFile, NewField, RecordFate};
 
 use super::clusters::ClusterSizes;
-use super::copied::{NewOutput, copy_file, list_files};
+use super::copied::{NewOutput, copy_file, list_files, on_threads};
 use super::decide::Decisions;
 use super::dropped::{Dropped, DroppedList};
 use super::error::{Error, Result};
@@ -53,19 +52,10 @@ pub(super) fn run(
         sizes: (work.settings.cluster_size.is_some())
             .then(|| ClusterSizes::new(dropped, &decisions.spared)),
         watch: work.watch(Phase::Copy, work.files.total_len()),
-        next: AtomicUsize::new(0),
         failed: Mutex::default(),
     };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads =
-        work.settings.resources.threads.unwrap_or_else(cores).min(spools.batch_count()).max(1);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| copier.work())).collect();
-        // The first error is the cause of the others.
-        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect::<Vec<_>>()
-    })
-    .into_iter()
-    .collect::<Result<()>>()?;
+    let threads = work.settings.resources.threads;
+    on_threads(threads, spools.batch_count(), |batch| copier.copy_batch(batch))?;
     let mut failed =
         std::mem::take(&mut *copier.failed.lock().unwrap_or_else(PoisonError::into_inner));
     if failed.is_empty() {
@@ -91,27 +81,12 @@ struct Copier<'a> {
     /// Where they are asked for.
     sizes: Option<ClusterSizes<'a>>,
     watch: Watch,
-    /// The next batch.
-    next: AtomicUsize,
     /// Files that could not be copied.
     failed: Mutex<Vec<u32>>,
 }
 
 impl Copier<'_> {
-    /// Copies the files of one batch after the other.
-    fn work(&self) -> Result<()> {
-        loop {
-            let batch = self.next.fetch_add(1, Ordering::Relaxed);
-            if batch >= self.spools.batch_count() {
-                return Ok(());
-            }
-            self.copy_batch(batch).inspect_err(|_| {
-                // Nobody needs to begin another one.
-                self.next.store(usize::MAX / 2, Ordering::Relaxed);
-            })?;
-        }
-    }
-
+    /// Copies the files of a batch.
     fn copy_batch(&self, batch: usize) -> Result<()> {
         // Of each file the documents that are dropped, or all that get a size.
         let mut fates: HashMap<usize, HashMap<u64, Number>> = HashMap::new();
@@ -133,9 +108,7 @@ impl Copier<'_> {
             let fates = fates.get(&number).unwrap_or(&none);
             match self.copy(number, &file, copy, fates) {
                 Ok(()) => {}
-                Err(Error::Text(error))
-                    if self.work.options.skips_bad() && file.is_found() && error.is_of_file() =>
-                {
+                Err(Error::Text(error)) if file.is_left_out(&self.work.options, &error) => {
                     let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.push(number as u32);
                     drop(failed);

@@ -9,20 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fpstore::writer::{BackupOptions, Compaction, Expiry, backup};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
-use crate::common::Random;
+use crate::common::{Random, records_of};
 
 type Records = BTreeMap<u64, Vec<String>>;
-
-fn records_of(store: &Store) -> Records {
-    let mut all = Records::new();
-    let listed = store.for_each(|hit| -> fpstore::Result<()> {
-        let ids: fpstore::Result<Vec<String>> = hit.ids().map(|id| Ok(id?.to_string())).collect();
-        all.insert(hit.fingerprint().value(), ids?);
-        Ok(())
-    });
-    listed.unwrap();
-    all
-}
 
 fn take(from: &Path, to: &Path) -> fpstore::Result<fpstore::writer::BackedUp> {
     backup(&Store::open(from)?, to, &BackupOptions::default())

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::program::Desk;
-use crate::common::{clustered, samples, scheme_named, store_of};
+use crate::common::{clustered, records_of, samples, scheme_named, store_of};
 use fpstore::info::SegmentInfo;
 use fpstore::writer::{Compaction, repair};
 use fpstore::{
@@ -308,19 +308,6 @@ fn what_no_table_holds_is_not_made_again() {
             assert!(found > 1000 && unread > 0 && unread < 2000, "{found} found, {unread} not");
         }
     }
-}
-
-/// All live records of a store.
-fn records_of(store: &Store) -> Vec<(u64, Vec<String>)> {
-    let mut all = Vec::new();
-    store
-        .for_each(|hit| -> fpstore::Result<()> {
-            let ids = hit.ids().map(|id| Ok(id?.to_string())).collect::<fpstore::Result<_>>()?;
-            all.push((hit.fingerprint().value(), ids));
-            Ok(())
-        })
-        .unwrap();
-    all
 }
 
 fn flip_a_byte(segment: &SegmentInfo, section: &str) {

@@ -6,9 +6,9 @@ use fpstore::client::{Client, backup};
 use fpstore::writer::BackupOptions;
 use fpstore::{IdRef, Store, Writer};
 
-use crate::common::clustered;
 use crate::common::http::{Server, wait_for};
 use crate::common::program::Desk;
+use crate::common::{clustered, records_of};
 use crate::server::queries::desk_of;
 
 /// A store with four segments, of which two have deletions.
@@ -23,20 +23,6 @@ fn desk() -> Desk {
         clustered(3000, 5).into_iter().take(9).map(|(value, _)| value.into()).collect();
     writer.delete_fingerprints(&some).unwrap();
     desk
-}
-
-/// All records of a store.
-fn records(store: &Store) -> Vec<(u64, Vec<String>)> {
-    let mut all = Vec::new();
-    store
-        .for_each(|hit| -> fpstore::Result<()> {
-            let ids = hit.ids().map(|id| Ok(id?.to_string())).collect::<fpstore::Result<_>>()?;
-            all.push((hit.fingerprint().value(), ids));
-            Ok(())
-        })
-        .unwrap();
-    all.sort();
-    all
 }
 
 #[test]
@@ -91,7 +77,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
     let first = backup(&mut client, &to, &options).unwrap();
     assert_eq!((first.copied, first.kept, first.is_new), (4, 0, true));
     let (source, copy) = (Store::open(desk.path("store.fps")).unwrap(), Store::open(&to).unwrap());
-    assert_eq!(records(&copy), records(&source));
+    assert_eq!(records_of(&copy), records_of(&source));
     assert_eq!(copy.info().generation, source.info().generation);
     let again = backup(&mut client, &to, &options).unwrap();
     assert_eq!((again.copied, again.kept, again.is_new), (0, 4, false));
@@ -102,7 +88,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
     assert_eq!((next.copied, next.kept, next.is_new), (1, 4, true));
     source.refresh().unwrap();
     copy.refresh().unwrap();
-    assert_eq!(records(&copy), records(&source));
+    assert_eq!(records_of(&copy), records_of(&source));
     // A folder of another store is not touched.
     let other = desk.path("other.fps");
     desk.ok(&["build", "-", "-s", "other.fps", "-q"], "7\tx\n");
@@ -113,7 +99,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
     drop(server);
     let gone = backup(&mut client, &to, &options).unwrap_err();
     assert!(gone.to_string().contains("/v1/files/MANIFEST"), "{gone}");
-    assert_eq!(records(&Store::open(&to).unwrap()), records(&source));
+    assert_eq!(records_of(&Store::open(&to).unwrap()), records_of(&source));
 }
 
 #[test]

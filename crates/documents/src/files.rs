@@ -10,7 +10,7 @@ use super::folders::PassedOver;
 use super::formats::DocumentFormat;
 use super::inputs::{Input, Inputs, inputs};
 use super::options::DocumentOptions;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use fpstore_base::InputPlace;
 
 /// Files that hold documents, in the order in which they are read.
@@ -140,9 +140,10 @@ impl<'a> DocumentFile<'a> {
         Ok(now.len() != len || now.modified().ok() != self.input.modified)
     }
 
-    /// Whether it was found in a folder, and not named by the user.
-    pub fn is_found(&self) -> bool {
-        self.input.is_found
+    /// Whether bad records are skipped, and this error makes the whole file one of them: it is of the
+    /// file, which was found in a folder and not named by the user.
+    pub fn is_left_out(&self, options: &DocumentOptions, error: &Error) -> bool {
+        self.input.is_left_out(options, error)
     }
 }
 

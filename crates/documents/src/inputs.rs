@@ -31,6 +31,11 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// Whether bad records are skipped, and an error makes the whole file one of them.
+    pub(super) fn is_left_out(&self, options: &DocumentOptions, error: &Error) -> bool {
+        options.skip_bad && self.is_found && error.is_of_file()
+    }
+
     /// A file that the user named.
     pub(super) fn named(path: PathBuf) -> Self {
         let (name, id) = (source::name_of(&path), path.to_str().map(str::to_string));

@@ -100,7 +100,7 @@ impl<'p> Reader<'p> {
             let read = read
                 .unwrap_or_else(|reason| Err(Error::BadFile { name: input.name.clone(), reason }));
             match read {
-                Err(error) if self.options.skip_bad && input.is_found && error.is_of_file() => {
+                Err(error) if input.is_left_out(self.options, &error) => {
                     self.push(None, Body::BadFile(error, self.count));
                 }
                 read => read?,

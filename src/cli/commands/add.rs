@@ -98,7 +98,8 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Done);
     }
     let files = if args.follow.is_on() { Vec::new() } else { inputs(&args.files)? };
-    let may_repeat = !args.replace
+    let may_repeat = !args.work.is_quiet()
+        && !args.replace
         && args.run.run.is_none()
         && !documents.as_ref().is_some_and(Documents::are_given);
     let repeated = match files.first().filter(|_| may_repeat) {

@@ -82,14 +82,7 @@ fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>>
     let usage = named.render_usage().to_string();
     let help = named.get_after_long_help().or(named.get_after_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
-    // Without a date, so that a release has the same pages whenever it is made.
-    let man = Man::new(named)
-        .date(" ")
-        .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
-        .manual("fpstore manual");
-    let mut out = Vec::new();
-    man.render_title(&mut out)?;
-    man.render_name_section(&mut out)?;
+    let (man, mut out) = begun(named)?;
     let mut roff = Roff::new();
     roff.control("SH", ["SYNOPSIS"]);
     roff.text([bold(usage.trim_start_matches("Usage: "))]);
@@ -106,10 +99,9 @@ fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>>
     Ok(out)
 }
 
-/// The page of a help topic: its text and its options.
-fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
-    let command = topic.command().display_name(format!("fpstore-help-{}", topic.name));
-    let has_options = command.get_arguments().next().is_some();
+/// A page with its title and its name.
+fn begun(command: Command) -> std::io::Result<(Man, Vec<u8>)> {
+    // Without a date, so that a release has the same pages whenever it is made.
     let man = Man::new(command)
         .date(" ")
         .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
@@ -117,6 +109,14 @@ fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
     let mut out = Vec::new();
     man.render_title(&mut out)?;
     man.render_name_section(&mut out)?;
+    Ok((man, out))
+}
+
+/// The page of a help topic: its text and its options.
+fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
+    let command = topic.command().display_name(format!("fpstore-help-{}", topic.name));
+    let has_options = command.get_arguments().next().is_some();
+    let (man, mut out) = begun(command)?;
     let mut roff = Roff::new();
     roff.control("SH", ["DESCRIPTION"]);
     for part in topic.text().split("\n\n") {

@@ -6,6 +6,7 @@ use fpstore_base::watch::Observer;
 use fpstore_documents::DocumentOptions;
 
 use super::rules::ShingleRules;
+use crate::base::setters::setters;
 use crate::corpus::event::Listener;
 
 /// Finds the items of a benchmark in a corpus, and copies the corpus without the documents that hold
@@ -55,6 +56,8 @@ impl<'a> ContaminationCheck<'a> {
         }
     }
 
+    setters!(observer);
+
     /// Sets how much of an item a passage must hold.
     #[must_use]
     pub fn rules(mut self, rules: ShingleRules) -> Self {
@@ -83,13 +86,6 @@ impl<'a> ContaminationCheck<'a> {
     #[must_use]
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
         self.threads = threads.into();
-        self
-    }
-
-    /// Sets the observer, which gets the progress and may end the work.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
         self
     }
 

@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_base::parallel::thread_count;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_documents::{DocumentFile, RecordFate};
 
 use super::settings::ContaminationCheck;
-use crate::corpus::copied::{NewOutput, copy_file, list_files};
+use crate::corpus::copied::{NewOutput, copy_file, list_files, on_threads};
 use crate::corpus::error::{Error, Result};
 use crate::corpus::event::Event;
 use crate::corpus::originals::Originals;
@@ -31,39 +29,21 @@ pub(super) fn run(
 ) -> Result<Vec<usize>> {
     let watch = Watch::new(check.observer.clone(), Phase::Copy, originals.files.total_len());
     let failed = Mutex::new(unread.to_vec());
-    let (next, count) = (AtomicUsize::new(0), originals.files.len());
-    let work = || -> Result<()> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return Ok(());
+    let count = originals.files.len();
+    on_threads(check.threads, count, |number| {
+        let file = originals.files.get(number, originals.options);
+        let target = targets.copy_of(number).filter(|_| !unread.contains(&number));
+        let (Some(file), Some(target)) = (file, target) else { return Ok(()) };
+        let records = dropped.get(&number).map_or(&[][..], Vec::as_slice);
+        match copy(check, originals, &file, target, records, &watch) {
+            Err(Error::Text(error)) if file.is_left_out(originals.options, &error) => {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+                check.tell(Event::NotCopied(&error.into()));
+                Ok(())
             }
-            let file = originals.files.get(number, originals.options);
-            let target = targets.copy_of(number).filter(|_| !unread.contains(&number));
-            let (Some(file), Some(target)) = (file, target) else { continue };
-            let records = dropped.get(&number).map_or(&[][..], Vec::as_slice);
-            match copy(check, originals, &file, target, records, &watch) {
-                Ok(()) => {}
-                Err(Error::Text(error))
-                    if originals.options.skips_bad() && file.is_found() && error.is_of_file() =>
-                {
-                    failed.lock().unwrap_or_else(PoisonError::into_inner).push(number);
-                    check.tell(Event::NotCopied(&error.into()));
-                }
-                Err(error) => {
-                    // Nobody needs to begin another one.
-                    next.store(usize::MAX / 2, Ordering::Relaxed);
-                    return Err(error);
-                }
-            }
+            copied => copied,
         }
-    };
-    let threads = thread_count(check.threads.unwrap_or(0)).min(count).max(1);
-    let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
-    });
-    results.into_iter().collect::<Result<()>>()?;
+    })?;
     let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.sort_unstable();
     failed.dedup();

@@ -1,9 +1,9 @@
 //! A folder that follows the store of a server.
 
+use std::cell::RefCell;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use hyper::body::Bytes;
@@ -55,7 +55,7 @@ pub fn backup(
     let url = client.url();
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Error::io("start a connection to", &url))?;
-    let server = Remote { url, asking: Mutex::new((client, runtime)) };
+    let server = Remote { url, asking: RefCell::new((client, runtime)) };
     let mut states = 0;
     loop {
         states += 1;
@@ -74,12 +74,12 @@ pub fn backup(
 /// The files of a server.
 struct Remote<'a> {
     url: String,
-    asking: Mutex<(&'a mut Client, Runtime)>,
+    asking: RefCell<(&'a mut Client, Runtime)>,
 }
 
 impl Remote<'_> {
     fn ask(&self, name: &str, range: Option<Range<u64>>) -> io::Result<Bytes> {
-        let mut asking = self.asking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut asking = self.asking.borrow_mut();
         let (client, runtime) = &mut *asking;
         runtime.block_on(async {
             let mut tries = 0;

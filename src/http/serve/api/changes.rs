@@ -7,13 +7,14 @@ use fpstore_base::Choice;
 use hyper::{Response, StatusCode};
 
 use super::check_and_add::{items_of, writing};
+use super::delete;
 use super::question::in_pool;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::{
-    CompactAnswer, CompactBody, DeleteAnswer, ExpireAnswer, ExpireBody, ExpiredSegment,
-    LabelAnswer, LabelBody, ReplaceBody,
+    CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, LabelAnswer, LabelBody,
+    ReplaceBody,
 };
 use crate::writing::writer::{Compaction, Expiry, Writer, label_of_today};
 
@@ -38,14 +39,7 @@ pub(crate) async fn replace(
     let records = records.await??;
     let change = move |writer: &mut Writer| writer.replace(&records).map(|done| done.replaced);
     let (done, generation) = writing.change(&server.live, "nothing was replaced", change).await?;
-    let answer = DeleteAnswer {
-        wanted: done.wanted,
-        found: done.found,
-        fingerprints: done.fingerprints,
-        ids: done.ids,
-        generation,
-    };
-    Ok(json_response(StatusCode::OK, &answer))
+    Ok(delete::told(&done, generation))
 }
 
 /// `POST /v1/expire`: removes whole segments by their label.

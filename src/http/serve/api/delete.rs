@@ -11,7 +11,7 @@ use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::{DeleteAnswer, DeleteBody};
-use crate::writing::writer::Writer;
+use crate::writing::writer::{Deleted, Writer};
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
@@ -33,6 +33,11 @@ pub(crate) async fn answer(
     if !dry_run {
         server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
     }
+    Ok(told(&done, generation))
+}
+
+/// Tells what was deleted, and the generation that is shown then.
+pub(super) fn told(done: &Deleted, generation: u64) -> Response<ResponseBody> {
     let answer = DeleteAnswer {
         wanted: done.wanted,
         found: done.found,
@@ -40,5 +45,5 @@ pub(crate) async fn answer(
         ids: done.ids,
         generation,
     };
-    Ok(json_response(StatusCode::OK, &answer))
+    json_response(StatusCode::OK, &answer)
 }

@@ -54,7 +54,7 @@ pub(crate) async fn answer(
     let found = spawn_blocking(move || find(&snapshot, &name)).await;
     let (source, len, digest) = found.map_err(|_| Failure::broken())??;
     let etag = HeaderValue::try_from(format!("\"{digest}\"")).expect("hex digits");
-    let has = |name: HeaderName| request.headers().get(name).filter(|it| **it == etag).is_some();
+    let has = |name: HeaderName| request.headers().get(name).is_some_and(|it| *it == etag);
     let mut answer = if has(header::IF_NONE_MATCH) {
         let mut answer = response(StatusCode::NOT_MODIFIED, BINARY, Bytes::new());
         answer.headers_mut().remove(header::CONTENT_TYPE);

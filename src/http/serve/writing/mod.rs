@@ -89,22 +89,12 @@ impl Writing {
         effect: &'static str,
         change: impl FnOnce(&mut Writer) -> StoreResult<T> + Send + 'static,
     ) -> Result<(T, u64), Failure> {
-        let (reply, answer) = oneshot::channel();
-        let change = move |thread: &mut WriterThread| {
-            let _ = reply.send(thread.change(effect, change));
-        };
-        self.send(server, Task::Change(Box::new(change)))?;
-        answer.await.map_err(|_| Failure::broken())?
+        self.ask(server, move |thread| thread.change(effect, change)).await
     }
 
     /// Sets the label of what is added from now on.
     pub(super) async fn set_label(&self, server: &LiveStore, label: String) -> Result<(), Failure> {
-        let (reply, answer) = oneshot::channel();
-        let change = move |thread: &mut WriterThread| {
-            let _ = reply.send(thread.set_label(&label));
-        };
-        self.send(server, Task::Change(Box::new(change)))?;
-        answer.await.map_err(|_| Failure::broken())?
+        self.ask(server, move |thread| thread.set_label(&label)).await
     }
 
     /// Has segments merged beside the writer.
@@ -113,9 +103,18 @@ impl Writing {
         server: &LiveStore,
         what: Compaction,
     ) -> Result<(), Failure> {
+        self.ask(server, move |thread| thread.compact(what)).await
+    }
+
+    /// Has the thread do something after all that was added before is committed, and waits for it.
+    async fn ask<T: Send + 'static>(
+        &self,
+        server: &LiveStore,
+        what: impl FnOnce(&mut WriterThread) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
         let (reply, answer) = oneshot::channel();
         let change = move |thread: &mut WriterThread| {
-            let _ = reply.send(thread.compact(what));
+            let _ = reply.send(what(thread));
         };
         self.send(server, Task::Change(Box::new(change)))?;
         answer.await.map_err(|_| Failure::broken())?
