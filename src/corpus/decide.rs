@@ -10,8 +10,8 @@ use super::distance::by_distance;
 use super::dropped::{Dropped, DroppedList, Other};
 use super::error::{Error, Result};
 use super::exact::{by_digests, tell_equal};
-use super::features::by_features;
-use super::job::{DECISIONS, Job};
+use super::features::{Connections, by_features};
+use super::job::{CONNECTIONS, DECISIONS, Job};
 use super::ranking::Ranking;
 use super::sketches::by_sketches;
 use super::spool::Spools;
@@ -54,7 +54,8 @@ pub(super) fn run(
             job.folder().display()
         )));
     }
-    let (Decided { dropped, bar }, spared) = decide(work, spools)?;
+    let (Decided { dropped, bar }, spared) =
+        decide(work, spools, &Connections { job, state: &state })?;
     let (dropped, spared) = (DroppedList::new(dropped), DroppedList::new(spared));
     let mut bytes = Vec::new();
     put_u32(&mut bytes, state.len() as u32);
@@ -63,11 +64,18 @@ pub(super) fn run(
     bytes.extend_from_slice(&dropped.to_bytes());
     bytes.extend_from_slice(&spared.to_bytes());
     job.save_bytes(DECISIONS, &bytes)?;
+    if job.has(CONNECTIONS) {
+        job.discard(CONNECTIONS)?;
+    }
     Ok(Decisions { bar, dropped, spared, digest: Digest::of(&bytes) })
 }
 
 /// The documents that are dropped, and those that are spared.
-fn decide(work: &Work<'_>, spools: &Spools) -> Result<(Decided, Vec<Dropped>)> {
+fn decide(
+    work: &Work<'_>,
+    spools: &Spools,
+    connections: &Connections<'_>,
+) -> Result<(Decided, Vec<Dropped>)> {
     let ranking = Ranking::of(&work.settings.keep, spools)?;
     let namesakes = namesakes(work, spools, &ranking)?;
     let compared = Compared::new(ranking, &namesakes);
@@ -76,7 +84,7 @@ fn decide(work: &Work<'_>, spools: &Spools) -> Result<(Decided, Vec<Dropped>)> {
             Decided { dropped: by_digests(work, spools, &compared)?, bar: 0.0 }
         }
         (None, _) => by_distance(work, spools, &compared)?,
-        (Some(threshold), None) => by_features(work, spools, &compared, threshold)?,
+        (Some(threshold), None) => by_features(work, spools, &compared, threshold, connections)?,
         (Some(threshold), Some(stored)) => by_sketches(work, spools, &compared, stored, threshold)?,
     };
     if work.reasons.near {

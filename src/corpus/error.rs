@@ -61,6 +61,11 @@ impl Error {
     pub(super) fn refused(reason: impl Into<String>) -> Self {
         Error::Store(crate::Error::InvalidOptions { reason: reason.into() })
     }
+
+    /// Whether the observer has ended the work.
+    pub(super) fn is_interruption(&self) -> bool {
+        matches!(self, Error::Store(crate::Error::Interrupted))
+    }
 }
 
 impl fmt::Display for Error {

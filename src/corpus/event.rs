@@ -16,6 +16,8 @@ pub enum Event<'a> {
         /// All parts.
         count: usize,
     },
+    /// Unfinished work goes on after its join: near documents were found before.
+    Joined,
     /// A part of the documents was read: the counts of this part, and its bad records. Repeated ids
     /// are told of all parts together.
     Read(&'a DocumentSummary),

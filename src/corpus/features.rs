@@ -13,6 +13,8 @@ use super::bar::{Bars, Decided, set_bar};
 use super::compared::Compared;
 use super::dropped::Dropped;
 use super::error::{Error, Result};
+use super::event::Event;
+use super::job::{CONNECTIONS, Job};
 use super::number::Rank;
 use super::spool::{Entry, Spools};
 use super::work::Work;
@@ -25,6 +27,30 @@ const SPACE_DIVISOR: u64 = 8;
 const SPACE_MIN: u64 = 1 << 20;
 /// or those of all features divided by this, if that is more: there are no more rounds.
 const ROUNDS_MAX: u64 = 8;
+
+/// What the join of all documents found, in the job, so that work that is stopped after it goes on
+/// from there.
+pub(super) struct Connections<'a> {
+    pub(super) job: &'a Job,
+    /// What the join follows from, beside the settings of the job.
+    pub(super) state: &'a str,
+}
+
+impl Connections<'_> {
+    /// What earlier work has left, of the same state.
+    fn take(&self) -> Option<Vec<u8>> {
+        let bytes = self.job.read(CONNECTIONS).ok()??;
+        let own = bytes.strip_prefix(self.state.as_bytes())?.strip_prefix(b"\n")?;
+        Some(own.to_vec())
+    }
+
+    fn keep(&self, connections: &[u8]) -> Result<()> {
+        if !self.job.is_named() {
+            return Ok(());
+        }
+        self.job.save_bytes(CONNECTIONS, &[self.state.as_bytes(), b"\n", connections].concat())
+    }
+}
 
 /// What is known of a document.
 #[derive(Clone, Copy, Default)]
@@ -51,6 +77,7 @@ pub(super) fn by_features(
     spools: &Spools,
     compared: &Compared,
     threshold: f64,
+    connections: &Connections<'_>,
 ) -> Result<Decided> {
     let ranking = &compared.ranking;
     let mut known = vec![Known::default(); spools.len()];
@@ -63,13 +90,13 @@ pub(super) fn by_features(
     let options = work.join_options(work.candidate_k(threshold)?);
     let likeness = |bar: f64| Likeness::from(bar).contained(work.settings.confirm_contains);
     let (bars, target) = (Bars::Similarity(threshold), work.settings.target);
-    let candidates = |ranks: &[Rank]| {
+    let list_of = |ranks: &[Rank]| {
         let mut list = Documents::outlined(threshold);
         for rank in ranks {
             let Known { fingerprint, digest, outline } = known[rank.index()];
             list.push_outlined(Fingerprint::new(fingerprint), digest, outline.as_ref());
         }
-        list.candidates_to_lead(&options)
+        list
     };
 
     let all = compared.ranks();
@@ -85,7 +112,21 @@ pub(super) fn by_features(
         })?;
         Ok(needed)
     };
-    let found = candidates(&all)?;
+    let found = match connections.take() {
+        Some(bytes) => list_of(&all).connected_candidates(&options, &bytes)?,
+        None => None,
+    };
+    let found = match found {
+        Some(found) => {
+            work.tell(Event::Joined);
+            found
+        }
+        None => {
+            let found = list_of(&all).candidates_to_lead(&options)?;
+            connections.keep(&found.connections())?;
+            found
+        }
+    };
     let of_all = needed(&found, &all)?;
     let rounds = Rounds::new(work, &found, &all, &of_all);
     let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
@@ -109,7 +150,7 @@ pub(super) fn by_features(
             let ranks: Vec<Rank> = own.map(|(rank, _)| *rank).collect();
             // Among fewer documents others are connected without their pairs, so the features of
             // others may be needed, too.
-            let mut found = candidates(&ranks)?;
+            let mut found = list_of(&ranks).candidates_to_lead(&options)?;
             let needed = needed(&found, &ranks)?;
             take(work, &mut found, &ranks, &needed)?;
             list.extend(dropped(&ranks, found.lead(likeness(bar))?));

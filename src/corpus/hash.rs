@@ -22,7 +22,9 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
     }
     let start = || -> Result<_> {
         let left_out = job.left_out()?.into_iter().map(u64::from);
-        Ok((Spools::new(left_out, work.copies_files()), IdNotes::default()))
+        let spools = Spools::new(left_out, work.copies_files());
+        let observer = work.settings.resources.observer.clone();
+        Ok((spools.observed(observer), IdNotes::default()))
     };
     let mut starts = vec![0];
     for batch in &work.batches {
@@ -41,6 +43,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
         let file = SpoolFile { path: job.path(name), mark: job.mark(name) };
         match spools.push(file, &mut ids) {
             // What earlier work has left is damaged; it is made again.
+            Err(error) if error.is_interruption() => return Err(error),
             Err(_) if !is_new => {
                 job.discard(name)?;
                 (spools, ids) = start()?;

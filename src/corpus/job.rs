@@ -31,6 +31,8 @@ const DONE: &str = "done";
 pub(super) const PART: &str = "spool-";
 /// Which documents are dropped, and why.
 pub(super) const DECISIONS: &str = "decisions";
+/// Which documents are candidates, and which of them near pairs connect.
+pub(super) const CONNECTIONS: &str = "connections";
 /// The numbers of the files that could not be copied.
 const LEFT_OUT: &str = "left-out";
 /// The outputs that are written, one a line.
@@ -202,6 +204,11 @@ impl Job {
         self.is_resumed
     }
 
+    /// Whether later work can go on with it.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self.place, Place::Named { .. })
+    }
+
     pub(super) fn run(&self) -> &str {
         &self.run
     }
@@ -370,7 +377,7 @@ fn is_of_a_job(name: &str) -> bool {
         name.strip_prefix(PART).is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
     };
     // Earlier releases kept the run by itself.
-    [LOCK, DESCRIPTION, DECISIONS, LEFT_OUT, WRITTEN, "run"].contains(&name)
+    [LOCK, DESCRIPTION, CONNECTIONS, DECISIONS, LEFT_OUT, WRITTEN, "run"].contains(&name)
         || is_part(name)
         || ScratchDirectory::is_name(name)
         || NewFile::is_temporary_name(name)

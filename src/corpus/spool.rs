@@ -13,6 +13,7 @@ use crate::base::steps::step;
 use crate::bytes::digested::DigestReader;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::disk;
+use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, Id};
 use fpstore_text::TextDigests;
 
@@ -209,6 +210,7 @@ pub(super) struct Spools {
     /// The documents of these files.
     left_out_count: u64,
     repeated_ids: RepeatedIds,
+    observer: Option<Observer>,
 }
 
 impl Spools {
@@ -216,6 +218,15 @@ impl Spools {
     /// `whole_files` those of files that could not be read to their ends.
     pub(super) fn new(left_out: impl IntoIterator<Item = u64>, whole_files: bool) -> Self {
         Spools { whole_files, left_out: left_out.into_iter().collect(), ..Spools::default() }
+    }
+
+    /// The observer that may end each reading of the spools.
+    pub(super) fn observed(self, observer: Option<Observer>) -> Self {
+        Spools { observer, ..self }
+    }
+
+    fn watch(&self, count: Option<u64>) -> Watch {
+        Watch::new(self.observer.clone(), Phase::Read, count)
     }
 
     /// Reads the next spool, and notes the ids in it beside those of the spools before. After an error
@@ -227,7 +238,9 @@ impl Spools {
         };
         let before = self.counts.document_count;
         let mut of_files: HashMap<u64, u64> = HashMap::new();
+        let watch = self.watch(None);
         let end = file.read(|entry| {
+            watch.tick(1).map_err(Error::from)?;
             *of_files.entry(entry.file.into()).or_default() += 1;
             ids.note(entry.id.as_ref(), &mut self.repeated_ids);
             Ok::<(), Error>(())
@@ -313,6 +326,11 @@ impl Spools {
         &self,
         mut each: impl FnMut(Number, Entry) -> Result<(), E>,
     ) -> Result<(), E> {
+        let watch = self.watch(Some(self.counts.document_count));
+        let mut each = |number, entry| {
+            watch.tick(1).map_err(Error::from)?;
+            each(number, entry)
+        };
         (0..self.files.len()).try_for_each(|batch| self.each_of(batch, &mut each))
     }
 }

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use fpstore_documents::DocumentOptions;
 use fpstore_text::{TextHasher, TextRecipe};
@@ -12,7 +14,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 use super::*;
 use crate::base::steps::counter::{assert_not_quadratic, steps_of};
 use crate::disk::fail_points::{self, Fault};
-use crate::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
+use crate::{Builder, Fingerprint, IdRef, Observer, Phase, Store, Writer, WriterOptions};
 
 fn source(options: DocumentOptions) -> DocumentSource {
     DocumentSource::of_texts(TextHasher::new(&TextRecipe::default()).unwrap(), options)
@@ -163,6 +165,58 @@ fn a_full_disk_is_told_while_features_are_compared() {
             assert!(fails_at > 20);
             break;
         }
+    }
+}
+
+/// Ended at any call of the observer, the work ends, and goes on to the same outputs. Once the join is
+/// done, what it found is not looked for again.
+#[test]
+fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
+    let similar = |folder: &Path, observer: Option<Observer>| {
+        let options = DocumentOptions::default().skip_bad(true).threads(1);
+        Cleaner::new(source(options), [folder.join("in")])
+            .output(folder.join("out/"))
+            .confirm(0.8)
+            .threads(1)
+            .observer(observer)
+    };
+    let folder = site();
+    similar(folder.path(), None).run().unwrap();
+    let expected = result(folder.path());
+    let (mut joined, mut ended) = (0, BTreeMap::new());
+    for calls in 0.. {
+        let folder = site();
+        let (left, last) = (Mutex::new(calls), Arc::new(Mutex::new(None)));
+        let seen = Arc::clone(&last);
+        let observer = Observer::new(move |progress| {
+            *seen.lock().unwrap() = Some(progress.phase);
+            let mut left = left.lock().unwrap();
+            *left -= 1;
+            if *left < 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let done = similar(folder.path(), Some(observer)).run();
+        let Err(error) = done else { break };
+        assert!(matches!(error, Error::Store(crate::Error::Interrupted)), "{calls}: {error}");
+        let phase = last.lock().unwrap().unwrap();
+        *ended.entry(phase).or_insert(0) += 1;
+        let job = folder.path().join("out/.fpstore-dedup");
+        let has_joined = job.join("connections").exists();
+        if has_joined && calls % 2 == 1 {
+            fs::write(job.join("connections"), "damaged").unwrap();
+        }
+        let told = Mutex::new(0);
+        let listener = |event: Event<'_>| {
+            *told.lock().unwrap() += i32::from(matches!(event, Event::Joined));
+        };
+        similar(folder.path(), None).listener(&listener).run().unwrap();
+        let told = told.into_inner().unwrap();
+        assert_eq!(told, i32::from(has_joined && calls % 2 == 0), "{calls}");
+        joined += told;
+        assert!(result(folder.path()) == expected, "{calls}");
+    }
+    assert!(joined > 0, "{ended:?}");
+    for phase in [Phase::Join, Phase::Cluster] {
+        assert!(ended.contains_key(&phase), "{phase:?} of {ended:?}");
     }
 }
 

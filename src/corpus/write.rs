@@ -1,6 +1,7 @@
 //! Step 3: copying the files without the dropped documents.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,8 +21,8 @@ use super::targets::Targets;
 use super::work::Work;
 use crate::bytes::checksum::Digest;
 use crate::disk;
-use fpstore_base::Id;
 use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::{Id, Interrupted};
 
 /// The number under which the list of the kept files counts as written.
 const KEPT_FILES: usize = usize::MAX;
@@ -92,6 +93,7 @@ impl Copier<'_> {
         let mut fates: HashMap<usize, HashMap<u64, Number>> = HashMap::new();
         let needs_all = self.sizes.is_some();
         self.spools.each_of(batch, |number, entry| {
+            self.watch.look().map_err(Error::from)?;
             if needs_all || self.dropped.get(number).is_some() {
                 fates.entry(entry.file as usize).or_default().insert(entry.record, number);
             }
@@ -120,10 +122,19 @@ impl Copier<'_> {
         Ok(())
     }
 
+    /// The length and the digest of a file, if it is there.
+    fn digest_of(&self, path: &Path) -> Result<Option<(u64, Digest)>> {
+        let look = || self.watch.look().map_err(io::Error::other);
+        disk::digest_of(path, look).map_err(|error| match Interrupted::is_in(&error) {
+            true => Interrupted.into(),
+            false => crate::Error::io("read", path)(error).into(),
+        })
+    }
+
     /// Whether earlier work has written this output, by the same decisions, and it is still there.
     fn is_written(&self, number: usize, path: &Path) -> Result<bool> {
         let Some(output) = self.job.output(number) else { return Ok(false) };
-        let found = disk::digest_of(path).map_err(crate::Error::io("read", path))?;
+        let found = self.digest_of(path)?;
         Ok(output.decisions == self.decisions && found == Some((output.len, output.digest)))
     }
 
@@ -133,7 +144,7 @@ impl Copier<'_> {
         let cannot = || crate::Error::io("write", to);
         let (file, out) = new;
         let (len, digest) = out.written();
-        let found = disk::digest_of(to).map_err(crate::Error::io("read", to))?;
+        let found = self.digest_of(to)?;
         let earlier = self.job.output(number).map(|output| (output.len, output.digest));
         if found.is_some_and(|found| found != (len, digest) && earlier != Some(found))
             && !self.work.settings.replace

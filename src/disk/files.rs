@@ -12,6 +12,10 @@ use crate::base::error::{Error, IoError, Result};
 #[cfg(feature = "documents")]
 use crate::bytes::{checksum::Digest, digested::DigestWriter};
 
+/// Bytes that are digested before the caller is asked whether to go on.
+#[cfg(feature = "documents")]
+const DIGESTED_LEN: u64 = 1 << 24;
+
 /// The random letters and digits of a temporary name.
 pub(super) const RANDOM_LEN: usize = 6;
 
@@ -116,15 +120,21 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(plain_file::open(path)?)
 }
 
-/// The length and the digest of a plain file; `None` if there is nothing of this name.
+/// The length and the digest of a plain file; `None` if there is nothing of this name. `look` is called
+/// now and then, and may end the reading.
 #[cfg(feature = "documents")]
-pub(crate) fn digest_of(path: &Path) -> io::Result<Option<(u64, Digest)>> {
+pub(crate) fn digest_of(
+    path: &Path,
+    mut look: impl FnMut() -> io::Result<()>,
+) -> io::Result<Option<(u64, Digest)>> {
     let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
     let mut digested = DigestWriter::new(io::sink());
-    io::copy(&mut file, &mut digested)?;
+    while io::copy(&mut io::Read::take(&mut file, DIGESTED_LEN), &mut digested)? > 0 {
+        look()?;
+    }
     Ok(Some(digested.written()))
 }
 

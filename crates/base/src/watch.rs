@@ -13,8 +13,12 @@ use std::time::{Duration, Instant};
 
 use crate::Interrupted;
 
-/// The observer is called each time this many more units are done.
+/// The observer is called each time this many more units are done,
 const STEP: u64 = 1 << 16;
+/// and each time this has passed since the last call,
+const ASKED_AGAIN: Duration = Duration::from_millis(50);
+/// as the clock says, which is read each time this many more units are done.
+const CLOCK_STEP: u64 = 1 << 6;
 /// Pauses shorter than this are not made; the next one is longer.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
@@ -48,6 +52,8 @@ pub enum Phase {
     Join,
     /// Answering queries; they are counted.
     Search,
+    /// Comparing the features of candidate pairs; the pairs are counted.
+    Confirm,
     /// Making clusters of near fingerprints; fingerprints that are near others are counted.
     Cluster,
     /// Waiting for another process that has a lock; seconds are counted.
@@ -70,6 +76,7 @@ impl Phase {
             Phase::Publish => "publish",
             Phase::Join => "join",
             Phase::Search => "search",
+            Phase::Confirm => "confirm",
             Phase::Cluster => "cluster",
             Phase::Wait => "wait",
             Phase::Verify => "verify",
@@ -122,12 +129,16 @@ pub struct Watch {
     phase: Phase,
     total: Option<u64>,
     done: Arc<AtomicU64>,
+    since: Instant,
+    /// When the observer was last called, in milliseconds after `since`.
+    asked: Arc<AtomicU64>,
 }
 
 impl Watch {
     /// A watch of one phase, with the number of units in all if it is known.
     pub fn new(observer: Option<Observer>, phase: Phase, total: Option<u64>) -> Self {
-        Watch { observer, phase, total, done: Arc::default() }
+        let (done, asked) = (Arc::default(), Arc::default());
+        Watch { observer, phase, total, done, since: Instant::now(), asked }
     }
 
     /// A watch of another phase with the same observer.
@@ -135,11 +146,27 @@ impl Watch {
         Watch::new(self.observer.clone(), phase, total)
     }
 
-    /// Counts `count` more units as done; now and then calls the observer, which may end the work.
+    /// Counts `count` more units as done. Now and then, after many units or a few hundredths of a
+    /// second, it calls the observer, which may end the work.
     #[inline]
     pub fn tick(&self, count: u64) -> Result<(), Interrupted> {
         let before = self.done.fetch_add(count, Ordering::Relaxed);
-        if before / STEP == (before + count) / STEP { Ok(()) } else { self.report() }
+        let after = before + count;
+        if before / CLOCK_STEP == after / CLOCK_STEP {
+            return Ok(());
+        }
+        if before / STEP == after / STEP { self.look() } else { self.report() }
+    }
+
+    /// Calls the observer if it was not called for a while; fails if it ends the work. It reads the
+    /// clock, and is for steps that take long beside that and are no units of the phase.
+    pub fn look(&self) -> Result<(), Interrupted> {
+        let now = self.since.elapsed().as_millis() as u64;
+        let asked = self.asked.load(Ordering::Relaxed);
+        if now < asked + ASKED_AGAIN.as_millis() as u64 {
+            return Ok(());
+        }
+        self.report()
     }
 
     /// Calls the observer with the progress; fails if the observer ends the work.
@@ -150,6 +177,7 @@ impl Watch {
     /// As [`Watch::report`], with `under_way` units more than are counted.
     pub fn report_with(&self, under_way: u64) -> Result<(), Interrupted> {
         let Some(observer) = &self.observer else { return Ok(()) };
+        self.asked.store(self.since.elapsed().as_millis() as u64, Ordering::Relaxed);
         let done = self.done.load(Ordering::Relaxed) + under_way;
         match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
             ControlFlow::Continue(()) => Ok(()),

@@ -1,6 +1,7 @@
 //! From fingerprints to candidate pairs, and from the features of these to confirmed pairs.
 
 use std::hash::Hasher;
+use std::ops::ControlFlow;
 
 use siphasher::sip::SipHasher13;
 
@@ -10,9 +11,13 @@ use super::features::{FeatureFile, FeatureKind};
 use super::nodes::{DOCUMENT_LEN, Nodes};
 use super::outline::{OUTLINE_LEN, Outline, Outlines, outline};
 use crate::base::error::{Error, Result};
+#[cfg(feature = "documents")]
+use crate::bytes::fields::{put_u32, put_u64};
 use crate::join::engine::side_by_side::side_by_side;
 use crate::join::options::JoinOptions;
 use fpstore_base::Fingerprint;
+use fpstore_base::Interrupted;
+use fpstore_base::watch::{Observer, Phase};
 
 /// Candidate pairs that are confirmed at a time, by all threads.
 const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
@@ -111,25 +116,55 @@ impl Documents {
         self.find(options, true)
     }
 
+    /// As [`Documents::candidates_to_lead`] without its join, whose result `bytes` are that
+    /// [`Candidates::connections`] gave of the same documents, in the same order, with the same
+    /// options. `None` if they are not of that many documents.
+    ///
+    /// # Errors
+    ///
+    /// As [`Documents::candidates`].
+    #[cfg(feature = "documents")]
+    pub(crate) fn connected_candidates(
+        self,
+        options: &JoinOptions,
+        bytes: &[u8],
+    ) -> Result<Option<Candidates>> {
+        self.find_by(options, |nodes, _, _| Ok(Connected::read(nodes.len(), bytes)))
+    }
+
     fn find(self, options: &JoinOptions, to_lead: bool) -> Result<Candidates> {
+        let found = self.find_by(options, |nodes, outlines, options| {
+            let mut connected = Connected::new(nodes.len());
+            if to_lead {
+                connected.connect(nodes, outlines, options)?;
+            } else {
+                each_pair(nodes, outlines, options, |one, other| {
+                    connected.add(one, other);
+                    Ok(())
+                })?;
+            }
+            Ok(Some(connected))
+        })?;
+        Ok(found.expect("they were connected"))
+    }
+
+    fn find_by(
+        self,
+        options: &JoinOptions,
+        connect: impl FnOnce(&Nodes, &Outlines, &JoinOptions) -> Result<Option<Connected>>,
+    ) -> Result<Option<Candidates>> {
         options.check()?;
         let count = self.len();
         let digests = self.list.iter().map(|&(_, digest)| digest).collect();
         let Documents { list, kind, outlines, threshold } = self;
-        let nodes = Nodes::new(list)?;
+        let watch = options.watch(Phase::Join, None);
+        let nodes = Nodes::new(&list, &watch)?;
+        drop(list);
         let outline_len = if outlines.is_empty() { 0 } else { size_of::<Outline>() as u64 };
         let outlines = Outlines::new(&outlines, &nodes, threshold.unwrap_or_default());
         let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
         let unlimited = options.clone().max_pairs(None);
-        let mut connected = Connected::new(nodes.len());
-        if to_lead {
-            connected.connect(&nodes, &outlines, &unlimited)?;
-        } else {
-            each_pair(&nodes, &outlines, &unlimited, |one, other| {
-                connected.add(one, other);
-                Ok(())
-            })?;
-        }
+        let Some(connected) = connect(&nodes, &outlines, &unlimited)? else { return Ok(None) };
         let Connected { is_candidate, mut sets, pair_count } = connected;
         let groups = (0..nodes.len() as u32).map(|node| sets.find(node)).collect();
         let folder = options.sort_resources()?.folder;
@@ -145,7 +180,7 @@ impl Documents {
             sets,
             options,
         };
-        Ok(candidates)
+        Ok(Some(candidates))
     }
 }
 
@@ -191,6 +226,19 @@ impl Candidates {
     /// that of the pairs that connect them.
     pub fn pair_count(&self) -> u64 {
         self.pair_count
+    }
+
+    /// What the join has found, for [`Documents::connected_candidates`].
+    #[cfg(feature = "documents")]
+    pub(crate) fn connections(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(16 + 5 * self.nodes.len());
+        put_u64(&mut bytes, self.nodes.len() as u64);
+        put_u64(&mut bytes, self.pair_count);
+        for (&is_candidate, &group) in self.is_candidate.iter().zip(&self.groups) {
+            bytes.push(u8::from(is_candidate));
+            put_u32(&mut bytes, group);
+        }
+        bytes
     }
 
     /// The number of the group of a document. Candidate pairs are within groups, so each group can be
@@ -262,6 +310,7 @@ impl Candidates {
         self.check_complete(threshold)?;
         let Candidates { nodes, outlines, pair_count, sets, options, .. } = self;
         let mut edges = EdgeSorter::new(&options, pair_count)?;
+        let watch = options.watch(Phase::Confirm, Some(pair_count));
         let threads = options.sort_resources()?.threads.max(1);
         let mut batch: Vec<(u32, u32)> = Vec::new();
         let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
@@ -269,14 +318,22 @@ impl Candidates {
             batch.sort_unstable();
             let parts: Vec<&[(u32, u32)]> =
                 batch.chunks(batch.len().div_ceil(threads).max(1)).collect();
-            let kept = side_by_side(&parts, |part| sets.confirm(part, threshold))?;
+            let kept = side_by_side(&parts, |part| sets.confirm(part, threshold, &watch))?;
+            watch.tick(batch.len() as u64)?;
             for (one, other, similarity) in kept.into_iter().flatten() {
                 edges.push(&nodes, one, other, similarity)?;
             }
             batch.clear();
             Ok(())
         };
-        let join_options = EdgeSorter::beside(&options)?.max_pairs(None);
+        // The join finds the pairs again, while those found before are compared: the progress is that
+        // of the comparisons.
+        let own = watch.clone();
+        let asked = Observer::new(move |_| match own.report() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(Interrupted) => ControlFlow::Break(()),
+        });
+        let join_options = EdgeSorter::beside(&options)?.max_pairs(None).observer(asked);
         each_pair(&nodes, &outlines, &join_options, |one, other| {
             batch.push((one, other));
             if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }

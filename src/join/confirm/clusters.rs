@@ -65,7 +65,9 @@ impl Confirmed {
         let mut components = DisjointSets::new(count);
         let mut degrees: Vec<u64> = (0..count).map(weight).collect();
         let mut both_ways = RecordSorter::new(self.options.sort_resources()?, false);
+        let watch = self.options.watch(Phase::Sort, Some(self.pair_count(false)));
         self.each_edge(|one, other, _| {
+            watch.tick(weight(one) * weight(other))?;
             components.union(one, other);
             degrees[one as usize] += weight(other);
             degrees[other as usize] += weight(one);
@@ -78,7 +80,7 @@ impl Confirmed {
         })?;
         let copied: Vec<u32> = (0..count).filter(|&node| weight(node) > 1).collect();
         let members = components.members(&copied);
-        let neighbours = Neighbours::new(self, &both_ways.finish()?)?;
+        let neighbours = Neighbours::new(self, &both_ways.finish()?, &watch)?;
         let watch = self.options.watch(Phase::Cluster, Some(members.len() as u64));
         Ok(ConfirmedClusters {
             confirmed: self,
@@ -101,7 +103,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    fn new(confirmed: &Confirmed, both_ways: &SortedRecords) -> Result<Self> {
+    fn new(confirmed: &Confirmed, both_ways: &SortedRecords, watch: &Watch) -> Result<Self> {
         let folder = confirmed.options.sort_resources()?.folder;
         let mut file = ScratchFile::create(&folder)?;
         let mut starts = vec![0; confirmed.nodes.len() + 1];
@@ -110,6 +112,7 @@ impl Neighbours {
             starts[(key >> 32) as usize + 1] += 1;
             buffer.push(key as u32);
             if buffer.len() >= 1 << 16 {
+                watch.look()?;
                 file.append(bytemuck::cast_slice(&buffer))?;
                 buffer.clear();
             }
@@ -163,8 +166,8 @@ impl ConfirmedClusters<'_> {
         let mut count = 0;
         for component in self.members.chunk_by(|a, b| a.0 == b.0) {
             watch.tick(component.len() as u64).map_err(Error::from)?;
-            for group in self.divide(component, &mut taken)? {
-                let mut cluster = self.cluster_of(&group)?;
+            for group in self.divide(component, &mut taken, &watch).map_err(E::from)? {
+                let mut cluster = self.cluster_of(&group, &watch)?;
                 if cluster.size < 2 {
                     continue;
                 }
@@ -251,7 +254,12 @@ impl ConfirmedClusters<'_> {
     }
 
     /// The clusters of a component, each with its representative first.
-    fn divide(&self, component: &[(u32, u32)], taken: &mut [bool]) -> Result<Vec<Vec<u32>>> {
+    fn divide(
+        &self,
+        component: &[(u32, u32)],
+        taken: &mut [bool],
+        watch: &Watch,
+    ) -> Result<Vec<Vec<u32>>> {
         let nodes = &self.confirmed.nodes;
         let mut order: Vec<u32> = component.iter().map(|&(_, node)| node).collect();
         order.sort_unstable_by_key(|&node| {
@@ -269,6 +277,7 @@ impl ConfirmedClusters<'_> {
             if std::mem::replace(&mut taken[center as usize], true) {
                 continue;
             }
+            watch.look()?;
             let mut group = vec![center];
             for near in self.neighbours.of(center)? {
                 if !std::mem::replace(&mut taken[near as usize], true) {
@@ -281,16 +290,16 @@ impl ConfirmedClusters<'_> {
     }
 
     /// The cluster of these nodes, the representative first.
-    fn cluster_of(&self, group: &[u32]) -> Result<ConfirmedCluster> {
+    fn cluster_of(&self, group: &[u32], watch: &Watch) -> Result<ConfirmedCluster> {
         let Confirmed { nodes, sets, options, .. } = self.confirmed;
         let (center, others) = (group[0], &group[1..]);
         let pairs: Vec<(u32, u32)> = others.iter().map(|&other| (center, other)).collect();
         let similarities = if pairs.len() <= MEMBERS_PER_THREAD {
-            vec![sets.confirm(&pairs, 0.0)?]
+            vec![sets.confirm(&pairs, 0.0, watch)?]
         } else {
             let threads = options.sort_resources()?.threads.max(1);
             let parts: Vec<&[(u32, u32)]> = pairs.chunks(pairs.len().div_ceil(threads)).collect();
-            side_by_side(&parts, |part| sets.confirm(part, 0.0))?
+            side_by_side(&parts, |part| sets.confirm(part, 0.0, watch))?
         };
         let fingerprint = nodes.fingerprint(center);
         let member = |node: u32, similarity: f64| ConfirmedMember {

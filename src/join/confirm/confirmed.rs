@@ -7,6 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::join::engine::callback::CallbackError;
 use crate::join::options::JoinOptions;
 use crate::writing::sort::{RecordSorter, SortResources, SortedRecords};
+use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// The part of the memory that the sorter gets, as a divisor; the join gets the rest.
@@ -94,6 +95,11 @@ impl Confirmed {
         mut each: impl FnMut(ConfirmedPair) -> Result<(), E>,
     ) -> Result<(), E> {
         let nodes = &self.nodes;
+        let watch = self.options.watch(Phase::Publish, Some(self.pair_count(distinct)));
+        let mut each = |pair| {
+            watch.tick(1).map_err(Error::from)?;
+            each(pair)
+        };
         let copies_until = |next: &mut u32, end: u32, each: &mut dyn FnMut(_) -> Result<(), E>| {
             for node in std::mem::replace(next, end.max(*next))..end {
                 let (documents, own) = (nodes.documents(node), nodes.fingerprint(node));

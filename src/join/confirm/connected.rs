@@ -6,10 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use super::nodes::Nodes;
 use super::outline::Outlines;
 use crate::base::error::Result;
+#[cfg(feature = "documents")]
+use crate::bytes::fields::{read_u32, read_u64};
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
 use crate::join::pairs::near_pairs::{connect_near, near_pairs};
 use fpstore_base::Fingerprint;
+use fpstore_base::watch::Phase;
 
 /// Nodes with one fingerprint that are connected without their pairs.
 const DENSE_COUNT: usize = if cfg!(test) { 4 } else { 32 };
@@ -27,6 +30,28 @@ impl Connected {
         Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
     }
 
+    /// Those of so many nodes, from the bytes that hold them; `None` if they are of others.
+    #[cfg(feature = "documents")]
+    pub(super) fn read(count: usize, mut bytes: &[u8]) -> Option<Self> {
+        let from = &mut bytes;
+        if read_u64(from).ok()? != count as u64 {
+            return None;
+        }
+        let mut connected = Connected::new(count);
+        connected.pair_count = read_u64(from).ok()?;
+        for (node, is_candidate) in (0..).zip(&mut connected.is_candidate) {
+            let (first, after) = from.split_first()?;
+            *is_candidate = *first == 1;
+            *from = after;
+            let group = read_u32(from).ok()?;
+            if group as usize >= count {
+                return None;
+            }
+            connected.sets.union(group, node);
+        }
+        Some(connected).filter(|_| from.is_empty())
+    }
+
     pub(super) fn add(&mut self, one: u32, other: u32) {
         self.pair_count += 1;
         self.is_candidate[one as usize] = true;
@@ -41,6 +66,7 @@ impl Connected {
         outlines: &Outlines,
         options: &JoinOptions,
     ) -> Result<()> {
+        let watch = options.watch(Phase::Join, None);
         let all = Mutex::new(self);
         let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
         // Outlines are not asked here: two nodes that are alike must not be in two groups because
@@ -50,6 +76,12 @@ impl Connected {
             chained.by_ref().filter(|node| *node != first).for_each(|node| all.add(first, node));
         };
         let pairs = |one: Range<u32>, other: Range<u32>| {
+            // As many nodes are connected among themselves, no pair need tell whether they are.
+            if one.len() > DENSE_COUNT || other.len() > DENSE_COUNT {
+                let first = one.start;
+                chain(one, first);
+                return chain(other, first);
+            }
             for first in one {
                 for second in other.clone() {
                     if first < second && outlines.admit(first, second) {
@@ -59,6 +91,7 @@ impl Connected {
             }
         };
         for group in nodes.each_group().filter(|group| group.len() > 1) {
+            watch.look()?;
             if group.len() > DENSE_COUNT {
                 chain(group.clone(), group.start);
             } else {
@@ -90,8 +123,10 @@ pub(super) fn each_pair(
     options: &JoinOptions,
     mut each: impl FnMut(u32, u32) -> Result<()> + Send,
 ) -> Result<()> {
+    let watch = options.watch(Phase::Join, None);
     let mut of = |one: Range<u32>, other: Range<u32>| -> Result<()> {
         for first in one {
+            watch.look()?;
             for second in other.clone().filter(|&second| second > first) {
                 if outlines.admit(first, second) {
                     each(first, second)?;

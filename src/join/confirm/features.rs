@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use super::similarity::{at_least, sketch_similarity};
 use crate::base::error::Result;
 use crate::disk::{ScratchFile, ScratchFolder};
+use fpstore_base::watch::Watch;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,17 +69,19 @@ impl FeatureFile {
         self.file.read_at(bytemuck::cast_slice_mut(features), offset)
     }
 
-    /// The pairs that are alike enough, with their similarity.
+    /// The pairs that are alike enough, with their similarity. The watch, which counts them, is asked
+    /// while they are compared.
     pub(super) fn confirm(
         &self,
         pairs: &[(u32, u32)],
         threshold: f64,
+        watch: &Watch,
     ) -> Result<Vec<(u32, u32, f64)>> {
         match self.kind {
             FeatureKind::Sets => {
-                self.compare(pairs, threshold, |one, other| at_least(one, other, threshold))
+                self.compare(pairs, threshold, watch, |one, other| at_least(one, other, threshold))
             }
-            FeatureKind::Sketches => self.compare(pairs, threshold, |one, other| {
+            FeatureKind::Sketches => self.compare(pairs, threshold, watch, |one, other| {
                 let similarity = sketch_similarity(one, other);
                 (similarity >= threshold).then_some(similarity)
             }),
@@ -90,6 +93,7 @@ impl FeatureFile {
         &self,
         pairs: &[(u32, u32)],
         threshold: f64,
+        watch: &Watch,
         compare: impl Fn(&[T], &[T]) -> Option<f64>,
     ) -> Result<Vec<(u32, u32, f64)>> {
         let (mut features, mut others) = (Vec::new(), Vec::new());
@@ -97,6 +101,7 @@ impl FeatureFile {
         for same in pairs.chunk_by(|a, b| a.0 == b.0) {
             self.read(same[0].0, &mut features)?;
             for &(one, other) in same {
+                watch.look()?;
                 // Sets of very different sizes need not be read. Sketches have one length.
                 let [a, b] =
                     [one, other].map(|node| self.place(node).len as f64 / size_of::<T>() as f64);

@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use fpstore_base::Fingerprint;
+use fpstore_base::watch::Watch;
 
 /// Documents with the same fingerprint and the same features, by their numbers.
 #[derive(Clone, Copy, Debug)]
@@ -31,16 +32,15 @@ pub(super) struct Nodes {
 pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4 + 4;
 
 impl Nodes {
-    /// Groups documents, given by fingerprint and digest of features.
-    pub(super) fn new(documents: Vec<(u64, u64)>) -> Result<Self> {
+    /// Groups documents, given by fingerprint and digest of features. The watch is asked in between.
+    pub(super) fn new(documents: &[(u64, u64)], watch: &Watch) -> Result<Self> {
         let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
         let Some(count) = count else {
             let reason =
                 format!("{} documents, 2^32 - 2 can be confirmed at once", documents.len());
             return Err(Error::TooLarge { reason });
         };
-        let mut order: Vec<u32> = (0..count).collect();
-        order.sort_unstable_by_key(|&number| (documents[number as usize], number));
+        let order = sorted(documents, count, watch)?;
         let mut nodes: Vec<Node> = Vec::new();
         let mut start = 0;
         for same in order.chunk_by(|&a, &b| documents[a as usize] == documents[b as usize]) {
@@ -48,8 +48,9 @@ impl Nodes {
             nodes.push(Node { fingerprint, start, count });
             start += count;
         }
-        drop(documents);
-        nodes.sort_unstable_by_key(|node| (node.fingerprint, order[node.start as usize]));
+        for same in nodes.chunk_by_mut(|a, b| a.fingerprint == b.fingerprint) {
+            same.sort_unstable_by_key(|node| order[node.start as usize]);
+        }
         let mut sorted = Nodes {
             order: Vec::with_capacity(order.len()),
             of_document: vec![0; order.len()],
@@ -112,6 +113,35 @@ impl Nodes {
     pub(super) fn of(&self, document: u32) -> Option<u32> {
         self.of_document.get(document as usize).copied()
     }
+}
+
+/// Documents that are sorted before the watch is asked, about.
+const PART_COUNT: usize = if cfg!(test) { 4 } else { 1 << 16 };
+
+/// The numbers of documents, by fingerprint, digest and number. They are sorted in parts by their
+/// leading bits, so that a long sort can be ended.
+fn sorted(documents: &[(u64, u64)], count: u32, watch: &Watch) -> Result<Vec<u32>> {
+    let bits = (documents.len() / PART_COUNT).max(1).ilog2().clamp(1, 16);
+    let part_of = |number: u32| (documents[number as usize].0 >> (64 - bits)) as usize;
+    let mut ends = vec![0_usize; 1 << bits];
+    (0..count).for_each(|number| ends[part_of(number)] += 1);
+    let mut next = 0;
+    for end in &mut ends {
+        next += std::mem::replace(end, next);
+    }
+    let mut order = vec![0; documents.len()];
+    for number in 0..count {
+        let end = &mut ends[part_of(number)];
+        order[*end] = number;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        watch.look()?;
+        order[start..end].sort_unstable_by_key(|&number| (documents[number as usize], number));
+        start = end;
+    }
+    Ok(order)
 }
 
 /// The number of pairs of `count` documents.

@@ -215,7 +215,7 @@ impl Clusters {
         let mut searcher = self.store.searcher();
         let mut count = 0;
         for component in self.members.chunk_by(|a, b| a.0 == b.0) {
-            let members = self.load(component, &mut searcher)?;
+            let members = self.load(component, &mut searcher, &watch)?;
             for mut cluster in self.divide(members, &watch)? {
                 count += 1;
                 cluster.number = number_of(count, self.numbers.as_deref());
@@ -229,9 +229,11 @@ impl Clusters {
         &self,
         component: &[(u32, u32)],
         searcher: &mut Searcher,
+        watch: &Watch,
     ) -> Result<Vec<ClusterMember>> {
         let mut members = Vec::with_capacity(component.len());
         for &(_, at) in component {
+            watch.look()?;
             let fingerprint = Fingerprint::new(self.values[at as usize]);
             let mut ids = Vec::new();
             for hit in searcher.search(fingerprint, 0)?.hits() {
@@ -250,7 +252,7 @@ impl Clusters {
             self.by_leaders(&members, watch)?
         } else {
             watch.tick(members.len() as u64)?;
-            by_degrees(&members, self.k, self.method)?
+            by_degrees(&members, self.k, self.method, watch)?
         };
         let mut members: Vec<Option<ClusterMember>> = members.into_iter().map(Some).collect();
         let mut take =
@@ -283,8 +285,13 @@ impl Clusters {
 }
 
 /// The positions of the members of each cluster of a component, its most connected member first.
-fn by_degrees(members: &[ClusterMember], k: u32, method: ClusterMethod) -> Result<Vec<Vec<u32>>> {
-    let graph = NearGraph::new(members, k)?;
+fn by_degrees(
+    members: &[ClusterMember],
+    k: u32,
+    method: ClusterMethod,
+    watch: &Watch,
+) -> Result<Vec<Vec<u32>>> {
+    let graph = NearGraph::new(members, k, watch)?;
     let order = by_degree(members, |at| graph.degrees[at as usize]);
     if method == ClusterMethod::Components {
         return Ok(vec![order]);
@@ -295,6 +302,7 @@ fn by_degrees(members: &[ClusterMember], k: u32, method: ClusterMethod) -> Resul
         if std::mem::replace(&mut taken[center as usize], true) {
             continue;
         }
+        watch.look()?;
         let mut group = vec![center];
         graph.for_each_neighbour(center, |near| {
             if !std::mem::replace(&mut taken[near as usize], true) {

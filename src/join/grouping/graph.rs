@@ -4,6 +4,7 @@ use super::cluster::ClusterMember;
 use crate::base::error::Result;
 use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
+use fpstore_base::watch::Watch;
 
 /// Pairs for each member that are kept in lists. A graph with more pairs has few stars, whose
 /// neighbours are found by comparing with all members.
@@ -26,7 +27,12 @@ struct NeighbourLists {
 }
 
 impl<'a> NearGraph<'a> {
-    pub(in crate::join) fn new(members: &'a [ClusterMember], k: u32) -> Result<Self> {
+    /// The watch is asked while the pairs are found.
+    pub(in crate::join) fn new(
+        members: &'a [ClusterMember],
+        k: u32,
+        watch: &Watch,
+    ) -> Result<Self> {
         let values: Vec<u64> = members.iter().map(|member| member.fingerprint.value()).collect();
         let position = |value: u64| values.partition_point(|other| *other < value);
         let mut degrees: Vec<u64> = members.iter().map(ClusterMember::document_count).collect();
@@ -36,6 +42,7 @@ impl<'a> NearGraph<'a> {
         let mut pair_count = 0;
         let pairs_max = 1024 + PAIRS_PER_MEMBER * members.len() as u64;
         let mut emit = |found: &mut Vec<ValuePair>| {
+            watch.look()?;
             pair_count += found.len() as u64;
             for (one, other) in found.drain(..) {
                 let (one, other) = (position(one), position(other));

@@ -5,6 +5,7 @@ use crate::join::engine::blocking::Blocking;
 use crate::join::engine::density::{is_dense, near_count};
 use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
+use fpstore_base::watch::Watch;
 
 /// Documents times leaders, up to which a scan takes no time.
 const SCAN_FREE: usize = if cfg!(test) { 64 } else { 1 << 22 };
@@ -38,6 +39,7 @@ pub(in crate::join) fn near_across(
     documents: &[u64],
     leaders: &[u64],
     k: u32,
+    watch: &Watch,
 ) -> Result<Option<NearLists>> {
     if documents.len() * leaders.len() <= SCAN_FREE {
         return Ok(None);
@@ -48,9 +50,10 @@ pub(in crate::join) fn near_across(
         .step_by(step)
         .map(|value| {
             let is_near = |other: &u64| (value ^ other).count_ones() <= k;
-            leaders.iter().position(is_near).unwrap_or(leaders.len())
+            watch.look()?;
+            Ok(leaders.iter().position(is_near).unwrap_or(leaders.len()))
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let mean = scanned.iter().sum::<usize>() as f64 / scanned.len() as f64;
     let scan_nanos = mean * documents.len() as f64 * NANOS_PER_LEADER;
     let (documents, leaders) = (ByValue::new(documents), ByValue::new(leaders));
@@ -67,7 +70,7 @@ pub(in crate::join) fn near_across(
     if blocking.expected_nanos() as f64 + pair_nanos > scan_nanos {
         return Ok(None);
     }
-    find(sides, k, |one, other, pairs| {
+    find(sides, k, watch, |one, other, pairs| {
         for one in documents.with(one) {
             pairs.extend(leaders.with(other).map(|other| (one, other)));
         }
@@ -75,7 +78,11 @@ pub(in crate::join) fn near_across(
 }
 
 /// The near pairs among documents, the later one first; `None` if they are not few.
-pub(in crate::join) fn near_within(values: &[u64], k: u32) -> Result<Option<NearLists>> {
+pub(in crate::join) fn near_within(
+    values: &[u64],
+    k: u32,
+    watch: &Watch,
+) -> Result<Option<NearLists>> {
     let documents = ByValue::new(values);
     let mut distinct = documents.distinct();
     let sides = SidesMut::Within(&mut distinct);
@@ -89,7 +96,7 @@ pub(in crate::join) fn near_within(values: &[u64], k: u32) -> Result<Option<Near
         (1..same.len()).flat_map(earlier)
     });
     let copies: Vec<(u32, u32)> = copies.collect();
-    let found = find(sides, k, |one, other, pairs| {
+    let found = find(sides, k, watch, |one, other, pairs| {
         for one in documents.with(one) {
             pairs.extend(documents.with(other).map(|other| (one.max(other), one.min(other))));
         }
@@ -105,10 +112,12 @@ pub(in crate::join) fn near_within(values: &[u64], k: u32) -> Result<Option<Near
 fn find(
     sides: SidesMut<'_>,
     k: u32,
+    watch: &Watch,
     add: impl Fn(u64, u64, &mut Vec<(u32, u32)>),
 ) -> Result<Option<NearLists>> {
     let mut pairs = Vec::new();
     let mut emit = |found: &mut Vec<ValuePair>| {
+        watch.look()?;
         for (one, other) in found.drain(..) {
             add(one, other, &mut pairs);
             if pairs.len() > PAIRS_MAX {

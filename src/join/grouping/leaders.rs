@@ -136,7 +136,7 @@ impl<J: Judge> Leading<'_, J> {
             return Ok(block.to_vec());
         }
         let own: Vec<u64> = block.iter().map(|&at| self.values[at as usize]).collect();
-        let near = near_across(&own, &leaders.values, self.k)?;
+        let near = near_across(&own, &leaders.values, self.k, self.watch)?;
         let size = block.len().div_ceil(self.judges.len()).max(PART_COUNT);
         let parts: Vec<_> = block
             .chunks(size)
@@ -182,7 +182,7 @@ impl<J: Judge> Leading<'_, J> {
             None
         } else {
             let own: Vec<u64> = documents.iter().map(|&at| self.values[at as usize]).collect();
-            let near = near_within(&own, self.k)?;
+            let near = near_within(&own, self.k, self.watch)?;
             if near.is_none() {
                 // They are fewer than the documents around them: those are the leaders, too.
                 return self.lead(documents);

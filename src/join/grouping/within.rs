@@ -62,6 +62,7 @@ impl Within {
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let mut order: Vec<(bool, Option<Id>, u32)> = Vec::with_capacity(group.len());
             for &(_, at) in group {
+                watch.look()?;
                 lookup.look_up(Fingerprint::new(values[at as usize]))?;
                 let id = lookup.ids.iter().min().cloned();
                 // Documents without ids come last, in the order of their fingerprints.

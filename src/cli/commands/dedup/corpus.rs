@@ -92,6 +92,9 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
         Event::Resumed { done, count } if !quiet => {
             message!("going on with unfinished work: {done} of {count} parts are read");
         }
+        Event::Joined if !quiet => {
+            monitor.suspend(|| message!("near documents were found before; they are compared"));
+        }
         Event::Read(summary) => monitor.suspend(|| report(summary)),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
         Event::NotCopied(error) => {
