@@ -108,8 +108,9 @@ pub use writing::builder::{BuildOptions, BuildReport, Builder, SchemeChoice, Seg
 #[cfg(feature = "write")]
 pub use writing::directory::Waiting;
 /// Counts and lengths of a store, its segments, tables and sections, as [`Store::info`] reports
-/// them.
+/// them; and changes between its states, as [`Store::log`] does.
 pub mod info {
+    pub use crate::store::log::{Act, Change};
     pub use crate::store::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 }
 

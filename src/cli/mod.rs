@@ -26,8 +26,8 @@ use fpstore::{Error, InputPlace, Recipe};
 use commands::serve;
 use commands::{
     add, backup, build, cluster, commit, compact, compare, completions, contamination, dedup,
-    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, man, pairs,
-    plan, query, stats, verify,
+    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, log, man,
+    pairs, plan, query, stats, verify,
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
@@ -110,6 +110,7 @@ commands! {
     Export(export::ExportArgs) => export::run,
     Backup(backup::BackupArgs) => backup::run,
     Info(info::InfoArgs) => info::run,
+    Log(log::LogArgs) => log::run,
     Stats(stats::StatsArgs) => stats::run,
     Plan(plan::PlanArgs) => plan::run,
     Verify(verify::VerifyArgs) => verify::run,
@@ -324,7 +325,8 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
         }
         Error::Locked { .. } => Some(
             "--wait waits until it has finished; 'fpstore serve --writable' never does, and is asked \
-             instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire"
+             instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, /v1/label, \
+             /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
                 .into(),
         ),
         Error::Compacting { .. } => Some("--wait waits until it has finished".into()),

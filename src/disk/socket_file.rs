@@ -28,8 +28,11 @@ impl SocketFile {
             if !found.file_type().is_socket() {
                 return invalid(format!("{name} exists and is no socket; it was left alone"));
             }
-            if UnixStream::connect(path).is_ok() {
-                return invalid(format!("another process listens at {name}"));
+            match UnixStream::connect(path) {
+                Ok(_) => return invalid(format!("another process listens at {name}")),
+                // The socket of a process that has ended.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(error) => return Err(Error::io("see who listens at", path)(error)),
             }
             remove_file(path).map_err(Error::io("remove", path))?;
         }

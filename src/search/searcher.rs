@@ -77,6 +77,12 @@ impl Searcher {
         self.levels.clear();
     }
 
+    /// The state that is searched.
+    #[cfg(feature = "serve")]
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
     /// Sets a flag that ends a search: once another thread has made it true, searches stop as at a
     /// [`Limits::deadline`], and their answers are cut.
     ///

@@ -23,6 +23,8 @@ pub struct StoreInfo {
     pub store_id: [u8; 16],
     /// The generation: the number of manifests that the store has had.
     pub generation: u64,
+    /// The digest of the manifest: two states with the same one give the same answers.
+    pub manifest_digest: [u8; 16],
     /// Bytes of the sketch of each id; 0 without sketches, or where segments differ.
     pub sketch_len: u8,
     /// The distance for which the store is tuned, see [`Store::tuned_k`](crate::Store::tuned_k).
@@ -39,6 +41,7 @@ impl StoreInfo {
             path: snapshot.path().into(),
             store_id: snapshot.store_id(),
             generation: snapshot.generation(),
+            manifest_digest: snapshot.manifest_digest().bytes(),
             sketch_len: snapshot.sketch_len(),
             tuned_k: snapshot.tuned_k(),
             recipe: snapshot.recipe(),
@@ -79,11 +82,12 @@ impl StoreInfo {
 impl serde::Serialize for StoreInfo {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = to.serialize_struct("StoreInfo", 10)?;
+        let mut fields = to.serialize_struct("StoreInfo", 11)?;
         fields.serialize_field("path", &self.path.display().to_string())?;
-        let store_id = format!("{:032x}", u128::from_be_bytes(self.store_id));
-        fields.serialize_field("store_id", &store_id)?;
+        let hex = |bytes: [u8; 16]| format!("{:032x}", u128::from_be_bytes(bytes));
+        fields.serialize_field("store_id", &hex(self.store_id))?;
         fields.serialize_field("generation", &self.generation)?;
+        fields.serialize_field("manifest_digest", &hex(self.manifest_digest))?;
         fields.serialize_field("fingerprints", &self.fingerprint_count())?;
         fields.serialize_field("ids", &self.id_count())?;
         fields.serialize_field("file_len", &self.file_len())?;

@@ -2,12 +2,13 @@
 //!
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
 //! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and lengths, `for_each` visits all
-//! records in order, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
+//! records in order, `log` compares kept states, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
 //! `rows` has the answers as rows. Nothing here writes.
 
 pub(crate) mod find;
 mod for_each;
 mod info;
+pub(crate) mod log;
 mod options;
 #[cfg(feature = "serde")]
 pub mod rows;

@@ -53,8 +53,12 @@ impl Server {
 
     /// The same without waiting, at the place that the arguments name.
     pub fn begin(desk: &Desk, args: &[&str]) -> Self {
-        let args = [&["serve", "-s", "store.fps"], args].concat();
-        let mut child = desk.command(&args).spawn().unwrap();
+        Server::begin_as(desk, &[&["serve", "-s", "store.fps"], args].concat())
+    }
+
+    /// The same with all arguments.
+    pub fn begin_as(desk: &Desk, args: &[&str]) -> Self {
+        let mut child = desk.command(args).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         // What is wrong with the store may be said before.

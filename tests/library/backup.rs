@@ -39,7 +39,7 @@ fn files_in(path: &Path) -> Vec<(String, u64)> {
 }
 
 /// Changes the store in one of the ways that there are.
-fn change(path: &Path, step: u64, random: &mut Random) {
+pub fn change(path: &Path, step: u64, random: &mut Random) {
     let options = WriterOptions::default().label(format!("2026-{:02}", 1 + step % 9));
     let mut writer = Writer::with_options(path, options.compact(step.is_multiple_of(3))).unwrap();
     match step % 5 {

@@ -56,6 +56,7 @@ fn a_page_that_changed_is_replaced_in_one_step() {
     assert_eq!(shown["generation"], answer["generation"]);
     assert_eq!((stored(&desk, "page"), stored(&desk, "fresh")), (vec![9], vec![8]));
     assert_eq!(stored(&desk, "other"), [1 << 50]);
+    assert_eq!(server.metric("fpstore_deleted_ids_total"), 1.0);
     // Items that wait for their commit are older than the replacement.
     let soon = json!({ "fingerprint": "00000f0000000000", "id": "soon" });
     let body = json!({ "items": [soon], "durable": false });
@@ -162,4 +163,37 @@ fn only_a_server_that_writes_changes_anything() {
         let refused = ask(&server, method, path, &body);
         assert_eq!((refused.status, refused.code().as_str()), (403, "not-writable"));
     }
+}
+
+/// What the command line cannot do while a server writes comes in by a store beside it.
+#[test]
+fn segments_of_stores_beside_the_served_one_are_imported() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable", "--no-compact"]);
+    desk.write("more.tsv", "00000000000000aa\tmore\n00000000000000ab\tmost\n");
+    let (_, told) = desk.run(&["add", "more.tsv", "-s", "store.fps", "-q", "--id-type", "text"], 2);
+    assert!(told.contains("is writing to store.fps"), "{told}");
+    assert!(told.contains("POST /v1/import"), "the message names what works: {told}");
+    desk.ok(&["build", "more.tsv", "-s", "more.fps", "-q", "--id-type", "text"], "");
+    let import = |from: Value| ask(&server, "POST", "/v1/import", &json!({ "from": from }));
+    let done = import(json!(["more.fps"]));
+    assert_eq!(done.status, 200, "{done:?}");
+    let done = done.json();
+    assert_eq!((&done["segments"], &done["fingerprints"]), (&json!(1), &json!(2)));
+    let found = server.get("/v1/query?fingerprint=aa&k=0").json();
+    assert_eq!(found["matches"][0]["ids"], json!(["more"]));
+    assert_eq!(found["generation"], done["generation"]);
+    assert_eq!(stored(&desk, "most"), [0xab]);
+    // A second time, nothing else, and nothing from elsewhere.
+    assert_eq!(import(json!(["more.fps"])).code(), "bad-parameter");
+    let before = server.get("/v1/info").json()["store"]["generation"].clone();
+    for name in ["../more.fps", "/etc/passwd", "", ".", "..", "a/b", "more.fps/"] {
+        assert_eq!(import(json!([name])).code(), "bad-name", "{name}");
+    }
+    let missing = import(json!(["missing.fps"]));
+    assert!(missing.status >= 400, "{missing:?}");
+    assert!(missing.json()["error"]["message"].as_str().unwrap().contains("missing.fps"));
+    assert_eq!(server.get("/v1/info").json()["store"]["generation"], before);
+    // Writing goes on.
+    add(&server, 1 << 44, "after");
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::common::clustered;
 use crate::common::http::{Server, wait_for};
-use crate::common::program::Desk;
+use crate::common::program::{Desk, names_in};
 use crate::server::queries::desk_of;
 
 const MARK: &str = "ffff00000000ffff\tmark\n";
@@ -290,4 +290,29 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("POST", &[("Host", &own)]), 200);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "https://evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
+}
+
+/// Nobody else may say it: the process is gone at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_whose_file_was_cut_short_says_why_it_ended() {
+    use std::io::Write;
+    use std::os::unix::process::ExitStatusExt;
+
+    let desk = desk_of(&clustered(3000, 2));
+    let server = Server::start(&desk, &["--warm", "none"]);
+    for name in names_in(&desk.path("store.fps")).iter().filter(|name| name.ends_with(".fps")) {
+        let path = desk.path("store.fps").join(name);
+        let mut rights = std::fs::metadata(&path).unwrap().permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o600);
+        std::fs::set_permissions(&path, rights).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    }
+    let mut connection = server.connect();
+    let request = b"GET /v1/query?fingerprint=1&k=9 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    connection.stream.write_all(request).unwrap();
+    let (status, told) = server.wait();
+    assert_eq!(status.signal(), Some(7), "{told}");
+    assert!(told.contains("ended by SIGBUS: a file of the store was cut short"), "{told}");
+    assert!(told.contains("--access memory"), "{told}");
 }

@@ -57,7 +57,11 @@ fn parameters_are_described_as_the_options_of_a_query() {
             }
         }
     }
-    assert_eq!(seen, 4 * 3 + 4, "each route has k, ids, and limit or count; texts have both");
+    assert_eq!(
+        seen,
+        4 * 3 + 4 + 1,
+        "each route has k, ids, and limit or count; texts have both; the price has k"
+    );
     for (name, schema) in described["components"]["schemas"].as_object().unwrap() {
         for option in &QUERY_OPTIONS {
             let field = &schema["properties"][option.name];

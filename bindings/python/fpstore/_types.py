@@ -73,6 +73,8 @@ class StoreInfo(NamedTuple):
     path: str
     store_id: str
     generation: int
+    manifest_digest: str
+    """Two states with the same one give the same answers."""
     fingerprints: int
     """Distinct ones in each segment; one in two segments counts twice."""
     ids: int

@@ -70,6 +70,7 @@ fn write_text(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()> {
     }
     writeln!(out, "generation     {}", info.generation)?;
     writeln!(out, "store id       {:032x}", u128::from_be_bytes(info.store_id))?;
+    writeln!(out, "manifest       {:032x}", u128::from_be_bytes(info.manifest_digest))?;
     write_segments(info, out)?;
     info.segments.iter().try_for_each(|segment| write_segment(segment, out))
 }

@@ -12,7 +12,7 @@ pub(in crate::cli) const GROUPS: [(&str, &[&str]); 7] = [
     ("Ask it", &["query", "serve"]),
     ("Find and remove duplicates", &["pairs", "cluster", "dedup", "contamination"]),
     ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
-    ("Inspect a store", &["info", "stats", "verify", "dump"]),
+    ("Inspect a store", &["info", "log", "stats", "verify", "dump"]),
     ("Work with texts", &["fingerprint", "simhash", "compare", "features", "df", "evaluate"]),
     ("Set up a shell", &["completions", "man"]),
 ];

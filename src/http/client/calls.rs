@@ -14,8 +14,8 @@ use super::connection::{Call, Connection};
 use super::error::ClientError;
 use crate::http::wire::{
     AddAnswer, AddBody, CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer,
-    ExpireBody, HexText, IdAnswer, LabelAnswer, LabelBody, QueryAnswers, QueryBody, QueryOptions,
-    ReplaceBody, ServerInfo,
+    ExpireBody, HexText, IdAnswer, ImportAnswer, ImportBody, LabelAnswer, LabelBody, PriceAnswer,
+    QueryAnswers, QueryBody, QueryOptions, ReplaceBody, ServerInfo,
 };
 use crate::store::rows::AnswerRow;
 
@@ -80,6 +80,18 @@ impl Client {
     /// else answers.
     pub async fn info(&mut self) -> Result<ServerInfo, ClientError> {
         self.get("/v1/info").await
+    }
+
+    /// What a question for `queries` fingerprints within `k` bits would cost; without `k` within the
+    /// distance of the store. [`QueryOptions::max_cost`] is compared with
+    /// [`cost_us`](PriceAnswer::cost_us).
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn plan(&mut self, k: Option<u32>, queries: u64) -> Result<PriceAnswer, ClientError> {
+        let k = k.map_or_else(String::new, |k| format!("&k={k}"));
+        self.get(&format!("/v1/plan?queries={queries}{k}")).await
     }
 
     /// The matches of a fingerprint.
@@ -221,6 +233,16 @@ impl Client {
     pub async fn compact(&mut self, segments: Option<&str>) -> Result<CompactAnswer, ClientError> {
         let body = CompactBody { segments: segments.map(Into::into) };
         self.change(Method::POST, "/v1/compact", &body).await
+    }
+
+    /// Copies segments into the store: those of stores, or segment files, by the names that they have
+    /// in the folder that the served store lies in.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn import(&mut self, from: Vec<String>) -> Result<ImportAnswer, ClientError> {
+        self.change(Method::POST, "/v1/import", &ImportBody { from }).await
     }
 
     /// A request that changes the store. It is sent over a new connection, and so only once.

@@ -29,8 +29,8 @@ mod url;
 
 pub use crate::http::wire::{
     AddAnswer, AddBody, AddItem, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer,
-    ExpireBody, ExpiredSegment, IdAnswer, LabelAnswer, NearItem, NeedsToken, PageTemplates,
-    QueryOptions, ReplaceBody, ServeLimits, ServedStore, ServerInfo,
+    ExpireBody, ExpiredSegment, IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, NeedsToken,
+    PageTemplates, PriceAnswer, QueryOptions, ReplaceBody, ServeLimits, ServedStore, ServerInfo,
 };
 pub use crate::store::rows::{AnswerRow, MatchRow};
 #[cfg(feature = "write")]

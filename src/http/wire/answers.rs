@@ -124,11 +124,57 @@ pub struct LabelAnswer {
     pub label: String,
 }
 
+/// What a question would cost.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct PriceAnswer<S = Vec<serde_json::Value>> {
+    /// The distance of the question.
+    pub k: u32,
+    /// How many fingerprints it asks for.
+    pub queries: u64,
+    /// The expected time of one search, in microseconds.
+    pub expected_us: f64,
+    /// The expected time of all of them: what `max_cost` is compared with.
+    pub cost_us: f64,
+    /// Where it would be searched for.
+    pub lane: Lane,
+    /// The plan of each segment, as `explain` gives it.
+    pub segments: S,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+}
+
+/// Where a question is searched for.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// On the thread that reads the request.
+    Inline,
+    /// On a thread for quick questions.
+    Quick,
+    /// On a thread for costly questions, in slices by turns.
+    Slow,
+}
+
 /// The answer to a wish for a merge of segments, which takes its time.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct CompactAnswer {
     /// Which segments are merged.
     pub segments: String,
+}
+
+/// The answer to an import.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ImportAnswer {
+    /// Segments that were copied.
+    pub segments: u64,
+    /// Their distinct fingerprints.
+    pub fingerprints: u64,
+    /// Bytes of their files.
+    pub bytes: u64,
+    /// Segments without fingerprints, which were left out.
+    pub empty: u64,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
 }
 
 /// The answer to a request that failed.
@@ -148,6 +194,9 @@ pub(crate) struct FailureFields<'a> {
     pub(crate) message: Cow<'a, str>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<FailureLimit<'a>>,
+    /// What the request would cost, in microseconds, if that is why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_us: Option<f64>,
 }
 
 /// The limit that was met: the name of its option, and its value.

@@ -32,6 +32,8 @@ pub struct ServedStore {
     pub store_id: String,
     /// The generation.
     pub generation: u64,
+    /// The digest of the manifest, in hex, which names the state.
+    pub manifest_digest: String,
     /// Live fingerprints.
     pub fingerprints: u64,
     /// Live ids.

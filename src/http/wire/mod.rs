@@ -14,14 +14,14 @@ mod spelling;
 
 pub use answers::{
     AddAnswer, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer, ExpiredSegment,
-    IdAnswer, LabelAnswer, NearItem,
+    IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, PriceAnswer,
 };
 pub use info::{NeedsToken, PageTemplates, ServedStore, ServerInfo};
 pub use limits::{LIMIT_OPTIONS, ServeLimits};
 pub use query_options::QueryOptions;
 pub use requests::{
-    AddBody, AddItem, CompactBody, DeleteBody, ExpireBody, HexText, LabelBody, QueryBody,
-    ReplaceBody,
+    AddBody, AddItem, CompactBody, DeleteBody, ExpireBody, HexText, ImportBody, LabelBody,
+    QueryBody, ReplaceBody,
 };
 
 #[cfg(feature = "serve")]

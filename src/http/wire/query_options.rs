@@ -30,6 +30,9 @@ pub struct QueryOptions {
     /// Whether the answer says how it was found; for a single query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
+    /// Refuse the request if it is expected to cost more than this, in microseconds of search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
 }
 
 impl QueryOptions {

@@ -39,6 +39,10 @@ pub struct AddBody<'a> {
     /// Whether ready fingerprints were made by the recipe of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_recipe: Option<bool>,
+    /// Refuse the request if comparing the items is expected to cost more than this, in microseconds
+    /// of search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
     /// The items, compared in this order.
     #[serde(borrow)]
     pub items: Vec<AddItem<'a>>,
@@ -115,6 +119,14 @@ pub struct CompactBody {
     /// Which segments are merged; the name of a [`Compaction`](crate::writer::Compaction).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments: Option<String>,
+}
+
+/// The body of `POST /v1/import`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImportBody {
+    /// The names of stores or segment files, which lie in the folder that the served store lies in.
+    pub from: Vec<String>,
 }
 
 #[cfg(test)]

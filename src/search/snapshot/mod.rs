@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::base::steps::Counted;
+use crate::bytes::checksum::Digest;
 use crate::disk::access::Access;
 use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
@@ -36,6 +37,8 @@ pub(crate) struct Snapshot {
     manifest: Arc<Manifest>,
     /// Its bytes as they were read: those of a later one differ.
     manifest_bytes: Arc<[u8]>,
+    /// The digest of these bytes.
+    manifest_digest: Digest,
     segments: Vec<OpenSegment>,
     /// Whether there is no later state of this one: it is a part of a state, or the one state that
     /// its user wants.
@@ -129,6 +132,7 @@ impl Snapshot {
             access,
             manifest: manifest.into(),
             manifest_bytes: bytes.into(),
+            manifest_digest: Digest::of(bytes),
             segments,
             is_fixed: false,
         }
@@ -147,6 +151,7 @@ impl Snapshot {
             access: self.access,
             manifest: Arc::clone(&self.manifest),
             manifest_bytes: Arc::clone(&self.manifest_bytes),
+            manifest_digest: self.manifest_digest,
             segments,
             is_fixed: true,
         }
@@ -184,6 +189,11 @@ impl Snapshot {
     #[cfg(feature = "serve")]
     pub(crate) fn manifest_bytes(&self) -> &[u8] {
         &self.manifest_bytes
+    }
+
+    /// The digest of the manifest, which names the state: its segments are named by their digests.
+    pub(crate) fn manifest_digest(&self) -> Digest {
+        self.manifest_digest
     }
 
     pub(crate) fn store_id(&self) -> StoreId {

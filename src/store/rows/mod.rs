@@ -29,6 +29,7 @@
 //! ```
 
 mod answer;
+mod change;
 mod cluster;
 mod contamination;
 mod explained;

@@ -36,6 +36,8 @@ mod wanted_ids;
 pub use add::Committed;
 pub use backup::backup;
 pub use backup_options::{BackedUp, BackupOptions};
+#[cfg(feature = "serve")]
+pub(crate) use checked::{Ahead, Compared};
 pub use checked::{CheckedWriter, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;

@@ -120,11 +120,12 @@ pub(crate) fn verify<'py>(
 fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyAny>> {
     let segments: PyResult<Vec<_>> =
         info.segments.iter().map(|segment| segment_info(py, segment)).collect();
-    let id = format!("{:032x}", u128::from_be_bytes(info.store_id));
+    let hex = |bytes: [u8; 16]| format!("{:032x}", u128::from_be_bytes(bytes));
     let fields = (
         info.path.to_string_lossy(),
-        id,
+        hex(info.store_id),
         info.generation,
+        hex(info.manifest_digest),
         info.fingerprint_count(),
         info.id_count(),
         info.file_len(),

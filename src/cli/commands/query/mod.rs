@@ -79,6 +79,12 @@ pub(in crate::cli) struct QueryArgs {
     /// Otherwise all answers are those of the state at the beginning.
     #[arg(long)]
     refresh: bool,
+    /// Answer only from the state of this generation, which a kept copy of the store holds
+    ///
+    /// Where the store holds another generation nothing is answered. 'fpstore backup' keeps a state
+    /// in a folder of its own, 'fpstore info' and each answer of a server name the generation.
+    #[arg(long, value_name = "GENERATION", conflicts_with = "refresh", hide_short_help = true)]
+    as_of: Option<u64>,
     /// Search for what is stored under an id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
@@ -138,6 +144,9 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         return ask_server(args, url, &needles, lines);
     }
     let whole = args.access.open(&args.store.store)?;
+    if let Some(generation) = args.as_of {
+        whole.expect_generation(generation)?;
+    }
     let store = args.chosen(&whole)?;
     let k = match args.near.confirm {
         Some(threshold) => confirm::candidate_k(&store, threshold, args.near.k)?,

@@ -27,7 +27,7 @@ const BATCH_COUNT: usize = 10_000;
 #[derive(Args, Debug)]
 pub(in crate::cli) struct ServerArgs {
     /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
-    #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "confirm", "explain",
+    #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "as_of", "confirm", "explain",
           "refresh", "id", "label", "labels", "docs", "fingerprint_field", "df", "stop_words", "weights"])]
     pub(in crate::cli) server: Option<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ impl ServerArgs {
             runtime,
             client,
             url,
-            options: QueryOptions { k, count, limit, ids: None, explain: None },
+            options: QueryOptions { k, count, limit, ..QueryOptions::default() },
             questions,
             out: output::open(questions.layout, out, !questions.from.is_empty(), false, false)?,
             found: false,

@@ -34,8 +34,30 @@ fn give_memory_back() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn give_memory_back() {}
 
+/// What is left to say when a mapped file has no more bytes where there were some.
+#[cfg(unix)]
+const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
+    the disk cannot read it; 'fpstore verify' finds which one, and --access memory does not depend on \
+    the files\n";
+
+/// Lets the log say why a server has ended that read a page which is gone.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "a handler of a signal")]
+fn tell_of_lost_pages() {
+    let tell = || {
+        // SAFETY: `write` may be called in a handler, and the bytes are static.
+        unsafe { libc::write(libc::STDERR_FILENO, LOST_PAGE.as_ptr().cast(), LOST_PAGE.len()) };
+        let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGBUS);
+    };
+    // SAFETY: the handler calls only what may be called in one, and does not return to the read.
+    // If it cannot be set, the system alone says how the server ended.
+    let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, tell) };
+}
+
 pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     give_memory_back();
+    #[cfg(unix)]
+    tell_of_lost_pages();
     let (address, settings) = args.settings()?;
     let threads = settings.threads;
     allow_connections(settings.limits.max_connections);

@@ -1,20 +1,21 @@
 //! What changes the store but adds nothing new: documents replaced, segments removed by their label,
 //! the label of what comes, merges.
 
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fpstore_base::Choice;
 use hyper::{Response, StatusCode};
 
 use super::check_and_add::{items_of, writing};
 use super::delete;
-use super::question::in_pool;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::{
-    CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, LabelAnswer, LabelBody,
-    ReplaceBody,
+    CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, ImportAnswer, ImportBody,
+    LabelAnswer, LabelBody, ReplaceBody,
 };
 use crate::writing::writer::{Compaction, Expiry, Writer, label_of_today};
 
@@ -32,13 +33,14 @@ pub(crate) async fn replace(
         return Err(Failure::bad("no-id", message));
     }
     let opened = server.live.opened();
-    let records = in_pool(server, move || {
+    let records = server.lanes.quick(&server.live, move || {
         let ReplaceBody { items, same_recipe } = request::json(&bytes)?;
         items_of(&opened, &items, same_recipe)
     });
     let records = records.await??;
     let change = move |writer: &mut Writer| writer.replace(&records).map(|done| done.replaced);
     let (done, generation) = writing.change(&server.live, "nothing was replaced", change).await?;
+    server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
     Ok(delete::told(&done, generation))
 }
 
@@ -68,6 +70,48 @@ pub(crate) async fn expire(
         bytes: segment.file_len,
     });
     let answer = ExpireAnswer { segments: segments.collect(), dry_run, generation };
+    Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// `POST /v1/import`: copies segments of stores beside the served one. So what the command line
+/// builds comes into a store that a server writes to.
+pub(crate) async fn import(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let ImportBody { from } = request::json(&bytes)?;
+    server.limits.check_items(from.len(), "names")?;
+    let folder = server.live.path.parent().unwrap_or(Path::new(""));
+    // A client with a token must not have the server read anything else.
+    let sources: Vec<PathBuf> = from
+        .iter()
+        .map(|name| {
+            let mut parts = Path::new(name).components();
+            match (parts.next(), parts.next()) {
+                (Some(Component::Normal(only)), None) if only == name.as_str() => {
+                    Ok(folder.join(name))
+                }
+                _ => {
+                    let message = format!(
+                        "'{}' is not the name of something in the folder that the store lies in",
+                        name.escape_debug()
+                    );
+                    Err(Failure::bad("bad-name", message))
+                }
+            }
+        })
+        .collect::<Result<_, _>>()?;
+    let change = move |writer: &mut Writer| writer.import(&sources);
+    let (done, generation) = writing.change(&server.live, "nothing was imported", change).await?;
+    let answer = ImportAnswer {
+        segments: done.segments,
+        fingerprints: done.fingerprints,
+        bytes: done.file_len,
+        empty: done.empty,
+        generation,
+    };
     Ok(json_response(StatusCode::OK, &answer))
 }
 

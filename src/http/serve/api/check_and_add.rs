@@ -1,22 +1,27 @@
 //! `/v1/check-and-add`: is it new? Then remember it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use fpstore_base::{Fingerprint, Id, IdRef, Recipe};
 use fpstore_text::sketch;
 use hyper::{Response, StatusCode};
 
-use super::question::in_pool;
+use super::price::Price;
 use super::text;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::params::fingerprint;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::opened::Opened;
 use crate::http::serve::state::shared::Shared;
-use crate::http::serve::writing::{Added, Verdict, Writing};
+use crate::http::serve::writing::{Added, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
 use crate::http::wire::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
-use crate::writing::writer::NewRecord;
+use crate::search::Limits;
+use crate::writing::writer::{Ahead, Compared, NewRecord};
+
+/// How often costly items are compared before the writer, at most. Then the writer does what is left.
+const TRIES: u32 = 5;
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
@@ -29,24 +34,38 @@ pub(crate) async fn answer(
     server.limits.check_items(asked.items.len(), "items")?;
     let opened = server.live.opened();
     let k = server.limits.k(asked.k, opened.tuned_k)?;
+    let price = Price::of(server.live.store(), k, asked.items.len());
+    price.check(asked.max_cost)?;
     let durable = asked.durable.unwrap_or(true);
     let has_texts = asked.items.iter().any(|item| item.text.is_some());
     let items = if has_texts {
         // Texts take long, and the body is borrowed, so that it is parsed again.
         drop(asked);
         let opened = Arc::clone(&opened);
-        in_pool(server, move || {
+        let work = move || {
             let AddBody { items, same_recipe, .. } = request::json(&bytes)?;
             items_of(&opened, &items, same_recipe)
-        })
-        .await??
+        };
+        server.lanes.quick(&server.live, work).await??
     } else {
         items_of(&opened, &asked.items, asked.same_recipe)?
     };
     let fingerprints: Vec<Fingerprint> = items.iter().map(|item| item.fingerprint).collect();
     let deadline = start + server.limits.deadline;
-    let Added { verdicts, durable, generation } =
-        writing.add(&server.live, items, k, durable, deadline).await?;
+    let ahead = (price.sum > TURN_NANOS).then(|| Ahead::new(fingerprints.iter().copied(), k));
+    let mut items = Items { records: items, k, ahead, is_last_try: false };
+    let mut tries = 0;
+    let Added { verdicts, durable, generation } = loop {
+        tries += 1;
+        items.is_last_try = tries == TRIES;
+        if let Some(ahead) = items.ahead.take() {
+            items.ahead = Some(compared(server, ahead, deadline).await?);
+        }
+        match writing.add(&server.live, items, durable, deadline).await? {
+            Answered::Added(added) => break added,
+            Answered::Behind(behind) => items = behind,
+        }
+    };
     let added = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::New)).count() as u64;
     let results =
         fingerprints.into_iter().zip(verdicts).map(|(fingerprint, verdict)| match verdict {
@@ -58,6 +77,33 @@ pub(crate) async fn answer(
         });
     let answer = AddAnswer { results: results.collect(), added, durable, generation };
     Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// Compares items with the state that is shown, in the lane of slow questions: the writer must not
+/// wait for that.
+async fn compared(
+    server: &Arc<Shared>,
+    mut ahead: Ahead,
+    deadline: Instant,
+) -> Result<Ahead, Failure> {
+    ahead.set_out(server.live.store().snapshot());
+    let limits = Limits::default().deadline(deadline);
+    let mut ahead = Some(ahead);
+    let live = Arc::clone(&server.live);
+    let slice = move |end| {
+        let compared = ahead.as_mut()?.compare(&limits, Some(end), true);
+        match compared {
+            Ok(Compared::All) => ahead.take().map(Ok),
+            Ok(Compared::Some | Compared::Costly) => None,
+            Ok(Compared::Cut) => Some(Err(cut())),
+            Err(error) => {
+                live.health.note_damage(&error);
+                Some(Err(Failure::from(error)))
+            }
+        }
+    };
+    server.live.metrics.slow.fetch_add(1, Relaxed);
+    server.lanes.slow(&server.live, slice).await?
 }
 
 /// The writer of the server, if it has one.

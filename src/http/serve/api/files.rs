@@ -20,6 +20,7 @@ use crate::http::serve::protocol::request::{
     BINARY, HttpRequest, ResponseBody, response, streamed,
 };
 use crate::http::serve::protocol::slow_clients::BusyGuard;
+use crate::http::serve::state::opened::Witness;
 use crate::http::serve::state::shared::Shared;
 use crate::search::snapshot::Snapshot;
 use crate::segment::open_file;
@@ -49,7 +50,7 @@ pub(crate) async fn answer(
     no_options(request.uri())?;
     let snapshot = server.live.store().snapshot();
     let name = request.uri().path().strip_prefix(PREFIX).unwrap_or_default().to_string();
-    let generation = snapshot.generation();
+    let witness = Witness::of(&snapshot);
     let is_manifest = name == manifest::FILE_NAME;
     let found = spawn_blocking(move || find(&snapshot, &name)).await;
     let (source, len, digest) = found.map_err(|_| Failure::broken())??;
@@ -86,7 +87,7 @@ pub(crate) async fn answer(
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     let kept = if is_manifest { HeaderValue::from_static("no-cache") } else { KEPT };
     headers.insert(header::CACHE_CONTROL, kept);
-    headers.insert("fpstore-generation", generation.into());
+    witness.sign(headers);
     Ok(answer)
 }
 

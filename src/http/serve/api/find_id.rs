@@ -9,7 +9,6 @@ use fpstore_base::watch::Observer;
 use hyper::{Response, StatusCode};
 
 use super::check_and_add::id_of;
-use super::question::in_pool;
 use crate::base::error::Error;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::params::{options_of, pairs};
@@ -17,7 +16,7 @@ use crate::http::serve::protocol::request::{HttpRequest, ResponseBody, json_resp
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::IdAnswer;
 
-/// Reads the ids of the whole store, within the deadline, on a thread of the pool.
+/// Reads the ids of the whole store, within the deadline, in the lane of slow questions.
 pub(crate) async fn answer(
     server: &Arc<Shared>,
     request: HttpRequest,
@@ -28,7 +27,7 @@ pub(crate) async fn answer(
     let id = id.into_owned();
     let deadline = Instant::now() + server.limits.deadline;
     let live = Arc::clone(&server.live);
-    let work = move || {
+    let search = move || {
         let observer = Observer::new(move |_| match Instant::now() < deadline {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
@@ -47,6 +46,8 @@ pub(crate) async fn answer(
         let fingerprints = found.into_iter().flatten().map(|record| record.fingerprint).collect();
         Ok(IdAnswer { id, fingerprints, generation })
     };
-    let answer: Result<IdAnswer, Failure> = in_pool(server, work).await?;
+    let mut search = Some(search);
+    let answer: Result<IdAnswer, Failure> =
+        server.lanes.slow(&server.live, move |_| search.take().map(|search| search())).await?;
     Ok(json_response(StatusCode::OK, &answer?))
 }

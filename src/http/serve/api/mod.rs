@@ -1,7 +1,7 @@
 //! The routes: each file reads what a request asks, and writes the answer.
 //!
-//! A query of any kind becomes a `Job` (`question`), which searches and writes its answer
-//! (`answers`). What changes the store goes to `writing`. No route knows another one, but for the
+//! A query of any kind becomes a `Job` (`question`), which searches in the lane of its price
+//! (`price`) and writes its answer (`answers`). What changes the store goes to `writing`. No route knows another one, but for the
 //! parts that `text` shares with `query`, and `changes`, `delete` and `find_id` with
 //! `check_and_add`.
 
@@ -13,6 +13,7 @@ pub(crate) mod files;
 pub(crate) mod find_id;
 pub(crate) mod info;
 pub(crate) mod page;
+pub(crate) mod price;
 pub(crate) mod query;
 pub(crate) mod question;
 pub(crate) mod stream;

@@ -56,7 +56,7 @@ pub(crate) async fn one(
 ) -> Result<Response<ResponseBody>, Failure> {
     let needles = vec![Needle { id: None, fingerprint }];
     let done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
-    let Done { mut bytes, generation, k, stats } = done;
+    let Done { mut bytes, generation, witness, k, stats } = done;
     bytes.pop();
     bytes.extend_from_slice(b",\"generation\":");
     bytes.extend_from_slice(generation.to_string().as_bytes());
@@ -66,7 +66,9 @@ pub(crate) async fn one(
         serde_json::to_writer(&mut bytes, &explained).expect("a vector takes all bytes");
     }
     bytes.extend_from_slice(b"}\n");
-    Ok(response(StatusCode::OK, JSON, bytes))
+    let mut response = response(StatusCode::OK, JSON, bytes);
+    witness.sign(response.headers_mut());
+    Ok(response)
 }
 
 async fn json_body(
@@ -111,7 +113,9 @@ async fn json_body(
     out.extend_from_slice(b"{\"answers\":[");
     out.extend_from_slice(&done.bytes);
     out.extend_from_slice(format!("],\"generation\":{}}}\n", done.generation).as_bytes());
-    Ok(response(StatusCode::OK, JSON, out))
+    let mut response = response(StatusCode::OK, JSON, out);
+    done.witness.sign(response.headers_mut());
+    Ok(response)
 }
 
 async fn binary_body(
@@ -136,6 +140,6 @@ async fn binary_body(
     let needles = values.iter().map(needle).collect();
     let done = answers_to(server, wanted, needles, &options, Encoder::Binary).await?;
     let mut response = response(StatusCode::OK, BINARY, done.bytes);
-    response.headers_mut().insert("fpstore-generation", done.generation.into());
+    done.witness.sign(response.headers_mut());
     Ok(response)
 }

@@ -1,36 +1,39 @@
 //! A question to the store: what is wanted, within which limits, and who searches for it.
 //!
 //! A search that should cost little runs on the thread that read the request, because a hand-over to
-//! another thread costs three times the processor time of the whole request. All others run in a
-//! pool that is as wide as the machine.
+//! another thread costs three times the processor time of the whole request. All others run in one of
+//! two lanes: quick ones, and slow ones, which are done in slices.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fpstore_base::Fingerprint;
 
 use super::answers::{Encoder, Needle};
+use super::price::{INLINE_NANOS, Price};
 use crate::base::error::{Error, Result as StoreResult};
 use crate::base::options::{IDS, LIMIT};
 use crate::http::serve::protocol::failure::Failure;
-use crate::http::serve::state::limits::{millis, number_within};
+use crate::http::serve::state::limits::number_within;
 use crate::http::serve::state::live_store::LiveStore;
+use crate::http::serve::state::opened::Witness;
 use crate::http::serve::state::shared::Shared;
-use crate::http::wire::QueryOptions;
-use crate::http::wire::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES, QUEUE_TIMEOUT};
+use crate::http::wire::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES};
 use crate::http::wire::query_options::COUNT;
+use crate::http::wire::{Lane, QueryOptions};
 use crate::search::{Answer, Limits, SearchStats, Searcher};
-use crate::store::Store;
 
-/// Queries that are expected to take longer than this are searched in the pool.
-const INLINE_NANOS: f64 = 50_000.0;
-/// The same for all queries of a request together.
-const INLINE_SUM_NANOS: f64 = 250_000.0;
 /// A query on the thread that reads requests ends after comparing this many values, and begins again
-/// in the pool: a crowd of near values must not hold all connections up.
+/// in the next lane: a crowd of near values must not hold all connections up.
 const INLINE_COMPARED: u64 = 50_000;
+/// The same in the lane of quick questions.
+const QUICK_COMPARED: u64 = 5_000_000;
+/// Quick questions that take longer than this together begin again in the lane of slow ones.
+const QUICK_TIME: Duration = Duration::from_millis(50);
+/// Searches that should take at least this long look at the clock each time.
+const CLOCK_NANOS: f64 = 20_000.0;
 
 /// Which matches are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +49,8 @@ impl Wanted {
     /// binary answer has none of, then `explain`, which is for a single query.
     pub(crate) fn params(self) -> &'static [&'static str] {
         match self {
-            Wanted::Near => &["k", "limit", "ids", "explain"],
-            Wanted::Nearest => &["k", "count", "ids", "explain"],
+            Wanted::Near => &["k", "limit", "max_cost", "ids", "explain"],
+            Wanted::Nearest => &["k", "count", "max_cost", "ids", "explain"],
         }
     }
 
@@ -135,12 +138,16 @@ struct Job {
     question: Question,
     needles: Vec<Needle>,
     encoder: Encoder,
+    /// Expected nanoseconds of one search.
+    each: f64,
 }
 
 /// Answered questions.
 pub(crate) struct Done {
     pub(crate) bytes: Vec<u8>,
     pub(crate) generation: u64,
+    /// The state that was searched.
+    pub(crate) witness: Witness,
     /// The distance of the question.
     pub(crate) k: u32,
     pub(crate) stats: SearchStats,
@@ -155,27 +162,48 @@ pub(crate) async fn answers_to(
     encoder: Encoder,
 ) -> Result<Done, Failure> {
     let question = Question::new(server, options, wanted)?;
-    Job { server: Arc::clone(server), question, needles, encoder }.run().await
+    let price = Price::of(server.live.store(), question.k, needles.len());
+    price.check(options.max_cost)?;
+    let job = Job { server: Arc::clone(server), question, needles, encoder, each: price.each };
+    job.run(price.lane()).await
+}
+
+/// How much work is done at most before the job gives way.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Values that one search compares.
+    compared: Option<u64>,
+    /// When other work should have its turn.
+    end: Option<Instant>,
+}
+
+/// How far a job has come.
+#[derive(Default)]
+struct Progress {
+    /// Needles that are answered.
+    count: usize,
+    bytes: Vec<u8>,
+    sum: SearchStats,
+    cut: u64,
 }
 
 /// Why there is no answer.
 enum Stopped {
-    /// It costs more than was expected; the pool may try.
+    /// It costs more than was expected; a lane for costlier questions may try.
     Costly,
     Failed(Failure),
 }
 
 impl Job {
-    /// Searches here, or in the pool.
-    async fn run(self) -> Result<Done, Failure> {
+    /// Searches in a lane, and in the next one where that costs more than it should.
+    async fn run(self, lane: Lane) -> Result<Done, Failure> {
         let store = self.server.live.store();
-        let cost = expected_nanos(store, self.question.k);
-        let sum = cost * self.needles.len() as f64;
-        let here = if cost <= INLINE_NANOS && sum <= INLINE_SUM_NANOS {
+        let metrics = &self.server.live.metrics;
+        let here = if lane == Lane::Inline {
             Some(self.question)
         } else if let (Some(count), [_]) = (self.question.count, self.needles.as_slice()) {
             // Where enough are very near, they are the nearest.
-            let is_cheap = |k: &u32| expected_nanos(store, *k) <= INLINE_NANOS / 4.0;
+            let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
             let k = (0..=64).take_while(is_cheap).last();
             let enough = Some(count);
             k.map(|k| Question { k: k.min(self.question.k), enough, ..self.question })
@@ -183,65 +211,124 @@ impl Job {
             None
         };
         if let Some(question) = here.filter(|_| self.server.live.health.is_warm()) {
-            match self.answer(&question, Some(INLINE_COMPARED)) {
+            let effort = Effort { compared: Some(INLINE_COMPARED), end: None };
+            match self.answer(&question, effort) {
                 Ok(done) => {
-                    self.server.live.metrics.inline.fetch_add(1, Relaxed);
+                    metrics.inline.fetch_add(1, Relaxed);
                     return Ok(done);
                 }
                 Err(Stopped::Failed(failure)) => return Err(failure),
                 Err(Stopped::Costly) => {}
             }
         }
-        self.server.live.metrics.pooled.fetch_add(1, Relaxed);
         let server = Arc::clone(&self.server);
-        in_pool(&server, move || match self.answer(&self.question, None) {
-            Ok(done) => Ok(done),
-            Err(Stopped::Failed(failure)) => Err(failure),
-            Err(Stopped::Costly) => Err(Failure::broken()),
-        })
-        .await?
+        let job = if lane == Lane::Slow {
+            self
+        } else {
+            metrics.pooled.fetch_add(1, Relaxed);
+            let work = move || {
+                let end = Some(Instant::now() + QUICK_TIME);
+                let done =
+                    self.answer(&self.question, Effort { compared: Some(QUICK_COMPARED), end });
+                (done, self)
+            };
+            match server.lanes.quick(&server.live, work).await? {
+                (Ok(done), _) => return Ok(done),
+                (Err(Stopped::Failed(failure)), _) => return Err(failure),
+                (Err(Stopped::Costly), job) => job,
+            }
+        };
+        server.live.metrics.slow.fetch_add(1, Relaxed);
+        // All slices search one state.
+        let mut searcher = server.live.store().searcher();
+        let witness = Witness::of(searcher.snapshot());
+        let mut progress = Progress::default();
+        let slice = move |end| {
+            let effort = Effort { compared: None, end: Some(end) };
+            match job.advance(&mut searcher, &job.question, effort, &mut progress) {
+                Ok(false) => None,
+                Ok(true) => {
+                    let progress = std::mem::take(&mut progress);
+                    Some(Ok(job.done(&searcher, &witness, progress)))
+                }
+                Err(Stopped::Failed(failure)) => Some(Err(failure)),
+                Err(Stopped::Costly) => Some(Err(Failure::broken())),
+            }
+        };
+        server.lanes.slow(&server.live, slice).await?
     }
 
-    fn answer(&self, question: &Question, compared_max: Option<u64>) -> Result<Done, Stopped> {
-        with_searcher(&self.server.live, |searcher| {
-            let mut bytes = Vec::with_capacity(256);
-            let (mut sum, mut cut) = (SearchStats::default(), 0);
-            let mut is_late = false;
-            let max_answer = self.server.limits.max_answer;
-            let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
-            for (at, needle) in self.needles.iter().enumerate() {
-                // The clock costs a tenth of a search, and the search itself looks at it, too.
-                is_late |= at > 0 && at % 16 == 0 && Instant::now() >= question.deadline;
-                if is_late {
-                    self.encoder.push_late(&mut bytes, needle);
-                    cut += 1;
-                    continue;
-                }
-                let found = question.search(searcher, needle.fingerprint, compared_max);
-                let answer = found.map_err(|error| Stopped::Failed(self.damage(error)))?;
-                let stats = answer.outcome().stats;
-                let is_costly =
-                    compared_max.is_some_and(|most| stats.candidates + stats.scanned >= most);
-                if is_costly || question.enough.is_some_and(|enough| answer.len() < enough) {
-                    return Err(Stopped::Costly);
-                }
-                sum += stats;
-                let cut_by = question.cut_by(&answer);
-                cut += u64::from(cut_by.is_some());
-                self.encoder
-                    .push(&mut bytes, needle, &answer, cut_by, question.ids_max, most)
-                    .map_err(|error| Stopped::Failed(self.damage(error)))?;
-                if bytes.len() > most {
-                    let message = "the answer is too long; ask for fewer at a time, for fewer \
-                                   matches (limit) or ids (ids), or take a stream of NDJSON";
-                    let over = Failure::over("answer-over-limit", &MAX_ANSWER, max_answer, message);
-                    return Err(Stopped::Failed(over));
+    /// Answers all at once, with the searcher of this thread.
+    fn answer(&self, question: &Question, effort: Effort) -> Result<Done, Stopped> {
+        with_searcher(&self.server.live, |searcher, witness| {
+            let mut progress = Progress::default();
+            match self.advance(searcher, question, effort, &mut progress)? {
+                true => Ok(self.done(searcher, witness, progress)),
+                false => Err(Stopped::Costly),
+            }
+        })
+    }
+
+    /// Goes on answering. Returns whether all are answered.
+    fn advance(
+        &self,
+        searcher: &mut Searcher,
+        question: &Question,
+        effort: Effort,
+        progress: &mut Progress,
+    ) -> Result<bool, Stopped> {
+        let max_answer = self.server.limits.max_answer;
+        let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
+        // The clock costs a tenth of a search, and the search itself looks at it, too.
+        let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
+        let mut is_late = false;
+        let Progress { count, bytes, sum, cut } = progress;
+        let start = *count;
+        bytes.reserve(256);
+        for needle in &self.needles[start..] {
+            if *count > 0 && *count % looks == 0 && !is_late {
+                let now = Instant::now();
+                is_late = now >= question.deadline;
+                if !is_late && *count > start && effort.end.is_some_and(|end| now >= end) {
+                    return Ok(false);
                 }
             }
-            self.server.live.metrics.searched(self.needles.len() as u64, cut, &sum);
-            let (k, generation) = (self.question.k, searcher.generation());
-            Ok(Done { bytes, generation, k, stats: sum })
-        })
+            *count += 1;
+            if is_late {
+                self.encoder.push_late(bytes, needle);
+                *cut += 1;
+                continue;
+            }
+            let found = question.search(searcher, needle.fingerprint, effort.compared);
+            let answer = found.map_err(|error| Stopped::Failed(self.damage(error)))?;
+            let stats = answer.outcome().stats;
+            let is_costly =
+                effort.compared.is_some_and(|most| stats.candidates + stats.scanned >= most);
+            if is_costly || question.enough.is_some_and(|enough| answer.len() < enough) {
+                return Err(Stopped::Costly);
+            }
+            *sum += stats;
+            let cut_by = question.cut_by(&answer);
+            *cut += u64::from(cut_by.is_some());
+            self.encoder
+                .push(bytes, needle, &answer, cut_by, question.ids_max, most)
+                .map_err(|error| Stopped::Failed(self.damage(error)))?;
+            if bytes.len() > most {
+                let message = "the answer is too long; ask for fewer at a time, for fewer matches \
+                               (limit) or ids (ids), or take a stream of NDJSON";
+                let over = Failure::over("answer-over-limit", &MAX_ANSWER, max_answer, message);
+                return Err(Stopped::Failed(over));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Counts answered questions.
+    fn done(&self, searcher: &Searcher, witness: &Witness, progress: Progress) -> Done {
+        let Progress { bytes, sum, cut, .. } = progress;
+        self.server.live.metrics.searched(self.needles.len() as u64, cut, &sum);
+        let (k, generation) = (self.question.k, searcher.generation());
+        Done { bytes, generation, witness: witness.clone(), k, stats: sum }
     }
 
     fn damage(&self, error: Error) -> Failure {
@@ -250,49 +337,28 @@ impl Job {
     }
 }
 
-fn expected_nanos(store: &Store, k: u32) -> f64 {
-    store.expected_nanos(k).unwrap_or(f64::INFINITY)
-}
-
 thread_local! {
     /// The searcher of this thread, and the state that it searches. It keeps that state until the
     /// thread searches another one.
-    static SEARCHER: RefCell<Option<(u64, Searcher)>> = const { RefCell::new(None) };
+    static SEARCHER: RefCell<Option<(u64, Searcher, Witness)>> = const { RefCell::new(None) };
 }
 
-/// Lends the searcher of this thread, which searches the state that is shown.
-fn with_searcher<T>(live: &LiveStore, act: impl FnOnce(&mut Searcher) -> T) -> T {
+/// Lends the searcher of this thread, which searches the state that is shown, and the name of that
+/// state.
+fn with_searcher<T>(live: &LiveStore, act: impl FnOnce(&mut Searcher, &Witness) -> T) -> T {
     SEARCHER.with_borrow_mut(|kept| {
         let epoch = live.epoch();
-        let (of, searcher) = kept.get_or_insert_with(|| (epoch, live.store().searcher()));
+        let made = || {
+            let searcher = live.store().searcher();
+            let witness = Witness::of(searcher.snapshot());
+            (epoch, searcher, witness)
+        };
+        let (of, searcher, witness) = kept.get_or_insert_with(made);
         if *of != epoch {
             searcher.follow(live.store());
+            *witness = Witness::of(searcher.snapshot());
             *of = epoch;
         }
-        act(searcher)
+        act(searcher, witness)
     })
-}
-
-/// Runs work on a thread of the pool, once one is free. Waits for it no longer than the limit.
-pub(crate) async fn in_pool<T: Send + 'static>(
-    server: &Shared,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    let free = Arc::clone(&server.pool).acquire_owned();
-    let permit = match tokio::time::timeout(server.limits.queue_timeout, free).await {
-        Ok(Ok(permit)) => permit,
-        _ => {
-            return Err(server.live.refused(format_args!(
-                "all threads search; none became free within --{} {}",
-                QUEUE_TIMEOUT.flag(),
-                millis(server.limits.queue_timeout)
-            )));
-        }
-    };
-    let work = move || {
-        let done = work();
-        drop(permit);
-        done
-    };
-    tokio::task::spawn_blocking(work).await.map_err(|_| Failure::broken())
 }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::answers::{Encoder, Needle};
+use super::price::Price;
 use super::question::{Question, Wanted, answers_to};
 use crate::base::steps::step;
 use crate::http::serve::protocol::failure::Failure;
@@ -54,7 +55,10 @@ pub(crate) fn answer(
 ) -> Result<Response<ResponseBody>, Failure> {
     request::refuse_encoding(request.headers())?;
     // Wrong parameters are an error of the request, not of each line.
-    Question::new(server, &options, wanted)?;
+    let question = Question::new(server, &options, wanted)?;
+    // The price of a stream is that of each line.
+    Price::of(server.live.store(), question.k, 1).check(options.max_cost)?;
+    let options = QueryOptions { max_cost: None, ..options };
     let (sender, body) = Channel::new(PARTS);
     let stream =
         Stream { server: Arc::clone(server), options, wanted, sender, lines: 0, _busy: busy };

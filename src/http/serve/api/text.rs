@@ -8,12 +8,15 @@ use fpstore_text::TextHasher;
 use hyper::{Response, StatusCode};
 
 use super::query;
-use super::question::{Wanted, in_pool};
+use super::question::Wanted;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::params::{options_of, pairs};
 use crate::http::serve::protocol::request::{self, HttpRequest, Kind, ResponseBody};
 use crate::http::serve::state::opened::Opened;
 use crate::http::serve::state::shared::Shared;
+
+/// The longest text that is hashed in the lane of quick questions, in some milliseconds.
+const QUICK_LEN: usize = 256 << 10;
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
@@ -60,7 +63,14 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
     let hasher = hasher(&server.live.opened())?;
-    let fingerprint = in_pool(server, move || fingerprint_of(&bytes, hasher, &document)).await??;
+    let is_long = bytes.len() > QUICK_LEN;
+    let work = move || fingerprint_of(&bytes, hasher, &document);
+    let fingerprint = if is_long {
+        let mut work = Some(work);
+        server.lanes.slow(&server.live, move |_| work.take().map(|work| work())).await??
+    } else {
+        server.lanes.quick(&server.live, work).await??
+    };
     let wanted = if options.count.is_some() { Wanted::Nearest } else { Wanted::Near };
     query::one(server, wanted, fingerprint, &options).await
 }

@@ -20,16 +20,19 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// The limit that was met: the name of its option, and its value.
     pub(crate) limit: Option<FailureLimit<'static>>,
+    /// What the request would cost, in microseconds, if it was refused for that.
+    pub(crate) cost_us: Option<f64>,
     /// After how many seconds it is worth to try again.
     pub(crate) retry_after: Option<u32>,
     /// Which methods the place has, if another one was used.
-    pub(crate) allow: Option<String>,
+    pub(crate) allow: Option<Box<str>>,
 }
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Display) -> Self {
         let message = message.to_string();
-        Failure { status, code, message, limit: None, retry_after: None, allow: None }
+        let (limit, cost_us, retry_after, allow) = (None, None, None, None);
+        Failure { status, code, message, limit, cost_us, retry_after, allow }
     }
 
     pub(crate) fn bad(code: &'static str, message: impl Display) -> Self {
@@ -88,7 +91,8 @@ impl Failure {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let (code, message) = (self.code.into(), self.message.as_str().into());
         let limit = self.limit.clone();
-        let body = FailureBody { error: FailureFields { code, message, limit } };
+        let body =
+            FailureBody { error: FailureFields { code, message, limit, cost_us: self.cost_us } };
         serde_json::to_writer(out, &body).expect("a vector takes all bytes");
     }
 }

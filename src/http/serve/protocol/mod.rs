@@ -8,6 +8,7 @@ pub(crate) mod access_log;
 pub(crate) mod address;
 pub(crate) mod body_budget;
 pub(crate) mod connections;
+mod date;
 pub(crate) mod failure;
 pub(crate) mod params;
 pub(crate) mod request;

@@ -112,7 +112,8 @@ pub(crate) fn joined(in_url: QueryOptions, in_body: QueryOptions) -> Result<Quer
     Ok(QueryOptions::from_fields(fields).expect("both have these fields"))
 }
 
-fn number(name: &str, value: &str) -> Result<u64, Failure> {
+/// A whole number.
+pub(crate) fn number(name: &str, value: &str) -> Result<u64, Failure> {
     let is_plain = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
     value.parse().ok().filter(|_| is_plain).ok_or_else(|| {
         let message = format!("{name}='{}' is not a whole number from 0 on", value.escape_debug());

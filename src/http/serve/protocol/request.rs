@@ -77,7 +77,7 @@ impl From<Failure> for Response<ResponseBody> {
         if let Some(seconds) = failure.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        if let Some(Ok(allow)) = failure.allow.map(|allow| allow.try_into()) {
+        if let Some(Ok(allow)) = failure.allow.map(|allow| HeaderValue::try_from(&*allow)) {
             headers.insert(header::ALLOW, allow);
         }
         if failure.status == StatusCode::UNAUTHORIZED {

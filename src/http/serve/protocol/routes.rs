@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http_body_util::Either;
-use hyper::header::{AUTHORIZATION, HOST, ORIGIN};
+use hyper::header::{AUTHORIZATION, DATE, HOST, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Response, StatusCode, Version};
 
 use super::access_log::Noted;
 use super::address::{is_local_name, name_of};
+use super::date;
 use super::failure::Failure;
 use super::request::{HttpRequest, ResponseBody};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
 use crate::http::serve::api::question::Wanted;
 use crate::http::serve::api::{
-    changes, check_and_add, delete, files, find_id, info, page, query, text,
+    changes, check_and_add, delete, files, find_id, info, page, price, query, text,
 };
 use crate::http::serve::state::shared::Shared;
 
@@ -43,8 +44,10 @@ enum To {
     Expire,
     Label,
     Compact,
+    Import,
     Refresh,
     Info,
+    Plan,
     Healthy,
     Ready,
     Metrics,
@@ -67,7 +70,7 @@ const fn route(method: &'static str, path: &'static str, right: Right, to: To) -
 }
 
 /// All routes. Methods are in capitals, as hyper has them.
-const ROUTES: [Route; 22] = [
+const ROUTES: [Route; 24] = [
     route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("POST", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("GET", "/v1/nearest", Right::Read, To::Query(Wanted::Nearest)),
@@ -80,7 +83,9 @@ const ROUTES: [Route; 22] = [
     route("POST", "/v1/expire", Right::Write, To::Expire),
     route("POST", "/v1/label", Right::Write, To::Label),
     route("POST", "/v1/compact", Right::Write, To::Compact),
+    route("POST", "/v1/import", Right::Write, To::Import),
     route("GET", "/v1/info", Right::Read, To::Info),
+    route("GET", "/v1/plan", Right::Read, To::Plan),
     route("POST", "/v1/refresh", Right::Read, To::Refresh),
     route("GET", "/v1/files/{name}", Right::Read, To::Files),
     route("GET", "/healthz", Right::Open, To::Healthy),
@@ -109,6 +114,11 @@ pub(crate) async fn handle(
     };
     let code = answered.as_ref().err().map(|failure| failure.code);
     let mut response = answered.unwrap_or_else(Response::from);
+    // The lines of a stream come from the states of their time.
+    if matches!(response.body(), Either::Left(_)) {
+        server.live.opened().witness.sign(response.headers_mut());
+    }
+    response.headers_mut().insert(DATE, date::now());
     let time = start.elapsed();
     server.live.metrics.answered(at, response.status(), time);
     if let Some(noted) = noted {
@@ -139,7 +149,7 @@ fn find(method: &Method, path: &str) -> Result<usize, Failure> {
     let allowed = allowed.join(", ");
     let message = format!("{path} takes {allowed}");
     let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", message);
-    Err(Failure { allow: Some(allowed), ..failure })
+    Err(Failure { allow: Some(allowed.into()), ..failure })
 }
 
 async fn answer(
@@ -163,7 +173,9 @@ async fn answer(
         To::Expire => changes::expire(server, request).await,
         To::Label => changes::label(server, request).await,
         To::Compact => changes::compact(server, request).await,
+        To::Import => changes::import(server, request).await,
         To::Refresh => info::refresh(server, request.uri()).await,
+        To::Plan => price::plan(server, request.uri()),
         To::Info => info::info(server, request.uri()),
         To::Healthy => Ok(info::healthy()),
         To::Ready => Ok(info::ready(server)),

@@ -30,6 +30,7 @@ pub(crate) struct Metrics {
     pub(crate) queries: AtomicU64,
     pub(crate) inline: AtomicU64,
     pub(crate) pooled: AtomicU64,
+    pub(crate) slow: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) cut: AtomicU64,
     probes: AtomicU64,
@@ -139,6 +140,7 @@ impl Metrics {
         total("queries_total", "Fingerprints that were searched for.", &self.queries);
         total("inline_total", "Requests searched at once.", &self.inline);
         total("pooled_total", "Requests searched in the pool.", &self.pooled);
+        total("slow_total", "Requests searched in the lane of costly ones.", &self.slow);
         total("refused_total", "Requests refused because the server was busy.", &self.refused);
         total("cut_total", "Answers that a limit cut.", &self.cut);
         total("probes_total", "Blocks looked up.", &self.probes);

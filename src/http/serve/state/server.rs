@@ -12,6 +12,7 @@ use hyper::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use super::health::Health;
+use super::lanes::Lanes;
 use super::live_store::LiveStore;
 use super::metrics::Metrics;
 use super::settings::ServeSettings;
@@ -70,6 +71,7 @@ impl Server {
             writing.start(&live).map_err(Error::io("start", "the thread of the writer"))?;
         }
         let following = live.follow(settings.refresh);
+        let lanes = Lanes::start(settings.threads, limits.queue_timeout);
         let shared = Shared {
             live,
             bodies: BodyBudget::new(limits.max_bodies, limits.max_body),
@@ -77,7 +79,7 @@ impl Server {
             tokens: RwLock::new(Arc::new(tokens)),
             hosts,
             templates,
-            pool: Arc::new(Semaphore::new(settings.threads)),
+            lanes: lanes.map_err(Error::io("start", "the threads of slow questions"))?,
             refreshes: Arc::new(Semaphore::new(1)),
             writing,
             access_log: settings.access_log,

@@ -35,8 +35,9 @@ use crate::writing::writer::WriterOptions;
 pub struct ServeSettings {
     /// How the store is opened, now and at each refresh.
     pub open: OpenOptions,
-    /// Searches that run at a time on threads for blocking work: of those that take long. The runtime
-    /// of the caller needs this number of blocking threads and a few more.
+    /// Searches that run at a time on threads for blocking work. The runtime of the caller needs this
+    /// number of blocking threads and a few more. As many threads of the server search for what is
+    /// costly.
     pub threads: usize,
     /// How often a newer state of the store is looked for.
     pub refresh: Duration,

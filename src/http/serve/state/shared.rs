@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
 
+use super::lanes::Lanes;
 use super::live_store::LiveStore;
 use crate::http::serve::protocol::access_entry::AccessLog;
 use crate::http::serve::protocol::body_budget::BodyBudget;
@@ -21,8 +22,8 @@ pub(crate) struct Shared {
     /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) templates: PageTemplates,
-    /// One permit for each search that runs in the pool.
-    pub(crate) pool: Arc<Semaphore>,
+    /// Where work runs that takes long.
+    pub(crate) lanes: Lanes,
     /// One refresh by request at a time: it may take long, and must not fill the pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,

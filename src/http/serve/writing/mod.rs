@@ -20,11 +20,13 @@ use tokio::sync::oneshot;
 use crate::base::error::Result as StoreResult;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::state::live_store::LiveStore;
-use crate::writing::writer::{CheckedWriter, Compaction, NewRecord, Writer};
+use crate::writing::writer::{CheckedWriter, Compaction, Writer};
 pub(super) use merging::Merging;
 use task::AddTask;
 pub use task::WritingOptions;
-pub(super) use task::{Added, Verdict};
+pub(super) use task::{Added, Answered, Items, Verdict};
+pub(super) use writer_thread::TURN_NANOS;
+pub(super) use writer_thread::cut;
 use writer_thread::{Task, WriterThread};
 
 /// Requests that wait for the writer.
@@ -70,13 +72,12 @@ impl Writing {
     pub(super) async fn add(
         &self,
         server: &LiveStore,
-        items: Vec<NewRecord>,
-        k: u32,
+        items: Items,
         durable: bool,
         deadline: Instant,
-    ) -> Result<Added, Failure> {
+    ) -> Result<Answered, Failure> {
         let (reply, answer) = oneshot::channel();
-        self.send(server, Task::Add(AddTask { items, k, durable, deadline, reply }))?;
+        self.send(server, Task::Add(AddTask { items, durable, deadline, reply }))?;
         answer.await.map_err(|_| Failure::broken())?
     }
 

@@ -6,7 +6,7 @@ use fpstore_base::Fingerprint;
 use tokio::sync::oneshot;
 
 use crate::http::serve::protocol::failure::Failure;
-use crate::writing::writer::{NewRecord, WriterOptions};
+use crate::writing::writer::{Ahead, NewRecord, WriterOptions};
 
 /// What was found of an item.
 #[derive(Debug)]
@@ -30,15 +30,32 @@ pub(in crate::http::serve) struct Added {
     pub(in crate::http::serve) generation: u64,
 }
 
+/// What becomes of an addition.
+pub(in crate::http::serve) enum Answered {
+    Added(Added),
+    /// The store has changed so much that comparing would hold the writer: what was sent, to compare
+    /// it with the newest state before it comes again.
+    Behind(Items),
+}
+
+/// The items of an addition.
+pub(in crate::http::serve) struct Items {
+    pub(in crate::http::serve) records: Vec<NewRecord>,
+    pub(in crate::http::serve) k: u32,
+    /// What is known from an earlier state, if comparing is costly.
+    pub(in crate::http::serve) ahead: Option<Ahead>,
+    /// Whether the writer compares all the same where much has changed since.
+    pub(in crate::http::serve) is_last_try: bool,
+}
+
 pub(super) type Reply<T> = oneshot::Sender<Result<T, Failure>>;
 
 pub(super) struct AddTask {
-    pub(super) items: Vec<NewRecord>,
-    pub(super) k: u32,
+    pub(super) items: Items,
     /// Whether the answer waits for the commit.
     pub(super) durable: bool,
     pub(super) deadline: Instant,
-    pub(super) reply: Reply<Added>,
+    pub(super) reply: Reply<Answered>,
 }
 
 /// How the server writes.

@@ -18,7 +18,7 @@ use crate::writing::writer::{Deleted, NewRecord, Writer, WriterOptions};
 use crate::{Builder, Fingerprint, IdRef, Store};
 
 use super::Writing;
-use super::task::{AddTask, Verdict};
+use super::task::{AddTask, Added, Answered, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
@@ -40,6 +40,30 @@ fn ids_in(path: &Path) -> Vec<String> {
         .unwrap();
     ids.sort();
     ids
+}
+
+/// Checks and adds records, of which comparing costs little.
+async fn add(
+    writing: &Writing,
+    live: &LiveStore,
+    records: Vec<NewRecord>,
+    k: u32,
+    durable: bool,
+) -> Result<Added, Failure> {
+    let items = Items { k, ..cheap(records) };
+    writing.add(live, items, durable, deadline()).await.map(added)
+}
+
+/// Records of which comparing within 3 bits costs little.
+fn cheap(records: Vec<NewRecord>) -> Items {
+    Items { records, k: 3, ahead: None, is_last_try: false }
+}
+
+fn added(answered: Answered) -> Added {
+    match answered {
+        Answered::Added(added) => added,
+        Answered::Behind(_) => panic!("there is nothing to catch up with"),
+    }
 }
 
 /// Deletes an id.
@@ -131,7 +155,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
             let passed = runtime.block_on(async {
                 let live = &shared.live;
                 let soon = vec![record(10, "soon"), record(1, "near old")];
-                let answer = writing.add(live, soon, 3, false, deadline()).await;
+                let answer = add(writing, live, soon, 3, false).await;
                 if let Ok(added) = &answer {
                     assert!(matches!(added.verdicts[..], [Verdict::New, Verdict::Near { .. }]));
                 }
@@ -148,7 +172,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                     }
                 };
                 let now = vec![record(20, "now"), record(21, "now too")];
-                match writing.add(live, now, 3, true, deadline()).await {
+                match add(writing, live, now, 3, true).await {
                     Ok(added) => {
                         assert!(added.durable);
                         model.note(&["now", "now too"], true);
@@ -174,7 +198,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
             // With a sound disk everything that was acknowledged is written.
             runtime.block_on(async {
                 let late = vec![record(30, "late")];
-                writing.add(&shared.live, late, 3, true, deadline()).await.unwrap();
+                add(writing, &shared.live, late, 3, true).await.unwrap();
                 server.close().await.unwrap();
             });
             model.note(&["late"], true);
@@ -202,14 +226,14 @@ fn a_request_that_fails_half_way_adds_nothing() {
     let shared = server.shared();
     let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
     runtime().block_on(async {
-        let kept = writing.add(live, vec![record(1, "kept")], 3, false, deadline()).await.unwrap();
+        let kept = add(writing, live, vec![record(1, "kept")], 3, false).await.unwrap();
         assert!(matches!(kept.verdicts[..], [Verdict::New]));
         for bad in [record(3, ""), NewRecord { sketch: [1].into(), ..record(3, "sketched") }] {
             let refused = vec![record(2, "refused"), bad];
-            assert!(writing.add(live, refused, 3, true, deadline()).await.is_err());
+            assert!(add(writing, live, refused, 3, true).await.is_err());
         }
         // It is not found as a pending one either.
-        let again = writing.add(live, vec![record(2, "again")], 3, true, deadline()).await.unwrap();
+        let again = add(writing, live, vec![record(2, "again")], 3, true).await.unwrap();
         assert!(matches!(again.verdicts[..], [Verdict::New]));
         server.close().await.unwrap();
     });
@@ -229,7 +253,7 @@ fn what_is_near_a_pending_item_is_durable_only_with_it() {
         vec![NewRecord { fingerprint: Fingerprint::new(value), ..record(1, id) }]
     };
     runtime().block_on(async {
-        let add = |items, k, durable| writing.add(live, items, k, durable, deadline());
+        let add = |items, k, durable| add(writing, live, items, k, durable);
         let first = add(near(0, "first"), 3, false).await.unwrap();
         assert!(matches!(first.verdicts[..], [Verdict::New]) && !first.durable);
         // Pending items are compared within the distance of the request.
@@ -268,9 +292,9 @@ fn requests_of_one_group_are_answered_by_one_commit() {
     let live = &server.shared().live;
     let writing = Writing::open(&path, options()).unwrap();
     let request = |numbers: Range<usize>| {
-        let items = numbers.map(|number| record(number as u64, &number.to_string())).collect();
+        let records = numbers.map(|number| record(number as u64, &number.to_string())).collect();
         let (reply, answer) = oneshot::channel();
-        let task = AddTask { items, k: 3, durable: true, deadline: deadline(), reply };
+        let task = AddTask { items: cheap(records), durable: true, deadline: deadline(), reply };
         assert!(writing.send(live, Task::Add(task)).is_ok());
         answer
     };
@@ -280,7 +304,7 @@ fn requests_of_one_group_are_answered_by_one_commit() {
     let generations = runtime().block_on(async {
         let mut generations = Vec::new();
         for answer in answers {
-            let added = answer.await.unwrap().unwrap();
+            let added = added(answer.await.unwrap().unwrap());
             assert!(added.durable);
             assert!(added.verdicts.iter().all(|verdict| matches!(verdict, Verdict::New)));
             generations.push(added.generation);
@@ -310,7 +334,7 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
             let (live, writing) = (&shared.live, shared.writing.as_ref().unwrap());
             let passed = runtime.block_on(async {
                 let soon = vec![record(10, "soon"), record(11, "stays")];
-                writing.add(live, soon, 3, false, deadline()).await.unwrap();
+                add(writing, live, soon, 3, false).await.unwrap();
                 model.note(&["soon", "stays"], true);
                 fail_points::plan(folder.path(), fails_at, fault);
                 let deleted = delete(writing, live, "soon").await;
@@ -334,7 +358,7 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
             let writing = shared.writing.as_ref().unwrap();
             runtime.block_on(async {
                 let asked = vec![record(10, "soon"), record(11, "stays")];
-                let again = writing.add(&shared.live, asked, 3, true, deadline()).await.unwrap();
+                let again = add(writing, &shared.live, asked, 3, true).await.unwrap();
                 let is_new = matches!(again.verdicts[0], Verdict::New);
                 assert_eq!(is_new, model.gone.contains("soon"), "{case}");
                 assert!(matches!(again.verdicts[1], Verdict::Near { .. }), "{case}");
@@ -363,7 +387,7 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     runtime().block_on(async {
         let add = |number, durable| {
             let items = vec![record(number, &number.to_string())];
-            writing.add(live, items, 3, durable, deadline())
+            add(writing, live, items, 3, durable)
         };
         while !begun() {
             tokio::task::yield_now().await;
@@ -408,7 +432,7 @@ fn an_end_that_loses_items_is_an_error_that_counts_them() {
     let writing = shared.writing.as_ref().unwrap();
     runtime().block_on(async {
         let items = vec![record(1, "a"), record(2, "b")];
-        writing.add(&shared.live, items, 3, false, deadline()).await.unwrap();
+        add(writing, &shared.live, items, 3, false).await.unwrap();
         fail_points::plan(folder.path(), 1, Fault::Broken);
         let ended = server.close().await.unwrap_err();
         fail_points::forget(folder.path());
@@ -426,9 +450,9 @@ fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
     let live = &server.shared().live;
     let writing = Writing::open(&path, options()).unwrap();
     let add = |number: u64, durable| {
-        let items = vec![record(number, &number.to_string())];
+        let items = cheap(vec![record(number, &number.to_string())]);
         let (reply, answer) = oneshot::channel();
-        let task = AddTask { items, k: 3, durable, deadline: deadline(), reply };
+        let task = AddTask { items, durable, deadline: deadline(), reply };
         assert!(writing.send(live, Task::Add(task)).is_ok());
         answer
     };
@@ -446,16 +470,16 @@ fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
     fail_points::plan(folder.path(), 1, Fault::Full);
     writing.start(live).unwrap();
     runtime().block_on(async {
-        assert!(!pending.await.unwrap().unwrap().durable);
+        assert!(!added(pending.await.unwrap().unwrap()).durable);
         let deleted = deleted.await.unwrap().unwrap_err();
         assert_eq!((deleted.status.as_u16(), deleted.code), (503, "commits-failing"));
         assert!(deleted.message.contains("nothing was deleted"), "{}", deleted.message);
         for refused in [refused, known] {
-            assert_eq!(refused.await.unwrap().unwrap_err().code, "commits-failing");
+            assert_eq!(refused.await.unwrap().map(added).unwrap_err().code, "commits-failing");
         }
         // Who waits for the commit has it tried.
-        assert!(add(3, true).await.unwrap().unwrap().durable);
-        assert!(!add(4, false).await.unwrap().unwrap().durable);
+        assert!(added(add(3, true).await.unwrap().unwrap()).durable);
+        assert!(!added(add(4, false).await.unwrap().unwrap()).durable);
         writing.end().await.unwrap();
     });
     fail_points::forget(folder.path());

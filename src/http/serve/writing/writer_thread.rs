@@ -9,18 +9,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::merging::Merging;
-use super::task::{AddTask, Added, Reply, Verdict, WritingOptions};
+use super::task::{AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions};
 use crate::base::error::{Error, Result as StoreResult};
 use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::state::live_store::LiveStore;
 use crate::search::Limits;
 use crate::store::Store;
-use crate::writing::writer::{CheckedWriter, Compaction, NewRecord, Verdict as Found, Writer};
+use crate::writing::writer::{
+    Ahead, CheckedWriter, Compaction, Compared, NewRecord, Verdict as Found, Writer,
+};
 
 /// Items that are committed together, as long as no single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
 /// Ids that are named of what is near an item.
 const IDS_MAX: usize = 10;
+/// Comparing the items of a request may hold the writer for so many nanoseconds.
+pub(in crate::http::serve) const TURN_NANOS: f64 = 2_000_000.0;
 /// Items that may be pending after a commit failed.
 const PENDING_MAX: usize = 100_000;
 /// While commits fail, one is tried in this time.
@@ -75,12 +79,16 @@ impl Identity {
     }
 }
 
+/// The verdicts on the items of a request, and the positions of its new items among those that are
+/// pending.
+type Checked = (Vec<Verdict>, Range<usize>);
+
 /// An addition that waits for the commit.
 struct Waiting {
     verdicts: Vec<Verdict>,
     /// The positions of its new items among those that are pending.
     added: Range<usize>,
-    reply: Reply<Added>,
+    reply: Reply<Answered>,
 }
 
 impl WriterThread {
@@ -125,7 +133,7 @@ impl WriterThread {
     /// A task, and those that came after it, up to the size of a group.
     fn group(&self, first: Task) -> Vec<Task> {
         let count = |task: &Task| match task {
-            Task::Add(add) => add.items.len(),
+            Task::Add(add) => add.items.records.len(),
             _ => 0,
         };
         let mut items = count(&first);
@@ -192,14 +200,18 @@ impl WriterThread {
     }
 
     fn add(&mut self, task: AddTask, waiting: &mut Vec<Waiting>) {
-        let AddTask { items, k, durable, deadline, reply } = task;
+        let AddTask { mut items, durable, deadline, reply } = task;
         if Instant::now() >= deadline {
             let message = "the writer was busy for longer than --deadline; nothing was added";
             let _ = reply.send(Err(self.server.refused(message)));
             return;
         }
-        let (verdicts, added) = match self.check_all(&items, k, deadline) {
-            Ok(checked) => checked,
+        let (verdicts, added) = match self.check_all(&mut items, deadline) {
+            Ok(Some(checked)) => checked,
+            Ok(None) => {
+                let _ = reply.send(Ok(Answered::Behind(items)));
+                return;
+            }
             Err(failure) => {
                 let _ = reply.send(Err(failure));
                 return;
@@ -225,7 +237,7 @@ impl WriterThread {
         }
         self.count(&verdicts);
         let generation = self.server.opened().generation;
-        let _ = reply.send(Ok(Added { verdicts, durable: !is_open, generation }));
+        let _ = reply.send(Ok(Answered::Added(Added { verdicts, durable: !is_open, generation })));
     }
 
     fn count(&self, verdicts: &[Verdict]) {
@@ -236,29 +248,63 @@ impl WriterThread {
     }
 
     /// Compares items with all that is known; those that are new become pending. Returns their
-    /// positions with the verdicts.
+    /// positions with the verdicts; `None` if that would take long, and was not done.
     fn check_all(
         &mut self,
-        items: &[NewRecord],
-        k: u32,
+        items: &mut Items,
         deadline: Instant,
-    ) -> Result<(Vec<Verdict>, Range<usize>), Failure> {
+    ) -> Result<Option<Checked>, Failure> {
         // After a failure this opens the store again.
         self.open().map_err(|error| not_written(&error))?;
+        let limits = Limits::default().deadline(deadline);
+        if let Some(ahead) = &mut items.ahead
+            && !self.catch_up(ahead, &limits, items.is_last_try)?
+        {
+            return Ok(None);
+        }
+        let Items { records, k, ahead, .. } = items;
         let before = self.pending();
-        if before + items.len() > PENDING_MAX {
+        if before + records.len() > PENDING_MAX {
             let message = "too many items are pending, because commits fail; see the log";
             return Err(Failure::busy(message));
         }
-        let limits = Limits::default().deadline(deadline);
-        let verdicts: Result<Vec<Verdict>, Failure> = items
-            .iter()
-            .map(|item| verdict_of(self.writer.check_and_add_with(item, k, &limits)?))
-            .collect();
+        let verdicts: Result<Vec<Verdict>, Failure> = match ahead {
+            Some(ahead) => records
+                .iter()
+                .zip(ahead.nearest())
+                .map(|(item, nearest)| {
+                    verdict_of(item, self.writer.add_compared(item, *k, nearest)?)
+                })
+                .collect(),
+            None => records
+                .iter()
+                .map(|item| verdict_of(item, self.writer.check_and_add_with(item, *k, &limits)?))
+                .collect(),
+        };
         if verdicts.is_err() {
             self.writer.forget(before..);
         }
-        Ok((verdicts?, before..self.pending()))
+        Ok(Some((verdicts?, before..self.pending())))
+    }
+
+    /// Compares items with what has changed since they were compared. Returns whether all are; they
+    /// are not if that would take long.
+    fn catch_up(
+        &mut self,
+        ahead: &mut Ahead,
+        limits: &Limits,
+        may_be_costly: bool,
+    ) -> Result<bool, Failure> {
+        let writer = self.writer.writer().map_err(|error| not_written(&error))?;
+        let state = writer.store().snapshot();
+        ahead.set_out(Arc::clone(&state));
+        if !may_be_costly && ahead.expected_nanos() > TURN_NANOS {
+            return Ok(false);
+        }
+        match ahead.compare(limits, None, may_be_costly)? {
+            Compared::Cut => Err(cut()),
+            compared => Ok(compared == Compared::All && ahead.is_at(&state)),
+        }
     }
 
     /// Opens the writer again after a failure.
@@ -316,7 +362,8 @@ impl WriterThread {
                 self.show_pending();
                 for Waiting { verdicts, reply, .. } in waiting {
                     self.count(&verdicts);
-                    let _ = reply.send(Ok(Added { verdicts, durable: true, generation }));
+                    let added = Added { verdicts, durable: true, generation };
+                    let _ = reply.send(Ok(Answered::Added(added)));
                 }
             }
             Err(why) => {
@@ -445,12 +492,13 @@ fn not_written(error: &Error) -> Failure {
 }
 
 /// The verdict as it is sent.
-fn verdict_of(found: Found<'_>) -> Result<Verdict, Failure> {
+fn verdict_of(item: &NewRecord, found: Found<'_>) -> Result<Verdict, Failure> {
     match found {
         Found::Added => Ok(Verdict::New),
         Found::Stored(hit) => {
             let ids = hit.ids().take(IDS_MAX).map(|id| Ok(id?.to_string()));
-            let (fingerprint, distance) = (hit.fingerprint(), hit.distance());
+            let fingerprint = hit.fingerprint();
+            let distance = fingerprint.distance(item.fingerprint);
             let ids = ids.collect::<StoreResult<_>>()?;
             Ok(Verdict::Near { fingerprint, distance, ids, pending: false })
         }
@@ -458,9 +506,11 @@ fn verdict_of(found: Found<'_>) -> Result<Verdict, Failure> {
             let ids = record.id.iter().map(ToString::to_string).collect();
             Ok(Verdict::Near { fingerprint: record.fingerprint, distance, ids, pending: true })
         }
-        Found::Cut => {
-            let message = "the store could not be searched within --deadline; nothing was added";
-            Err(Failure::busy(message))
-        }
+        Found::Cut => Err(cut()),
     }
+}
+
+/// The answer where there is no time to compare.
+pub(in crate::http::serve) fn cut() -> Failure {
+    Failure::busy("the store could not be searched within --deadline; nothing was added")
 }

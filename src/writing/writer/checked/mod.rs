@@ -2,8 +2,11 @@
 //!
 //! The streams of the program, the writer thread of the server and Python call [`CheckedWriter`].
 //! It says what is new, and when that is durable; it never commits by itself, and it starts no
-//! thread. `pending` holds the records that wait, `near_index` finds the nearest of them.
+//! thread. `pending` holds the records that wait, `near_index` finds the nearest of them, `ahead`
+//! compares before the turn.
 
+#[cfg(feature = "serve")]
+mod ahead;
 mod near_index;
 mod pending;
 #[cfg(test)]
@@ -12,10 +15,15 @@ mod tests;
 use std::ops::RangeBounds;
 use std::path::PathBuf;
 
+#[cfg(feature = "serve")]
+use fpstore_base::Fingerprint;
+
 use crate::base::error::{Error, Result};
 use crate::search::{Hit, Limits, Searcher};
 use crate::store::Store;
 use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
+#[cfg(feature = "serve")]
+pub(crate) use ahead::{Ahead, Compared};
 use pending::Pending;
 
 /// What [`CheckedWriter::check_and_add`] found.
@@ -193,17 +201,29 @@ impl CheckedWriter {
             return Ok(Verdict::Cut);
         }
         let stored = answer.hits().next();
+        judge(writer, pending, record, k, stored)
+    }
+
+    /// As [`CheckedWriter::check_and_add`], where `nearest` is known to be the nearest stored
+    /// fingerprint within `k` bits in the state of this turn. The distance of a stored hit is then
+    /// that from `nearest`, which is 0.
+    #[cfg(feature = "serve")]
+    pub(crate) fn add_compared(
+        &mut self,
+        record: &NewRecord,
+        k: u32,
+        nearest: Option<Fingerprint>,
+    ) -> Result<Verdict<'_>> {
+        let (writer, searcher, pending) = self.turn()?;
+        let Some(nearest) = nearest else { return judge(writer, pending, record, k, None) };
         // A pending record must be nearer than the stored one, which is older.
-        let k = stored.map_or(Some(k), |hit| hit.distance().checked_sub(1));
-        if let Some((at, distance)) = k.and_then(|k| pending.nearest(record.fingerprint, k)) {
+        let distance = nearest.distance(record.fingerprint);
+        let nearer = distance.checked_sub(1);
+        if let Some((at, distance)) = nearer.and_then(|k| pending.nearest(record.fingerprint, k)) {
             return Ok(Verdict::Pending { record: &pending.records()[at], distance });
         }
-        if let Some(hit) = stored {
-            return Ok(Verdict::Stored(hit));
-        }
-        writer.check_record(record)?;
-        pending.push(record.clone())?;
-        Ok(Verdict::Added)
+        let hit = searcher.search(nearest, 0)?.hits().next();
+        Ok(hit.map_or(Verdict::Cut, Verdict::Stored))
     }
 
     /// The records that wait for their commit, in the order in which they were added.
@@ -261,6 +281,28 @@ impl CheckedWriter {
         self.commit()?;
         self.shared.finish()
     }
+}
+
+/// The verdict on a record, of which the nearest stored one within `k` bits is known. A new one is
+/// added.
+fn judge<'a>(
+    writer: &Writer,
+    pending: &'a mut Pending,
+    record: &NewRecord,
+    k: u32,
+    stored: Option<Hit<'a>>,
+) -> Result<Verdict<'a>> {
+    // A pending record must be nearer than the stored one, which is older.
+    let k = stored.map_or(Some(k), |hit| hit.distance().checked_sub(1));
+    if let Some((at, distance)) = k.and_then(|k| pending.nearest(record.fingerprint, k)) {
+        return Ok(Verdict::Pending { record: &pending.records()[at], distance });
+    }
+    if let Some(hit) = stored {
+        return Ok(Verdict::Stored(hit));
+    }
+    writer.check_record(record)?;
+    pending.push(record.clone())?;
+    Ok(Verdict::Added)
 }
 
 /// Forgets the pending records that are in the store exactly as they are.

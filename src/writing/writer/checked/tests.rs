@@ -8,6 +8,8 @@ use crate::base::steps::counter::{assert_not_quadratic, steps_of};
 use crate::disk::fail_points::{self, Fault};
 use crate::join::tests::random::Random;
 use fpstore_base::{Fingerprint, Id};
+#[cfg(feature = "serve")]
+use {crate::writing::writer::Compaction, std::sync::Arc, std::time::Instant};
 
 fn index_of(values: &[u64]) -> NearIndex {
     let mut index = NearIndex::default();
@@ -304,4 +306,66 @@ fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
     assert_eq!(builder.finish().unwrap().generation(), 1);
     assert_eq!(ask(&mut writer, 0xff_0001, 3), "stored ff0000 at 1 [\"2\"]");
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
+}
+
+/// The state moves by additions, deletions and merges; some moves are cut in slices.
+#[cfg(feature = "serve")]
+#[test]
+fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
+    for k in [0, 3, 9, 20, 64] {
+        let (_folder, path) = empty();
+        let mut random = Random::new(u64::from(k) + 77);
+        let mut live = mixed(400, k.into());
+        let needles: Vec<Fingerprint> = (0..150)
+            .map(|_| {
+                let (near, distance) = (random.pick(&live), random.below(12) as u32);
+                Fingerprint::new(random.flip(near, distance))
+            })
+            .collect();
+        let mut ahead = Ahead::new(needles.iter().copied(), k);
+        let mut writer = Writer::with_options(&path, options()).unwrap();
+        let mut first = live.split_off(0);
+        for round in 0..12 {
+            let add: Vec<u64> = first.drain(..first.len().min(60)).collect();
+            for value in add.iter().filter(|value| !live.contains(value)).collect::<Vec<_>>() {
+                writer.push(Fingerprint::new(*value), *value).unwrap();
+            }
+            live.extend(add);
+            live.sort_unstable();
+            live.dedup();
+            writer.commit().unwrap();
+            if round % 3 == 1 {
+                let gone: Vec<u64> = (0..40).map(|_| random.pick(&live)).collect();
+                live.retain(|value| !gone.contains(value));
+                writer
+                    .delete_fingerprints(
+                        &gone.into_iter().map(Fingerprint::new).collect::<Vec<_>>(),
+                    )
+                    .unwrap();
+            }
+            if round % 4 == 3 {
+                writer.compact(&Compaction::All).unwrap();
+            }
+            let state = writer.store().snapshot();
+            ahead.set_out(Arc::clone(&state));
+            let limits = Limits::default();
+            let mut slices = 0;
+            loop {
+                // Each slice ends after one item; the last rounds do all at once.
+                let end = (round < 8).then(Instant::now);
+                match ahead.compare(&limits, end, slices > 0 || round < 4).unwrap() {
+                    Compared::All => break,
+                    Compared::Cut => panic!("there is no limit"),
+                    Compared::Some | Compared::Costly => slices += 1,
+                }
+            }
+            assert!(ahead.is_at(&state), "{k}, {round}");
+            for (needle, found) in needles.iter().zip(ahead.nearest()) {
+                let near = live.iter().map(|value| Fingerprint::new(*value));
+                let near = near.filter(|value| value.distance(*needle) <= k);
+                let expected = near.min_by_key(|value| (value.distance(*needle), *value));
+                assert_eq!(found, expected, "{needle:?} within {k} in round {round}");
+            }
+        }
+    }
 }

@@ -1,0 +1,206 @@
+//! What each state of a store added, deleted, merged and expired, as far as kept states tell.
+//!
+//! A manifest names the live segments and the deletions of one state, and no history. So two states are
+//! compared: where segments stand between two that stayed, and what is deleted of those that stayed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::base::error::{Error, Result};
+use crate::search::snapshot::{OpenSegment, Snapshot};
+use crate::store::Store;
+
+/// What happened between two states of a store, or before the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Act {
+    /// Segments that are new.
+    Added,
+    /// Records of a segment that were deleted.
+    Deleted,
+    /// Segments that took the place of others.
+    Merged,
+    /// Segments that are gone, by their label or because all of their records were deleted.
+    Expired,
+    /// A run that has added to the store; its name is in the place of the label.
+    Run,
+}
+
+impl Act {
+    /// The name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Act::Added => "added",
+            Act::Deleted => "deleted",
+            Act::Merged => "merged",
+            Act::Expired => "expired",
+            Act::Run => "run",
+        }
+    }
+}
+
+/// One change between two states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Change {
+    /// The state that has the change.
+    pub generation: u64,
+    /// The state before it; `None` if there is none, and all of the state counts as added.
+    pub since: Option<u64>,
+    /// What happened.
+    pub act: Act,
+    /// The segments that have it now.
+    pub segments: Vec<u64>,
+    /// The segments that had it before.
+    pub from: Vec<u64>,
+    /// The labels of these segments, each once; or the run.
+    pub label: String,
+    /// Live fingerprints of the segments now.
+    pub fingerprints: u64,
+    /// Live fingerprints of the segments before.
+    pub fingerprints_before: u64,
+    /// Live ids of the segments now.
+    pub ids: u64,
+    /// Live ids of the segments before.
+    pub ids_before: u64,
+}
+
+impl Store {
+    /// What the states of one store, such as its backups and itself, tell of its history: the changes
+    /// from each to the next, in the order of their generations. A manifest keeps no history, so what
+    /// lies between two states is told as one step: what was added and deleted again in between is
+    /// in neither. Each generation alone is told exactly if all were kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if the states are of several stores, or of two histories.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use fpstore::Store;
+    ///
+    /// let states = [Store::open("monday.fps")?, Store::open("pages.fps")?];
+    /// for change in Store::log(&states)? {
+    ///     println!("{}: {} {}", change.generation, change.act.name(), change.fingerprints);
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn log(states: &[Store]) -> Result<Vec<Change>> {
+        let mut snapshots: Vec<_> = states.iter().map(Store::snapshot).collect();
+        snapshots.sort_by_key(|state| state.generation());
+        snapshots.dedup_by_key(|state| (state.generation(), state.manifest_digest().bytes()));
+        let mut changes = Vec::new();
+        let mut before: Option<&Snapshot> = None;
+        for state in &snapshots {
+            if let Some(before) = before {
+                check_same(before, state)?;
+            }
+            compare(before, state, &mut changes);
+            before = Some(state);
+        }
+        Ok(changes)
+    }
+
+    /// Fails unless this is the state of a generation, whose answers somebody wants again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] says which state this is, and how states are kept.
+    pub fn expect_generation(&self, generation: u64) -> Result<()> {
+        let state = self.snapshot();
+        if state.generation() == generation {
+            return Ok(());
+        }
+        let reason = format!(
+            "{} holds generation {}, and not {generation}; a state can be asked again if it was \
+             kept, as by 'fpstore backup' to a folder of its own: name that folder with -s",
+            state.path().display(),
+            state.generation()
+        );
+        Err(Error::InvalidOptions { reason })
+    }
+}
+
+fn check_same(before: &Snapshot, state: &Snapshot) -> Result<()> {
+    let why = if before.store_id() != state.store_id() {
+        "are of different stores"
+    } else if before.generation() == state.generation() {
+        "have the same generation and different manifests, so one is of another history"
+    } else {
+        return Ok(());
+    };
+    let (one, other) = (before.path().display(), state.path().display());
+    Err(Error::InvalidOptions { reason: format!("{one} and {other} {why}") })
+}
+
+/// Adds the changes from one state to another.
+fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change>) {
+    let start = changes.len();
+    let old: &[OpenSegment] = before.map_or(&[], |before| before.segments());
+    let new = state.segments();
+    let places: BTreeMap<u64, usize> =
+        new.iter().enumerate().map(|(at, open)| (open.entry.number, at)).collect();
+    // Segments that stayed part both lists; what stands between two of them belongs together.
+    let (mut old_at, mut new_at) = (0, 0);
+    for (at, open) in old.iter().enumerate() {
+        let Some(&place) = places.get(&open.entry.number).filter(|&&place| place >= new_at) else {
+            continue;
+        };
+        replaced(&old[old_at..at], &new[new_at..place], changes);
+        deleted(open, &new[place], changes);
+        (old_at, new_at) = (at + 1, place + 1);
+    }
+    replaced(&old[old_at..], &new[new_at..], changes);
+    let known: BTreeSet<&String> = before.iter().flat_map(|before| before.runs()).collect();
+    for run in state.runs().iter().filter(|run| !known.contains(run)) {
+        changes.push(Change { label: run.clone(), ..change(Act::Run, &[], &[]) });
+    }
+    for change in &mut changes[start..] {
+        change.generation = state.generation();
+        change.since = before.map(Snapshot::generation);
+    }
+}
+
+/// Segments that are gone, and those that stand in their place.
+fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>) {
+    match (gone, new) {
+        ([], []) => {}
+        ([], new) => {
+            changes
+                .extend(new.iter().map(|open| change(Act::Added, &[], std::slice::from_ref(open))));
+        }
+        (gone, []) => changes
+            .extend(gone.iter().map(|open| change(Act::Expired, std::slice::from_ref(open), &[]))),
+        (gone, new) => changes.push(change(Act::Merged, gone, new)),
+    }
+}
+
+/// What was deleted of a segment that stayed.
+fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
+    if before.entry.deletions != now.entry.deletions {
+        let of = std::slice::from_ref;
+        changes.push(change(Act::Deleted, of(before), of(now)));
+    }
+}
+
+/// A change of which the states are not yet said.
+fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
+    let numbers = |all: &[OpenSegment]| all.iter().map(|open| open.entry.number).collect();
+    let sum = |all: &[OpenSegment], of: fn(&OpenSegment) -> u64| all.iter().map(of).sum();
+    let labels: BTreeSet<&str> =
+        before.iter().chain(now).map(|open| open.entry.label.as_str()).collect();
+    Change {
+        generation: 0,
+        since: None,
+        act,
+        segments: numbers(now),
+        from: numbers(before),
+        label: labels.into_iter().filter(|label| !label.is_empty()).collect::<Vec<_>>().join(" "),
+        fingerprints: sum(now, OpenSegment::live_count),
+        fingerprints_before: sum(before, OpenSegment::live_count),
+        ids: sum(now, OpenSegment::live_id_count),
+        ids_before: sum(before, OpenSegment::live_id_count),
+    }
+}

@@ -1,0 +1,40 @@
+//! The row of a change between two states of a store.
+
+use super::row::{Cell, Column, Kind, Row};
+use crate::store::log::Change;
+
+impl Row for Change {
+    const TABLE: &'static str = "changes";
+
+    const COLUMNS: &'static [Column] = &[
+        Column::new("generation", Kind::U64),
+        Column::new("since", Kind::Text),
+        Column::new("act", Kind::Text),
+        Column::new("segments", Kind::Text),
+        Column::new("from", Kind::Text),
+        Column::new("label", Kind::Text),
+        Column::new("fingerprints", Kind::U64),
+        Column::new("fingerprints_before", Kind::U64),
+        Column::new("ids", Kind::U64),
+        Column::new("ids_before", Kind::U64),
+    ];
+
+    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
+        let list =
+            |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<String>>().join(",");
+        let since = self.since.map_or_else(String::new, |since| since.to_string());
+        let (segments, from) = (list(&self.segments), list(&self.from));
+        each(&[
+            Cell::Number(self.generation),
+            Cell::Text(&since),
+            Cell::Text(self.act.name()),
+            Cell::Text(&segments),
+            Cell::Text(&from),
+            Cell::Text(&self.label),
+            Cell::Number(self.fingerprints),
+            Cell::Number(self.fingerprints_before),
+            Cell::Number(self.ids),
+            Cell::Number(self.ids_before),
+        ])
+    }
+}

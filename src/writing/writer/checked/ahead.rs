@@ -1,0 +1,156 @@
+//! Comparisons before the turn of the writer: what is costly to compare is compared with the store
+//! while others write, and in the turn only with what has come since.
+//!
+//! The server compares so. Segments never change, and deletions only grow; so what is nearest in one
+//! state is nearest in a later one, unless it was deleted or a segment that is new has a nearer one.
+
+use std::cmp::min_by_key;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use fpstore_base::Fingerprint;
+
+use crate::base::error::Result;
+use crate::bytes::checksum::Digest;
+use crate::search::snapshot::Snapshot;
+use crate::search::{Limits, Searcher};
+
+/// What is nearest to each of some fingerprints in one state of a store, which moves to later states.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    k: u32,
+    items: Vec<Item>,
+    /// The state that all items were compared with; `None` before the first one.
+    state: Option<Arc<Snapshot>>,
+    /// The way to another state, if it was begun.
+    moving: Option<Box<Moving>>,
+}
+
+#[derive(Debug)]
+struct Item {
+    fingerprint: Fingerprint,
+    /// What is nearest within `k`; of equally near ones the smallest.
+    nearest: Option<Fingerprint>,
+}
+
+#[derive(Debug)]
+struct Moving {
+    to: Arc<Snapshot>,
+    /// Searches all of the state.
+    whole: Searcher,
+    /// Searches the segments that the state before did not have.
+    new: Searcher,
+    /// The items that were compared with the state.
+    count: usize,
+}
+
+/// How far comparisons have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    All,
+    /// The time was over; there is more to do.
+    Some,
+    /// An item needs a search of the whole store, which was not allowed.
+    Costly,
+    /// The deadline cut a search, so that nothing is known.
+    Cut,
+}
+
+impl Ahead {
+    /// Nothing is compared yet.
+    pub(crate) fn new(fingerprints: impl IntoIterator<Item = Fingerprint>, k: u32) -> Self {
+        let item = |fingerprint| Item { fingerprint, nearest: None };
+        let items = fingerprints.into_iter().map(item).collect();
+        Ahead { k, items, state: None, moving: None }
+    }
+
+    /// Sets out for another state, unless a way was begun and has not ended.
+    pub(crate) fn set_out(&mut self, to: Arc<Snapshot>) {
+        if self.moving.is_some() || self.is_at(&to) {
+            return;
+        }
+        let known: BTreeMap<u64, Digest> = match &self.state {
+            Some(state) if state.store_id() == to.store_id() => {
+                state.segments().iter().map(|open| (open.entry.number, open.entry.digest)).collect()
+            }
+            // Nothing is known of another store.
+            _ => {
+                self.items.iter_mut().for_each(|item| item.nearest = None);
+                BTreeMap::new()
+            }
+        };
+        let is_new = |at: &usize| {
+            let entry = &to.segments()[*at].entry;
+            known.get(&entry.number) != Some(&entry.digest)
+        };
+        let new: Vec<usize> = (0..to.segments().len()).filter(is_new).collect();
+        let new = Searcher::new(Arc::new(to.part(&new)));
+        let whole = Searcher::new(Arc::clone(&to));
+        self.moving = Some(Box::new(Moving { to, whole, new, count: 0 }));
+    }
+
+    /// Whether all items were compared with this state.
+    pub(crate) fn is_at(&self, state: &Snapshot) -> bool {
+        let id = |state: &Snapshot| (state.store_id(), state.generation());
+        self.moving.is_none() && self.state.as_deref().is_some_and(|at| id(at) == id(state))
+    }
+
+    /// The expected time in nanoseconds to come to the state that was set out for, if nothing was
+    /// deleted.
+    pub(crate) fn expected_nanos(&self) -> f64 {
+        let Some(moving) = &self.moving else { return 0.0 };
+        let new = moving.new.snapshot().segments();
+        let each: f64 = new.iter().map(|open| open.plan(self.k).expected_nanos).sum();
+        each * (self.items.len() - moving.count) as f64
+    }
+
+    /// Compares until `end`. Only with `may_be_costly` an item whose nearest one was deleted is
+    /// searched for in the whole store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Searcher::search`].
+    pub(crate) fn compare(
+        &mut self,
+        limits: &Limits,
+        end: Option<Instant>,
+        may_be_costly: bool,
+    ) -> Result<Compared> {
+        let Some(moving) = &mut self.moving else { return Ok(Compared::All) };
+        let start = moving.count;
+        while let Some(item) = self.items.get_mut(moving.count) {
+            if moving.count > start && end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(Compared::Some);
+            }
+            let is_there = match item.nearest {
+                Some(nearest) => !moving.whole.search(nearest, 0)?.is_empty(),
+                None => true,
+            };
+            if !is_there && !may_be_costly {
+                return Ok(Compared::Costly);
+            }
+            let known = item.nearest.filter(|_| is_there);
+            let searcher = if is_there { &mut moving.new } else { &mut moving.whole };
+            let k = known.map_or(self.k, |known| known.distance(item.fingerprint));
+            let answer = searcher.nearest_with(item.fingerprint, 1, k, limits)?;
+            if answer.outcome().cut {
+                return Ok(Compared::Cut);
+            }
+            let found = answer.hits().next().map(|hit| hit.fingerprint());
+            let rank = |value: &Fingerprint| (value.distance(item.fingerprint), *value);
+            item.nearest = match (known, found) {
+                (Some(known), Some(found)) => Some(min_by_key(known, found, rank)),
+                (known, found) => known.or(found),
+            };
+            moving.count += 1;
+        }
+        self.state = self.moving.take().map(|moving| Arc::clone(&moving.to));
+        Ok(Compared::All)
+    }
+
+    /// What is nearest to each item, in their order, in the state with which all were compared last.
+    pub(crate) fn nearest(&self) -> impl Iterator<Item = Option<Fingerprint>> + '_ {
+        self.items.iter().map(|item| item.nearest)
+    }
+}
