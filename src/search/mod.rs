@@ -7,7 +7,7 @@
 
 mod answer;
 mod batch;
-mod kernel;
+pub(crate) mod kernel;
 mod levels;
 mod nearest;
 mod probe;

@@ -11,20 +11,39 @@
 //! Example with k = 1 and 2 agreeing of 3 blocks A, B, C: the combinations are AB, AC where B
 //! differs, and BC where A differs.
 
+use crate::search::kernel::Kernel;
+
 /// A blocking with more combinations than this is never the cheapest.
 const COMBINATIONS_MAX: f64 = 1000.0;
 /// The largest number of agreeing blocks that is considered.
 const AGREEING_MAX: u32 = 4;
-/// Nanoseconds to insert a value into the hash table of one combination.
-const NANOS_PER_INSERT: f64 = 3.0;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
-/// Nanoseconds to compare two values of one bucket.
-const NANOS_PER_CANDIDATE: f64 = 2.0;
 /// Nanoseconds to compare two values that lie in arrays.
 const NANOS_PER_COMPARISON: f64 = 0.8;
 /// Up to this many values are compared each with each.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
+
+/// What the hash table of one combination takes.
+#[derive(Clone, Copy, Debug)]
+struct TableCosts {
+    /// Nanoseconds to insert a value.
+    insert: f64,
+    /// Nanoseconds to compare two values that agree.
+    candidate: f64,
+}
+
+impl TableCosts {
+    /// Of [`chains`](super::chains).
+    const CHAINS: TableCosts = TableCosts { insert: 3.0, candidate: 2.0 };
+    /// Of [`line_table`](super::line_table): more are compared at once.
+    const LINES: TableCosts = TableCosts { insert: 3.5, candidate: 1.0 };
+
+    /// Of the table that this processor uses.
+    fn of_processor() -> TableCosts {
+        if Kernel::detect().compares_words() { TableCosts::LINES } else { TableCosts::CHAINS }
+    }
+}
 
 /// A cut of the bits into `agreeing + k` blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +73,7 @@ impl Blocking {
         pairs: f64,
         k: u32,
     ) -> Option<Blocking> {
-        Blocking::cheapest(varying, count, pairs, k, |_, _| 0.0)
+        Blocking::cheapest(TableCosts::of_processor(), varying, count, pairs, k, |_, _| 0.0)
     }
 
     /// As [`Blocking::choose`], for values of any distribution. `sample` has the differences of some
@@ -66,7 +85,8 @@ impl Blocking {
         k: u32,
         sample: &[u64],
     ) -> Option<Blocking> {
-        Blocking::cheapest(varying, count, pairs, k, |blocks, agreeing| {
+        let costs = TableCosts::of_processor();
+        Blocking::cheapest(costs, varying, count, pairs, k, |blocks, agreeing| {
             // A pair is a candidate of each combination on which it agrees.
             let cut = even_blocks(varying, blocks);
             let combinations = |diff: &u64| {
@@ -74,13 +94,14 @@ impl Blocking {
                 if equal < agreeing { 0.0 } else { combination_count(equal, agreeing) }
             };
             let mean = sample.iter().map(combinations).sum::<f64>() / sample.len().max(1) as f64;
-            pairs * mean * NANOS_PER_CANDIDATE
+            pairs * mean * costs.candidate
         })
     }
 
     /// The cheapest blocking, where `more` says for some blocks, of which some agree, what a join
     /// takes beside the nanoseconds for evenly distributed values.
     fn cheapest(
+        costs: TableCosts,
         varying: u64,
         count: u64,
         pairs: f64,
@@ -99,7 +120,7 @@ impl Blocking {
             if blocks > bits || combinations > COMBINATIONS_MAX {
                 break;
             }
-            let nanos = nanos(bits, blocks, agreeing, count, pairs) + more(blocks, agreeing);
+            let nanos = nanos(costs, bits, blocks, agreeing, count, pairs) + more(blocks, agreeing);
             if nanos < least {
                 least = nanos;
                 best = Some((blocks, agreeing));
@@ -118,12 +139,13 @@ impl Blocking {
         Blocking { blocks, agreeing, nanos: 0 }
     }
 
-    /// The expected nanoseconds of a join of `count` evenly distributed values with themselves.
+    /// The expected nanoseconds of a join of `count` evenly distributed values with themselves; the
+    /// same on every machine, so that all choose the same plan.
     pub(in crate::join) fn nanos_for(&self, count: u64) -> f64 {
         let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
         let (blocks, agreeing) = (self.blocks.len() as u32, self.agreeing as u32);
         let pairs = count as f64 * count as f64 / 2.0;
-        nanos(bits, blocks, agreeing, count, pairs)
+        nanos(TableCosts::LINES, bits, blocks, agreeing, count, pairs)
     }
 
     /// The expected nanoseconds of the join on one thread, for evenly distributed values.
@@ -169,13 +191,13 @@ impl Blocking {
 
 /// The expected nanoseconds of a join of `count` values that make `pairs` pairs, near or not, with
 /// `bits` bits cut into `blocks` blocks.
-fn nanos(bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
+fn nanos(costs: TableCosts, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
     let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
     let candidates = pairs / 2_f64.powf(shared);
     let firsts = f64::from(blocks - agreeing + 1);
     count as f64 * firsts * NANOS_PER_MOVE
         + combination_count(blocks, agreeing)
-            * (count as f64 * NANOS_PER_INSERT + candidates * NANOS_PER_CANDIDATE)
+            * (count as f64 * costs.insert + candidates * costs.candidate)
 }
 
 /// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by

@@ -8,11 +8,12 @@
 //! skewed values is about proportional to their number of near pairs.
 
 use crate::base::error::Result;
-use crate::bytes::mask::at_most_bits;
 use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination};
 use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
-use crate::join::engine::hash_table::{HashTable, partition_of};
+use crate::join::engine::hash_table::HashTable;
+use crate::join::engine::hashing::partition_of;
 use crate::join::engine::sides::{Sides, SidesMut};
+use crate::search::kernel::Kernel;
 
 /// Values that are compared through one hash table, so that all stay in a core's cache.
 pub(in crate::join) const VALUES_PER_PARTITION: usize = 1 << 13;
@@ -52,7 +53,7 @@ impl<'a> PairFinder<'a> {
     pub(in crate::join) fn new(k: u32) -> Self {
         PairFinder {
             k,
-            table: HashTable::default(),
+            table: HashTable::new(Kernel::detect()),
             found: Vec::new(),
             looked: 0,
             differ: Vec::new(),
@@ -231,15 +232,7 @@ impl<'a> PairFinder<'a> {
                 found.push((one, other));
             }
         };
-        // A `k` known at compile time unrolls the comparison.
-        match *k {
-            0 => table.pairs(sides, mask, |diff| at_most_bits(diff, 0), found),
-            1 => table.pairs(sides, mask, |diff| at_most_bits(diff, 1), found),
-            2 => table.pairs(sides, mask, |diff| at_most_bits(diff, 2), found),
-            3 => table.pairs(sides, mask, |diff| at_most_bits(diff, 3), found),
-            4 => table.pairs(sides, mask, |diff| at_most_bits(diff, 4), found),
-            k => table.pairs(sides, mask, |diff| diff.count_ones() <= k, found),
-        }
+        table.pairs(sides, mask, *k, found)
     }
 
     /// Sorts skewed values by the bits of a mask and finds the pairs of each group that agrees on

@@ -4,10 +4,13 @@
 
 pub(in crate::join) mod blocking;
 pub(in crate::join) mod callback;
+mod chains;
 pub(in crate::join) mod density;
 pub(in crate::join) mod distinct;
 pub(in crate::join) mod finder;
 pub(in crate::join) mod hash_table;
+pub(in crate::join) mod hashing;
+mod line_table;
 pub(in crate::join) mod one_join;
 pub(in crate::join) mod partition_pass;
 pub(in crate::join) mod run;

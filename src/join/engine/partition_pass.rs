@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::blocking::Combination;
 use super::distinct::Distinct;
 use super::finder::VALUES_PER_PARTITION;
-use super::hash_table::partition_of;
+use super::hashing::partition_of;
 use super::one_join::{Join, SharedEmit};
 use super::side_by_side::side_by_side;
 use super::sides::SidesMut;

@@ -38,6 +38,7 @@ impl Vector for Avx2 {
     type Bytes = [__m256i; 2];
     type Sums = __m256i;
     const SUMS_LEN: usize = 8;
+    const COMPARES_WORDS: bool = true;
 
     #[inline(always)]
     fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes {
@@ -196,9 +197,42 @@ impl Vector for Avx2 {
             u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(near)).cast_unsigned())
         }
     }
+
+    #[inline(always)]
+    fn near_words(self, words: &[u64; 8], wanted: u64, count: u32) -> u32 {
+        let first = words.as_ptr().cast::<__m256i>();
+        // SAFETY: two registers of 32 bytes are the 64 bytes of the array.
+        unsafe {
+            let wanted = _mm256_set1_epi64x(wanted.cast_signed());
+            let most = _mm256_set1_epi64x(i64::from(count));
+            let low = far_words(_mm256_loadu_si256(first), wanted, most);
+            let high = far_words(_mm256_loadu_si256(first.add(1)), wanted, most);
+            !(low | high << 4) & 0xff
+        }
+    }
 }
 
 // These are functions rather than closures: code that is not inlined is not compiled for AVX2.
+
+/// See [`Vector::near_words`]: those of four words that differ in more bits.
+#[inline(always)]
+fn far_words(words: __m256i, wanted: __m256i, most: __m256i) -> u32 {
+    // SAFETY: called by `Avx2` alone.
+    unsafe {
+        let diff = _mm256_xor_si256(words, wanted);
+        // Ones by nibble, then by byte, then by word.
+        let ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+            0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+        ));
+        let nibble = _mm256_set1_epi8(15);
+        let low = _mm256_shuffle_epi8(ones, _mm256_and_si256(diff, nibble));
+        let high = _mm256_and_si256(_mm256_srli_epi16::<4>(diff), nibble);
+        let bytes = _mm256_add_epi8(low, _mm256_shuffle_epi8(ones, high));
+        let differing = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
+        let far = _mm256_cmpgt_epi64(differing, most);
+        _mm256_movemask_pd(_mm256_castsi256_pd(far)).cast_unsigned()
+    }
+}
 
 /// See [`Vector::low_parts`]; `before` holds the 16 bytes before each half of the register.
 #[inline(always)]

@@ -43,6 +43,7 @@ impl Vector for Avx512 {
     type Bytes = __m512i;
     type Sums = __m512i;
     const SUMS_LEN: usize = 16;
+    const COMPARES_WORDS: bool = true;
 
     #[inline(always)]
     fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes {
@@ -193,6 +194,27 @@ impl Vector for Avx512 {
                 diff = _mm512_and_si512(diff, _mm512_add_epi32(diff, _mm512_set1_epi32(-1)));
             }
             u64::from(_mm512_testn_epi32_mask(diff, diff))
+        }
+    }
+
+    #[inline(always)]
+    fn near_words(self, words: &[u64; 8], wanted: u64, count: u32) -> u32 {
+        // SAFETY: the array has the 64 bytes that are read.
+        unsafe {
+            let words = _mm512_loadu_si512(words.as_ptr().cast());
+            let diff = _mm512_xor_si512(words, _mm512_set1_epi64(wanted.cast_signed()));
+            // Ones by nibble, then by byte, then by word. VPOPCNTDQ does it in one instruction, but not
+            // every processor with AVX-512 BW has it.
+            let ones = _mm512_broadcast_i32x4(_mm_setr_epi8(
+                0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+            ));
+            let nibble = _mm512_set1_epi8(15);
+            let low = _mm512_shuffle_epi8(ones, _mm512_and_si512(diff, nibble));
+            let high = _mm512_and_si512(_mm512_srli_epi16::<4>(diff), nibble);
+            let bytes = _mm512_add_epi8(low, _mm512_shuffle_epi8(ones, high));
+            let differing = _mm512_sad_epu8(bytes, _mm512_setzero_si512());
+            let most = _mm512_set1_epi64(i64::from(count));
+            u32::from(_mm512_cmple_epu64_mask(differing, most))
         }
     }
 }

@@ -83,10 +83,10 @@ use crate::format::codec::{HeadCodec, Heads};
 use chunk::Cursor;
 use heads::FindNear;
 use portable::Portable;
-use vector::{Task, Vector};
 
 pub(crate) use heads::NearHeads;
 pub(crate) use near::{BlockProbe, NearHead, Needle, Progress, VALUES_MAX};
+pub(crate) use vector::{Task, Vector};
 
 /// The instructions that searches use. Only [`Kernel::detect`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Kernel {
     }
 
     /// All kernels that this processor can run, the fastest last.
-    fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let mut all = vec![Instructions::Portable(Portable)];
         #[cfg(target_arch = "x86_64")]
         {
@@ -122,7 +122,13 @@ impl Kernel {
         all.into_iter().map(Kernel).collect()
     }
 
-    fn run<T: Task>(self, task: T) -> T::Output {
+    /// Whether [`Vector::near_words`] takes hardly longer than comparing one word.
+    pub(crate) fn compares_words(self) -> bool {
+        self.run(ComparesWords)
+    }
+
+    /// Runs a task that is compiled for the instructions of this kernel.
+    pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
         match self.0 {
             Instructions::Portable(vector) => vector.run(task),
             #[cfg(target_arch = "x86_64")]
@@ -204,6 +210,18 @@ impl Task for Search<'_> {
     fn run<V: Vector>(self, vector: V) -> Progress {
         let Search { heads, cursor, needle, found, enough } = self;
         cursor.search(vector, heads, needle, found, enough)
+    }
+}
+
+/// See [`Kernel::compares_words`].
+struct ComparesWords;
+
+impl Task for ComparesWords {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, _: V) -> bool {
+        V::COMPARES_WORDS
     }
 }
 

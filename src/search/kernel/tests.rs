@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::check::{check, needle, probe, search};
 use super::*;
 use crate::base::section::{BlockIndex, Rank};
+use crate::bytes::mask::low_bits;
 use crate::bytes::varint;
 
 fn gap() -> impl Strategy<Value = u64> {
@@ -73,5 +74,41 @@ fn a_search_ends_above_the_range_of_the_needle() {
         assert_eq!(came, Progress::Done);
         assert_eq!(found, [NearHead { rank: Rank(69), head: 5 << 52 | 70 }]);
         assert_eq!(cursor.start, 128, "{kernel:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn near_words_are_those_within_some_bits(
+        wanted: u64, flips in prop::collection::vec(0..64_u32, 8), ones in any::<[u64; 8]>(), k in 0..=64_u32,
+    ) {
+        // Words at any distance, and at about k.
+        let mut words = ones;
+        for (word, flips) in words.iter_mut().zip(flips) {
+            if *word % 4 > 0 {
+                let count = (k + flips % 3).saturating_sub(1).min(64);
+                *word = wanted ^ low_bits(count).rotate_left(flips);
+            }
+        }
+        let near = words.map(|word| (word ^ wanted).count_ones() <= k);
+        let expected = (0..8).filter(|&at| near[at]).fold(0, |mask, at| mask | 1 << at);
+        for kernel in Kernel::all() {
+            assert_eq!(kernel.run(NearWords { words, wanted, k }), expected, "{kernel:?}");
+        }
+    }
+}
+
+struct NearWords {
+    words: [u64; 8],
+    wanted: u64,
+    k: u32,
+}
+
+impl Task for NearWords {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) -> u32 {
+        vector.near_words(&self.words, self.wanted, self.k)
     }
 }

@@ -6,13 +6,15 @@ use crate::base::limits::CHUNK_LEN;
 /// instructions, which is why its methods are safe.
 ///
 /// A mask of 64 bits has one bit for each byte of a chunk, the first byte lowest.
-pub(super) trait Vector: Copy {
+pub(crate) trait Vector: Copy {
     /// A chunk: 64 bytes in registers.
     type Bytes: Copy;
     /// One register of sums of 32 bits.
     type Sums: Copy;
     /// The number of sums in a register.
     const SUMS_LEN: usize;
+    /// Whether [`Vector::near_words`] takes hardly longer than comparing one word.
+    const COMPARES_WORDS: bool = false;
 
     /// The chunk in memory.
     fn load(self, bytes: &[u8; CHUNK_LEN]) -> Self::Bytes;
@@ -55,12 +57,20 @@ pub(super) trait Vector: Copy {
     fn store(self, sums: Self::Sums, out: &mut [u32; CHUNK_LEN], part: usize);
     /// The sums that, `before` added, differ from `wanted` in at most `count` bits under `mask`.
     fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64;
+
+    /// The words that differ from `wanted` in at most `count` bits: one bit for each, the first
+    /// lowest.
+    #[inline(always)]
+    fn near_words(self, words: &[u64; 8], wanted: u64, count: u32) -> u32 {
+        let near = words.map(|word| u32::from((word ^ wanted).count_ones() <= count));
+        (0..).zip(near).fold(0, |mask, (at, near)| mask | near << at)
+    }
 }
 
 /// A piece of work that runs on any instruction set. `run`, and all of it that uses `vector`, is
 /// always inlined: only then it is compiled for these instructions. Closures are not, so none of
 /// them may use `vector`.
-pub(super) trait Task {
+pub(crate) trait Task {
     type Output;
 
     fn run<V: Vector>(self, vector: V) -> Self::Output;

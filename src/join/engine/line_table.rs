@@ -1,0 +1,229 @@
+//! Values in buckets of one cache line each.
+//!
+//! A bucket has eight values side by side. A new value is compared with all of them at once,
+//! whether or not they agree on the mask: no chain is followed, and the only branch is whether one
+//! of them is near or the line is full, which is rare. Buckets have room for two to four times their
+//! values, so few need more than one line. Those that do go on in lines of a pool.
+//!
+//! Compared with chains, a value costs a constant number of instructions instead of one dependent
+//! access to memory and one unpredictable branch for each value of its bucket. The figures are in
+//! benches/README.md.
+
+use super::hashing::bucket;
+use super::sides::Sides;
+use crate::search::kernel::Vector;
+
+/// Values in a line.
+const LINE_LEN: u8 = 8;
+/// The length of a bucket that goes on in the pool.
+const MORE: u8 = LINE_LEN + 1;
+/// Lines of the pool that may be compared for each value before the values count as skewed.
+const LINES_PER_VALUE: u64 = 8;
+/// Lines of the pool that may be compared for any number of values.
+const LINES_FREE: u64 = 512;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line([u64; LINE_LEN as usize]);
+
+/// A line of a bucket after its first.
+#[derive(Clone, Copy, Debug)]
+struct PoolLine {
+    line: Line,
+    len: u8,
+    /// The line of the pool before this one in the bucket.
+    before: Option<u32>,
+}
+
+/// The memory of a table, kept from one set of values to the next.
+#[derive(Debug, Default)]
+pub(super) struct LineTable {
+    /// The first line of each bucket.
+    firsts: Vec<Line>,
+    /// The values in the first line of each bucket, or [`MORE`].
+    lens: Vec<u8>,
+    /// The last line in the pool of each bucket that has one.
+    lasts: Vec<u32>,
+    pool: Vec<PoolLine>,
+}
+
+/// What values are compared by.
+#[derive(Clone, Copy)]
+struct Near<V> {
+    vector: V,
+    mask: u64,
+    k: u32,
+    /// The bits that choose a bucket.
+    bits: u32,
+}
+
+impl LineTable {
+    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs).
+    #[inline(always)]
+    pub(super) fn pairs<V: Vector>(
+        &mut self,
+        vector: V,
+        sides: Sides<'_>,
+        mask: u64,
+        k: u32,
+        mut emit: impl FnMut(u64, u64),
+    ) -> bool {
+        let build_count = match sides {
+            Sides::Within(values) => values.len(),
+            Sides::Across { build, .. } => build.len(),
+        };
+        let near = Near { vector, mask, k, bits: self.clear(build_count) };
+        let (mut lines, mut at) = (0, 0);
+        match sides {
+            Sides::Within(values) => loop {
+                at += near.insert_far(&mut self.firsts, &mut self.lens, &values[at..]);
+                let Some(&value) = values.get(at) else { break };
+                let most = LINES_FREE + LINES_PER_VALUE * at as u64;
+                if !self.compare(near, value, &mut lines, most, &mut emit) {
+                    return false;
+                }
+                self.insert(near.bucket(value), value);
+                at += 1;
+            },
+            Sides::Across { probe, build } => {
+                for &value in build {
+                    self.insert(near.bucket(value), value);
+                }
+                loop {
+                    at += near.skip_far(&self.firsts, &self.lens, &probe[at..]);
+                    let Some(&value) = probe.get(at) else { break };
+                    let most = LINES_FREE + LINES_PER_VALUE * (at + build.len()) as u64;
+                    if !self.compare(near, value, &mut lines, most, &mut emit) {
+                        return false;
+                    }
+                    at += 1;
+                }
+            }
+        }
+        true
+    }
+
+    /// Empties the table and makes it large enough for `count` values. Returns the bits that
+    /// choose a bucket.
+    fn clear(&mut self, count: usize) -> u32 {
+        let bits = count.max(4).ilog2() - 1;
+        if self.firsts.len() < 1 << bits {
+            self.firsts.resize(1 << bits, Line([0; LINE_LEN as usize]));
+            self.lasts.resize(1 << bits, 0);
+        }
+        self.lens.clear();
+        self.lens.resize(1 << bits, 0);
+        self.pool.clear();
+        bits
+    }
+
+    /// Emits the values of a bucket that are near `value`, and adds the lines of the pool that were
+    /// compared to `lines`. Returns `false` if these become more than `most`.
+    #[inline(always)]
+    fn compare<V: Vector>(
+        &self,
+        near: Near<V>,
+        value: u64,
+        lines: &mut u64,
+        most: u64,
+        emit: &mut impl FnMut(u64, u64),
+    ) -> bool {
+        let slot = near.bucket(value);
+        near.compare(&self.firsts[slot], self.lens[slot], value, emit);
+        let mut next = self.last(slot);
+        while let Some(at) = next {
+            let PoolLine { line, len, before } = &self.pool[at as usize];
+            near.compare(line, *len, value, emit);
+            next = *before;
+            *lines += 1;
+            // Checked here: one value may agree with a whole large set.
+            if *lines > most {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn insert(&mut self, slot: usize, value: u64) {
+        let len = self.lens[slot];
+        if len < LINE_LEN {
+            self.firsts[slot].0[usize::from(len)] = value;
+            self.lens[slot] = len + 1;
+            return;
+        }
+        let before = self.last(slot);
+        if let Some(last) = before {
+            let PoolLine { line, len, .. } = &mut self.pool[last as usize];
+            if *len < LINE_LEN {
+                line.0[usize::from(*len)] = value;
+                *len += 1;
+                return;
+            }
+        }
+        self.lens[slot] = MORE;
+        self.lasts[slot] = self.pool.len() as u32;
+        self.pool.push(PoolLine { line: Line([value; LINE_LEN as usize]), len: 1, before });
+    }
+
+    /// The last line of a bucket in the pool.
+    fn last(&self, slot: usize) -> Option<u32> {
+        (self.lens[slot] == MORE).then(|| self.lasts[slot])
+    }
+}
+
+impl<V: Vector> Near<V> {
+    #[inline(always)]
+    fn bucket(self, value: u64) -> usize {
+        bucket(value, self.mask, self.bits)
+    }
+
+    /// Inserts values as long as nothing in the first line of their bucket is near and that has
+    /// room. Returns how many it inserted.
+    ///
+    /// Nearly all values take this way, so it has what it needs in registers.
+    #[inline(always)]
+    fn insert_far(self, firsts: &mut [Line], lens: &mut [u8], values: &[u64]) -> usize {
+        for (at, &value) in values.iter().enumerate() {
+            let slot = self.bucket(value);
+            let (line, len) = (&mut firsts[slot].0, &mut lens[slot]);
+            if self.first_near(line, *len, value) != 0 || *len >= LINE_LEN {
+                return at;
+            }
+            line[usize::from(*len % LINE_LEN)] = value;
+            *len += 1;
+        }
+        values.len()
+    }
+
+    /// How many values come before one that has a near value in the first line of its bucket, or
+    /// whose bucket goes on in the pool.
+    #[inline(always)]
+    fn skip_far(self, firsts: &[Line], lens: &[u8], values: &[u64]) -> usize {
+        for (at, &value) in values.iter().enumerate() {
+            let slot = self.bucket(value);
+            if self.first_near(&firsts[slot].0, lens[slot], value) != 0 || lens[slot] == MORE {
+                return at;
+            }
+        }
+        values.len()
+    }
+
+    /// Which of the first `len` values of a line are near, whether or not they agree on the mask.
+    #[inline(always)]
+    fn first_near(self, line: &[u64; LINE_LEN as usize], len: u8, value: u64) -> u32 {
+        self.vector.near_words(line, value, self.k) & ((1 << len) - 1)
+    }
+
+    /// Emits those of the first `len` values of a line that are near and agree on the mask.
+    #[inline(always)]
+    fn compare(self, line: &Line, len: u8, value: u64, emit: &mut impl FnMut(u64, u64)) {
+        let mut found = self.first_near(&line.0, len, value);
+        while found != 0 {
+            let other = line.0[found.trailing_zeros() as usize % line.0.len()];
+            found &= found - 1;
+            if (value ^ other) & self.mask == 0 {
+                emit(value, other);
+            }
+        }
+    }
+}
