@@ -1,11 +1,13 @@
 //! What everything else stands on: errors, names of sections and positions, thresholds, numbers that
-//! users choose.
+//! users choose, pairs that people label.
 //!
 //! No file here knows of bytes, files or stores.
 
 pub(crate) mod error;
 #[cfg(feature = "write")]
 pub(crate) mod id_policy;
+#[cfg(any(feature = "doctor", feature = "documents"))]
+pub mod labels;
 pub(crate) mod limits;
 pub mod options;
 pub(crate) mod section;

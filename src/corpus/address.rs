@@ -9,6 +9,7 @@ use super::number::{Number, Rank};
 use super::ranking::Ranking;
 use super::spool::Spools;
 use super::work::Work;
+use crate::store::rows::Reason;
 
 /// Parameters of a query that say how a reader came, and not which page is meant. Names that begin
 /// with `utm_` are others.
@@ -153,6 +154,8 @@ pub(super) struct Namesake {
     /// The best document of the address.
     pub(super) best: Number,
     pub(super) best_fingerprint: u64,
+    /// That of addresses here.
+    pub(super) reason: Reason,
 }
 
 /// All documents but the best one of each address, by ascending number.
@@ -180,7 +183,7 @@ pub(super) fn namesakes(
         let best = ranking.number_of(best);
         namesakes.extend(same[1..].iter().map(|&(_, rank, _)| {
             let number = ranking.number_of(rank);
-            Namesake { number, best, best_fingerprint }
+            Namesake { number, best, best_fingerprint, reason: Reason::Address }
         }));
     }
     namesakes.sort_unstable_by_key(|one| one.number);

@@ -9,6 +9,8 @@
 //! 3. `write` copies the files without the dropped documents; each appears when it is complete.
 //! 4. [`Cleaned`] lists the dropped documents and the others, and adds the others to a store.
 
+use std::path::{Path, PathBuf};
+
 use super::account::Account;
 use super::decide::Decisions;
 use super::decided::DecidedDocument;
@@ -17,6 +19,7 @@ use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{DECISIONS, Job};
 use super::loss::{LossLimit, largest_above};
+use super::manifest::{self, Manifest};
 use super::other_ids::OtherIds;
 use super::overview::Overview;
 use super::settings::Cleaner;
@@ -210,6 +213,47 @@ impl Cleaned<'_> {
     /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
     pub fn overview(&self) -> Result<Overview> {
         survey::overview(&self.cleaning.work, &self.spools, &self.decisions)
+    }
+
+    /// The manifest of the work: its settings, its judgement, its counts, and the digests of the files
+    /// that were read and written. `lists` are further files that the caller has written. All of these
+    /// files are read again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if a file cannot be read or the observer ends the work.
+    pub fn manifest(&self, overview: &Overview, lists: &[PathBuf]) -> Result<Manifest> {
+        let Cleaning { work, targets, .. } = &self.cleaning;
+        let is_whole = |number: &usize| !self.spools.leaves_out(*number);
+        let inputs = (0..work.files.len()).filter(is_whole);
+        let inputs = inputs.filter_map(|number| work.files.get(number, &work.options));
+        let inputs: Vec<PathBuf> = inputs.map(|file| file.path().to_path_buf()).collect();
+        let copies = targets.iter().flat_map(|targets| {
+            let copies = (0..work.files.len()).filter(is_whole);
+            let copies = copies.filter_map(|number| targets.copy_of(number));
+            copies.map(Path::to_path_buf).chain(targets.kept_files.clone())
+        });
+        let outputs: Vec<PathBuf> = copies.chain(lists.iter().cloned()).collect();
+        let mut settings = work.describe();
+        if let Some(settings) = settings.as_object_mut() {
+            // What has a place of its own, or says how the files are read on this machine.
+            for name in ["version", "recipe", "reading", "files"] {
+                settings.remove(name);
+            }
+            settings.insert("target".into(), work.settings.target.into());
+        }
+        let watch = work.watch(Phase::Verify, None);
+        let threads = work.settings.resources.threads;
+        Ok(Manifest {
+            fpstore: env!("CARGO_PKG_VERSION"),
+            recipe: work.settings.source.recipe().to_string(),
+            judgement: overview.judgement.to_string(),
+            settings,
+            counts: manifest::counts(&self.account(), overview),
+            losses: manifest::losses(overview),
+            inputs: manifest::digest_files(&inputs, threads, &watch)?,
+            outputs: manifest::digest_files(&outputs, threads, &watch)?,
+        })
     }
 
     /// Calls `each` with each document that is removed or annotated, in order.

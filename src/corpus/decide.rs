@@ -12,13 +12,13 @@ use super::error::{Error, Result};
 use super::exact::{by_digests, tell_equal};
 use super::features::{Connections, by_features};
 use super::job::{CONNECTIONS, DECISIONS, Job};
+use super::judged::JudgedPairs;
 use super::ranking::Ranking;
 use super::sketches::by_sketches;
 use super::spool::Spools;
 use super::work::Work;
 use crate::bytes::checksum::Digest;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
-use crate::store::rows::Reason;
 use fpstore_base::Fingerprint;
 
 /// The documents that are dropped and those that stay though they are near a kept one, the bar by which
@@ -77,7 +77,8 @@ fn decide(
     connections: &Connections<'_>,
 ) -> Result<(Decided, Vec<Dropped>)> {
     let ranking = Ranking::of(&work.settings.keep, spools)?;
-    let namesakes = namesakes(work, spools, &ranking)?;
+    let judged = JudgedPairs::of(work, spools)?;
+    let namesakes = judged.join(namesakes(work, spools, &ranking)?, &ranking)?;
     let compared = Compared::new(ranking, &namesakes);
     let Decided { mut dropped, bar } = match (work.settings.confirm, &work.stored) {
         _ if !work.reasons.near => {
@@ -95,22 +96,22 @@ fn decide(
         count => spare(&mut dropped, count, &compared.ranking),
     };
     drop_namesakes(&mut dropped, &namesakes);
+    judged.spare(&mut dropped);
     Ok((Decided { dropped, bar }, spared))
 }
 
-/// Drops the documents whose address a better one has, for that one or for the one that stays instead
+/// Drops the documents whose address a better one has, or that are judged to be one with it, for that one or for the one that stays instead
 /// of it.
 fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.sort_unstable_by_key(|one| one.number);
     let of_namesakes: Vec<Dropped> = namesakes
         .iter()
-        .map(|&Namesake { number, best, best_fingerprint }| {
+        .map(|&Namesake { number, best, best_fingerprint, reason }| {
             let found = dropped.binary_search_by_key(&best, |one| one.number);
             let (other, other_fingerprint) = match found.map(|at| &dropped[at]) {
                 Ok(one) => (one.other.clone(), one.other_fingerprint),
                 Err(_) => (Other::New(best), Fingerprint::new(best_fingerprint)),
             };
-            let reason = Reason::Address;
             Dropped { number, other, other_fingerprint, similarity: None, reason }
         })
         .collect();

@@ -10,8 +10,8 @@ use crate::store::rows::Reason;
 use fpstore_base::{Fingerprint, Id};
 
 /// The reasons, by the numbers that stand for them.
-const REASONS: [Reason; 5] =
-    [Reason::Address, Reason::Bytes, Reason::Text, Reason::Near, Reason::Confirmed];
+const REASONS: [Reason; 6] =
+    [Reason::Address, Reason::Bytes, Reason::Text, Reason::Near, Reason::Confirmed, Reason::Judged];
 
 /// A document that is dropped.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +125,7 @@ mod tests {
             other,
             other_fingerprint: Fingerprint::new(u64::from(number) << 33),
             similarity,
-            reason: REASONS[number as usize % 5],
+            reason: REASONS[number as usize % 6],
         };
         let list = [
             dropped(9, Other::New(Number(2)), Some(0.0)),

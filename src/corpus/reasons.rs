@@ -79,6 +79,9 @@ impl fmt::Display for Reasons {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReasonCounts {
+    /// Documents that people have judged to be one with a better one; see
+    /// [`Cleaner::pairs`](super::Cleaner::pairs).
+    pub judged_count: u64,
     /// Documents that have the address of a better one.
     pub address_count: u64,
     /// Documents whose text is the bytes of that of a kept one.
@@ -96,6 +99,7 @@ impl ReasonCounts {
         let mut counts = ReasonCounts::default();
         for one in dropped.iter() {
             *match one.reason {
+                Reason::Judged => &mut counts.judged_count,
                 Reason::Address => &mut counts.address_count,
                 Reason::Bytes => &mut counts.bytes_count,
                 Reason::Text => &mut counts.text_count,
@@ -107,8 +111,9 @@ impl ReasonCounts {
     }
 
     /// Each reason with its count, in order.
-    pub fn each(&self) -> [(Reason, u64); 5] {
+    pub fn each(&self) -> [(Reason, u64); 6] {
         [
+            (Reason::Judged, self.judged_count),
             (Reason::Address, self.address_count),
             (Reason::Bytes, self.bytes_count),
             (Reason::Text, self.text_count),

@@ -9,6 +9,7 @@ use super::keep_rules::KeepRules;
 use super::loss::LossLimit;
 use super::reasons::Reasons;
 use super::source::DocumentSource;
+use crate::base::labels::LabelFile;
 use crate::store::Store;
 use crate::writing::writer::WriterOptions;
 use fpstore_base::{Resources, resource_setters};
@@ -56,6 +57,7 @@ pub struct Cleaner<'a> {
     pub(super) confirm: Option<f64>,
     pub(super) confirm_contains: Option<f64>,
     pub(super) judge: Option<Reasons>,
+    pub(super) pairs: Option<LabelFile>,
     pub(super) url_field: Option<String>,
     pub(super) keep: KeepRules,
     pub(super) source_field: Option<String>,
@@ -87,6 +89,7 @@ impl<'a> Cleaner<'a> {
             confirm: None,
             confirm_contains: None,
             judge: None,
+            pairs: None,
             url_field: None,
             keep: KeepRules::default(),
             source_field: None,
@@ -179,6 +182,16 @@ impl<'a> Cleaner<'a> {
     #[must_use]
     pub fn judge(mut self, reasons: impl Into<Option<Reasons>>) -> Self {
         self.judge = reasons.into();
+        self
+    }
+
+    /// Sets pairs of ids that people have judged. Of new documents that are one, the best by
+    /// [`Cleaner::keep`] takes part in what follows, and the others go, as those of one address do. A
+    /// document that is judged different from the one that it would go by stays, whatever else it is
+    /// near. Pairs with ids that no document has change nothing.
+    #[must_use]
+    pub fn pairs(mut self, labels: impl Into<Option<LabelFile>>) -> Self {
+        self.pairs = labels.into();
         self
     }
 

@@ -13,7 +13,9 @@ use super::originals::Originals;
 use super::other_fields::OtherFields;
 use super::reasons::Reasons;
 use super::settings::Cleaner;
+use crate::base::labels::{Label, LabelFile};
 use crate::base::options::PER_CLUSTER;
+use crate::bytes::checksum::Digest;
 use crate::join::JoinOptions;
 use crate::store::Store;
 use fpstore_base::watch::{Phase, Watch};
@@ -156,6 +158,7 @@ impl<'a> Work<'a> {
             "k": self.k,
             "confirm": confirm,
             "judge": self.reasons.to_string(),
+            "pairs": self.settings.pairs.as_ref().map(digest_of_pairs),
             "url-field": self.settings.judged_url_field(),
             "confirm-contains": self.settings.confirm_contains,
             "keep": keep.to_string(),
@@ -221,6 +224,17 @@ impl Cleaner<'_> {
         if self.target.is_some() && self.per_cluster > 1 {
             return Err(Error::refused(
                 "the target says how many documents stay, and several of a cluster would be more",
+            ));
+        }
+        if self.target.is_some() && self.pairs.is_some() {
+            return Err(Error::refused(
+                "the target is reached by what is near, and judged pairs stay or go whatever they \
+                 are near; leave out one of these",
+            ));
+        }
+        if self.pairs.is_some() && !self.is_within() {
+            return Err(Error::refused(
+                "judged pairs are of new documents; compare these with one another, too",
             ));
         }
         if self.target.is_some() && !self.reasons().near {
@@ -290,6 +304,13 @@ impl Cleaner<'_> {
         let stored = self.stored.as_ref().filter(|_| has_use && self.source.has_texts());
         stored.map_or(0, Store::sketch_len)
     }
+}
+
+/// A digest of judged pairs, by which work that goes on knows them again.
+fn digest_of_pairs(labels: &LabelFile) -> String {
+    let line = |(one, other, label): (&str, &str, Label)| format!("{one}\t{other}\t{label:?}\n");
+    let text: String = labels.rows().map(line).collect();
+    Digest::of(text.as_bytes()).to_string()
 }
 
 /// Whether it can be read only once.

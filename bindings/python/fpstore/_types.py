@@ -190,7 +190,7 @@ class Overview(NamedTuple):
     judgement: str
     """By what documents are taken as near."""
     reasons: dict[str, int]
-    """How many documents are removed by each reason: `address`, `bytes`, `text`, `near` and
+    """How many documents are removed by each reason: `judged`, `address`, `bytes`, `text`, `near` and
     `confirmed`."""
     losses: list[Loss]
     """What all files lose together; then each file, in order; then each source, by its name. Files

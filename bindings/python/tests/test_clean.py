@@ -163,7 +163,7 @@ def test_reasons_and_targets_are_those_of_the_program(tmp_path: Path, program: s
     found = list(zip(cleaned.removed["id"], cleaned.removed["reason"], strict=True))
     assert found == [("p1", "address"), ("p2", "text")]
     assert cleaned.overview is not None
-    counts = {"address": 1, "bytes": 0, "text": 1, "near": 0, "confirmed": 0}
+    counts = {"judged": 0, "address": 1, "bytes": 0, "text": 1, "near": 0, "confirmed": 0}
     assert cleaned.overview.reasons == counts
 
     command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]

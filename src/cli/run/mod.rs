@@ -6,6 +6,7 @@ pub(in crate::cli) mod confirm;
 pub(in crate::cli) mod follow;
 pub(in crate::cli) mod group_page;
 pub(in crate::cli) mod join_input;
+pub(in crate::cli) mod labels;
 pub(in crate::cli) mod meant;
 pub(in crate::cli) mod merging;
 pub(in crate::cli) mod new_records;

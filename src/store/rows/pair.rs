@@ -61,6 +61,8 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
+    /// People have judged that the two are one.
+    Judged,
     /// A better document has its address.
     Address,
     /// The text of the record that stays is the same bytes.
@@ -77,6 +79,7 @@ impl Reason {
     /// Its name in a table.
     pub fn name(self) -> &'static str {
         match self {
+            Reason::Judged => "judged",
             Reason::Address => "address",
             Reason::Bytes => "bytes",
             Reason::Text => "text",

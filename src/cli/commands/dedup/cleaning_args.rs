@@ -30,6 +30,13 @@ pub(in crate::cli) struct CleaningArgs {
     /// near only what is the same is removed.
     #[arg(long, value_name = "REASONS", hide_short_help = true)]
     pub(in crate::cli) judge: Option<Reasons>,
+    /// Pairs that people have judged: id, id and 1 for one document, 0 for different ones
+    ///
+    /// The file is that of 'evaluate'. Of documents that are one the best by --keep stays. A document
+    /// that is judged different from the one that it would go by stays, whatever else it is near. Ids
+    /// that no document has change nothing.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(in crate::cli) pairs: Option<PathBuf>,
     /// Of near records keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
     /// The field holds a date (newest) or a number (best); source:A,B prefers documents of source A,
@@ -57,6 +64,12 @@ pub(in crate::cli) struct CleaningArgs {
     /// Write to FILE how many documents all files, each file and each source have, and lose
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(in crate::cli) losses: Option<PathBuf>,
+    /// Write to FILE what went in and came out, as JSON: settings, counts, SHA-256 of all files
+    ///
+    /// The files are read again for it. 'jq -r \'.inputs[], .outputs[] | "\(.sha256)  \(.path)"\' FILE
+    /// | sha256sum -c' checks them later.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(in crate::cli) manifest: Option<PathBuf>,
     /// Keep up to N documents of each cluster [default: 1]
     ///
     /// Of near documents the one that is kept in any case, and those that are the next best by
@@ -85,6 +98,8 @@ impl CleaningArgs {
             (self.list, "--list"),
             (self.url_field.is_some(), "--url-field"),
             (self.judge.is_some(), "--judge"),
+            (self.pairs.is_some(), "--pairs"),
+            (self.manifest.is_some(), "--manifest"),
             (self.source_field.is_some(), "--source-field"),
             (self.max_loss.is_some(), "--max-loss"),
             (self.losses.is_some(), "--losses"),

@@ -1,5 +1,6 @@
 //! `fpstore dedup --docs`: documents in, documents out.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -25,6 +26,7 @@ pub(in crate::cli) struct Settings {
     pub(in crate::cli) list: Option<Sink>,
     pub(in crate::cli) removed: Option<PathBuf>,
     pub(in crate::cli) losses: Option<PathBuf>,
+    pub(in crate::cli) manifest: Option<PathBuf>,
     pub(in crate::cli) force: bool,
     pub(in crate::cli) annotates: bool,
     pub(in crate::cli) adds: bool,
@@ -35,7 +37,9 @@ pub(in crate::cli) struct Settings {
 }
 
 pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
-    let Settings { cleaner, list, removed, losses, force, stored, run, quiet, .. } = settings;
+    let Settings { cleaner, list, removed, losses, manifest, force, stored, run, quiet, .. } =
+        settings;
+    let lists: Vec<PathBuf> = removed.iter().chain(&losses).cloned().collect();
     let tell = |event: Event<'_>| tell(event, monitor, quiet);
     let Some(cleaning) = cleaner.observer(monitor.observer()).listener(&tell).begin()? else {
         stored.as_ref().map(|stored| is_known_run(stored, run.as_deref(), quiet));
@@ -43,7 +47,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     };
     let replaces = force || cleaning.is_resumed();
     let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
-    let (removed, losses) = (sink(removed)?, sink(losses)?);
+    let (removed, losses, manifest) = (sink(removed)?, sink(losses)?, sink(manifest)?);
     let (annotates, adds, is_list) = (settings.annotates, settings.adds, list.is_some());
     let cleaned = cleaning.run().inspect_err(|error| {
         if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
@@ -61,11 +65,18 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         cleaned.for_each_removed(|removed| rows.push(&removed))?;
         rows.finish()?;
     }
-    let overview = (!quiet || losses.is_some()).then(|| cleaned.overview()).transpose()?;
+    let overview = (!quiet || losses.is_some() || manifest.is_some())
+        .then(|| cleaned.overview())
+        .transpose()?;
     if let (Some(out), Some(overview)) = (losses, &overview) {
         let mut rows = RowWriter::tsv::<LossRow<'_>>(out)?;
         overview.losses.iter().try_for_each(|loss| rows.push(&loss.row()))?;
         rows.finish()?;
+    }
+    if let (Some(mut out), Some(overview)) = (manifest, &overview) {
+        let manifest = cleaned.manifest(overview, &lists)?;
+        out.write_all(manifest.to_json().as_bytes())?;
+        out.finish()?;
     }
     let account = cleaned.finish()?;
     monitor.finish();

@@ -22,6 +22,7 @@ use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::segment_args::{LabelArgs, RunArgs};
 use crate::cli::output::sink::OutputArgs;
 use crate::cli::run::confirm::{self, NearArgs};
+use crate::cli::run::labels::read_labels;
 use crate::cli::run::stream::BatchArgs;
 use crate::cli::session::command::{ExitStatus, open_map};
 use crate::cli::session::document_reader::Documents;
@@ -258,6 +259,7 @@ impl DedupArgs {
             .confirm(self.near.confirm)
             .confirm_contains(self.cleaning.confirm_contains)
             .judge(self.cleaning.judge)
+            .pairs(self.cleaning.pairs.as_deref().map(read_labels).transpose()?)
             .url_field(self.cleaning.url_field.clone())
             .keep(self.cleaning.keep.clone())
             .source_field(self.cleaning.source_field.clone())
@@ -282,6 +284,7 @@ impl DedupArgs {
             list: self.cleaning.list.then(|| self.output.open()).transpose()?,
             removed: self.removed.clone(),
             losses: self.cleaning.losses.clone(),
+            manifest: self.cleaning.manifest.clone(),
             force: *force,
             annotates: self.cleaning.annotate.is_some(),
             adds: self.add,

@@ -4,14 +4,14 @@ mod report;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use clap::Args;
 use fpstore::Fingerprint;
 use fpstore::evaluate::{BadLabel, Evaluation, LabelFile, svg};
-use fpstore::input::{open_input, read_records};
+use fpstore::input::read_records;
 use fpstore_text::{HashKey, TextHasher, TextRecipe};
 
 use crate::cli::args::documents::{DocumentArgs, hash_all, report as report_documents};
@@ -20,6 +20,7 @@ use crate::cli::args::report_args::ReportArgs;
 use crate::cli::args::resources::ThreadArgs;
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::ReportFormat;
+use crate::cli::run::labels::read_labels;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
 use report::Measured;
@@ -104,7 +105,7 @@ pub(in crate::cli) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let mut out = args.report.open()?;
     let picture =
         args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
-    let labels = labels(args)?;
+    let labels = read_labels(&args.pairs)?;
     let key_count = key_count(args, hashers.len())?;
     let mut results = Vec::new();
     for (name, hasher) in &hashers {
@@ -140,13 +141,6 @@ pub(in crate::cli) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         picture.finish()?;
     }
     Ok(ExitStatus::Done)
-}
-
-fn labels(args: &EvaluateArgs) -> anyhow::Result<LabelFile> {
-    let mut text = String::new();
-    let read = open_input(&args.pairs)?.read_to_string(&mut text);
-    read.with_context(|| format!("cannot read {}", args.pairs.display()))?;
-    LabelFile::parse(&text).map_err(|fault| bad_label(args, fault))
 }
 
 fn bad_label(args: &EvaluateArgs, fault: BadLabel) -> anyhow::Error {

@@ -5,9 +5,9 @@ use fpstore_base::watch::Observer;
 
 use super::curve::{Curve, Point};
 use super::forecast::Forecast;
-use super::labels::LabelledPairs;
 use super::measure::measure;
 use crate::base::error::Result;
+use crate::base::labels::LabelledPairs;
 
 /// How well fingerprints find labelled duplicates at each distance.
 #[derive(Clone, Debug)]

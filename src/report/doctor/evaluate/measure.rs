@@ -7,8 +7,8 @@ use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Observer, Phase, Watch};
 
 use super::curve::{Curve, Histogram};
-use super::labels::{Label, LabelledPairs};
 use crate::base::error::Result;
+use crate::base::labels::{Label, LabelledPairs};
 
 /// Documents that a thread compares with all later ones at a time.
 const RANGE_LEN: usize = 64;

@@ -23,12 +23,11 @@
 mod curve;
 mod evaluation;
 mod forecast;
-mod labels;
 mod measure;
 mod plot;
 
+pub use crate::base::labels::{BadLabel, BadPair, Label, LabelFile, LabelledPairs};
 pub use curve::{K_MAX, Point};
 pub use evaluation::Evaluation;
 pub use forecast::{Expected, Forecast};
-pub use labels::{BadLabel, BadPair, Label, LabelFile, LabelledPairs};
 pub use plot::svg;

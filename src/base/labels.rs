@@ -41,7 +41,8 @@ impl LabelledPairs {
         if before.is_some_and(|before| before != label) { Err(BadPair::TwoLabels) } else { Ok(()) }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = ((usize, usize), Label)> {
+    #[cfg(feature = "doctor")]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ((usize, usize), Label)> {
         self.0.iter().map(|(&pair, &label)| (pair, label))
     }
 }
@@ -97,6 +98,11 @@ impl LabelFile {
             rows.push((line, a.into(), b.into(), label));
         }
         Ok(LabelFile { rows })
+    }
+
+    /// The pairs of ids, in the order of the lines, with their labels.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &str, Label)> {
+        self.rows.iter().map(|(_, one, other, label)| (one.as_str(), other.as_str(), *label))
     }
 
     /// Whether a pair is labelled as different. Without one precision has no meaning.

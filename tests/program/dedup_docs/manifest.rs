@@ -1,0 +1,53 @@
+//! The manifest of a cleaning.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{documents, removed};
+use crate::common::documents::json_lines;
+use crate::common::program::Desk;
+
+/// The files of a list, with their lengths and digests as the disk has them now.
+fn assert_files(desk: &Desk, list: &Value, expected: &[&str]) {
+    let files = list.as_array().unwrap();
+    let paths: Vec<&str> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, expected);
+    for file in files {
+        let bytes = std::fs::read(desk.path(file["path"].as_str().unwrap())).unwrap();
+        let digest: String = Sha256::digest(&bytes).iter().map(|it| format!("{it:02x}")).collect();
+        assert_eq!(file["bytes"], bytes.len(), "{file}");
+        assert_eq!(file["sha256"], digest, "{file}");
+    }
+}
+
+#[test]
+fn a_manifest_has_settings_counts_and_digests_of_all_files() {
+    let documents = documents(200, 95);
+    let desk = Desk::new();
+    desk.write("in/a.jsonl", json_lines(&documents[..90]));
+    desk.write("in/b.jsonl", json_lines(&documents[90..]) + "{\"id\":\"empty\",\"text\":\"\"}\n");
+    let args = ["dedup", "--docs", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
+    let args = [&args[..], &["--losses", "l.tsv", "--manifest", "m.json", "-q"]].concat();
+    desk.run(&args, 0);
+    let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
+    assert_files(&desk, &manifest["inputs"], &["in/a.jsonl", "in/b.jsonl"]);
+    assert_files(&desk, &manifest["outputs"], &["out/a.jsonl", "out/b.jsonl", "r.tsv", "l.tsv"]);
+    let gone = removed(&documents, Some(0.8), |_, _| 0).len();
+    let counts = &manifest["counts"];
+    assert_eq!(counts["documents"], 200);
+    assert_eq!(counts["removed"], gone);
+    assert_eq!(counts["kept"], 200 - gone);
+    let reasons = counts["removed_by_reason"].as_object().unwrap();
+    assert_eq!(reasons.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), gone as u64);
+    assert_eq!(counts["without_fingerprint"], 1);
+    assert_eq!(manifest["settings"]["confirm"], 0.8);
+    assert_eq!(manifest["settings"]["keep"], "first");
+    assert!(manifest["settings"].get("files").is_none());
+    assert!(manifest["judgement"].as_str().unwrap().starts_with("by Jaccard similarity 0.8"));
+    assert_eq!(manifest["losses"][0]["removed"], gone);
+    assert_eq!(manifest["fpstore"], env!("CARGO_PKG_VERSION"));
+    // It is one of the files that are not replaced.
+    let args = ["dedup", "--docs", "in", "--list", "--manifest", "m.json"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("m.json exists"), "{err}");
+}
