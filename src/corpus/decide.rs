@@ -100,8 +100,8 @@ fn decide(
     Ok((Decided { dropped, bar }, spared))
 }
 
-/// Drops the documents whose address a better one has, or that are judged to be one with it, for that one or for the one that stays instead
-/// of it.
+/// Drops the documents whose address a better one has, or that are judged to be one with it, for
+/// that one or for the one that stays instead of it.
 fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.sort_unstable_by_key(|one| one.number);
     let of_namesakes: Vec<Dropped> = namesakes

@@ -1,15 +1,16 @@
 //! Pairs of documents that people have judged: those that are one, and those that are different.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::address::Namesake;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
-use super::number::Number;
+use super::number::{Number, Rank};
 use super::ranking::Ranking;
 use super::spool::Spools;
 use super::work::Work;
 use crate::base::labels::Label;
+use crate::join::DisjointSets;
 use crate::store::rows::Reason;
 
 /// The judged pairs of which both documents are known.
@@ -19,13 +20,13 @@ pub(super) struct JudgedPairs {
     known: HashMap<Number, (u64, String)>,
     /// Pairs of new documents that are one.
     one: Vec<(Number, Number)>,
-    /// Pairs of ids that are different, in both orders.
-    different: HashSet<(String, String)>,
+    /// For each id those that are judged different from it.
+    different: HashMap<String, HashSet<String>>,
 }
 
 impl JudgedPairs {
-    /// Finds the documents of the pairs. Pairs with an id that no document has are passed over; a
-    /// stored document may have it.
+    /// Finds the documents of the pairs. A pair is passed over if no new document
+    /// has one of its ids; a stored document may have it.
     pub(super) fn of(work: &Work<'_>, spools: &Spools) -> Result<Self> {
         let mut judged = JudgedPairs::default();
         let Some(labels) = &work.settings.pairs else { return Ok(judged) };
@@ -50,8 +51,9 @@ impl JudgedPairs {
             match (label, both) {
                 (Label::Duplicate, Some((one, other))) => judged.one.push((*one, *other)),
                 (Label::Different, _) => {
-                    judged.different.insert((one.into(), other.into()));
-                    judged.different.insert((other.into(), one.into()));
+                    for (one, other) in [(one, other), (other, one)] {
+                        judged.different.entry(one.into()).or_default().insert(other.into());
+                    }
                 }
                 _ => {}
             }
@@ -60,9 +62,13 @@ impl JudgedPairs {
     }
 
     fn is_different(&self, one: Number, other: Number) -> bool {
-        let id_of = |number| Some(self.known.get(&number)?.1.clone());
-        let pair = id_of(one).zip(id_of(other));
-        pair.is_some_and(|pair| self.different.contains(&pair))
+        self.known.get(&other).is_some_and(|(_, id)| self.is_different_from(one, id))
+    }
+
+    /// Whether a document is judged different from that with an id.
+    fn is_different_from(&self, number: Number, id: &str) -> bool {
+        let own = self.known.get(&number).and_then(|(_, own)| self.different.get(own));
+        own.is_some_and(|others| others.contains(id))
     }
 
     /// The documents that go by their address or because they are judged to be one, by ascending
@@ -80,53 +86,46 @@ impl JudgedPairs {
         if self.one.is_empty() {
             return Ok(namesakes);
         }
-        let mut parents: HashMap<Number, Number> = HashMap::new();
+        // The name of a set is its smallest rank, that of its best document.
+        let mut sets = DisjointSets::new(ranking.len() as u32);
         let mut fingerprints: HashMap<Number, u64> =
             self.known.iter().map(|(&number, known)| (number, known.0)).collect();
-        let mut union = |one: Number, other: Number| {
-            let (one, other) = (root_of(&parents, one), root_of(&parents, other));
-            // The better one is the root.
-            let (best, other) = match ranking.rank_of(one) <= ranking.rank_of(other) {
-                true => (one, other),
-                false => (other, one),
-            };
-            if best != other {
-                parents.insert(other, best);
-            }
-        };
+        let mut joined: BTreeSet<Number> = BTreeSet::new();
+        let by_address = namesakes.iter().map(|one| (one.number, one.best));
+        for (one, other) in by_address.chain(self.one.iter().copied()) {
+            sets.union(ranking.rank_of(one).0, ranking.rank_of(other).0);
+            joined.extend([one, other]);
+        }
         for namesake in &namesakes {
             fingerprints.insert(namesake.best, namesake.best_fingerprint);
-            union(namesake.number, namesake.best);
         }
-        self.one.iter().for_each(|&(one, other)| union(one, other));
-        self.check(&parents)?;
+        self.check(&mut sets, ranking)?;
         let by_address: HashSet<Number> = namesakes.iter().map(|one| one.number).collect();
-        let mut list: Vec<Namesake> = parents
-            .keys()
-            .map(|&number| {
-                let best = root_of(&parents, number);
-                let reason = match by_address.contains(&number) {
-                    true => Reason::Address,
-                    false => Reason::Judged,
-                };
-                // The best of an address has a fingerprint, and so has each that is judged.
-                let best_fingerprint = fingerprints.get(&best).copied().unwrap_or_default();
-                Namesake { number, best, best_fingerprint, reason }
-            })
-            .collect();
-        list.sort_unstable_by_key(|one| one.number);
-        Ok(list)
+        let namesake = |number| {
+            let best = ranking.number_of(Rank(sets.find(ranking.rank_of(number).0)));
+            let reason = match by_address.contains(&number) {
+                true => Reason::Address,
+                false => Reason::Judged,
+            };
+            // The best of an address has a fingerprint, and so has each that is judged.
+            let best_fingerprint = fingerprints.get(&best).copied().unwrap_or_default();
+            Namesake { number, best, best_fingerprint, reason }
+        };
+        Ok(joined.into_iter().map(namesake).filter(|one| one.number != one.best).collect())
     }
 
     /// Refuses documents that are judged different, and are one by other pairs.
-    fn check(&self, parents: &HashMap<Number, Number>) -> Result<()> {
+    fn check(&self, sets: &mut DisjointSets, ranking: &Ranking) -> Result<()> {
         let numbers: HashMap<&str, Number> =
             self.known.iter().map(|(&number, known)| (known.1.as_str(), number)).collect();
-        let mut pairs: Vec<_> = self.different.iter().collect();
+        let all = self.different.iter();
+        let mut pairs: Vec<_> =
+            all.flat_map(|(one, others)| others.iter().map(move |other| (one, other))).collect();
         pairs.sort_unstable();
         for (one, other) in pairs {
             let both = numbers.get(one.as_str()).zip(numbers.get(other.as_str()));
-            if both.is_some_and(|(a, b)| root_of(parents, *a) == root_of(parents, *b)) {
+            let mut set_of = |number: &Number| sets.find(ranking.rank_of(*number).0);
+            if both.is_some_and(|(a, b)| set_of(a) == set_of(b)) {
                 return Err(Error::refused(format!(
                     "'{one}' and '{other}' are judged different, and one by other pairs or by their \
                      address; leave out one of these judgements"
@@ -143,18 +142,8 @@ impl JudgedPairs {
         }
         dropped.retain(|one| match &one.other {
             Other::New(other) => !self.is_different(one.number, *other),
-            Other::Stored(Some(id)) => {
-                let own = self.known.get(&one.number).map(|known| known.1.clone());
-                own.is_none_or(|own| !self.different.contains(&(own, id.to_string())))
-            }
+            Other::Stored(Some(id)) => !self.is_different_from(one.number, &id.to_string()),
             Other::Stored(None) => true,
         });
     }
-}
-
-fn root_of(parents: &HashMap<Number, Number>, mut number: Number) -> Number {
-    while let Some(&parent) = parents.get(&number) {
-        number = parent;
-    }
-    number
 }

@@ -40,6 +40,8 @@ pub use grouping::cluster::{Cluster, ClusterMember};
 pub use grouping::clusters::{ClusterMethod, Clusters, clusters};
 pub use grouping::components::Components;
 pub use grouping::dedup::{Dedup, DroppedDocument, dedup};
+#[cfg(feature = "documents")]
+pub(crate) use grouping::disjoint_sets::DisjointSets;
 pub use grouping::groups::Groups;
 pub use grouping::keep::{Fate, KeepRule, Kept};
 pub use grouping::numbering::EarlierClusters;

@@ -1,9 +1,10 @@
 //! The store, open for reading: a handle on one snapshot of its live segments.
 //!
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
-//! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and lengths, `for_each` visits all
-//! records in order, `log` compares kept states, `warm` reads pages ahead of queries, `sample` samples a store for the planner.
-//! `rows` has the answers as rows. Nothing here writes.
+//! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and
+//! lengths, `for_each` visits all records in order, `log` compares kept states, `warm` reads pages
+//! ahead of queries, `sample` samples a store for the planner. `rows` has the answers as rows. Nothing
+//! here writes.
 
 pub(crate) mod find;
 mod for_each;

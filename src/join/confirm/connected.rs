@@ -30,7 +30,7 @@ impl Connected {
         Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
     }
 
-    /// Those of so many nodes, from the bytes that hold them; `None` if they are of others.
+    /// Those of `count` nodes, from the bytes that hold them; `None` if the bytes are of other nodes.
     #[cfg(feature = "documents")]
     pub(super) fn read(count: usize, mut bytes: &[u8]) -> Option<Self> {
         let from = &mut bytes;

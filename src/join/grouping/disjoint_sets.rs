@@ -11,13 +11,13 @@
 /// Tarjan and van Leeuwen, "Worst-Case Analysis of Set Union Algorithms", JACM 31 (1984): path
 /// halving.
 #[derive(Debug, Default)]
-pub(in crate::join) struct DisjointSets {
+pub(crate) struct DisjointSets {
     parents: Vec<u32>,
 }
 
 impl DisjointSets {
     /// The positions below `count`, each in a set of its own.
-    pub(in crate::join) fn new(count: u32) -> Self {
+    pub(crate) fn new(count: u32) -> Self {
         DisjointSets { parents: (0..count).collect() }
     }
 
@@ -27,7 +27,7 @@ impl DisjointSets {
     }
 
     /// The name of the set that has a position.
-    pub(in crate::join) fn find(&mut self, mut at: u32) -> u32 {
+    pub(crate) fn find(&mut self, mut at: u32) -> u32 {
         loop {
             let parent = self.parents[at as usize];
             let grandparent = self.parents[parent as usize];
@@ -40,7 +40,7 @@ impl DisjointSets {
     }
 
     /// Merges the sets of two positions.
-    pub(in crate::join) fn union(&mut self, one: u32, other: u32) {
+    pub(crate) fn union(&mut self, one: u32, other: u32) {
         let (one, other) = (self.find(one), self.find(other));
         self.parents[one.max(other) as usize] = one.min(other);
     }

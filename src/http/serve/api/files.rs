@@ -97,12 +97,12 @@ fn text(value: String) -> HeaderValue {
 
 /// The file of this name in a state, its length and its digest.
 fn find(snapshot: &Arc<Snapshot>, name: &str) -> Result<(Source, u64, Digest), Failure> {
-    let whole = |bytes: Vec<u8>| {
-        let (len, digest) = (bytes.len() as u64, Digest::of(&bytes));
+    let whole = |bytes: Vec<u8>, digest| {
+        let len = bytes.len() as u64;
         (Source::Bytes(bytes.into()), len, digest)
     };
     if name == manifest::FILE_NAME {
-        return Ok(whole(snapshot.manifest_bytes().to_vec()));
+        return Ok(whole(snapshot.manifest_bytes().to_vec(), snapshot.manifest_digest()));
     }
     for open in snapshot.segments() {
         let entry = &open.entry;
@@ -114,7 +114,9 @@ fn find(snapshot: &Arc<Snapshot>, name: &str) -> Result<(Source, u64, Digest), F
         if let (Some(of), Some(deleted)) = (&entry.deletions, &open.deleted)
             && deletions::file_name(of.number) == name
         {
-            return Ok(whole(deleted.encode(entry.digest)));
+            let bytes = deleted.encode(entry.digest);
+            let digest = Digest::of(&bytes);
+            return Ok(whole(bytes, digest));
         }
     }
     let message = format!(

@@ -46,8 +46,6 @@ pub(crate) async fn answer(
         let fingerprints = found.into_iter().flatten().map(|record| record.fingerprint).collect();
         Ok(IdAnswer { id, fingerprints, generation })
     };
-    let mut search = Some(search);
-    let answer: Result<IdAnswer, Failure> =
-        server.lanes.slow(&server.live, move |_| search.take().map(|search| search())).await?;
+    let answer: Result<IdAnswer, Failure> = server.lanes.slow_at_once(&server.live, search).await?;
     Ok(json_response(StatusCode::OK, &answer?))
 }

@@ -1,9 +1,9 @@
 //! The routes: each file reads what a request asks, and writes the answer.
 //!
 //! A query of any kind becomes a `Job` (`question`), which searches in the lane of its price
-//! (`price`) and writes its answer (`answers`). What changes the store goes to `writing`. No route knows another one, but for the
-//! parts that `text` shares with `query`, and `changes`, `delete` and `find_id` with
-//! `check_and_add`.
+//! (`price`) and writes its answer (`answers`). What changes the store goes to `writing`. No route
+//! knows another one, but for the parts that `text` shares with `query`, `changes` with `delete`, and
+//! `changes`, `delete` and `find_id` with `check_and_add`.
 
 pub(crate) mod answers;
 pub(crate) mod changes;

@@ -66,8 +66,7 @@ pub(crate) async fn answer(
     let is_long = bytes.len() > QUICK_LEN;
     let work = move || fingerprint_of(&bytes, hasher, &document);
     let fingerprint = if is_long {
-        let mut work = Some(work);
-        server.lanes.slow(&server.live, move |_| work.take().map(|work| work())).await??
+        server.lanes.slow_at_once(&server.live, work).await??
     } else {
         server.lanes.quick(&server.live, work).await??
     };

@@ -50,7 +50,7 @@ struct State {
 }
 
 impl Lanes {
-    /// Lanes of so many threads each; starts those of slow work. They end with the value.
+    /// Makes lanes of `threads` threads each, and starts those of slow work. They end with the value.
     pub(crate) fn start(threads: usize, queue_timeout: Duration) -> std::io::Result<Self> {
         let slow = Arc::new(Queue::default());
         let lanes = Lanes {
@@ -108,6 +108,16 @@ impl Lanes {
             Ok(Err(_)) => Err(Failure::broken()),
             Err(_) => Err(self.busy(live, "all threads for costly questions search")),
         }
+    }
+
+    /// Does slow work that cannot be cut into slices.
+    pub(crate) async fn slow_at_once<T: Send + 'static>(
+        &self,
+        live: &LiveStore,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let mut work = Some(work);
+        self.slow(live, move |_| work.take().map(|work| work())).await
     }
 
     fn busy(&self, live: &LiveStore, why: &str) -> Failure {

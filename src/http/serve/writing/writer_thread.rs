@@ -23,7 +23,7 @@ use crate::writing::writer::{
 pub(super) const GROUP_COUNT: usize = 10_000;
 /// Ids that are named of what is near an item.
 const IDS_MAX: usize = 10;
-/// Comparing the items of a request may hold the writer for so many nanoseconds.
+/// The nanoseconds for which comparing the items of a request may hold the writer.
 pub(in crate::http::serve) const TURN_NANOS: f64 = 2_000_000.0;
 /// Items that may be pending after a commit failed.
 const PENDING_MAX: usize = 100_000;
