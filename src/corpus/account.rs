@@ -19,6 +19,11 @@ pub struct Account {
     pub empty_count: u64,
     /// Bad records, which stay as they are.
     pub bad_count: u64,
+    /// Where passages are removed: documents from which some were cut out, or whose attributes name
+    /// some.
+    pub changed_count: u64,
+    /// Where passages are removed: documents that went whole because of them.
+    pub dropped_count: u64,
     /// Documents that are added to the store.
     pub added_count: u64,
     /// Outputs that are written.

@@ -26,7 +26,8 @@ use super::settings::Cleaner;
 use super::spool::{Entry, Spools};
 use super::targets::Targets;
 use super::work::Work;
-use super::{decide, hash, survey, write};
+use super::write::{self, Written};
+use super::{decide, hash, survey};
 use crate::store::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
@@ -141,12 +142,12 @@ impl<'a> Cleaning<'a> {
             if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
                 check_loss(work, &spools, &decisions, limit)?;
             }
-            let failed = match targets {
+            let Written { failed, of_passages } = match targets {
                 Some(targets) => write::run(work, job, &spools, &decisions, targets)?,
-                None => Vec::new(),
+                None => Written::default(),
             };
             if failed.is_empty() {
-                let cleaned = Cleaned { spools, decisions, cleaning: self };
+                let cleaned = Cleaned { spools, decisions, of_passages, cleaning: self };
                 cleaned.check_sums()?;
                 return Ok(cleaned);
             }
@@ -177,6 +178,8 @@ pub struct Cleaned<'a> {
     cleaning: Cleaning<'a>,
     spools: Spools,
     decisions: Decisions,
+    /// See [`Written::of_passages`].
+    of_passages: (u64, u64),
 }
 
 impl Cleaned<'_> {
@@ -197,6 +200,8 @@ impl Cleaned<'_> {
             spared_count: self.decisions.spared.len(),
             empty_count: counts.empty_count,
             bad_count: counts.bad_count,
+            changed_count: self.of_passages.0,
+            dropped_count: self.of_passages.1,
             added_count: if self.cleaning.writer.is_some() { kept_count } else { 0 },
             file_count: targets.map_or(0, |it| it.count_without(&self.spools)),
             uncopied_count,

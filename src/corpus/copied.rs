@@ -101,7 +101,7 @@ pub(super) fn list_files<'a>(
 }
 
 /// A new file for `path`, which may replace one that is there.
-fn create(path: &Path) -> Result<NewOutput> {
+pub(super) fn create(path: &Path) -> Result<NewOutput> {
     let cannot = || crate::Error::io("write", path);
     if let Some(parent) = path.parent() {
         disk::create_directories(parent).map_err(cannot())?;

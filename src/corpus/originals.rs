@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::passage_fate::PassageFate;
 use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions, NewField};
 
 /// The files of a job that copies them, and how they are read.
@@ -13,6 +14,8 @@ pub(super) struct Originals<'a> {
     pub(super) paths: &'a [PathBuf],
     /// The fields that documents get in their copies.
     pub(super) new_fields: &'a [NewField],
+    /// What becomes of removed passages.
+    pub(super) passages: Option<PassageFate>,
 }
 
 impl<'a> Originals<'a> {

@@ -7,6 +7,7 @@ use fpstore_documents::{NewField, NewFieldKind};
 use super::event::Listener;
 use super::keep_rules::KeepRules;
 use super::loss::LossLimit;
+use super::passage_fate::PassageFate;
 use super::reasons::Reasons;
 use super::source::DocumentSource;
 use crate::base::labels::LabelFile;
@@ -58,6 +59,7 @@ pub struct Cleaner<'a> {
     pub(super) confirm_contains: Option<f64>,
     pub(super) judge: Option<Reasons>,
     pub(super) pairs: Option<LabelFile>,
+    pub(super) passages: Option<PassageFate>,
     pub(super) url_field: Option<String>,
     pub(super) keep: KeepRules,
     pub(super) source_field: Option<String>,
@@ -90,6 +92,7 @@ impl<'a> Cleaner<'a> {
             confirm_contains: None,
             judge: None,
             pairs: None,
+            passages: None,
             url_field: None,
             keep: KeepRules::default(),
             source_field: None,
@@ -192,6 +195,15 @@ impl<'a> Cleaner<'a> {
     #[must_use]
     pub fn pairs(mut self, labels: impl Into<Option<LabelFile>>) -> Self {
         self.pairs = labels.into();
+        self
+    }
+
+    /// Sets what becomes of removed passages in the outputs, where each passage of a text is read as a
+    /// document; see [`DocumentOptions::unit`](fpstore_documents::DocumentOptions::unit). Without it
+    /// there can be no outputs of passages.
+    #[must_use]
+    pub fn passages(mut self, fate: impl Into<Option<PassageFate>>) -> Self {
+        self.passages = fate.into();
         self
     }
 

@@ -5,10 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use fpstore_documents::DocumentFile;
+use fpstore_documents::{DocumentFile, DocumentFormat};
 
 use super::error::{Error, Result};
 use super::originals::Originals;
+use super::passage_fate::PassageFate;
 use super::spool::Spools;
 use crate::base::steps::step;
 use crate::disk::parent_of;
@@ -33,10 +34,16 @@ impl Targets {
         let files: Vec<DocumentFile<'_>> = originals.each_file().collect();
         let Originals { paths, options, .. } = *originals;
         let is_marked = !originals.new_fields.is_empty();
-        let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document();
+        let annotates = originals.passages == Some(PassageFate::Annotate);
+        let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document() && !annotates;
         for file in &files {
-            if is_marked || !is_whole(file) {
-                let checked = file.check_copy(options, is_marked);
+            let is_cut = originals.passages == Some(PassageFate::Cut);
+            if is_marked || is_cut || !is_whole(file) {
+                let checked = match originals.passages {
+                    Some(PassageFate::Annotate) => Ok(()),
+                    Some(PassageFate::Cut) => file.check_cut(options),
+                    _ => file.check_copy(options, is_marked),
+                };
                 match checked {
                     // It is reported when it is read.
                     Err(error) if file.is_left_out(options, &error) => {}
@@ -61,7 +68,11 @@ impl Targets {
                 false => {
                     let path = absolute(file.path())?;
                     let below = path.strip_prefix(&root).unwrap_or(&path);
-                    Some(output.join(below))
+                    let mut copy = output.join(below).into_os_string();
+                    if annotates && file.format() != DocumentFormat::JsonLines {
+                        copy.push(".jsonl");
+                    }
+                    Some(copy.into())
                 }
             });
         }

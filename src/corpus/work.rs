@@ -11,6 +11,7 @@ use super::event::Event;
 use super::judgement::Judgement;
 use super::originals::Originals;
 use super::other_fields::OtherFields;
+use super::passage_fate::PassageFate;
 use super::reasons::Reasons;
 use super::settings::Cleaner;
 use crate::base::labels::{Label, LabelFile};
@@ -125,7 +126,8 @@ impl<'a> Work<'a> {
     /// The files, as they are copied with these fields.
     pub(super) fn originals<'b>(&'b self, new_fields: &'b [NewField]) -> Originals<'b> {
         let (files, options, paths) = (&self.files, &self.options, &self.settings.paths);
-        Originals { files, options, paths, new_fields }
+        let passages = self.settings.passages;
+        Originals { files, options, paths, new_fields, passages }
     }
 
     /// The files, in order.
@@ -166,6 +168,7 @@ impl<'a> Work<'a> {
             "per-cluster": self.settings.per_cluster,
             "annotate": annotate,
             "cluster-size": self.settings.cluster_size,
+            "passages": self.settings.passages.map(|fate| fate.to_string()),
             "within": self.settings.is_within(),
             "against": self.store_id(),
             "add": add.is_some(),
@@ -207,10 +210,19 @@ impl Cleaner<'_> {
         }
         self.check_reasons()?;
         if self.source.options().passage_unit().is_some() {
-            if self.output.is_some() {
+            if self.output.is_some() && self.passages.is_none() {
                 return Err(Error::refused(
-                    "passages are parts of records, so they cannot be copied without others; they \
-                     can be listed",
+                    "passages are parts of records; say whether the removed ones are cut out, \
+                     annotated, or their documents dropped, or list them",
+                ));
+            }
+            if self.passages.is_some() && (self.annotate.is_some() || self.cluster_size.is_some()) {
+                return Err(Error::refused("new fields are of documents, and passages have none"));
+            }
+            if self.add.is_some() && self.passages.is_some_and(|fate| fate != PassageFate::Cut) {
+                return Err(Error::refused(
+                    "the store would have other passages than the outputs; cut them out, or do not \
+                     add them",
                 ));
             }
             if self.confirm.is_some() && self.stored.is_none() {
@@ -219,6 +231,14 @@ impl Cleaner<'_> {
                      their pairs or clusters, which can be confirmed",
                 ));
             }
+        }
+        if self.passages.is_some()
+            && (self.source.options().passage_unit().is_none() || self.output.is_none())
+        {
+            return Err(Error::refused(
+                "removed passages are cut out, annotated or dropped in outputs of passages; name an \
+                 output, and say what a passage is",
+            ));
         }
         PER_CLUSTER.check(self.per_cluster)?;
         if self.target.is_some() && self.per_cluster > 1 {

@@ -1,11 +1,11 @@
 //! Step 3: copying the files without the dropped documents.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_documents::{DocumentFile, NewField, RecordFate};
+use fpstore_documents::{DecideFate, DocumentFile, NewField, RecordFate};
 
 use super::clusters::ClusterSizes;
 use super::copied::{NewOutput, copy_file, list_files, on_threads};
@@ -16,6 +16,7 @@ use super::event::Event;
 use super::job::{Job, Output};
 use super::number::Number;
 use super::other_ids::OtherIds;
+use super::passages::PassageCopier;
 use super::spool::Spools;
 use super::targets::Targets;
 use super::work::Work;
@@ -27,15 +28,24 @@ use fpstore_base::{Id, Interrupted};
 /// The number under which the list of the kept files counts as written.
 const KEPT_FILES: usize = usize::MAX;
 
-/// Writes all outputs that are not written yet, and makes them durable. Returns the numbers of the
-/// files that could not be copied, of which each is an event; then nothing is ended.
+/// What was written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The numbers of the files that could not be copied, of which each is an event; then nothing is
+    /// ended.
+    pub(super) failed: Vec<u32>,
+    /// The documents with removed passages that were changed or annotated, and that went whole.
+    pub(super) of_passages: (u64, u64),
+}
+
+/// Writes all outputs that are not written yet, and makes them durable.
 pub(super) fn run(
     work: &Work<'_>,
     job: &Job,
     spools: &Spools,
     decisions: &Decisions,
     targets: &Targets,
-) -> Result<Vec<u32>> {
+) -> Result<Written> {
     let dropped = &decisions.dropped;
     let others = match &work.settings.annotate {
         Some(_) => OtherIds::read(spools, dropped)?,
@@ -52,8 +62,10 @@ pub(super) fn run(
         new_fields: work.settings.new_fields(),
         sizes: (work.settings.cluster_size.is_some())
             .then(|| ClusterSizes::new(dropped, &decisions.spared)),
+        passages: PassageCopier::of(work),
         watch: work.watch(Phase::Copy, work.files.total_len()),
         failed: Mutex::default(),
+        dropped_files: Mutex::default(),
     };
     let threads = work.settings.resources.threads;
     on_threads(threads, spools.batch_count(), |batch| copier.copy_batch(batch))?;
@@ -65,7 +77,8 @@ pub(super) fn run(
         targets.folders().iter().try_for_each(|folder| disk::sync_directory(folder))?;
     }
     failed.sort_unstable();
-    Ok(failed)
+    let of_passages = copier.passages.as_ref().map_or((0, 0), PassageCopier::counts);
+    Ok(Written { failed, of_passages })
 }
 
 /// Copies files; shared by all threads.
@@ -81,14 +94,21 @@ struct Copier<'a> {
     new_fields: Vec<NewField>,
     /// Where they are asked for.
     sizes: Option<ClusterSizes<'a>>,
+    /// Where passages are removed, and not documents.
+    passages: Option<PassageCopier<'a>>,
     watch: Watch,
     /// Files that could not be copied.
     failed: Mutex<Vec<u32>>,
+    /// Files that are one document, and are dropped.
+    dropped_files: Mutex<HashSet<usize>>,
 }
 
 impl Copier<'_> {
     /// Copies the files of a batch.
     fn copy_batch(&self, batch: usize) -> Result<()> {
+        if let Some(passages) = &self.passages {
+            return self.copy_batch_of_passages(passages, batch);
+        }
         // Of each file the documents that are dropped, or all that get a size.
         let mut fates: HashMap<usize, HashMap<u64, Number>> = HashMap::new();
         let needs_all = self.sizes.is_some();
@@ -108,18 +128,61 @@ impl Copier<'_> {
                 continue;
             }
             let fates = fates.get(&number).unwrap_or(&none);
-            match self.copy(number, &file, copy, fates) {
-                Ok(()) => {}
-                Err(Error::Text(error)) if file.is_left_out(&self.work.options, &error) => {
-                    let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-                    failed.push(number as u32);
-                    drop(failed);
-                    self.work.tell(Event::NotCopied(&error.into()));
-                }
-                Err(error) => return Err(error),
-            }
+            let mut decide = |record: u64| Ok(self.fate(fates.get(&record).copied()));
+            self.note_failure(number, &file, self.copy(number, &file, copy, &mut decide))?;
         }
         Ok(())
+    }
+
+    /// Copies the files of a batch without removed passages, or writes their attributes.
+    fn copy_batch_of_passages(&self, passages: &PassageCopier<'_>, batch: usize) -> Result<()> {
+        let removed = passages.removed(self.spools, self.dropped, batch, &self.watch)?;
+        for number in self.work.batches[batch].clone() {
+            let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
+            if self.spools.leaves_out(number) {
+                self.watch.tick(file.file_len().unwrap_or(0))?;
+                continue;
+            }
+            let written = match self.targets.copy_of(number) {
+                Some(copy) if passages.annotates() => passages
+                    .annotate(number, &file, &removed, copy)
+                    .and_then(|new| self.publish(number, new, copy)),
+                Some(copy) => passages.fates(number, &removed).and_then(|fates| {
+                    if self.is_written(number, copy)? {
+                        return Ok(());
+                    }
+                    let fate = |record| fates.get(&record).cloned().unwrap_or(RecordFate::Keep);
+                    self.copy(number, &file, copy, &mut |record| Ok(fate(record)))
+                }),
+                None => passages.fates(number, &removed).map(|fates| {
+                    if fates.values().any(|fate| *fate == RecordFate::Drop) {
+                        let files = self.dropped_files.lock();
+                        files.unwrap_or_else(PoisonError::into_inner).insert(number);
+                    }
+                }),
+            };
+            self.note_failure(number, &file, written)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a file that was found in a folder and could not be copied.
+    fn note_failure(
+        &self,
+        number: usize,
+        file: &DocumentFile<'_>,
+        copied: Result<()>,
+    ) -> Result<()> {
+        match copied {
+            Err(Error::Text(error)) if file.is_left_out(&self.work.options, &error) => {
+                let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                failed.push(number as u32);
+                drop(failed);
+                self.work.tell(Event::NotCopied(&error.into()));
+                Ok(())
+            }
+            copied => copied,
+        }
     }
 
     /// The length and the digest of a file, if it is there.
@@ -155,17 +218,16 @@ impl Copier<'_> {
         Ok(file.publish_for_now().map_err(cannot())?)
     }
 
-    /// Copies a file without its dropped records, which are named by their numbers in the file.
+    /// Copies a file as `decide` says of its records.
     fn copy(
         &self,
         number: usize,
         file: &DocumentFile<'_>,
         to: &Path,
-        fates: &HashMap<u64, Number>,
+        decide: &mut DecideFate<'_>,
     ) -> Result<()> {
-        let mut decide = |record: u64| Ok(self.fate(fates.get(&record).copied()));
         let (options, new_fields) = (&self.work.options, &self.new_fields);
-        let new = copy_file(file, to, options, new_fields, &self.watch, &mut decide)?;
+        let new = copy_file(file, to, options, new_fields, &self.watch, decide)?;
         self.publish(number, new, to)
     }
 
@@ -209,10 +271,16 @@ impl Copier<'_> {
         let files = (0..self.work.files.len())
             .filter(|&at| self.targets.copy_of(at).is_none() && !self.spools.leaves_out(at));
         let mut is_dropped = vec![false; self.work.files.len()];
-        self.spools.each(|number, entry| {
-            is_dropped[entry.file as usize] |= self.dropped.get(number).is_some();
-            Ok(())
-        })?;
+        match &self.passages {
+            Some(_) => {
+                let files = self.dropped_files.lock().unwrap_or_else(PoisonError::into_inner);
+                files.iter().for_each(|&number| is_dropped[number] = true);
+            }
+            None => self.spools.each(|number, entry| {
+                is_dropped[entry.file as usize] |= self.dropped.get(number).is_some();
+                Ok(())
+            })?,
+        }
         let kept = files.filter(|&number| !is_dropped[number]);
         let kept = kept.filter_map(|number| self.work.files.get(number, &self.work.options));
         let new = list_files(kept, path)?;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import CorruptError, FpstoreError, InputError
 
@@ -237,6 +237,13 @@ class Cleaned(NamedTuple):
     """Of a table one row for each of its rows, in order: `keep`, and for a removed one `near`, the number
     of the row because of which it goes, which is null for a stored document, its id as `near_id`,
     `distance`, `similarity` and `side`. `None` for files, or if nothing was done."""
+    changed: int = 0
+    """Where passages are removed: documents from which some were cut out, or whose attributes name
+    some."""
+    dropped: int = 0
+    """Where passages are removed: documents that went whole because of them."""
+    manifest: dict[str, Any] | None = None
+    """If it was asked for: settings, counts, losses, and the SHA-256 of inputs and outputs."""
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:

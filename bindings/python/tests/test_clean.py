@@ -180,6 +180,37 @@ def test_reasons_and_targets_are_those_of_the_program(tmp_path: Path, program: s
         fpstore.clean(inputs, judge="url")
 
 
+def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
+    tmp_path: Path, program: str
+) -> None:
+    notice = "we use cookies to make this site better for all of you and for us"
+    texts = [f"{notice}\n\nown words {at} {at * at} {at % 7} of page {at}" for at in range(9)]
+    rows = [{"id": f"p{at}", "text": text} for at, text in enumerate(texts)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = fpstore.Documents(tmp_path / "in.jsonl", unit="paragraph")
+    for fate, counts in [("cut", (8, 0)), ("drop:0.5", (0, 8)), ("annotate", (8, 0))]:
+        own, other = tmp_path / f"own-{fate}.jsonl", tmp_path / f"other-{fate}.jsonl"
+        cleaned = fpstore.clean(given, own, passages=fate, manifest=True)
+        assert (cleaned.changed, cleaned.dropped) == counts
+        assert cleaned.manifest is not None
+        assert cleaned.manifest["settings"]["passages"] == fate
+        assert [file["path"] for file in cleaned.manifest["outputs"]] == [str(own)]
+        arguments = ["dedup", "--docs", tmp_path / "in.jsonl", "--unit", "paragraph"]
+        subprocess.run([program, *arguments, "--passages", fate, "-q", "-o", other], check=True)
+        assert own.read_bytes() == other.read_bytes()
+    with pytest.raises(fpstore.InputError, match="passages: expected cut, annotate, or drop:"):
+        fpstore.clean(given, tmp_path / "x.jsonl", passages="all")
+    (tmp_path / "pairs.tsv").write_text("p0\tp1\t1\np2\tp3\t1\n")
+    judged = fpstore.clean(
+        tmp_path / "in.jsonl", judge="bytes", pairs=tmp_path / "pairs.tsv", k=None
+    )
+    assert list(judged.removed["id"]) == ["p1", "p3"]
+    assert judged.manifest is None
+    (tmp_path / "pairs.tsv").write_text("p0\tp1\tyes\np2\tp3\tyes\n")
+    with pytest.raises(fpstore.InputError, match="pairs.tsv: line 2: label 'yes'"):
+        fpstore.clean(tmp_path / "in.jsonl", pairs=tmp_path / "pairs.tsv")
+
+
 def test_marks_stay_beside_all_documents(tmp_path: Path) -> None:
     inputs = corpus(tmp_path / "in")
     cleaned = fpstore.clean(inputs[0], tmp_path / "marked.jsonl", annotate="duplicates")

@@ -54,7 +54,8 @@ impl ContaminationCheck<'_> {
         self.options = options.threads(self.threads);
         let files = DocumentFiles::find(&self.paths, &self.options).map_err(Error::from)?;
         let (options, paths) = (&self.options, &self.paths);
-        let originals = Originals { files: &files, options, paths, new_fields: &[] };
+        let originals =
+            Originals { files: &files, options, paths, new_fields: &[], passages: None };
         let targets = match &self.output {
             Some(output) => Some(self.targets(&originals, output)?),
             None => None,

@@ -8,6 +8,7 @@ mod judged;
 mod keep;
 mod losses;
 mod manifest;
+mod passages;
 mod reasons;
 mod rounds;
 mod target;

@@ -27,13 +27,15 @@ use tree::{Tree, output};
 
 /// Advice to the system, measured costs, texts of pages and help, kernels that are compared with
 /// others on the machines that have them, and what is there for tests.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 11] = [
     "src/cli/",
+    "src/disk/power_loss.rs",
     "src/fuzzing.rs",
     "src/main.rs",
     "src/report/doctor/page/",
     "src/report/page/",
     "src/search/kernel/avx",
+    "src/search/kernel/check.rs",
     "src/search/kernel/neon.rs",
     "src/segment/advice.rs",
     "src/writing/calibrate.rs",

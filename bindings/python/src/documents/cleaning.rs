@@ -1,11 +1,12 @@
 //! The function `clean`: files of documents without near-duplicates.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
 use fpstore::corpus::{
-    self, Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit, Reasons,
+    self, Account, Cleaner, DocumentSource, Event, KeepRules, LabelFile, LossLimit, PassageFate,
+    Reasons,
 };
 use fpstore::options::PER_CLUSTER;
 use fpstore_base::InputPlace;
@@ -36,7 +37,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// of them with commas between them, which decide one after the other. `source_field` names the
 /// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
 /// have, `confirm_contains` the part of them that the kept one must have, too. `url_field` names the
-/// field of addresses: of one address the best document stays. `judge` says by which reasons documents
+/// field of addresses: of one address the best document stays. `pairs` is a file of judged pairs, as
+/// `fpstore evaluate` reads them, which are obeyed. Where `Documents` have a `unit`, `passages` says
+/// what becomes of removed passages in the output: `"cut"`, `"annotate"` or `"drop:PART"`. `judge` says by which reasons documents
 /// are removed, `"address,bytes,text,near"` or some of them. With `annotate` nothing is removed: each
 /// document gets a field of this name, the id of the one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
 /// `cluster_size` adds a field of this name with the number of documents that the cluster had. With
@@ -51,7 +54,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// outputs be replaced.
 ///
 /// The answer has the counts, the losses and largest clusters as `overview`, and `removed`: one row
-/// for each removed document, whose ids are texts. It takes memory for each.
+/// for each removed document, whose ids are texts. It takes memory for each. With `manifest` it also
+/// has a dictionary of the settings, counts, and the SHA-256 of all files that were read and written,
+/// which are read again for it.
 ///
 /// >>> lines = [f'{{"id": "{name}", "text": "one two three four"}}\n' for name in "ab"]
 /// >>> _ = (folder / "all.jsonl").write_text("".join(lines))
@@ -67,8 +72,8 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 #[pyfunction]
 #[pyo3(signature = (
     inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, judge=None,
-    url_field=None, keep="first", source_field=None, target=None, max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
-    per_cluster=1, cluster_size=None, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+    pairs=None, passages=None, url_field=None, keep="first", source_field=None, target=None, max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
+    per_cluster=1, cluster_size=None, manifest=false, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
@@ -80,6 +85,8 @@ pub(crate) fn clean<'py>(
     confirm_contains: Option<f64>,
     k: Option<Whole>,
     judge: Option<&str>,
+    pairs: Option<PathBuf>,
+    passages: Option<&str>,
     url_field: Option<String>,
     keep: &str,
     source_field: Option<String>,
@@ -93,6 +100,7 @@ pub(crate) fn clean<'py>(
     annotate: Option<String>,
     #[pyo3(from_py_with = wide)] per_cluster: i128,
     cluster_size: Option<String>,
+    manifest: bool,
     replace: bool,
     threads: Option<Whole>,
     memory: Option<Whole>,
@@ -110,6 +118,7 @@ pub(crate) fn clean<'py>(
             ("output", output.is_some()),
             ("annotate", annotate.is_some()),
             ("cluster_size", cluster_size.is_some()),
+            ("manifest", manifest),
         ];
         if let Some((name, _)) = of_files.iter().find(|(_, is_given)| *is_given) {
             let message = format!("{name} is for files; of a table the answer has the rows");
@@ -123,6 +132,9 @@ pub(crate) fn clean<'py>(
     let keep = rules_of(py, keep)?;
     let judge = judge.map(str::parse::<Reasons>).transpose();
     let judge = judge.map_err(|error| input_error(py, format!("judge: {error}")))?;
+    let passages = passages.map(str::parse::<PassageFate>).transpose();
+    let passages = passages.map_err(|error| input_error(py, format!("passages: {error}")))?;
+    let pairs = pairs.map(|path| labels_of(py, &path)).transpose()?;
     let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let add = add.then(|| WriterOptions::default().label(label).run(run));
@@ -149,6 +161,8 @@ pub(crate) fn clean<'py>(
             .confirm(confirm)
             .confirm_contains(confirm_contains)
             .judge(judge)
+            .pairs(pairs)
+            .passages(passages)
             .url_field(url_field)
             .keep(keep)
             .source_field(source_field)
@@ -164,12 +178,16 @@ pub(crate) fn clean<'py>(
         }
         let mut removed = RemovedRows::new();
         let mut rows = None;
-        let (mut account, mut overview) = (Account::default(), None);
+        let (mut account, mut overview, mut proof) = (Account::default(), None, None);
         match cleaner.begin()? {
             Some(cleaning) => {
                 let cleaned = cleaning.run()?;
                 cleaned.for_each_removed(|row| removed.push(&row))?;
-                overview = Some(cleaned.overview()?);
+                let found = cleaned.overview()?;
+                if manifest {
+                    proof = Some(cleaned.manifest(&found, &[])?.to_json());
+                }
+                overview = Some(found);
                 if let Some(table) = table {
                     rows = Some(rows_of(&cleaned, table)?);
                 }
@@ -177,10 +195,10 @@ pub(crate) fn clean<'py>(
             }
             None => account.was_added_before = true,
         }
-        Ok((account, overview, removed.finish()?, rows))
+        Ok((account, overview, removed.finish()?, rows, proof))
     };
     let work = |shared: &Arc<Shared>| work(shared).map_err(|failure| of_row(failure, &readable));
-    let (account, overview, removed, rows) = match is_change {
+    let (account, overview, removed, rows, proof) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
@@ -207,6 +225,12 @@ pub(crate) fn clean<'py>(
     let overview = overview.map(|overview| overview_of(py, &overview)).transpose()?;
     fields.push(overview.into_bound_py_any(py)?);
     fields.push(rows.into_bound_py_any(py)?);
+    for count in [account.changed_count, account.dropped_count] {
+        fields.push(count.into_bound_py_any(py)?);
+    }
+    let proof =
+        proof.map(|proof| py.import("json")?.call_method1("loads", (proof,))).transpose()?;
+    fields.push(proof.into_bound_py_any(py)?);
     told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
 }
 
@@ -218,6 +242,13 @@ pub(crate) fn _keep_fields(
     source_field: Option<&str>,
 ) -> PyResult<Vec<String>> {
     Ok(rules_of(py, keep)?.field_names(source_field, None))
+}
+
+/// The judged pairs of a file.
+fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
+    let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
 
 fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {

@@ -1,6 +1,7 @@
 //! What becomes of each record.
 
 use std::io;
+use std::ops::Range;
 
 use fpstore_base::Id;
 
@@ -31,6 +32,9 @@ pub enum RecordFate {
     Drop,
     /// It is copied with the new fields, which have these values in their order; `None` is null.
     Mark(Vec<Option<Id>>),
+    /// It is copied with its text without these bytes, which are ascending and apart; see
+    /// [`DocumentFile::check_cut`](crate::DocumentFile::check_cut).
+    Cut(Vec<Range<usize>>),
 }
 
 /// Says what becomes of the record of a number.

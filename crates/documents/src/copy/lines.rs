@@ -5,13 +5,16 @@ use std::io::{self, BufRead, Read, Write};
 
 use memchr::memchr;
 
+use super::cut;
 use super::fate::{DecideFate, NewField, RecordFate};
 use fpstore_base::Id;
 
-/// Copies the lines. One of more than `len_max` bytes is never held, and gets no mark.
+/// Copies the lines. One of more than `len_max` bytes is never held, and gets no mark. The text is
+/// in the field `text_field`, or is the line.
 pub(super) fn copy(
     mut reader: impl BufRead,
     len_max: u64,
+    text_field: Option<&str>,
     new_fields: &[NewField],
     out: &mut dyn Write,
     decide: &mut DecideFate<'_>,
@@ -31,6 +34,15 @@ pub(super) fn copy(
                 if !is_whole {
                     pass_line(&mut reader, out)?;
                 }
+            }
+            RecordFate::Cut(cuts) => {
+                let mut line = Vec::new();
+                reader.read_until(b'\n', &mut line)?;
+                let cut = match text_field {
+                    Some(field) => cut::cut_json(&line, field, &cuts),
+                    None => cut::cut_line(&line, &cuts),
+                };
+                out.write_all(&cut.map_err(cut::changed)?)?;
             }
             RecordFate::Keep => pass_line(&mut reader, out)?,
         }
@@ -92,7 +104,7 @@ mod tests {
                 false => RecordFate::Keep,
             };
             let reader = BufReader::with_capacity(capacity, text);
-            copy(reader, 4, &[], &mut out, &mut |number| Ok(fate(number))).unwrap();
+            copy(reader, 4, Some("text"), &[], &mut out, &mut |number| Ok(fate(number))).unwrap();
             out
         });
         assert!(results.iter().all(|result| *result == results[0]));
@@ -121,7 +133,7 @@ mod tests {
                 _ => vec![None, None],
             }))
         };
-        copy(&text[..], 100, &fields, &mut out, &mut decide).unwrap();
+        copy(&text[..], 100, Some("text"), &fields, &mut out, &mut decide).unwrap();
         let expected = "{\"id\":1 ,\"of\":18446744073709551615,\"n\":null}\r\n\n\
                         {\"of\":null,\"n\":null}\nno object\n[1]\n\
                         {\"a\":\"}\",\"of\":\"a\\\"b\",\"n\":3}";
@@ -129,7 +141,7 @@ mod tests {
         // Too long to be held, so it gets none.
         let mut out = Vec::new();
         let mut decide = |_| Ok(RecordFate::Mark(vec![None]));
-        copy(&b"{\"a\":\"long\"}\n{}\n"[..], 5, &fields[..1], &mut out, &mut decide).unwrap();
+        copy(&b"{\"a\":\"long\"}\n{}\n"[..], 5, None, &fields[..1], &mut out, &mut decide).unwrap();
         assert_eq!(out, b"{\"a\":\"long\"}\n{\"of\":null}\n");
     }
 }

@@ -1,10 +1,12 @@
-//! Copying a file of documents without some of its records, or with a mark in each.
+//! Copying a file of documents without some of its records, with a mark in each, or with parts of
+//! its texts cut out.
 //!
 //! Records that stay are copied byte for byte, with what stands between them: empty lines, a header,
 //! a byte order mark. A record is known by the number that
 //! [`DocumentPlace::record`](crate::DocumentPlace::record) gives; its content is not looked at. Bad
 //! records stay as they are.
 
+mod cut;
 mod fate;
 mod lines;
 #[cfg(feature = "parquet")]
@@ -16,10 +18,11 @@ use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::decode;
+use super::decode::{self, TextEncoding};
 use super::files::DocumentFile;
-use super::formats::DocumentFormat;
+use super::formats::{DocumentFormat, TextFormat};
 use super::options::DocumentOptions;
+use super::paths;
 use crate::error::{Error, Result};
 use fpstore_base::IoError;
 use fpstore_base::source::{self, Source};
@@ -59,9 +62,33 @@ impl DocumentFile<'_> {
         options.encoding.check_line_ends(&head).map_err(bad)
     }
 
-    /// Copies the file to `out`, decompressed, without the records that `decide` drops. With new fields
-    /// those that `decide` marks have them; in tables all records that stay are marked. `out` is flushed after each record of a web archive, which may be a member of
-    /// its own where it is compressed. `watch` counts the bytes of the file, compressed as they are.
+    /// Whether parts of the texts can be cut out while the records are copied: a text is one field
+    /// of plain text, as it is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadFile`] if not, and as [`DocumentFile::check_copy`].
+    pub fn check_cut(&self, options: &DocumentOptions) -> Result<()> {
+        let bad = |reason: &str| Error::BadFile { name: self.name().into(), reason: reason.into() };
+        if self.format() == DocumentFormat::Warc {
+            return Err(bad("a web archive keeps whole answers, so nothing can be cut out of one"));
+        }
+        if options.text_format != TextFormat::Plain {
+            return Err(bad("its texts are markup, of which no part can be cut out"));
+        }
+        if paths::has_array(options.text_name()) {
+            return Err(bad("its texts are put together from arrays, so no part can be cut out"));
+        }
+        if options.encoding != TextEncoding::UTF_8 {
+            return Err(bad("its encoding is not UTF-8, and texts are written in no other one"));
+        }
+        self.check_copy(options, false)
+    }
+
+    /// Copies the file to `out`, decompressed, without the records that `decide` drops. With new
+    /// fields those that `decide` marks have them; in tables all records that stay are marked. `out`
+    /// is flushed after each record of a web archive, which may be a member of its own where it is
+    /// compressed. `watch` counts the bytes of the file, compressed as they are.
     ///
     /// # Errors
     ///
@@ -79,7 +106,7 @@ impl DocumentFile<'_> {
         let format = self.format();
         #[cfg(feature = "parquet")]
         if format == DocumentFormat::Parquet {
-            return parquet::copy(self, new_fields, watch, out, decide);
+            return parquet::copy(self, options.text_name(), new_fields, watch, out, decide);
         }
         let source = Source::open(self.path())?;
         let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
@@ -102,7 +129,8 @@ impl DocumentFile<'_> {
                 | DocumentFormat::Html
                 | DocumentFormat::Parquet
                 | DocumentFormat::Warc => {
-                    lines::copy(reader, options.len_max, new_fields, out, decide)
+                    let field = (format == DocumentFormat::JsonLines).then(|| options.text_name());
+                    lines::copy(reader, options.len_max, field, new_fields, out, decide)
                 }
             }
         });

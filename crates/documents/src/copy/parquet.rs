@@ -19,6 +19,7 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 
 use super::super::files::DocumentFile;
+use super::cut;
 use super::fate::{DecideFate, NewField, NewFieldKind, RecordFate};
 use crate::error::{Error, Result};
 use fpstore_base::watch::Watch;
@@ -29,8 +30,12 @@ const RUN_LEN: usize = 1024;
 /// The entry in which Arrow keeps its own schema, which would not fit one with a new column.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
+/// A row of those that stay, and what is cut out of its text.
+type Cut = (usize, Vec<Range<usize>>);
+
 pub(super) fn copy(
     from: &DocumentFile<'_>,
+    text_name: &str,
     new_fields: &[NewField],
     watch: &Watch,
     out: &mut (dyn Write + Send),
@@ -55,18 +60,20 @@ pub(super) fn copy(
         let group = reader.get_row_group(group).map_err(broken)?;
         let count = group.metadata().num_rows();
         watch.tick(u64::try_from(group.metadata().compressed_size()).unwrap_or(0))?;
-        let (mut kept, mut marks) = (Vec::new(), Vec::new());
+        let (mut kept, mut marks, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
         for at in 0..usize::try_from(count).unwrap_or(0) {
             row += 1;
             match decide(row).map_err(unreadable)? {
                 RecordFate::Drop => continue,
                 RecordFate::Keep => {}
                 RecordFate::Mark(values) => marks.push(values),
+                RecordFate::Cut(cut) => cuts.push((at, cut)),
             }
             add(&mut kept, at);
         }
         if !kept.is_empty() {
-            copy_group(&*group, &kept, new_fields, &marks, &mut writer).map_err(broken)?;
+            let texts = Texts { name: text_name, cuts };
+            copy_group(&*group, &kept, texts, new_fields, &marks, &mut writer).map_err(broken)?;
         }
     }
     writer.close().map_err(broken)?;
@@ -118,9 +125,43 @@ fn properties(reader: &SerializedFileReader<File>, is_marked: bool) -> WriterPro
     builder.build()
 }
 
+/// The column of the texts, and what is cut out of them, by ascending row of the group.
+struct Texts<'a> {
+    name: &'a str,
+    cuts: Vec<Cut>,
+}
+
+impl Texts<'_> {
+    /// Cuts the texts of some rows. Each row has one level, and a value unless it is null.
+    fn cut(
+        &self,
+        rows: Range<usize>,
+        definitions: &[i16],
+        most: i16,
+        texts: &mut [ByteArray],
+    ) -> Result<(), ParquetError> {
+        let first = self.cuts.partition_point(|(row, _)| *row < rows.start);
+        let fault = |reason: String| ParquetError::General(reason);
+        let (mut at, mut value) = (rows.start, 0);
+        for (row, cut) in self.cuts[first..].iter().take_while(|(row, _)| *row < rows.end) {
+            let is_there = |row: usize| {
+                definitions.get(row - rows.start).is_none_or(|definition| *definition == most)
+            };
+            value += (at..*row).filter(|&row| is_there(row)).count();
+            at = *row;
+            let text = texts.get_mut(value).filter(|_| is_there(at));
+            let text = text.ok_or_else(|| fault(cut::CHANGED.into()))?;
+            let whole = text.as_utf8().map_err(|_| fault(cut::CHANGED.into()))?;
+            *text = cut::without(whole, cut).map_err(fault)?.as_str().into();
+        }
+        Ok(())
+    }
+}
+
 fn copy_group<W: Write + Send>(
     group: &dyn RowGroupReader,
     kept: &[Range<usize>],
+    texts: Texts<'_>,
     new_fields: &[NewField],
     marks: &[Vec<Option<Id>>],
     writer: &mut SerializedFileWriter<W>,
@@ -129,7 +170,15 @@ fn copy_group<W: Write + Send>(
     for column in 0..group.num_columns() {
         let from = group.get_column_reader(column)?;
         let Some(to) = to.next_column()? else { break };
+        let path = group.metadata().column(column).column_path().string();
+        let is_text = !texts.cuts.is_empty() && path == texts.name;
         match from {
+            ColumnReader::ByteArrayColumnReader(from) if is_text => {
+                copy_changed(from, to, kept, |rows, definitions, most, values| {
+                    texts.cut(rows, definitions, most, values)
+                })?;
+            }
+            _ if is_text => return Err(ParquetError::General(cut::CHANGED.into())),
             ColumnReader::BoolColumnReader(from) => copy_column(from, to, kept)?,
             ColumnReader::Int32ColumnReader(from) => copy_column(from, to, kept)?,
             ColumnReader::Int64ColumnReader(from) => copy_column(from, to, kept)?,
@@ -166,9 +215,20 @@ fn copy_group<W: Write + Send>(
 
 /// Copies the rows `kept` of a column.
 fn copy_column<T: DataType>(
+    from: ColumnReaderImpl<T>,
+    to: SerializedColumnWriter<'_>,
+    kept: &[Range<usize>],
+) -> Result<(), ParquetError> {
+    copy_changed(from, to, kept, |_, _, _, _| Ok(()))
+}
+
+/// Copies the rows `kept` of a column. `change` takes rows, their definition levels, the largest
+/// such level, and their values.
+fn copy_changed<T: DataType>(
     mut from: ColumnReaderImpl<T>,
     mut to: SerializedColumnWriter<'_>,
     kept: &[Range<usize>],
+    mut change: impl FnMut(Range<usize>, &[i16], i16, &mut [T::T]) -> Result<(), ParquetError>,
 ) -> Result<(), ParquetError> {
     let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     let descriptor = to.typed::<T>().get_descriptor().clone();
@@ -199,6 +259,7 @@ fn copy_column<T: DataType>(
             }
             read += records;
         }
+        change(run.clone(), &definitions, descriptor.max_def_level(), &mut values)?;
         to.typed::<T>().write_batch(
             &values,
             has_definitions.then_some(&definitions),
@@ -332,6 +393,29 @@ mod tests {
         assert_eq!(rows(&few), [all[4999].clone()]);
         let (none, _folder) = copied(&[], &mut |_| Ok(RecordFate::Drop));
         assert_eq!(rows(&none), []);
+    }
+
+    #[test]
+    fn parts_of_texts_are_cut_out_of_their_column_alone() {
+        let (whole, _folder) = copied(&[], &mut |_| Ok(RecordFate::Keep));
+        // Rows are counted from 1 and their texts from 0; of each third there is none.
+        let is_cut = |row: u64| row % 3 != 1 && row.is_multiple_of(5);
+        let (some, _folder) = copied(&[], &mut |row| match row {
+            _ if row.is_multiple_of(11) => Ok(RecordFate::Drop),
+            _ if is_cut(row) => Ok(RecordFate::Cut(vec![0..2, 3..5])),
+            _ => Ok(RecordFate::Keep),
+        });
+        let expected: Vec<String> = (1..)
+            .zip(rows(&whole))
+            .filter(|(row, _)| row % 11 > 0)
+            .map(|(row, kept)| match is_cut(row) {
+                true => kept.to_string().replacen("text: \"text ", "text: \"x", 1),
+                false => kept.to_string(),
+            })
+            .collect();
+        let found: Vec<String> = rows(&some).iter().map(Row::to_string).collect();
+        assert_eq!(found, expected);
+        assert!(found[4].contains("text: \"x4\""), "{}", found[4]);
     }
 
     #[test]

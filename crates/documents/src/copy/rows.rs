@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use super::super::delimited::{FieldReader, Fields};
 use super::super::options::DocumentOptions;
+use super::cut;
 use super::fate::{DecideFate, NewField, RecordFate};
 use fpstore_base::Id;
 
@@ -26,6 +27,7 @@ pub(super) fn copy_rows(
     // Bytes of the input before those that are recorded.
     let mut passed = 0;
     let mut is_header = true;
+    let mut text_place = None;
     // Whether the record before was dropped, and ended in a CR, to which an LF may belong.
     let mut drops_lf = false;
     loop {
@@ -53,10 +55,18 @@ pub(super) fn copy_rows(
             false => decide(fields.line)?,
             true => RecordFate::Mark(new_fields.iter().map(name_of).collect()),
         };
-        is_header = false;
+        if is_header {
+            text_place = fields.iter().position(|name| name == options.text_name().as_bytes());
+            is_header = false;
+        }
         match fate {
             RecordFate::Drop => drops_lf = record.ends_with(b"\r"),
             RecordFate::Keep => out.write_all(record)?,
+            RecordFate::Cut(cuts) => {
+                let place = text_place.unwrap_or(usize::MAX);
+                let cut = cut::cut_field(record, place, delimiter, &cuts);
+                out.write_all(&cut.map_err(cut::changed)?)?;
+            }
             RecordFate::Mark(values) => {
                 let end =
                     record.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |at| at + 1);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::corpus::{KeepRules, LossLimit, Reasons};
+use fpstore::corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 
 /// What becomes of documents, and what is said of it.
 #[derive(Args, Debug)]
@@ -16,6 +16,21 @@ pub(in crate::cli) struct CleaningArgs {
     /// than --confirm says is not found. --keep longest finds the most.
     #[arg(long, value_name = "PART", requires = "confirm", hide_short_help = true)]
     pub(in crate::cli) confirm_contains: Option<f64>,
+    /// With --unit: what becomes of removed passages: cut, annotate, or drop:PART of a document
+    ///
+    /// cut takes them out of their texts, and leaves the rest of each record as it is. drop:0.5 drops
+    /// documents of which half or more of the characters are in removed passages, and leaves the
+    /// others whole. annotate copies nothing: it writes for each file its documents' ids and the
+    /// places of their removed passages, in characters, with 1 less the part of the bits in which
+    /// they differ from the kept one.
+    #[arg(
+        long,
+        value_name = "FATE",
+        requires = "unit",
+        conflicts_with_all = ["list", "annotate", "cluster_size"],
+        hide_short_help = true
+    )]
+    pub(in crate::cli) passages: Option<PassageFate>,
     /// The field that holds the address (URL) of a document; of one address the best stays
     ///
     /// Addresses are the same whether http or https, whatever the case of the host, without the default

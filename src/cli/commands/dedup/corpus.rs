@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use fpstore::Store;
-use fpstore::corpus::{Account, Cleaner, Error, Event};
+use fpstore::corpus::{Account, Cleaner, Error, Event, PassageFate};
 use fpstore::rows::{LossRow, RecordRow, RemovedRow};
 use fpstore_base::chain;
 
+use super::cleaning_args::CleaningArgs;
 use super::overview;
 use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
@@ -19,6 +20,24 @@ use crate::cli::run::merging::warn_unmerged;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
 
+/// What becomes of what is removed.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct Fate {
+    /// Whether it stays, with a mark.
+    annotates: bool,
+    /// Whether passages are compared, and not documents.
+    is_of_passages: bool,
+    passages: Option<PassageFate>,
+}
+
+impl Fate {
+    pub(in crate::cli) fn of(args: &CleaningArgs, is_of_passages: bool) -> Self {
+        let passages = args.passages;
+        let annotates = args.annotate.is_some() || passages == Some(PassageFate::Annotate);
+        Fate { annotates, is_of_passages, passages }
+    }
+}
+
 /// A cleaning, and the lists that the program writes beside it.
 pub(in crate::cli) struct Settings {
     pub(in crate::cli) cleaner: Cleaner<'static>,
@@ -28,7 +47,7 @@ pub(in crate::cli) struct Settings {
     pub(in crate::cli) losses: Option<PathBuf>,
     pub(in crate::cli) manifest: Option<PathBuf>,
     pub(in crate::cli) force: bool,
-    pub(in crate::cli) annotates: bool,
+    pub(in crate::cli) fate: Fate,
     pub(in crate::cli) adds: bool,
     /// The store, and the run by which it knows the work.
     pub(in crate::cli) stored: Option<Store>,
@@ -48,7 +67,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     let replaces = force || cleaning.is_resumed();
     let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
     let (removed, losses, manifest) = (sink(removed)?, sink(losses)?, sink(manifest)?);
-    let (annotates, adds, is_list) = (settings.annotates, settings.adds, list.is_some());
+    let (fate, adds, is_list) = (settings.fate, settings.adds, list.is_some());
     let cleaned = cleaning.run().inspect_err(|error| {
         if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
             monitor.suspend(|| overview::report(overview));
@@ -84,7 +103,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         overview::report(overview);
     }
     if !quiet {
-        report_account(&account, annotates, adds, is_list);
+        report_account(&account, fate, adds, is_list);
     }
     if account.uncopied_count > 0 {
         bail!(
@@ -116,15 +135,34 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
     }
 }
 
-fn report_account(account: &Account, annotates: bool, adds: bool, is_list: bool) {
+fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
+    let of_kind = |count| match fate.is_of_passages {
+        true => counted(count, "passage", "passages"),
+        false => counted(count, "document", "documents"),
+    };
     message!(
         "{}: {} {}, {} {}",
-        counted(account.document_count(), "document", "documents"),
-        counted(account.kept_count, "document", "documents"),
+        of_kind(account.document_count()),
+        of_kind(account.kept_count),
         if adds { "kept and added" } else { "kept" },
-        counted(account.removed_count(), "document", "documents"),
-        if annotates { "marked" } else { "removed" },
+        of_kind(account.removed_count()),
+        match fate.passages {
+            Some(PassageFate::Drop(_)) => "repeated",
+            _ if fate.annotates => "marked",
+            _ => "removed",
+        },
     );
+    if let Some(passages) = fate.passages {
+        let changed = counted(account.changed_count, "document", "documents");
+        let dropped = counted(account.dropped_count, "document", "documents");
+        match passages {
+            PassageFate::Cut => message!(
+                "passages were cut out of {changed}; {dropped} went whole, because nothing was left"
+            ),
+            PassageFate::Drop(_) => message!("{dropped} went whole; the others stay as they are"),
+            PassageFate::Annotate => message!("{changed} have marked passages"),
+        }
+    }
     if account.empty_count + account.bad_count > 0 && !is_list {
         message!(
             "{} without fingerprint and {} stay as they are, because they cannot be compared",

@@ -250,6 +250,7 @@ impl DedupArgs {
         add: Option<WriterOptions>,
     ) -> anyhow::Result<corpus::Settings> {
         let OutputArgs { output, force } = &self.output;
+        let documents_are_passages = documents.source.options().passage_unit().is_some();
         let cleaner = Cleaner::new(documents.source, inputs(&self.files)?)
             .replace(*force)
             .against(stored.clone())
@@ -259,6 +260,7 @@ impl DedupArgs {
             .confirm(self.near.confirm)
             .confirm_contains(self.cleaning.confirm_contains)
             .judge(self.cleaning.judge)
+            .passages(self.cleaning.passages)
             .pairs(self.cleaning.pairs.as_deref().map(read_labels).transpose()?)
             .url_field(self.cleaning.url_field.clone())
             .keep(self.cleaning.keep.clone())
@@ -271,6 +273,12 @@ impl DedupArgs {
             .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
             .threads(self.work.resources.threads()?)
             .temp_dir(self.work.resources.temp_dir.clone());
+        if documents_are_passages && !self.cleaning.list && self.cleaning.passages.is_none() {
+            bail!(
+                "passages are parts of records: add --passages cut, drop:0.5 or annotate to say what \
+                 becomes of those that are removed, or --list to print the kept ones"
+            );
+        }
         let cleaner = match output {
             _ if self.cleaning.list => cleaner,
             Some(output) => cleaner.output(output),
@@ -286,7 +294,7 @@ impl DedupArgs {
             losses: self.cleaning.losses.clone(),
             manifest: self.cleaning.manifest.clone(),
             force: *force,
-            annotates: self.cleaning.annotate.is_some(),
+            fate: corpus::Fate::of(&self.cleaning, documents_are_passages),
             adds: self.add,
             stored,
             run: self.run.run.clone(),

@@ -1,0 +1,214 @@
+//! Removed passages are cut out of their documents, named beside them, or take them along.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::formats::{compressed, decompressed};
+use super::{are_near, documents};
+use crate::common::Random;
+use crate::common::documents::Document;
+use crate::common::oracle;
+use crate::common::program::Desk;
+
+/// What stands between two passages.
+const BETWEEN: &str = "\n \n\n";
+
+/// Documents of one to five passages each, many of which are near.
+fn pages(seed: u64) -> Vec<Vec<Document>> {
+    let mut random = Random::new(seed);
+    let mut passages = documents(300, seed).into_iter();
+    let mut pages = Vec::new();
+    loop {
+        let count = 1 + random.next() as usize % 5;
+        let page: Vec<Document> = passages.by_ref().take(count).collect();
+        if page.is_empty() {
+            return pages;
+        }
+        pages.push(page);
+    }
+}
+
+fn text(page: &[Document]) -> String {
+    let texts: Vec<String> = page.iter().map(Document::text).collect();
+    format!(" {}\n", texts.join(BETWEEN))
+}
+
+/// For each page its removed passages, each with the fingerprint of the kept one.
+fn removed(pages: &[Vec<Document>]) -> Vec<BTreeMap<usize, u64>> {
+    let all: Vec<&Document> = pages.iter().flatten().collect();
+    let near = |one: usize, other: usize| are_near(all[one], all[other], None);
+    let dropped = oracle::dropped(0..0, 0..all.len(), near);
+    let mut first = 0;
+    let of_page = |page: &Vec<Document>| {
+        let own = (0..page.len()).filter_map(|at| Some((at, all[*dropped.get(&(first + at))?])));
+        let own = own.map(|(at, kept)| (at, kept.fingerprint)).collect();
+        first += page.len();
+        own
+    };
+    pages.iter().map(of_page).collect()
+}
+
+/// The text without its removed passages, by the rule that the help gives; `None` if nothing is left.
+fn cut(page: &[Document], removed: &BTreeMap<usize, u64>) -> Option<String> {
+    let mut rest = " ".to_string();
+    for (at, passage) in page.iter().enumerate().filter(|(at, _)| !removed.contains_key(at)) {
+        rest.push_str(&passage.text());
+        if (at + 1..page.len()).any(|later| !removed.contains_key(&later)) {
+            rest.push_str(BETWEEN);
+        }
+    }
+    (removed.len() < page.len()).then(|| rest + "\n")
+}
+
+fn line(number: usize, text: &str) -> String {
+    format!("{{\"n\":[{number},  1.50],\"text\":{},\"id\":\"p{number}\"}}\r\n", json!(text))
+}
+
+fn row(number: usize, text: &str) -> String {
+    format!("\"p{number}\",\"{text}\",x\n")
+}
+
+/// A file of pages, the texts of which a function gives.
+fn file(
+    pages: &[Vec<Document>],
+    record: fn(usize, &str) -> String,
+    text: impl Fn(usize) -> Option<String>,
+) -> String {
+    (0..pages.len()).filter_map(|at| Some(record(at, &text(at)?))).collect()
+}
+
+#[test]
+fn passages_are_cut_out_and_the_rest_stays_byte_for_byte() {
+    let pages = pages(91);
+    let removed = removed(&pages);
+    let count = |is: fn(Option<String>) -> bool| -> usize {
+        let cut = pages.iter().zip(&removed).filter(|(_, removed)| !removed.is_empty());
+        cut.filter(|(page, removed)| is(cut_of(page, removed))).count()
+    };
+    fn cut_of(page: &[Document], removed: &BTreeMap<usize, u64>) -> Option<String> {
+        cut(page, removed)
+    }
+    let (changed, whole) = (count(|rest| rest.is_some()), count(|rest| rest.is_none()));
+    assert!(changed > 20 && whole > 10, "{changed} {whole}");
+    for (name, head, record) in [
+        ("in.jsonl", "\u{feff}\n", line as fn(usize, &str) -> String),
+        ("in.jsonl.gz", "", line),
+        ("in.csv", "id,text,x\n", row),
+    ] {
+        let desk = Desk::new();
+        let whole_text = |at: usize| Some(text(&pages[at]));
+        let content = head.to_string() + &file(&pages, record, whole_text);
+        desk.write(name, compressed(name, content.as_bytes()));
+        let cut = |at: usize| match removed[at].is_empty() {
+            true => whole_text(at),
+            false => cut(&pages[at], &removed[at]),
+        };
+        let expected = head.to_string() + &file(&pages, record, cut);
+        let args = ["dedup", "--docs", name, "--unit", "paragraph", "--passages", "cut", "-o"];
+        let out = format!("out/{name}");
+        let (_, err) = desk.run(&[&args[..], &["out/"]].concat(), 0);
+        assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), expected);
+        assert!(err.contains(&format!("cut out of {changed} documents; {whole} documents went")));
+        // What is left has no near passages.
+        let args = ["dedup", "--docs", &out, "--unit", "paragraph", "--list"];
+        let (_, err) = desk.run(&args, 0);
+        assert!(err.contains(" 0 passages removed"), "{err}");
+    }
+}
+
+#[test]
+fn documents_go_by_the_part_of_them_that_is_repeated() {
+    let pages = pages(92);
+    let removed = removed(&pages);
+    let part = |at: usize| {
+        let len = |of: usize| pages[at][of].text().chars().count();
+        let gone: usize = removed[at].keys().map(|&of| len(of)).sum();
+        gone as f64 / (0..pages[at].len()).map(len).sum::<usize>() as f64
+    };
+    let desk = Desk::new();
+    fs::create_dir(desk.path("in")).unwrap();
+    desk.write("in/a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
+    for least in ["0.01", "0.5", "1"] {
+        let stays = |at: usize| part(at) < least.parse().unwrap();
+        let fate = format!("drop:{least}");
+        let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", &fate];
+        desk.run(&[&args[..], &["-o", &fate]].concat(), 0);
+        let expected = file(&pages, line, |at| stays(at).then(|| text(&pages[at])));
+        assert_eq!(desk.read(&format!("{fate}/a.jsonl")), expected);
+    }
+    // Files that are one document each are named, and not copied.
+    fs::remove_file(desk.path("in/a.jsonl")).unwrap();
+    let name = |at: usize| format!("in/{at:03}.txt");
+    for (at, page) in pages.iter().enumerate() {
+        desk.write(&name(at), text(page));
+    }
+    let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "drop:0.5"];
+    desk.run(&[&args[..], &["-o", "whole"]].concat(), 0);
+    let kept = (0..pages.len()).filter(|&at| part(at) < 0.5);
+    let expected: String = kept.map(|at| name(at) + "\n").collect();
+    assert_eq!(desk.read("whole"), expected);
+    let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "cut", "-o", "cut"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("000.txt: it is one document, and has no records"), "{err}");
+}
+
+#[test]
+fn attributes_name_the_places_of_removed_passages() {
+    let pages = pages(93);
+    let removed = removed(&pages);
+    let desk = Desk::new();
+    fs::create_dir(desk.path("in")).unwrap();
+    desk.write("in/a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
+    let expected = |first: usize| -> Vec<Value> {
+        let page = |at: usize| {
+            let span = |(&of, &kept): (&usize, &u64)| {
+                let passage = &pages[at][of];
+                let before = pages[at][..of].iter().map(|it| it.text().len() + BETWEEN.len());
+                let start = 1 + before.sum::<usize>();
+                let likeness = 1.0 - f64::from(oracle::distance(kept, passage.fingerprint)) / 64.0;
+                json!([start, start + passage.text().len(), likeness])
+            };
+            let spans: Vec<Value> = removed[at].iter().map(span).collect();
+            json!({ "id": format!("p{at}"), "attributes": { "fpstore_near": spans } })
+        };
+        (first..pages.len()).map(page).collect()
+    };
+    let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "annotate"];
+    let (_, err) = desk.run(&[&args[..], &["-o", "out"]].concat(), 0);
+    let marked = removed.iter().filter(|removed| !removed.is_empty()).count();
+    assert!(err.contains(&format!("{marked} documents have marked passages")), "{err}");
+    let lines = |name: &str| -> Vec<Value> {
+        desk.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    assert_eq!(lines("out/a.jsonl"), expected(0));
+    // A file of another format has attributes beside its name; a document, too, that is a file.
+    desk.write("in/b.csv", format!("id,text,x\n{}", row(0, &text(&pages[0]))));
+    desk.write("in/c.txt", text(&pages[0]));
+    desk.run(&[&args[..], &["-o", "all"]].concat(), 0);
+    let spans = |name: &str| lines(name)[0]["attributes"]["fpstore_near"].as_array().unwrap().len();
+    let [csv, txt] = ["all/b.csv.jsonl", "all/c.txt.jsonl"].map(spans);
+    assert_eq!((csv, txt), (pages[0].len(), pages[0].len()));
+}
+
+#[test]
+fn what_does_not_fit_passages_is_refused_before_any_work() {
+    let desk = Desk::with("a.jsonl", "{\"id\":\"a\",\"text\":[\"one\",\"two\"]}\n");
+    let cut = ["--unit", "line", "--passages", "cut", "-o", "out.jsonl"];
+    for (args, told) in [
+        (&["--unit", "line", "-o", "out.jsonl"][..], "--passages cut"),
+        (&["--passages", "cut", "-o", "out.jsonl"], "--unit"),
+        (&["--unit", "line", "--passages", "drop:2", "-o", "o"], "a part above 0 and at most 1"),
+        (&["--unit", "line", "--passages", "cut", "--list"], "--list"),
+        (&[&cut[..], &["--text-field", "text[]"]].concat(), "put together from arrays"),
+        (&[&cut[..], &["--text-format", "html"]].concat(), "its texts are markup"),
+        (&[&cut[..], &["--confirm", "0.8"]].concat(), "passages are compared by fingerprints"),
+    ] {
+        let output = desk.output(&[&["dedup", "--docs", "a.jsonl"], args].concat(), "");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(err.contains(told), "{told}: {err}");
+        desk.assert_files(&["a.jsonl"]);
+    }
+}
