@@ -104,7 +104,7 @@ impl<'a> Cleaner<'a> {
 
 /// A cleaning that has begun.
 pub struct Cleaning<'a> {
-    work: Work<'a>,
+    pub(super) work: Work<'a>,
     job: Job,
     targets: Option<Targets>,
     writer: Option<Writer>,
@@ -175,9 +175,9 @@ fn check_loss(
 /// A cleaning whose outputs are written. [`Cleaned::finish`] ends it.
 #[must_use = "the work is not done before finish"]
 pub struct Cleaned<'a> {
-    cleaning: Cleaning<'a>,
-    spools: Spools,
-    decisions: Decisions,
+    pub(super) cleaning: Cleaning<'a>,
+    pub(super) spools: Spools,
+    pub(super) decisions: Decisions,
     /// See [`Written::of_passages`].
     of_passages: (u64, u64),
 }

@@ -72,6 +72,11 @@ impl<'a> ClusterSizes<'a> {
         ClusterSizes { of_leaders, spared }
     }
 
+    /// The documents of each cluster of two or more.
+    pub(super) fn each(&self) -> impl Iterator<Item = u64> {
+        self.of_leaders.values().copied()
+    }
+
     /// The documents of the cluster of a document that stays; 1 if it is near no other one.
     pub(super) fn of_kept(&self, number: Number) -> u64 {
         let leader = self.spared.get(number).map_or(Leader::New(number), Leader::of);

@@ -1,4 +1,4 @@
-//! The beginnings of the texts of a few documents, which are read again.
+//! The texts of a few documents, which are read again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const LINE_LEN: usize = 80;
 
 /// The place of a document: the number of its file, and that of its record there. The passages of a
 /// document have the same place, and ids of their own.
-type Place = (usize, u64, Id);
+pub(super) type Place = (usize, u64, Id);
 
 /// Why the reading of a file ends.
 enum End {
@@ -35,8 +35,19 @@ pub(super) fn sample_lines(
     places: Vec<Option<Place>>,
 ) -> Result<Vec<Option<String>>> {
     let mut lines = vec![None; places.len()];
+    each_text(work, places, |at, text| lines[at] = line_of(text))?;
+    Ok(lines)
+}
+
+/// Calls `take` with the text of the document at each place, if it can be read again; not in the
+/// order of the places.
+pub(super) fn each_text(
+    work: &Work<'_>,
+    places: Vec<Option<Place>>,
+    mut take: impl FnMut(usize, &str),
+) -> Result<()> {
     if !work.settings.source.has_texts() {
-        return Ok(lines);
+        return Ok(());
     }
     let mut files: BTreeMap<usize, Vec<(usize, u64, Id)>> = BTreeMap::new();
     for (at, place) in places.into_iter().enumerate() {
@@ -45,20 +56,20 @@ pub(super) fn sample_lines(
         }
     }
     for (file, wanted) in files {
-        match read(work, file, &wanted, &mut lines) {
+        match read(work, file, &wanted, &mut take) {
             // They are for people to look at; what stops the work stops it elsewhere.
             Ok(()) | Err(End::Found) | Err(End::Failed(Error::Text(_))) => {}
             Err(End::Failed(error)) => return Err(error),
         }
     }
-    Ok(lines)
+    Ok(())
 }
 
 fn read(
     work: &Work<'_>,
     file: usize,
     wanted: &[(usize, u64, Id)],
-    lines: &mut [Option<String>],
+    take: &mut impl FnMut(usize, &str),
 ) -> Result<(), End> {
     // What can be read only once is gone.
     let is_there = work.files.get(file, &work.options).is_some_and(|it| it.file_len().is_some());
@@ -73,7 +84,7 @@ fn read(
     part.read_texts(&work.options, Some(is_wanted), |place, id, text| {
         for (at, record, own) in wanted {
             if *record == place.record() && own.as_ref() == id {
-                lines[*at] = line_of(text);
+                take(*at, text);
                 left -= 1;
             }
         }

@@ -240,35 +240,11 @@ fn tools(has_texts: bool) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use sha2::{Digest, Sha256};
-
+    use super::super::script::assert_policy_names;
     use super::*;
-
-    /// The 64 digits of base64 as RFC 4648 has them.
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    fn base64(bytes: &[u8]) -> String {
-        let four = |three: &[u8]| {
-            let number =
-                (0..3).fold(0, |sum, at| sum << 8 | three.get(at).map_or(0, |&b| b as usize));
-            let digit = |at: usize| DIGITS[number >> (18 - 6 * at) & 63] as char;
-            (0..4).map(|at| if at <= three.len() { digit(at) } else { '=' }).collect::<String>()
-        };
-        bytes.chunks(3).map(four).collect()
-    }
 
     #[test]
     fn the_policy_names_the_script() {
-        assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
-        let hash = base64(&Sha256::digest(SCRIPT));
-        assert_eq!(SCRIPT_HASH.trim(), hash, "write it to groups.js.sha256");
-    }
-
-    #[test]
-    fn the_script_never_makes_markup_of_text() {
-        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
-            assert!(!SCRIPT.contains(way), "{way}");
-        }
-        assert!(!SCRIPT.contains("</"), "the script would end there");
+        assert_policy_names(SCRIPT, SCRIPT_HASH, "groups.js");
     }
 }

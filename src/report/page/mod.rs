@@ -7,21 +7,26 @@
 //!
 //! [`LargestGroups`] takes groups and keeps those that a page has room for. [`GroupPage`] takes the
 //! texts that it needs, and writes the page. [`Comparison`] is the page of two documents,
-//! [`ContaminationPage`] that of the items of a benchmark in a corpus. Nothing here reads documents
+//! [`ContaminationPage`] that of the items of a benchmark in a corpus, [`CleaningPage`] that of what
+//! a cleaning removed. Nothing here reads documents
 //! or stores.
 
 mod bits;
+mod cleaning;
 mod comparison;
 mod contamination;
 mod data;
 mod groups;
 mod largest;
+#[cfg(test)]
+mod script;
 mod template;
 mod texts;
 mod wording;
 mod words;
 
 pub use bits::differing_bits;
+pub use cleaning::{CleaningPage, RemovedPair};
 pub use comparison::{ComparedFeatures, Comparison};
 pub use contamination::{ContaminationPage, HeldItem};
 pub use groups::{About, GroupPage, WrittenPage};

@@ -10,6 +10,7 @@ mod losses;
 mod manifest;
 mod passages;
 mod reasons;
+mod report_page;
 mod rounds;
 mod target;
 

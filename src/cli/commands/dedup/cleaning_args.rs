@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::output::page::page_path;
 use anyhow::bail;
 use clap::Args;
 use fpstore::corpus::{KeepRules, LossLimit, PassageFate, Reasons};
@@ -85,6 +86,21 @@ pub(in crate::cli) struct CleaningArgs {
     /// | sha256sum -c' checks them later.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(in crate::cli) manifest: Option<PathBuf>,
+    /// Write a page for a browser: counts, plots, and what goes beside what stays
+    ///
+    /// A slider shows how many documents of the sample would stay at a higher similarity; that of the
+    /// sample is computed exactly, also without --confirm. Its texts are read again.
+    #[arg(long, value_name = "FILE", value_parser = page_path)]
+    pub(in crate::cli) html: Option<PathBuf>,
+    /// The removed documents that the page shows; of more, a sample
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "html",
+        default_value = "200",
+        hide_short_help = true
+    )]
+    pub(in crate::cli) html_max: usize,
     /// Keep up to N documents of each cluster [default: 1]
     ///
     /// Of near documents the one that is kept in any case, and those that are the next best by
@@ -115,6 +131,7 @@ impl CleaningArgs {
             (self.judge.is_some(), "--judge"),
             (self.pairs.is_some(), "--pairs"),
             (self.manifest.is_some(), "--manifest"),
+            (self.html.is_some(), "--html"),
             (self.source_field.is_some(), "--source-field"),
             (self.max_loss.is_some(), "--max-loss"),
             (self.losses.is_some(), "--losses"),

@@ -10,7 +10,7 @@ use fpstore::rows::{LossRow, RecordRow, RemovedRow};
 use fpstore_base::chain;
 
 use super::cleaning_args::CleaningArgs;
-use super::overview;
+use super::{overview, report_page};
 use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
@@ -46,6 +46,8 @@ pub(in crate::cli) struct Settings {
     pub(in crate::cli) removed: Option<PathBuf>,
     pub(in crate::cli) losses: Option<PathBuf>,
     pub(in crate::cli) manifest: Option<PathBuf>,
+    /// A page, how many removed documents it shows, and its title.
+    pub(in crate::cli) html: Option<(PathBuf, usize, String)>,
     pub(in crate::cli) force: bool,
     pub(in crate::cli) fate: Fate,
     pub(in crate::cli) adds: bool,
@@ -56,8 +58,9 @@ pub(in crate::cli) struct Settings {
 }
 
 pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
-    let Settings { cleaner, list, removed, losses, manifest, force, stored, run, quiet, .. } =
-        settings;
+    let Settings {
+        cleaner, list, removed, losses, manifest, html, force, stored, run, quiet, ..
+    } = settings;
     let lists: Vec<PathBuf> = removed.iter().chain(&losses).cloned().collect();
     let tell = |event: Event<'_>| tell(event, monitor, quiet);
     let Some(cleaning) = cleaner.observer(monitor.observer()).listener(&tell).begin()? else {
@@ -67,6 +70,9 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     let replaces = force || cleaning.is_resumed();
     let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
     let (removed, losses, manifest) = (sink(removed)?, sink(losses)?, sink(manifest)?);
+    let html =
+        html.map(|(path, most, title)| anyhow::Ok((Sink::open(&path, replaces)?, most, title)));
+    let html = html.transpose()?;
     let (fate, adds, is_list) = (settings.fate, settings.adds, list.is_some());
     let cleaned = cleaning.run().inspect_err(|error| {
         if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
@@ -84,7 +90,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         cleaned.for_each_removed(|removed| rows.push(&removed))?;
         rows.finish()?;
     }
-    let overview = (!quiet || losses.is_some() || manifest.is_some())
+    let overview = (!quiet || losses.is_some() || manifest.is_some() || html.is_some())
         .then(|| cleaned.overview())
         .transpose()?;
     if let (Some(out), Some(overview)) = (losses, &overview) {
@@ -95,6 +101,10 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     if let (Some(mut out), Some(overview)) = (manifest, &overview) {
         let manifest = cleaned.manifest(overview, &lists)?;
         out.write_all(manifest.to_json().as_bytes())?;
+        out.finish()?;
+    }
+    if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
+        out.write_all(report_page::make(&cleaned, overview, most, &title)?.as_bytes())?;
         out.finish()?;
     }
     let account = cleaned.finish()?;

@@ -4,6 +4,7 @@ mod cleaning_args;
 mod corpus;
 mod overview;
 mod records;
+mod report_page;
 mod stream;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use fpstore::writer::CheckedWriter;
 use fpstore::{Error, Recipe, Store, WriterOptions};
 
 use crate::cli::args::documents::DocumentArgs;
-use crate::cli::args::inputs::{ReadArgs, inputs};
+use crate::cli::args::inputs::{ReadArgs, inputs, title_of};
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::segment_args::{LabelArgs, RunArgs};
@@ -293,6 +294,10 @@ impl DedupArgs {
             removed: self.removed.clone(),
             losses: self.cleaning.losses.clone(),
             manifest: self.cleaning.manifest.clone(),
+            html: self.cleaning.html.clone().map(|path| {
+                let title = title_of(&self.files, &path);
+                (path, self.cleaning.html_max, title)
+            }),
             force: *force,
             fate: corpus::Fate::of(&self.cleaning, documents_are_passages),
             adds: self.add,

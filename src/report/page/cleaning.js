@@ -1,0 +1,26 @@
+'use strict';
+// Shows what another bar would keep of the sample. The page is whole without this script.
+(() => {
+  const bar = document.getElementById('bar');
+  const status = document.getElementById('status');
+  const articles = [...document.querySelectorAll('article[data-similarity]')];
+  const removed = Number(bar.dataset.removed);
+  const grouped = count => String(count).replace(/\B(?=(\d{3})+$)/g, '\u00a0');
+  const show = () => {
+    const least = Number(bar.value);
+    let kept = 0;
+    for (const article of articles) {
+      const isKept = Number(article.dataset.similarity) < least;
+      article.classList.toggle('kept', isKept);
+      article.querySelector('.fate').textContent = isKept ? 'would stay' : 'goes';
+      kept += isKept ? 1 : 0;
+    }
+    const part = articles.length ? kept / articles.length : 0;
+    status.textContent = `With a similarity of ${least.toFixed(2)} or more, ${grouped(kept)} of the `
+      + `${grouped(articles.length)} documents of the sample would stay, so about `
+      + `${grouped(Math.round(part * removed))} of all ${grouped(removed)} that were removed.`;
+  };
+  document.querySelector('.tools').hidden = false;
+  bar.addEventListener('input', show);
+  show();
+})();

@@ -1,0 +1,71 @@
+//! The page of a cleaning shows counts and a sample of what was removed beside what stays.
+
+use fpstore_text::{TextHasher, TextRecipe};
+
+use super::{documents, removed};
+use crate::common::documents::json_lines;
+use crate::common::oracle;
+use crate::common::program::Desk;
+
+#[test]
+fn each_pair_of_the_page_has_its_exact_similarity() {
+    let documents = documents(300, 95);
+    let removed = removed(&documents, None, |_, _| 0);
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    let args = ["dedup", "--docs", "docs.jsonl", "-o", "clean.jsonl", "--html", "page.html"];
+    desk.run(&[&args[..], &["-q", "--html-max", "1000"]].concat(), 0);
+    let page = desk.read("page.html");
+    assert_eq!(page.matches("<article").count(), removed.len());
+    // Similarities are computed, also where none were asked for.
+    for (&at, &kept) in &removed {
+        let similarity = documents[at].similarity(&documents[kept]);
+        let start = page.find(&format!("<bdi class=\"id\">d{at}</bdi></span>")).unwrap();
+        let article = &page[page[..start].rfind("<article").unwrap()..];
+        let article = &article[..article.find("</article>").unwrap()];
+        assert!(article.starts_with(&format!("<article data-similarity=\"{similarity}\">")));
+        let bits = oracle::distance(documents[at].fingerprint, documents[kept].fingerprint);
+        assert!(article.contains(&format!(">{bits} bit")), "{article}");
+        assert!(article.contains(&format!("stays: <bdi class=\"id\">d{kept}</bdi>")));
+    }
+    // Fewer are a sample, the same each time, and only of what was removed.
+    let few = |name: &str| {
+        desk.run(&[&args[..6], &[name, "-f", "-q", "--html-max", "10"]].concat(), 0);
+        desk.read(name)
+    };
+    let sample = few("few.html");
+    assert_eq!(sample.matches("<article").count(), 10);
+    assert!(sample.contains("10 documents, drawn at random from the "));
+    assert_eq!(sample, few("again.html"));
+}
+
+#[test]
+fn a_page_without_texts_has_the_counts_and_is_never_an_input() {
+    let documents = documents(60, 96);
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents));
+    desk.ok(&["build", "--docs", "docs.jsonl", "-s", "store.fps", "-q"], "");
+    let args = ["dedup", "--docs", "docs.jsonl", "-s", "store.fps", "--html", "page.html"];
+    desk.run(&[&args[..], &["-o", "clean.jsonl", "-q"]].concat(), 0);
+    let page = desk.read("page.html");
+    assert!(page.contains("a store, which keeps no texts") && !page.contains("<article"));
+    let (_, err) = desk.run(&[&args[..6], &["docs.jsonl", "-o", "other.jsonl", "-q"]].concat(), 2);
+    assert!(err.contains("docs.jsonl"), "{err}");
+    assert_eq!(desk.read("docs.jsonl"), json_lines(&documents));
+    let (_, err) = desk.run(&["dedup", "in.tsv", "--html", "page.html"], 2);
+    assert!(err.contains("--html is for documents"), "{err}");
+}
+
+#[test]
+fn a_sample_of_passages_has_their_texts() {
+    let pages = documents(40, 97);
+    let line = |at: usize| {
+        let text = format!("{}\\n\\nown words of page {at}", pages[at / 2].text());
+        format!("{{\"id\":\"p{at}\",\"text\":\"{text}\"}}\n")
+    };
+    let desk = Desk::with("docs.jsonl", &(0..40).map(line).collect::<String>());
+    let args = ["dedup", "--docs", "docs.jsonl", "--unit", "paragraph", "--list", "-q"];
+    desk.ok(&[&args[..], &["--html", "page.html"]].concat(), "");
+    let page = desk.read("page.html");
+    assert!(page.contains("<bdi class=\"id\">p1#1</bdi>"));
+    let hasher = &mut TextHasher::new(&TextRecipe::default()).unwrap();
+    assert!(hasher.fingerprint(&pages[0].text()).is_some() && page.contains(&pages[0].text()));
+}
