@@ -27,7 +27,7 @@ use super::spool::{Entry, Spools};
 use super::targets::Targets;
 use super::work::Work;
 use super::write::{self, Written};
-use super::{decide, hash, survey};
+use super::{decide, hash, room, survey};
 use crate::store::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
@@ -143,7 +143,12 @@ impl<'a> Cleaning<'a> {
                 check_loss(work, &spools, &decisions, limit)?;
             }
             let Written { failed, of_passages } = match targets {
-                Some(targets) => write::run(work, job, &spools, &decisions, targets)?,
+                Some(targets) => {
+                    if !work.settings.skip_space_check {
+                        room::check(work, &spools, &decisions, targets)?;
+                    }
+                    write::run(work, job, &spools, &decisions, targets)?
+                }
                 None => Written::default(),
             };
             if failed.is_empty() {

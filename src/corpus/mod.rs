@@ -75,6 +75,7 @@ mod passage_fate;
 mod passages;
 mod ranking;
 mod reasons;
+mod room;
 mod sample;
 mod sampled;
 mod settings;

@@ -64,6 +64,7 @@ pub struct Cleaner<'a> {
     pub(super) keep: KeepRules,
     pub(super) source_field: Option<String>,
     pub(super) max_loss: Option<LossLimit>,
+    pub(super) skip_space_check: bool,
     pub(super) per_cluster: u32,
     pub(super) target: Option<u64>,
     pub(super) annotate: Option<String>,
@@ -97,6 +98,7 @@ impl<'a> Cleaner<'a> {
             keep: KeepRules::default(),
             source_field: None,
             max_loss: None,
+            skip_space_check: false,
             per_cluster: 1,
             target: None,
             annotate: None,
@@ -241,6 +243,16 @@ impl<'a> Cleaner<'a> {
     #[must_use]
     pub fn max_loss(mut self, limit: impl Into<Option<LossLimit>>) -> Self {
         self.max_loss = limit.into();
+        self
+    }
+
+    /// Sets whether copies are written even if the disk seems too small for all of them; otherwise
+    /// [`Cleaning::run`](super::Cleaning::run) then ends with [`NoSpace`](crate::Error::NoSpace)
+    /// before the first one. A copy is estimated by the length of its file and the part of all
+    /// documents that stays.
+    #[must_use]
+    pub fn skip_space_check(mut self, skip: bool) -> Self {
+        self.skip_space_check = skip;
         self
     }
 

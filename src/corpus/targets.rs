@@ -123,6 +123,11 @@ impl Targets {
         folders
     }
 
+    /// The folder of the output, or the file.
+    pub(super) fn output(&self) -> &Path {
+        &self.output
+    }
+
     /// All outputs.
     pub(super) fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.copies.iter().flatten().chain(&self.kept_files)

@@ -171,6 +171,24 @@ fn a_full_disk_is_told_while_features_are_compared() {
 /// Ended at any call of the observer, the work ends, and goes on to the same outputs. Once the join is
 /// done, what it found is not looked for again.
 #[test]
+fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
+    let expected = undisturbed();
+    let folder = site();
+    let has_output = || folder.path().join("out/a.jsonl").exists();
+    fail_points::limit_space(folder.path(), Some(100));
+    let refused = cleaner(folder.path()).run().unwrap_err();
+    assert!(matches!(&refused, Error::Store(crate::Error::NoSpace { free: 100, .. })), "{refused}");
+    assert!(!has_output());
+    // Who knows better goes on from there; so does everyone once there is room.
+    let is_skipped = cleaner(folder.path()).skip_space_check(true).begin().unwrap().unwrap();
+    assert!(is_skipped.is_resumed());
+    drop(is_skipped);
+    fail_points::limit_space(folder.path(), None);
+    cleaner(folder.path()).run().unwrap();
+    assert_eq!(result(folder.path()), expected);
+}
+
+#[test]
 fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     let similar = |folder: &Path, observer: Option<Observer>| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);

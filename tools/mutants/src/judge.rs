@@ -47,11 +47,12 @@ pub enum Verdict {
 const LIMITS: &str = "ulimit -v 16000000 -f 8000000";
 
 impl Programs {
+    /// Tests of a program that may take `seconds` of the processor.
     fn command(&self, program: usize, seconds: f64) -> Command {
         let mut command = Command::new("sh");
         let script = format!(
             "{LIMITS}; ulimit -t {}; exec \"$0\" \"$@\" --exact --test-threads=1",
-            (20.0 + 10.0 * seconds) as u64
+            seconds.ceil() as u64
         );
         command
             .args(["-c", &script])
@@ -65,8 +66,9 @@ impl Programs {
         command
     }
 
-    /// Every test alone, to see what it reaches; from a file where these programs ran before.
-    pub fn tests(&self, skipped: &[&str], notes: &Path) -> Result<Vec<Test>> {
+    /// Every test alone, to see what it reaches; from a file where these programs ran before. A test
+    /// that takes more than `most` seconds is left out: it would judge no change.
+    pub fn tests(&self, skipped: &[&str], most: f64, notes: &Path) -> Result<Vec<Test>> {
         let mut tests = Vec::new();
         for (program, path) in self.paths.iter().enumerate() {
             let made = fs::metadata(path)?.modified()?.duration_since(std::time::UNIX_EPOCH)?;
@@ -77,7 +79,7 @@ impl Programs {
             for line in output(&mut list)?.lines() {
                 let Some(name) = line.strip_suffix(": test") else { continue };
                 if !skipped.iter().any(|part| name.contains(part)) {
-                    let test = self.without_change(program, name, &known)?;
+                    let test = self.without_change(program, name, most, &known)?;
                     tests.extend(test);
                 }
             }
@@ -86,20 +88,26 @@ impl Programs {
         Ok(tests)
     }
 
-    fn without_change(&self, program: usize, name: &str, known: &Path) -> Result<Option<Test>> {
+    fn without_change(
+        &self,
+        program: usize,
+        name: &str,
+        most: f64,
+        known: &Path,
+    ) -> Result<Option<Test>> {
         let file = known.join(name.replace("::", "-"));
         let times = file.with_extension("seconds");
         if !times.exists() {
             File::create(&file)?;
             let before = seconds_of_children()?;
-            let mut command = self.command(program, 1000.0);
+            let mut command = self.command(program, most);
             command.arg(name).env("FPSTORE_MUTANTS_REACHED", &file).stdout(Stdio::piped());
             let told = command.output()?;
             let seconds = seconds_of_children()? - before;
             let text = String::from_utf8_lossy(&told.stdout);
             let passed = told.status.success() && text.contains("1 passed");
             if !passed {
-                eprintln!("{name}: left out, because it does not pass here");
+                eprintln!("{name}: left out, because it fails or takes too long here");
             }
             fs::write(&times, if passed { seconds.to_string() } else { "failed".to_owned() })?;
         }
@@ -139,7 +147,7 @@ impl Programs {
         stop: &AtomicBool,
     ) -> Result<Verdict> {
         let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
-        let mut command = self.command(program, seconds);
+        let mut command = self.command(program, 20.0 + 10.0 * seconds);
         command.args(tests.iter().map(|test| &test.name));
         command.env("FPSTORE_MUTANT", number.to_string()).stdout(Stdio::piped());
         let mut child = command.spawn()?;

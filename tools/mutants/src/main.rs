@@ -189,7 +189,7 @@ fn run() -> Result<bool> {
     let scratch = folder.join("scratch");
     fs::create_dir_all(&scratch)?;
     let programs = Programs { paths, folder: copy.clone(), scratch: scratch.clone() };
-    let tests = programs.tests(&SLOW_TESTS, &folder)?;
+    let tests = programs.tests(&SLOW_TESTS, options.seconds, &folder)?;
     println!("{} tests", tests.len());
 
     let mut chosen: Vec<&Change> = all

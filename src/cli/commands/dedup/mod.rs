@@ -271,6 +271,7 @@ impl DedupArgs {
             .per_cluster(self.cleaning.per_cluster.unwrap_or(1))
             .cluster_size(self.cleaning.cluster_size.clone())
             .annotate(self.cleaning.annotate.clone())
+            .skip_space_check(self.work.resources.skip_space_check)
             .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
             .threads(self.work.resources.threads()?)
             .temp_dir(self.work.resources.temp_dir.clone());
