@@ -272,8 +272,10 @@ impl fmt::Display for Error {
             ),
             Error::UnsupportedVersion { path, found, oldest, newest } => write!(
                 f,
-                "{} has format version {found}, this release reads {oldest} to {newest}; {}",
+                "{} has format version {found}, fpstore {} reads {}; {}",
                 path.display(),
+                env!("CARGO_PKG_VERSION"),
+                versions(*oldest, *newest),
                 remedy_of_version(*found, *newest)
             ),
             Error::Corrupt { path, section, offset, fault } => {
@@ -314,12 +316,21 @@ impl fmt::Display for Error {
     }
 }
 
+/// Format versions, as messages name them.
+fn versions(oldest: u16, newest: u16) -> String {
+    match oldest == newest {
+        true => format!("version {oldest}"),
+        false => format!("versions {oldest} to {newest}"),
+    }
+}
+
 /// What helps against a file of another format version.
 fn remedy_of_version(found: u16, newest: u16) -> &'static str {
     match found > newest {
-        true => "a newer release of fpstore reads it",
+        true => "a newer fpstore wrote it and reads it, or the file is damaged",
         false => {
-            "the release that wrote it can 'dump' the records, which 'build' of this release takes"
+            "write its records with the fpstore that made it ('fpstore dump'), and make the store \
+             again from them or from its input ('fpstore build')"
         }
     }
 }

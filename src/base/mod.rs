@@ -13,3 +13,5 @@ pub mod options;
 pub(crate) mod section;
 pub(crate) mod setters;
 pub(crate) mod steps;
+#[cfg(feature = "write")]
+pub(crate) mod text_version;

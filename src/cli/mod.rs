@@ -54,13 +54,15 @@ fn after_help() -> String {
 
 /// What a bug report should contain.
 const LONG_VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), "\nreads format versions 2 to 3, writes 3");
+    concat!(env!("CARGO_PKG_VERSION"), "\nreads stores of format versions 2 to 3, writes 2 and 3");
+/// The program, and the formats of stores, which have numbers of their own.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (format versions 2 to 3)");
 
 /// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
 #[derive(Debug, Parser)]
 #[command(
     name = "fpstore",
-    version,
+    version = VERSION,
     long_version = LONG_VERSION,
     after_help = after_help(),
     arg_required_else_help = true,
@@ -366,9 +368,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_long_version_names_the_format_versions() {
+    fn both_forms_of_the_version_name_the_format_versions() {
         let (oldest, newest) = fpstore::FORMAT_VERSIONS.into_inner();
-        let expected = format!("\nreads format versions {oldest} to {newest}, writes {newest}");
+        let expected =
+            format!("format versions {oldest} to {newest}, writes {oldest} and {newest}");
         assert!(LONG_VERSION.ends_with(&expected), "{LONG_VERSION}");
+        assert!(VERSION.ends_with(&format!("(format versions {oldest} to {newest})")), "{VERSION}");
     }
 }

@@ -393,8 +393,15 @@ fn read_line(line: &str) -> Option<(usize, Output)> {
 /// The keys whose values differ.
 fn differences(one: &Value, other: &Value) -> String {
     let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-    let differ: Vec<&str> = keys.filter(|key| one.get(key) != other.get(key)).collect();
-    differ.join(", ")
+    let differ = keys.filter(|key| one.get(key) != other.get(key));
+    let named = differ.map(|key| match (key, one.get(key)) {
+        // The setting that nobody gave.
+        ("version", Some(Value::String(version))) => {
+            format!("the version of fpstore, which was {version}")
+        }
+        _ => key.to_string(),
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

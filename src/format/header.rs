@@ -29,6 +29,14 @@ const FIXED_LEN: usize = 80;
 const TABLE_LEN: usize = 16;
 const CRC_LEN: usize = 4;
 
+/// The version that a segment with these tables is written with.
+pub(crate) fn version_of(tables: &[TableDescriptor]) -> u16 {
+    match tables.iter().all(TableDescriptor::is_whole) {
+        true => VERSION_OLDEST,
+        false => VERSION_WITH_SYNDROMES,
+    }
+}
+
 /// The most distinct fingerprints of one segment.
 pub(crate) const FINGERPRINT_COUNT_MAX: u64 = 1 << 40;
 /// The most ids of one segment.
@@ -37,6 +45,8 @@ pub(crate) const ID_COUNT_MAX: u64 = 1 << 40;
 /// The header of a segment, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
+    /// The format version of the file.
+    pub(crate) version: u16,
     pub(crate) header_len: u64,
     pub(crate) file_len: u64,
     pub(crate) fingerprint_count: u64,
@@ -167,6 +177,7 @@ fn read_checked(
         return Err(at(used, Fault::rule(5, "padding of the header not zero")));
     }
     let header = Header {
+        version,
         header_len: header_len_found.into(),
         file_len,
         fingerprint_count,
@@ -282,8 +293,7 @@ impl Header {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let small = |count: usize| u16::try_from(count).expect("tables and sections are few");
         let mut out = MAGIC.to_vec();
-        let is_whole = self.tables.iter().all(TableDescriptor::is_whole);
-        put_u16(&mut out, if is_whole { VERSION_OLDEST } else { VERSION_WITH_SYNDROMES });
+        put_u16(&mut out, self.version);
         put_u16(&mut out, 0);
         put_u32(&mut out, u32::try_from(self.header_len).expect("a header has few pages"));
         put_u64(&mut out, self.file_len);

@@ -111,6 +111,8 @@ pub struct SegmentInfo {
     pub number: u64,
     /// The label that the user gave; empty without one.
     pub label: String,
+    /// The [format version](crate::FORMAT_VERSIONS) of the file.
+    pub format_version: u16,
     /// Bytes of the file.
     pub file_len: u64,
     /// How its bytes come into memory: `Map` or `Memory`.
@@ -227,6 +229,7 @@ impl SegmentInfo {
             path: open.segment.path().into(),
             number: open.entry.number,
             label: open.entry.label.clone(),
+            format_version: header.version,
             file_len: header.file_len,
             access: open.segment.access(),
             fingerprint_count: header.fingerprint_count,

@@ -33,8 +33,20 @@ fn every_error_says_in_one_line_what_is_wrong_and_where() {
         ),
         (
             Error::UnsupportedVersion { path: path(), found: 9, oldest: 1, newest: 2 },
-            "pages.fps has format version 9, this release reads 1 to 2; a newer release of fpstore \
-             reads it",
+            concat!(
+                "pages.fps has format version 9, fpstore ",
+                env!("CARGO_PKG_VERSION"),
+                " reads versions 1 to 2; a newer fpstore wrote it and reads it, or the file is damaged"
+            ),
+        ),
+        (
+            Error::UnsupportedVersion { path: path(), found: 1, oldest: 2, newest: 2 },
+            concat!(
+                "pages.fps has format version 1, fpstore ",
+                env!("CARGO_PKG_VERSION"),
+                " reads version 2; write its records with the fpstore that made it ('fpstore dump'), \
+                 and make the store again from them or from its input ('fpstore build')"
+            ),
         ),
         (
             corrupt(Section::Heads(TableIndex(1)), Fault::Checksum { found: 1, expected: 2 }),

@@ -35,3 +35,4 @@ mod shared_directory;
 mod shares;
 mod sketches;
 mod syndromes;
+mod versions;

@@ -22,4 +22,5 @@ mod stream;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
+mod versions;
 mod words;

@@ -19,6 +19,7 @@ from __future__ import annotations
 from . import errors as errors
 from . import tasks as tasks
 from ._fpstore import (
+    FORMAT_VERSIONS as FORMAT_VERSIONS,
     Builder as Builder,
     Column as Column,
     Documents as Documents,

@@ -43,6 +43,7 @@ from ._types import (
 from .tasks import Receipt, SegmentsCommitted
 
 __all__ = [
+    "FORMAT_VERSIONS",
     "Builder",
     "Column",
     "Documents",
@@ -90,7 +91,11 @@ __all__ = [
     "write_segment",
 ]
 
+FORMAT_VERSIONS: Final[tuple[int, int]]
+"""The oldest and the newest format version of stores that this package reads."""
+
 __version__: Final[str]
+"""The version of the package, which is that of the program."""
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(

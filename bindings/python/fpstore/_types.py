@@ -65,6 +65,7 @@ class SegmentInfo(NamedTuple):
     recipe: str
     written: datetime | None
     tables: tuple[TableInfo, ...]
+    format_version: int
 
 
 class StoreInfo(NamedTuple):

@@ -73,6 +73,8 @@ mod _fpstore {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::stream::note_main_thread();
+        let formats = fpstore::FORMAT_VERSIONS;
+        module.add("FORMAT_VERSIONS", (*formats.start(), *formats.end()))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

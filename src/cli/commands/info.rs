@@ -112,7 +112,7 @@ fn write_segment(segment: &SegmentInfo, out: &mut impl Write) -> std::io::Result
     writeln!(out, "\nsegment {}: {}", segment.number, segment.path.display())?;
     writeln!(
         out,
-        "  {} fingerprints, {} ids ({}{}), {}, tuned for k={}",
+        "  {} fingerprints, {} ids ({}{}), {}, tuned for k={}, format version {}",
         grouped(segment.fingerprint_count),
         grouped(segment.id_count),
         segment.id_kind.name(),
@@ -121,7 +121,8 @@ fn write_segment(segment: &SegmentInfo, out: &mut impl Write) -> std::io::Result
             len => format!(", each with a sketch of {len} bytes"),
         },
         bytes(segment.file_len),
-        segment.tuned_k
+        segment.tuned_k,
+        segment.format_version
     )?;
     writeln!(
         out,

@@ -7,8 +7,11 @@ use super::limits::ServeLimits;
 /// The answer of `/v1/info`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ServerInfo<S = ServedStore> {
-    /// The version of the server.
+    /// The version of the server's program.
     pub version: String,
+    /// The oldest and the newest format version that the program reads.
+    #[serde(default)]
+    pub format_versions: [u16; 2],
     /// The store that is served.
     pub store: S,
     /// Whether the server makes fingerprints of texts.

@@ -5,9 +5,12 @@ use std::str::FromStr;
 
 use super::plan::{AGREEING_MAX, GROUPS_MAX, JoinPlan, leads_with};
 use crate::base::error::{Error, Result};
+use crate::base::text_version::fault_of_version;
 
 /// The first words of the text form.
 const TITLE: &str = "join-plan 1";
+/// What helps against one of another version.
+const REMEDY: &str = "make the plan again, with one version of fpstore on all machines";
 
 impl fmt::Display for JoinPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,6 +36,9 @@ impl FromStr for JoinPlan {
         let refuse = |reason: &str| Error::InvalidPlan {
             reason: format!("'{}' is no plan of a join: {reason}", text.escape_debug()),
         };
+        if let Some(fault) = fault_of_version(text, TITLE, REMEDY) {
+            return Err(refuse(&fault));
+        }
         let fields = text.trim().strip_prefix(TITLE);
         let mut words = fields.ok_or_else(|| refuse("it does not begin 'join-plan 1'"))?.split(' ');
         if words.next() != Some("") {

@@ -30,7 +30,7 @@ use crate::bytes::permutation::{Permutation, Permuted};
 use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::SectionPlace;
-use crate::format::header::Header;
+use crate::format::header::{Header, version_of};
 use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
 use fpstore_base::Recipe;
@@ -146,6 +146,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
         let content_digest = Digest::of(&checksums);
         self.whole_section(Section::Checksums, checksums)?;
         let header = Header {
+            version: version_of(&self.tables),
             header_len: self.header_len,
             file_len: self.next_offset(),
             fingerprint_count: self.spec.fingerprint_count,

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::base::error::{Error, Result};
+use crate::base::text_version::fault_of_version;
 use crate::segment::{Segment, map};
 use fpstore_base::Recipe;
 
 /// The first words of the text form.
 const TITLE: &str = "segment 1";
+/// What helps against one of another version.
+const REMEDY: &str = "write the segment again, with one version of fpstore on all machines";
 
 /// What is known of a segment file that belongs to no store yet.
 ///
@@ -112,6 +115,9 @@ impl FromStr for SegmentReceipt {
         let refuse = |reason: &str| Error::InvalidOptions {
             reason: format!("'{}' is no receipt of a segment: {reason}", shown.escape_debug()),
         };
+        if let Some(fault) = fault_of_version(text, TITLE, REMEDY) {
+            return Err(refuse(&fault));
+        }
         let fields = text.trim().strip_prefix(TITLE).and_then(|rest| rest.strip_prefix(' '));
         let mut words = fields.ok_or_else(|| refuse("it does not begin 'segment 1'"))?.split(' ');
         let mut field = |name: &str| {

@@ -172,6 +172,7 @@ pub(crate) fn segment_info<'py>(
         segment.recipe.text().into_pyobject(py)?.into_any(),
         written.into_pyobject(py)?,
         PyTuple::new(py, tables?)?.into_any(),
+        segment.format_version.into_pyobject(py)?.into_any(),
     ];
     told(py, TYPES, "SegmentInfo", PyTuple::new(py, fields)?)
 }

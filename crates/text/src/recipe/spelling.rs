@@ -39,6 +39,13 @@ impl<'a> Lines<'a> {
         let lines: Option<Vec<(&str, &str)>> = text.lines().map(split).collect();
         match lines {
             Some(lines) if lines.first() == Some(&("fpstore-text", "1")) => Ok(Lines { lines }),
+            Some(lines) if lines.first().is_some_and(|(name, _)| *name == "fpstore-text") => {
+                let (found, this) = (lines[0].1, env!("CARGO_PKG_VERSION"));
+                Err(invalid(format!(
+                    "it has version {found}, fpstore {this} reads version {VERSION}; a newer fpstore \
+                     reads it, or make the fingerprints again with this one"
+                )))
+            }
             Some(_) => {
                 let first = text.lines().next().unwrap_or_default();
                 Err(invalid(format!(

@@ -179,7 +179,9 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
     };
     let version = Le::read_u16(&header[VERSION_AT..]);
     check(version == VERSION, 2, VERSION_AT, || {
-        format!("version {version}, this release reads {VERSION}")
+        format!(
+            "version {version}, this release reads {VERSION}; make the table again with 'fpstore df'"
+        )
     })?;
     let crc_at = bytes.len() - CRC_LEN;
     let crc = crc32fast::hash(&bytes[..crc_at]);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
+use crate::format::FORMAT_VERSIONS;
 use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::protocol::params::no_options;
 use crate::http::serve::protocol::request::{JSON, ResponseBody, json_response, response};
@@ -22,6 +23,7 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>,
     let guards_reading = tokens.guard_reading();
     let answer = ServerInfo {
         version: env!("CARGO_PKG_VERSION").into(),
+        format_versions: [*FORMAT_VERSIONS.start(), *FORMAT_VERSIONS.end()],
         store: server.live.store().info(),
         takes_texts: opened.hasher.is_ok(),
         writable: server.writing.is_some(),
