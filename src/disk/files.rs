@@ -11,6 +11,7 @@ use super::plain_file;
 use crate::base::error::{Error, IoError, Result};
 #[cfg(feature = "documents")]
 use crate::bytes::{checksum::Digest, digested::DigestWriter};
+use fpstore_base::innermost;
 
 /// Bytes that are digested before the caller is asked whether to go on.
 #[cfg(feature = "documents")]
@@ -172,12 +173,10 @@ pub(crate) fn is_temporary_name(name: &str, prefix: &str) -> bool {
 
 /// An error without the path that the library of temporary files adds to it.
 pub(crate) fn bare(failed: io::Error) -> io::Error {
-    match failed.raw_os_error() {
+    let inner = innermost(&failed);
+    match inner.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),
-        None => match failed.get_ref().and_then(|inner| inner.downcast_ref::<io::Error>()) {
-            Some(inner) => inner.kind().into(),
-            None => failed.kind().into(),
-        },
+        None => inner.kind().into(),
     }
 }
 

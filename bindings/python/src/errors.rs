@@ -329,7 +329,8 @@ pub(crate) fn chained(error: &dyn std::error::Error) -> String {
 }
 
 /// The `OSError` that Python has for this error of the system.
-fn os_error(IoError { doing, path, source }: &IoError) -> PyErr {
+fn os_error(refused: &IoError) -> PyErr {
+    let IoError { doing, path, source } = refused;
     let Some(number) = source.raw_os_error() else {
         if source.kind() == io::ErrorKind::InvalidInput {
             let message = format!("cannot {doing} {:?}: {source}", path.to_string_lossy());
@@ -339,5 +340,10 @@ fn os_error(IoError { doing, path, source }: &IoError) -> PyErr {
     };
     let text = source.to_string();
     let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-    PyOSError::new_err((number, format!("cannot {doing}: {text}"), path.display().to_string()))
+    let cause = refused.plain_cause().map_or_else(String::new, |cause| format!("{cause}: "));
+    PyOSError::new_err((
+        number,
+        format!("cannot {doing}: {cause}{text}"),
+        path.display().to_string(),
+    ))
 }

@@ -20,12 +20,75 @@ impl IoError {
     pub fn of(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> IoError {
         move |source| IoError { doing, path: path.as_ref().to_path_buf(), source }
     }
+
+    /// What the error of the system means and what helps, where the words of the system do not say
+    /// so: full disks, and limits of open files. It is part of the message.
+    pub fn plain_cause(&self) -> Option<&'static str> {
+        plain_cause(&self.source)
+    }
 }
 
 impl fmt::Display for IoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} {}", self.doing, self.path.display())
+        write!(f, "cannot {} {}", self.doing, self.path.display())?;
+        match plain_cause(&self.source) {
+            Some(cause) => write!(f, ": {cause}"),
+            None => Ok(()),
+        }
     }
+}
+
+/// `EMFILE` of all Unix systems: the process has too many open files.
+#[cfg(unix)]
+const PROCESS_FILES: i32 = 24;
+/// `ENFILE` of all Unix systems: the system has too many open files.
+#[cfg(unix)]
+const SYSTEM_FILES: i32 = 23;
+
+/// What the system means by an error, and what helps, where its own words do not say so.
+fn plain_cause(error: &io::Error) -> Option<&'static str> {
+    let error = innermost(error);
+    #[cfg(unix)]
+    match error.raw_os_error() {
+        Some(PROCESS_FILES) => {
+            return Some(
+                "this process has all the files open that it may; 'ulimit -n NUMBER' allows more",
+            );
+        }
+        Some(SYSTEM_FILES) => {
+            return Some(
+                "this machine has all the files open that it may; end other programs, or raise the \
+                 limit (fs.file-max)",
+            );
+        }
+        _ => {}
+    }
+    match error.kind() {
+        io::ErrorKind::StorageFull => Some("the disk is full; make room there"),
+        io::ErrorKind::QuotaExceeded => {
+            Some("the quota of this user is used up; make room there, or have it raised")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("the file system is read-only; have it mounted for writing, or name another place")
+        }
+        _ => None,
+    }
+}
+
+/// The error of the system in an error to which others have added words.
+pub fn innermost(error: &io::Error) -> &io::Error {
+    let mut found = error;
+    let mut cause = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
+    while let Some(inner) = cause {
+        cause = match inner.downcast_ref::<io::Error>() {
+            Some(inner) => {
+                found = inner;
+                inner.get_ref().map(|within| within as &(dyn std::error::Error + 'static))
+            }
+            None => inner.source(),
+        };
+    }
+    found
 }
 
 impl std::error::Error for IoError {
@@ -87,4 +150,51 @@ pub fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Named(io::Error);
+
+    impl fmt::Display for Named {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("named")
+        }
+    }
+
+    impl std::error::Error for Named {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    /// As libraries add a name: the code of the system is in a cause alone.
+    fn named(error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), Named(error))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn limits_and_full_disks_are_told_in_plain_words_with_what_helps() {
+        for (code, words) in [
+            (24, "'ulimit -n NUMBER'"),
+            (23, "fs.file-max"),
+            (28, "the disk is full"),
+            (122, "quota"),
+            (30, "read-only"),
+        ] {
+            let bare = || io::Error::from_raw_os_error(code);
+            for source in [bare(), named(bare()), io::Error::other(named(bare()))] {
+                assert_eq!(innermost(&source).raw_os_error(), Some(code));
+                let text = chain(&IoError { doing: "open", path: "a.fps".into(), source });
+                assert!(text.starts_with("cannot open a.fps: "), "{text}");
+                assert!(text.contains(words), "{text}");
+            }
+        }
+        let missing = IoError::of("open", "a.fps")(io::Error::from_raw_os_error(2));
+        assert_eq!(missing.to_string(), "cannot open a.fps");
+    }
 }

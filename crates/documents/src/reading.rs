@@ -119,7 +119,10 @@ impl<'p> Reader<'p> {
         takes_features: bool,
     ) -> Result<()> {
         if let Some(fault) = &input.fault {
-            let source = io::Error::new(fault.kind(), fault.to_string());
+            let source = match fault.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(fault.kind(), fault.to_string()),
+            };
             return Err(Error::Io(IoError { doing: "read", path: input.path.clone(), source }));
         }
         let format = self.options.format_of(input, takes_features);
