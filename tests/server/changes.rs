@@ -37,6 +37,27 @@ fn labels(desk: &Desk) -> Vec<String> {
     store.info().segments.iter().map(|segment| segment.label.clone()).collect()
 }
 
+/// Reading the ids of a large store takes long, and happens beside the writer.
+#[test]
+fn ids_of_a_large_store_are_read_before_the_turn_of_the_writer() {
+    let records = clustered(260_000, 1);
+    let desk = desk_of(&records);
+    let server = Server::start(&desk, &["--writable", "--no-compact"]);
+    let slow = || server.metric("fpstore_slow_total");
+    let before = slow();
+    add(&server, 1 << 40, "page");
+    let answer = done(&server, "DELETE", "/v1/ids", &json!({ "ids": ["3", "page", "unknown"] }));
+    assert_eq!((&answer["wanted"], &answer["found"]), (&json!(3), &json!(2)));
+    assert_eq!(slow() - before, 1.0);
+    assert!(stored(&desk, "3").is_empty() && stored(&desk, "page").is_empty());
+    let items = json!([{ "fingerprint": "0000000000000007", "id": "259999" }]);
+    let answer = done(&server, "PUT", "/v1/ids", &json!({ "items": items }));
+    assert_eq!((&answer["found"], &answer["ids"]), (&json!(1), &json!(1)));
+    assert_eq!(slow() - before, 2.0);
+    assert_eq!(stored(&desk, "259999"), [7]);
+    assert_eq!(stored(&desk, "258000").len(), 1);
+}
+
 #[test]
 fn a_page_that_changed_is_replaced_in_one_step() {
     let desk = desk_of(&clustered(50, 1));

@@ -7,10 +7,12 @@ use crate::base::section::Rank;
 use crate::base::steps::step;
 use crate::bytes::permutation::Permuted;
 use crate::format::deletions::{DeletionSet, Deletions};
+use crate::format::id_records::Record;
 use crate::format::manifest::SegmentEntry;
 use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::Transaction;
 use crate::writing::writer::Writer;
+use crate::writing::writer::id_places::{IdPlace, IdPlaces};
 use crate::writing::writer::wanted_ids::{WantedIds, id_fault};
 use fpstore_base::Fingerprint;
 use fpstore_base::IdRef;
@@ -157,9 +159,23 @@ impl Writer {
         let mut wanted = WantedIds::default();
         ids.into_iter().for_each(|id| wanted.insert(id));
         let watch = self.watch_ids();
-        let done = self
-            .delete(mode, |segments, sets| delete_from_all(segments, sets, &mut wanted, &watch))?;
+        let ahead = self.places_of(&wanted);
+        let done = self.delete(mode, |segments, sets| {
+            delete_from_all(segments, sets, &mut wanted, ahead.as_ref(), &watch)
+        })?;
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
+    }
+
+    /// Gives the next change of these ids their places, as far as they are known. What is not is read
+    /// in that change.
+    #[cfg(feature = "serve")]
+    pub(crate) fn look_ahead(&mut self, places: IdPlaces) {
+        self.places = Some(places);
+    }
+
+    /// The places that were read ahead, if they are those of these ids.
+    fn places_of(&mut self, ids: &WantedIds) -> Option<IdPlaces> {
+        self.places.take().filter(|places| places.covers(ids))
     }
 
     fn watch_ids(&self) -> Watch {
@@ -174,9 +190,10 @@ impl Writer {
         mut ids: WantedIds,
     ) -> Result<(Vec<SegmentEntry>, Deleted)> {
         let watch = self.watch_ids();
+        let ahead = self.places_of(&ids);
         let (segments, done, _) =
             self.with_deletions(transaction, Mode::Delete, |segments, sets| {
-                delete_from_all(segments, sets, &mut ids, &watch)
+                delete_from_all(segments, sets, &mut ids, ahead.as_ref(), &watch)
             })?;
         Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
     }
@@ -239,13 +256,17 @@ fn delete_from_all(
     segments: &[OpenSegment],
     sets: &mut [DeletionSet<'_>],
     wanted: &mut WantedIds,
+    ahead: Option<&IdPlaces>,
     watch: &Watch,
 ) -> Result<()> {
     let mut emptied = Vec::new();
     for (open, set) in segments.iter().zip(sets.iter_mut()) {
         let label = open.entry.label.as_str();
         let emptied = |fingerprint| emptied.push((label, fingerprint));
-        delete_wanted(open, set, wanted, emptied, watch)?;
+        match ahead.and_then(|places| places.in_segment(open)) {
+            Some(places) => delete_at(open, set, wanted, places, emptied, watch)?,
+            None => delete_wanted(open, set, wanted, emptied, watch)?,
+        }
     }
     emptied.sort_unstable();
     emptied.dedup();
@@ -285,37 +306,72 @@ fn delete_wanted(
         return Ok(());
     };
     table.advise_sequential();
-    let mut chosen: Vec<u64> = Vec::new();
     let mut records = segment.records();
     let mut values = table.values();
     while let Some((_, run)) = values.next_run()? {
         for &value in run {
-            let Some((rank, mut record)) = records.next()? else { break };
-            if set.has(rank) {
-                continue;
-            }
-            chosen.clear();
-            let (mut position, mut live) = (0, 0);
-            while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
-                if !set.has_id(rank, position) {
-                    live += 1;
-                    if wanted.find(id) {
-                        chosen.push(position);
-                    }
-                }
-                position += 1;
-            }
-            if !chosen.is_empty() && chosen.len() as u64 == live {
-                set.delete(rank, live);
+            let Some((rank, record)) = records.next()? else { break };
+            let live = delete_of_record(open, set, wanted, rank, record, || {
                 emptied(table.permutation.invert(Permuted(value)));
-            } else {
-                chosen.iter().for_each(|&position| set.delete_id(rank, position));
-            }
+            })?;
             watch.tick(live)?;
         }
     }
     table.advise_random();
     Ok(())
+}
+
+/// The same of a segment in which the places of all wanted ids are known.
+fn delete_at(
+    open: &OpenSegment,
+    set: &mut DeletionSet<'_>,
+    wanted: &mut WantedIds,
+    places: &[IdPlace],
+    mut emptied: impl FnMut(Fingerprint),
+    watch: &Watch,
+) -> Result<()> {
+    let Some(table) = open.segment.first_table() else { return Ok(()) };
+    for &(rank, value) in places {
+        let record = open.segment.record(rank)?;
+        let live = delete_of_record(open, set, wanted, rank, record, || {
+            emptied(table.permutation.invert(value));
+        })?;
+        watch.tick(live)?;
+    }
+    Ok(())
+}
+
+/// Deletes the wanted ids of one fingerprint, and calls `emptied` if it loses its last id. Returns the
+/// number of its live ids before.
+fn delete_of_record(
+    open: &OpenSegment,
+    set: &mut DeletionSet<'_>,
+    wanted: &mut WantedIds,
+    rank: Rank,
+    mut record: Record<'_>,
+    emptied: impl FnOnce(),
+) -> Result<u64> {
+    if set.has(rank) {
+        return Ok(0);
+    }
+    let mut chosen: Vec<u64> = Vec::new();
+    let (mut position, mut live) = (0, 0);
+    while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
+        if !set.has_id(rank, position) {
+            live += 1;
+            if wanted.find(id) {
+                chosen.push(position);
+            }
+        }
+        position += 1;
+    }
+    if !chosen.is_empty() && chosen.len() as u64 == live {
+        set.delete(rank, live);
+        emptied();
+    } else {
+        chosen.iter().for_each(|&position| set.delete_id(rank, position));
+    }
+    Ok(live)
 }
 
 /// Deletes a fingerprint from the segments at the positions `of_label` if it has no live ids in them.

@@ -13,6 +13,7 @@ use crate::writing::directory::{
     Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
 };
 use crate::writing::sort::{MEMORY_MIN, SortResources};
+use crate::writing::writer::id_places::IdPlaces;
 use crate::writing::writer::options::WriterOptions;
 use crate::writing::writer::replace::Replacing;
 use fpstore_base::Recipe;
@@ -84,6 +85,8 @@ pub struct Writer {
     /// Records that wait to replace others, if they do.
     pub(super) replacing: Option<Replacing>,
     pub(super) store: Store,
+    /// What was read ahead of the ids that the next change deletes.
+    pub(super) places: Option<IdPlaces>,
     /// Bytes of segments that this writer wrote.
     pub(super) written_len: u64,
 }
@@ -134,7 +137,17 @@ impl Writer {
         let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer);
         let replacing = options.replace.then(Replacing::default);
         let written_len = 0;
-        Ok(Writer { directory, options, recipe, resources, pending, replacing, store, written_len })
+        Ok(Writer {
+            directory,
+            options,
+            recipe,
+            resources,
+            pending,
+            replacing,
+            store,
+            places: None,
+            written_len,
+        })
     }
 
     /// The label of new segments.

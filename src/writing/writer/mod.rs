@@ -18,6 +18,11 @@ mod delete;
 mod expire;
 mod expiry;
 mod handle;
+#[cfg_attr(
+    not(feature = "serve"),
+    expect(dead_code, reason = "only a server reads ids before its turn to write")
+)]
+mod id_places;
 mod live_records;
 mod merge;
 mod new_record;
@@ -49,6 +54,8 @@ pub use delete::Deleted;
 pub use expire::Expired;
 pub use expiry::{Expiry, label_of_today};
 pub use handle::Writer;
+#[cfg(feature = "serve")]
+pub(crate) use id_places::IdPlaces;
 pub use new_record::NewRecord;
 pub use options::WriterOptions;
 pub use repair::{Repair, repair};

@@ -37,6 +37,12 @@ impl WantedIds {
         }
     }
 
+    /// Whether all ids of another list are wanted here, too.
+    pub(super) fn has_all_of(&self, other: &WantedIds) -> bool {
+        other.numbers.keys().all(|number| self.numbers.contains_key(number))
+            && other.texts.keys().all(|text| self.texts.contains_key(text))
+    }
+
     pub(super) fn wanted(&self) -> u64 {
         (self.numbers.len() + self.texts.len()) as u64
     }

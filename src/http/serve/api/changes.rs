@@ -5,11 +5,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fpstore_base::Choice;
+use fpstore_base::{Choice, Id};
 use hyper::{Response, StatusCode};
 
 use super::check_and_add::{items_of, writing};
 use super::delete;
+use super::ids_ahead::change_ids;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
@@ -37,9 +38,12 @@ pub(crate) async fn replace(
         let ReplaceBody { items, same_recipe } = request::json(&bytes)?;
         items_of(&opened, &items, same_recipe)
     });
-    let records = records.await??;
+    let named = Arc::new(records.await??);
+    let records = Arc::clone(&named);
     let change = move |writer: &mut Writer| writer.replace(&records).map(|done| done.replaced);
-    let (done, generation) = writing.change(&server.live, "nothing was replaced", change).await?;
+    let named = named.iter().filter_map(|record| record.id.as_ref()).map(Id::as_ref);
+    let (done, generation) =
+        change_ids(server, writing, named, "nothing was replaced", change).await?;
     server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
     Ok(delete::told(&done, generation))
 }

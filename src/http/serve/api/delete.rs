@@ -7,6 +7,7 @@ use fpstore_base::IdRef;
 use hyper::{Response, StatusCode};
 
 use super::check_and_add::{id_of, writing};
+use super::ids_ahead::change_ids;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
@@ -25,11 +26,15 @@ pub(crate) async fn answer(
         let part = format_args!("id {} of the list", at + 1);
         id_of(Some(id)).map_err(|failure| failure.of_part(part))?;
     }
+    let named = Arc::new(ids);
+    let ids = Arc::clone(&named);
     let change = move |writer: &mut Writer| {
         let wanted = ids.iter().map(|id| IdRef::Text(id));
         if dry_run { writer.would_delete_ids(wanted) } else { writer.delete_ids(wanted) }
     };
-    let (done, generation) = writing.change(&server.live, "nothing was deleted", change).await?;
+    let named = named.iter().map(|id| IdRef::Text(id));
+    let (done, generation) =
+        change_ids(server, writing, named, "nothing was deleted", change).await?;
     if !dry_run {
         server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
     }

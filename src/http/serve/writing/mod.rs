@@ -5,6 +5,8 @@
 //! commits once, and then answers. So two items that are near each other can come at the same time,
 //! and exactly one of them is new.
 
+mod comparing;
+mod failures;
 mod merging;
 mod task;
 #[cfg(test)]
@@ -21,12 +23,11 @@ use crate::base::error::Result as StoreResult;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::state::live_store::LiveStore;
 use crate::writing::writer::{CheckedWriter, Compaction, Writer};
+pub(super) use comparing::{TURN_NANOS, cut};
 pub(super) use merging::Merging;
 use task::AddTask;
 pub use task::WritingOptions;
 pub(super) use task::{Added, Answered, Items, Verdict};
-pub(super) use writer_thread::TURN_NANOS;
-pub(super) use writer_thread::cut;
 use writer_thread::{Task, WriterThread};
 
 /// Requests that wait for the writer.

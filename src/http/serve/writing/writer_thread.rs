@@ -8,25 +8,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::comparing::{Checked, check_all};
+use super::failures::{is_in_effect, is_of_disk, not_written};
 use super::merging::Merging;
 use super::task::{AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions};
 use crate::base::error::{Error, Result as StoreResult};
 use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::state::live_store::LiveStore;
-use crate::search::Limits;
 use crate::store::Store;
-use crate::writing::writer::{
-    Ahead, CheckedWriter, Compaction, Compared, NewRecord, Verdict as Found, Writer,
-};
+use crate::writing::writer::{CheckedWriter, Compaction, Writer};
 
 /// Items that are committed together, as long as no single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
-/// Ids that are named of what is near an item.
-const IDS_MAX: usize = 10;
-/// The nanoseconds for which comparing the items of a request may hold the writer.
-pub(in crate::http::serve) const TURN_NANOS: f64 = 2_000_000.0;
-/// Items that may be pending after a commit failed.
-const PENDING_MAX: usize = 100_000;
 /// While commits fail, one is tried in this time.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -78,10 +71,6 @@ impl Identity {
         Identity { store_id: store.snapshot().store_id(), directory }
     }
 }
-
-/// The verdicts on the items of a request, and the positions of its new items among those that are
-/// pending.
-type Checked = (Vec<Verdict>, Range<usize>);
 
 /// An addition that waits for the commit.
 struct Waiting {
@@ -247,64 +236,14 @@ impl WriterThread {
         metrics.found_near.fetch_add((verdicts.len() - added) as u64, Relaxed);
     }
 
-    /// Compares items with all that is known; those that are new become pending. Returns their
-    /// positions with the verdicts; `None` if that would take long, and was not done.
+    /// As [`check_all`], after the writer was opened again if the last change failed.
     fn check_all(
         &mut self,
         items: &mut Items,
         deadline: Instant,
     ) -> Result<Option<Checked>, Failure> {
-        // After a failure this opens the store again.
         self.open().map_err(|error| not_written(&error))?;
-        let limits = Limits::default().deadline(deadline);
-        if let Some(ahead) = &mut items.ahead
-            && !self.catch_up(ahead, &limits, items.is_last_try)?
-        {
-            return Ok(None);
-        }
-        let Items { records, k, ahead, .. } = items;
-        let before = self.pending();
-        if before + records.len() > PENDING_MAX {
-            let message = "too many items are pending, because commits fail; see the log";
-            return Err(Failure::busy(message));
-        }
-        let verdicts: Result<Vec<Verdict>, Failure> = match ahead {
-            Some(ahead) => records
-                .iter()
-                .zip(ahead.nearest())
-                .map(|(item, nearest)| {
-                    verdict_of(item, self.writer.add_compared(item, *k, nearest)?)
-                })
-                .collect(),
-            None => records
-                .iter()
-                .map(|item| verdict_of(item, self.writer.check_and_add_with(item, *k, &limits)?))
-                .collect(),
-        };
-        if verdicts.is_err() {
-            self.writer.forget(before..);
-        }
-        Ok(Some((verdicts?, before..self.pending())))
-    }
-
-    /// Compares items with what has changed since they were compared. Returns whether all are; they
-    /// are not if that would take long.
-    fn catch_up(
-        &mut self,
-        ahead: &mut Ahead,
-        limits: &Limits,
-        may_be_costly: bool,
-    ) -> Result<bool, Failure> {
-        let writer = self.writer.writer().map_err(|error| not_written(&error))?;
-        let state = writer.store().snapshot();
-        ahead.set_out(Arc::clone(&state));
-        if !may_be_costly && ahead.expected_nanos() > TURN_NANOS {
-            return Ok(false);
-        }
-        match ahead.compare(limits, None, may_be_costly)? {
-            Compared::Cut => Err(cut()),
-            compared => Ok(compared == Compared::All && ahead.is_at(&state)),
-        }
+        check_all(&mut self.writer, items, deadline)
     }
 
     /// Opens the writer again after a failure.
@@ -453,64 +392,4 @@ impl WriterThread {
             let _ = merging.ask(Compaction::Tier);
         }
     }
-}
-
-/// Whether a change took effect before its error.
-fn is_in_effect(error: &Error) -> bool {
-    matches!(error, Error::InEffect { .. })
-}
-
-/// Whether the next change will probably meet an error, too.
-fn is_of_disk(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Io { .. }
-            | Error::NoSpace { .. }
-            | Error::Replaced { .. }
-            | Error::NoStore { .. }
-            | Error::InEffect { .. }
-            | Error::InDoubt { .. }
-    )
-}
-
-/// The answer to a change that failed: whether it took effect is in the code and in the message.
-fn not_written(error: &Error) -> Failure {
-    match error {
-        Error::InvalidOptions { .. } | Error::InvalidId { .. } => {
-            return Failure::bad("bad-parameter", chain(error));
-        }
-        Error::InEffect { .. } => return Failure::internal("in-effect", chain(error)),
-        Error::InDoubt { .. } => return Failure::internal("in-doubt", chain(error)),
-        _ => {}
-    }
-    let why = chain(error);
-    let message = format!("the store could not be written, so nothing was added or deleted: {why}");
-    Failure {
-        status: hyper::StatusCode::SERVICE_UNAVAILABLE,
-        ..Failure::internal("not-written", message)
-    }
-}
-
-/// The verdict as it is sent.
-fn verdict_of(item: &NewRecord, found: Found<'_>) -> Result<Verdict, Failure> {
-    match found {
-        Found::Added => Ok(Verdict::New),
-        Found::Stored(hit) => {
-            let ids = hit.ids().take(IDS_MAX).map(|id| Ok(id?.to_string()));
-            let fingerprint = hit.fingerprint();
-            let distance = fingerprint.distance(item.fingerprint);
-            let ids = ids.collect::<StoreResult<_>>()?;
-            Ok(Verdict::Near { fingerprint, distance, ids, pending: false })
-        }
-        Found::Pending { record, distance } => {
-            let ids = record.id.iter().map(ToString::to_string).collect();
-            Ok(Verdict::Near { fingerprint: record.fingerprint, distance, ids, pending: true })
-        }
-        Found::Cut => Err(cut()),
-    }
-}
-
-/// The answer where there is no time to compare.
-pub(in crate::http::serve) fn cut() -> Failure {
-    Failure::busy("the store could not be searched within --deadline; nothing was added")
 }

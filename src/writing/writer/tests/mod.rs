@@ -1,12 +1,14 @@
 //! A store with labels, ids of both kinds and deletions, and every change of it.
 //!
 //! `fail_points` makes each file operation of each change fail once; `growth` counts steps of stores of
-//! many segments; `pauses` has readers that hold files, interrupted merges, and file systems without room or locks; `power_loss` replays what a
+//! many segments; `places` deletes ids whose places were read before; `pauses` has readers that hold files, interrupted merges, and file systems without room or locks; `power_loss` replays what a
 //! disk may hold after it lost power.
 
 mod fail_points;
 mod growth;
 mod pauses;
+#[cfg(feature = "serve")]
+mod places;
 mod power_loss;
 mod retry;
 

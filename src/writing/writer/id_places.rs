@@ -1,0 +1,95 @@
+//! Where ids stand in the segments of a state, read before a writer deletes them.
+//!
+//! A store has no index of ids, so deleting some takes a pass over all of them. A segment never
+//! changes: the pass can be made before the writer's turn, over a state that is shown, and the turn
+//! itself reads only segments that came since. Which of the ids are deleted already is seen in the
+//! turn.
+
+use std::collections::HashMap;
+
+use super::wanted_ids::{WantedIds, id_fault};
+use crate::base::error::Result;
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
+use crate::search::snapshot::{OpenSegment, Snapshot};
+use fpstore_base::IdRef;
+use fpstore_base::watch::{Observer, Phase, Watch};
+
+/// A record with a wanted id: its rank in the first table, and its value there.
+pub(super) type IdPlace = (Rank, Permuted);
+
+/// The places of some ids.
+#[derive(Debug, Default)]
+pub(crate) struct IdPlaces {
+    wanted: WantedIds,
+    /// Of each segment that was read, by its digest, in ascending order.
+    by_segment: HashMap<[u8; 16], Vec<IdPlace>>,
+}
+
+impl IdPlaces {
+    /// Nothing is read yet.
+    pub(crate) fn of<'a>(ids: impl IntoIterator<Item = IdRef<'a>>) -> Self {
+        let mut places = IdPlaces::default();
+        ids.into_iter().for_each(|id| places.wanted.insert(id));
+        places
+    }
+
+    /// The ids in segments of a state that were not read yet.
+    pub(crate) fn unread(&self, state: &Snapshot) -> u64 {
+        let unread = state.segments().iter().filter(|open| self.in_segment(open).is_none());
+        unread.map(|open| open.segment.header().id_count).sum()
+    }
+
+    /// Reads the segments of a state that were not read yet, and forgets all others.
+    pub(crate) fn read(&mut self, state: &Snapshot, observer: Option<Observer>) -> Result<()> {
+        let watch = Watch::new(observer, Phase::Search, Some(self.unread(state)));
+        let mut read = HashMap::new();
+        for open in state.segments() {
+            let digest = open.entry.digest.bytes();
+            let places = match self.by_segment.remove(&digest) {
+                Some(places) => places,
+                None if read.contains_key(&digest) => continue,
+                None => places_in(open, &mut self.wanted, &watch)?,
+            };
+            read.insert(digest, places);
+        }
+        self.by_segment = read;
+        Ok(())
+    }
+
+    /// Whether these are the places of all of these ids.
+    pub(super) fn covers(&self, ids: &WantedIds) -> bool {
+        self.wanted.has_all_of(ids)
+    }
+
+    /// The places in a segment, if it was read.
+    pub(super) fn in_segment(&self, open: &OpenSegment) -> Option<&[IdPlace]> {
+        self.by_segment.get(&open.entry.digest.bytes()).map(Vec::as_slice)
+    }
+}
+
+/// The records of a segment that have a wanted id, deleted ones included.
+fn places_in(open: &OpenSegment, wanted: &mut WantedIds, watch: &Watch) -> Result<Vec<IdPlace>> {
+    let segment = &open.segment;
+    let mut places = Vec::new();
+    let Some(table) = segment.first_table().filter(|_| segment.id_places().is_some()) else {
+        return Ok(places);
+    };
+    let mut records = segment.records();
+    let mut values = table.values();
+    while let Some((_, run)) = values.next_run()? {
+        for &value in run {
+            let Some((rank, mut record)) = records.next()? else { break };
+            let (mut is_wanted, mut count) = (false, 0);
+            while let Some(id) = record.next().map_err(|fault| id_fault(open, fault))? {
+                is_wanted |= wanted.find(id);
+                count += 1;
+            }
+            if is_wanted {
+                places.push((rank, Permuted(value)));
+            }
+            watch.tick(count)?;
+        }
+    }
+    Ok(places)
+}

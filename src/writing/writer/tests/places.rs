@@ -1,0 +1,98 @@
+//! Ids whose places were read before the writer's turn are deleted as those that the turn reads.
+
+use super::*;
+use fpstore_base::Id;
+
+const WANTED: [&str; 6] = ["page 3", "12", "page 133", "page 7", "page 9999", "44"];
+
+/// What may happen to a store between the reading and the turn.
+type Between = (&'static str, fn(&mut Writer));
+
+const BETWEEN: [Between; 6] = [
+    ("nothing", |_| {}),
+    ("additions", |writer| {
+        writer.push(Fingerprint::new(77), "page 3").unwrap();
+        writer.push(Fingerprint::new(value(3)), "another").unwrap();
+        writer.commit_alone().unwrap();
+    }),
+    ("a deletion of some", |writer| {
+        writer.delete_ids(["page 3", "44"].map(IdRef::Text)).unwrap();
+    }),
+    ("a deletion of fingerprints", |writer| {
+        writer.delete_fingerprints(&[value(3).into(), value(133).into()]).unwrap();
+    }),
+    ("a merge of all", |writer| {
+        writer.compact(&Compaction::All).unwrap();
+    }),
+    ("a segment gone", |writer| {
+        writer.expire(&Expiry::before("2026-10")).unwrap();
+    }),
+];
+
+fn replacement() -> NewRecord {
+    NewRecord::new(Fingerprint::new(42), Id::Text("page 3".into()))
+}
+
+#[test]
+fn places_read_ahead_give_the_same_deletions_whatever_happens_between() {
+    let pristine = pristine();
+    for (case, between) in BETWEEN {
+        for replaces in [false, true] {
+            let change = |ahead: bool| {
+                let site = site(pristine.path());
+                let path = site.path().join("store.fps");
+                let mut places = IdPlaces::of(WANTED.map(IdRef::Text));
+                let state = Store::open(&path).unwrap().snapshot();
+                assert!(places.unread(&state) > 0);
+                places.read(&state, None).unwrap();
+                assert_eq!(places.unread(&state), 0);
+                // A reader keeps the files that it has open.
+                drop(state);
+                let mut writer = Writer::with_options(&path, options()).unwrap();
+                between(&mut writer);
+                if ahead {
+                    writer.look_ahead(places);
+                }
+                let done = match replaces {
+                    true => writer.replace(&[replacement()]).unwrap().replaced,
+                    false => writer.delete_ids(WANTED.map(IdRef::Text)).unwrap(),
+                };
+                drop(writer);
+                assert_clean(&path, case);
+                (done, all_records(&path))
+            };
+            let (expected, found) = (change(false), change(true));
+            assert!(expected.0.found > 0 || case != "nothing", "{case}");
+            assert_eq!(found.0, expected.0, "{case}");
+            assert!(found.1 == expected.1, "{case}");
+        }
+    }
+}
+
+#[test]
+fn places_of_other_ids_are_not_used() {
+    let pristine = pristine();
+    let path = pristine.path().join("store.fps");
+    let mut places = IdPlaces::of([IdRef::Text("page 3")]);
+    places.read(&Store::open(&path).unwrap().snapshot(), None).unwrap();
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    writer.look_ahead(places);
+    let done = writer.delete_ids(["page 3", "page 133"].map(IdRef::Text)).unwrap();
+    assert_eq!((done.wanted, done.found), (2, 2));
+}
+
+#[test]
+fn only_segments_that_came_since_are_read_again() {
+    let pristine = pristine();
+    let path = pristine.path().join("store.fps");
+    let mut places = IdPlaces::of([IdRef::Text("page 3")]);
+    let store = Store::open(&path).unwrap();
+    places.read(&store.snapshot(), None).unwrap();
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    (0..7).for_each(|i| writer.push(Fingerprint::new(i), i).unwrap());
+    writer.commit_alone().unwrap();
+    store.refresh().unwrap();
+    assert_eq!(places.unread(&store.snapshot()), 7);
+    places.read(&store.snapshot(), None).unwrap();
+    assert_eq!(places.unread(&store.snapshot()), 0);
+}
