@@ -49,7 +49,7 @@ limits! {
     MAX_BODY max_body: u64 = mebibytes(16),
         "The longest body of a request; of a stream, the longest line";
     MAX_BODIES max_bodies: u64 = mebibytes(256),
-        "Bodies of all requests at a time, together; a further one is answered 503";
+        "Bodies of all requests and long answers at a time, together; a further one is answered 503";
     MAX_ANSWER max_answer: u64 = mebibytes(64),
         "The longest answer; of a stream, the answer to one line";
     MAX_BATCH max_batch: u64 = most(100_000), "Fingerprints in a batch of queries";

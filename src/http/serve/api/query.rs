@@ -66,7 +66,7 @@ pub(crate) async fn one(
         serde_json::to_writer(&mut bytes, &explained).expect("a vector takes all bytes");
     }
     bytes.extend_from_slice(b"}\n");
-    let mut response = response(StatusCode::OK, JSON, bytes);
+    let mut response = response(StatusCode::OK, JSON, request::held(server, bytes)?);
     witness.sign(response.headers_mut());
     Ok(response)
 }
@@ -112,8 +112,9 @@ async fn json_body(
     let mut out = Vec::with_capacity(done.bytes.len() + 64);
     out.extend_from_slice(b"{\"answers\":[");
     out.extend_from_slice(&done.bytes);
+    drop(done.bytes);
     out.extend_from_slice(format!("],\"generation\":{}}}\n", done.generation).as_bytes());
-    let mut response = response(StatusCode::OK, JSON, out);
+    let mut response = response(StatusCode::OK, JSON, request::held(server, out)?);
     done.witness.sign(response.headers_mut());
     Ok(response)
 }
@@ -139,7 +140,7 @@ async fn binary_body(
         |value: &[u8; 8]| Needle { id: None, fingerprint: u64::from_le_bytes(*value).into() };
     let needles = values.iter().map(needle).collect();
     let done = answers_to(server, wanted, needles, &options, Encoder::Binary).await?;
-    let mut response = response(StatusCode::OK, BINARY, done.bytes);
+    let mut response = response(StatusCode::OK, BINARY, request::held(server, done.bytes)?);
     done.witness.sign(response.headers_mut());
     Ok(response)
 }

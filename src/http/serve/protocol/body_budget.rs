@@ -1,20 +1,28 @@
-//! The memory that the bodies of all requests take together.
+//! The memory that the bodies of all requests, and all long answers, take together.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the bytes of all bodies that are held.
+use hyper::body::Bytes;
+
+/// Counts the bytes of all bodies and long answers that are held.
 #[derive(Debug)]
 pub(crate) struct BodyBudget {
     held: AtomicU64,
+    /// How many of them are answers.
+    answers: AtomicU64,
     most: u64,
 }
 
 impl BodyBudget {
     /// At most so many bytes; `longest` is the longest body that must fit alone.
     pub(crate) fn new(most: u64, longest: u64) -> Arc<Self> {
-        Arc::new(BodyBudget { held: AtomicU64::new(0), most: most.max(longest) })
+        Arc::new(BodyBudget {
+            held: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
+            most: most.max(longest),
+        })
     }
 
     /// The most bytes.
@@ -25,6 +33,22 @@ impl BodyBudget {
     /// The bytes of all bodies now.
     pub(crate) fn held(&self) -> u64 {
         self.held.load(Ordering::Relaxed)
+    }
+
+    /// An answer, which counts until it is sent; `None` if there is no room for it. One answer always
+    /// finds room.
+    pub(crate) fn answer(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
+        let (len, order) = (bytes.len() as u64, Ordering::Relaxed);
+        let is_alone = self.answers.fetch_add(1, order) == 0;
+        let fits = |held: u64| {
+            let sum = held.saturating_add(len);
+            (is_alone || sum <= self.most).then_some(sum)
+        };
+        if self.held.fetch_update(order, order, fits).is_err() {
+            self.answers.fetch_sub(1, order);
+            return None;
+        }
+        Some(Bytes::from_owner(HeldAnswer { bytes, budget: Arc::clone(self) }))
     }
 
     /// A body of which nothing has come yet.
@@ -74,6 +98,25 @@ impl Drop for HeldBody {
     }
 }
 
+/// The bytes of an answer, which count as long as the value lives.
+struct HeldAnswer {
+    bytes: Vec<u8>,
+    budget: Arc<BodyBudget>,
+}
+
+impl AsRef<[u8]> for HeldAnswer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for HeldAnswer {
+    fn drop(&mut self) {
+        self.budget.held.fetch_sub(self.bytes.len() as u64, Ordering::Relaxed);
+        self.budget.answers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +133,20 @@ mod tests {
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
         assert_eq!(BodyBudget::new(1, 4).most(), 4, "the longest body fits");
+    }
+
+    #[test]
+    fn answers_share_the_memory_with_bodies_and_one_always_finds_room() {
+        let budget = BodyBudget::new(10, 4);
+        let mut body = budget.body();
+        assert!(body.push(b"123"));
+        let long = budget.answer(vec![7; 20]).unwrap();
+        assert_eq!((budget.held(), &long[..]), (23, &[7; 20][..]));
+        assert!(budget.answer(vec![1]).is_none() && !body.push(b"4"));
+        drop(long);
+        let (one, two) = (budget.answer(vec![1; 4]).unwrap(), budget.answer(vec![2; 3]).unwrap());
+        assert!(budget.answer(vec![3]).is_none());
+        drop((one, two, body));
+        assert_eq!(budget.held(), 0);
     }
 }

@@ -50,6 +50,23 @@ pub(crate) fn response(
     response
 }
 
+/// Answers that are shorter than this do not count as memory: there are as many as connections.
+const SHORT_LEN: usize = 1 << 16;
+
+/// The bytes of an answer that may be long, if there is memory for them until the client has read it.
+pub(crate) fn held(server: &Shared, bytes: Vec<u8>) -> Result<Bytes, Failure> {
+    match bytes.len() < SHORT_LEN {
+        true => Ok(bytes.into()),
+        false => server.bodies.answer(bytes).ok_or_else(|| no_room(server)),
+    }
+}
+
+fn no_room(server: &Shared) -> Failure {
+    let message = "the bodies and answers of other requests take all the memory for them";
+    let failure = server.live.refused(message).of_limit(&MAX_BODIES, server.bodies.most());
+    Failure { code: "bodies-over-limit", ..failure }
+}
+
 /// A response with this value as JSON, on one line.
 pub(crate) fn json_response(
     status: StatusCode,
@@ -170,10 +187,7 @@ pub(crate) async fn whole(
         return Err(over(most, len.max(announced)));
     }
     if !has_room {
-        let most = server.bodies.most();
-        let message = "the bodies of other requests take all the memory for them";
-        let failure = server.live.refused(message).of_limit(&MAX_BODIES, most);
-        return Err(Failure { code: "bodies-over-limit", ..failure });
+        return Err(no_room(server));
     }
     Ok(bytes)
 }
