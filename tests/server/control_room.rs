@@ -1,6 +1,7 @@
 //! What operators see: metrics of routes and of the process, a log of requests, a server that drains.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -27,6 +28,11 @@ fn times_are_counted_by_route_and_the_process_is_described() {
     assert!(text.contains(&last), "{text}");
     let version = format!("fpstore_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(text.contains(&version), "{text}");
+    let info = server.get("/v1/info").json();
+    assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+    let formats = fpstore::FORMAT_VERSIONS;
+    assert_eq!(info["format_versions"], serde_json::json!([formats.start(), formats.end()]));
+    assert_eq!(info["store"]["segments"][0]["format_version"], *formats.start());
     assert!(server.metric("process_resident_memory_bytes") > 1e6);
     assert!(server.metric("process_start_time_seconds") > 1e9);
     // Each family is named once, before its numbers.
@@ -88,6 +94,56 @@ fn a_draining_server_says_so_and_goes_on_to_answer() {
     server.signal("TERM");
     assert_eq!(server.wait().0.code(), Some(130));
     let server = Server::start(&desk, &["--drain-delay", "1ms"]);
+    assert_eq!(server.end().0.code(), Some(0));
+}
+
+/// Readers of a store find a page that the disk has damaged only when they need it; a scrub finds it
+/// before.
+#[test]
+fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
+    let desk = desk_of(&clustered(5000, 2));
+    let server = Server::start(&desk, &["--scrub-every", "1ms", "--scrub-rate", "1GB/s"]);
+    wait_for("a pass is done", || server.metric("fpstore_scrub_passes_total") >= 1.0);
+    assert_eq!(server.metric("fpstore_scrub_faults"), 0.0);
+    assert!(server.metric("fpstore_scrub_last_pass_timestamp_seconds") > 1e9);
+    assert!(server.metric("fpstore_scrub_pages_total") >= 10.0);
+    let read = server.metric("fpstore_scrub_bytes_total");
+    assert!(read >= server.metric("fpstore_store_bytes"), "{read}");
+    assert!(server.get("/readyz").json()["scrub"].is_null());
+
+    let segment = desk.path("store.fps/segment-0000000000000001.fps");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let sound = bytes.clone();
+    let place = bytes.len() / 2;
+    bytes[place] ^= 1;
+    let put = |bytes: &[u8]| {
+        // In place, as a disk does it: the server has the file mapped.
+        let mut rights = std::fs::metadata(&segment).unwrap().permissions();
+        rights.set_mode(0o600);
+        std::fs::set_permissions(&segment, rights).unwrap();
+        let file = std::fs::File::options().write(true).open(&segment).unwrap();
+        file.write_all_at(&bytes[place..=place], place as u64).unwrap();
+    };
+    put(&bytes);
+    wait_for("the damage is found", || server.metric("fpstore_scrub_faults") >= 1.0);
+    let ready = server.get("/readyz");
+    assert_eq!(ready.status, 200, "all answers are right as before");
+    let found = ready.json();
+    assert!(found["scrub"]["message"].as_str().unwrap().contains("is corrupt at byte"), "{found}");
+    put(&sound);
+    wait_for("it is mended", || server.metric("fpstore_scrub_faults") == 0.0);
+    assert!(server.get("/readyz").json()["scrub"].is_null());
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(log.contains("scrub: ") && log.contains("'fpstore verify -s store.fps'"), "{log}");
+}
+
+#[test]
+fn a_slow_scrub_does_not_hold_up_the_end() {
+    let desk = desk_of(&clustered(5000, 2));
+    let server = Server::start(&desk, &["--scrub-every", "1h", "--scrub-rate", "100kB/s"]);
+    wait_for("it reads", || server.metric("fpstore_scrub_bytes_total") > 0.0);
+    assert_eq!(server.metric("fpstore_scrub_passes_total"), 0.0);
     assert_eq!(server.end().0.code(), Some(0));
 }
 

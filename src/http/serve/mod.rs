@@ -43,6 +43,7 @@ pub use protocol::socket::Listener;
 pub use protocol::tokens::Tokens;
 pub use state::live_store::Log;
 pub use state::opened::HasherOf;
+pub use state::scrub::ScrubOptions;
 pub use state::server::Server;
 pub use state::settings::ServeSettings;
 pub use writing::WritingOptions;

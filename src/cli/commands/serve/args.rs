@@ -9,13 +9,14 @@ use anyhow::{anyhow, bail};
 use bytesize::ByteSize;
 use clap::{Arg, Args};
 use fpstore::serve::{
-    AccessEntry, AccessLog, Address, PageTemplates, ServeSettings, Tokens, WritingOptions,
+    AccessEntry, AccessLog, Address, PageTemplates, ScrubOptions, ServeSettings, Tokens,
+    WritingOptions,
 };
 use fpstore::{Warm, WriterOptions};
 
 use super::limits::LimitArgs;
 use crate::cli::args::recipe_files::RecipeFileArgs;
-use crate::cli::args::resources::QuietArgs;
+use crate::cli::args::resources::{QuietArgs, rate};
 use crate::cli::args::segment_args::LabelArgs;
 use crate::cli::args::time::Time;
 use crate::cli::output::text::print_message;
@@ -71,6 +72,13 @@ pub(in crate::cli) struct ServeArgs {
     /// For how long refreshes may fail before /readyz says that the server is not ready
     #[arg(long, value_name = "TIME", default_value_t = Time(ServeSettings::default().stale_after))]
     stale_after: Time,
+    /// Read the whole store again this often, to find damage of the disk early; see /metrics
+    #[arg(long, value_name = "TIME")]
+    scrub_every: Option<Time>,
+    /// The most bytes that this reads in a second
+    #[arg(long, value_name = "RATE", default_value = "20MB/s", requires = "scrub_every",
+          value_parser = rate)]
+    scrub_rate: u64,
     /// What to read into memory before a state is shown; queries of what was not wait for the disk
     #[arg(long, value_parser = choice::<Warm>(), value_name = "WHAT", default_value_t = Warm::All)]
     warm: Warm,
@@ -125,6 +133,8 @@ fn in_long_help(arg: Arg) -> Arg {
         "host",
         "socket_mode",
         "stale_after",
+        "scrub_every",
+        "scrub_rate",
         "commit_every",
         "drain_delay",
     ]
@@ -230,6 +240,9 @@ impl ServeArgs {
             threads: self.threads.map_or(defaults.threads, |it| usize::try_from(it).unwrap_or(1)),
             refresh: self.refresh_every.0,
             stale_after: self.stale_after.0,
+            scrub: self
+                .scrub_every
+                .map(|every| ScrubOptions { every: every.0, max_rate: self.scrub_rate }),
             warm: Some(self.warm).filter(|&warm| warm != Warm::None),
             socket_mode: self.socket_mode,
             tokens,

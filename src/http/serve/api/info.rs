@@ -60,6 +60,9 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
     if let Some((why, seconds)) = server.live.health.failing_commit() {
         answer["commits"] = json!({ "failing_seconds": seconds, "message": why });
     }
+    if let Some((faults, first)) = server.live.scrubbed.found() {
+        answer["scrub"] = json!({ "faults": faults, "message": first });
+    }
     json_response(status, &answer)
 }
 

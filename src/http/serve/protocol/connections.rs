@@ -9,7 +9,7 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -23,10 +23,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::failure::Failure;
+use super::failure::{Failure, chain};
 use super::routes;
 use super::slow_clients::{Busy, TimedStream};
 use super::socket::{Listener, Socket};
+use crate::base::error::IoError;
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
 
@@ -43,8 +44,13 @@ pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::
     let most = most.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(most));
     let away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-    let door =
-        Door { server: Arc::clone(&server), places: Arc::clone(&places), away, ends: ends.clone() };
+    let door = Door {
+        server: Arc::clone(&server),
+        places: Arc::clone(&places),
+        away,
+        ends: ends.clone(),
+        is_failing: AtomicBool::new(false),
+    };
     let mut end = ends.clone();
     {
         let mut ended = pin!(end.wait_for(|ends| *ends));
@@ -80,6 +86,8 @@ struct Door {
     /// One permit for each connection that is turned away.
     away: Arc<Semaphore>,
     ends: watch::Receiver<bool>,
+    /// Whether the last connection could not be accepted.
+    is_failing: AtomicBool,
 }
 
 impl Door {
@@ -95,11 +103,21 @@ impl Door {
                 listener.accept().await.map(|(stream, _)| self.enter(stream, None))
             }
         };
-        if let Err(error) = accepted
-            && !is_of_client(&error)
-        {
-            self.server.live.log(format_args!("cannot accept a connection: {error}"));
-            sleep(PAUSE).await;
+        match accepted {
+            Ok(()) if self.is_failing.swap(false, Relaxed) => {
+                self.server.live.log(format_args!("connections are accepted again"));
+            }
+            Ok(()) => {}
+            Err(error) if is_of_client(&error) => {}
+            Err(error) => {
+                self.server.live.metrics.accept_failures.fetch_add(1, Relaxed);
+                if !self.is_failing.swap(true, Relaxed) {
+                    let refused = IoError::of("accept", "a connection")(error);
+                    let live = &self.server.live;
+                    live.log(format_args!("{}; it is tried again", chain(&refused)));
+                }
+                sleep(PAUSE).await;
+            }
         }
     }
 

@@ -174,7 +174,7 @@ impl Queue {
 }
 
 /// Lets the system run all other threads first. What it does not allow is not needed.
-fn step_back() {
+pub(super) fn step_back() {
     // Of Linux alone it is known that this is the priority of a thread.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICENESS);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::health::Health;
 use super::metrics::Metrics;
 use super::opened::{HasherOf, Opened};
+use super::scrubbed::Scrubbed;
 use crate::base::error::Error;
 use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::store::{Store, Warm};
@@ -28,6 +29,7 @@ pub(crate) struct LiveStore {
     pub(crate) path: PathBuf,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
+    pub(crate) scrubbed: Scrubbed,
     opened: RwLock<Arc<Opened>>,
     /// Changes with `opened`, so that a thread sees with one load that its searcher is old.
     epoch: AtomicU64,
@@ -50,7 +52,19 @@ impl LiveStore {
     ) -> Self {
         let opened = RwLock::new(Arc::new(Opened::of(&store, &hasher_of, None)));
         let (epoch, refreshing) = (AtomicU64::new(next_epoch()), Mutex::new(()));
-        LiveStore { store, path, metrics, health, opened, epoch, refreshing, warm, hasher_of, log }
+        LiveStore {
+            store,
+            path,
+            metrics,
+            health,
+            scrubbed: Scrubbed::default(),
+            opened,
+            epoch,
+            refreshing,
+            warm,
+            hasher_of,
+            log,
+        }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -77,7 +91,7 @@ impl LiveStore {
 
     /// All counters, and the state of the server, in the text format of Prometheus.
     pub(crate) fn metrics_text(&self, body_bytes: u64) -> String {
-        self.metrics.text(&self.store.info(), &self.health, body_bytes)
+        self.metrics.text(&self.store.info(), &self.health, &self.scrubbed, body_bytes)
     }
 
     /// Warms the store, and then shows its newest state now and then, until the returned end is

@@ -8,6 +8,7 @@ use hyper::StatusCode;
 
 use super::health::Health;
 use super::process;
+use super::scrubbed::Scrubbed;
 use crate::search::SearchStats;
 use crate::store::StoreInfo;
 
@@ -27,6 +28,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: AtomicU64,
     pub(crate) connections_open: AtomicU64,
     pub(crate) connections_refused: AtomicU64,
+    pub(crate) accept_failures: AtomicU64,
     pub(crate) queries: AtomicU64,
     pub(crate) inline: AtomicU64,
     pub(crate) pooled: AtomicU64,
@@ -104,7 +106,13 @@ impl Metrics {
     }
 
     /// All counters, and the state of the server, in the text format of Prometheus.
-    pub(crate) fn text(&self, info: &StoreInfo, health: &Health, body_bytes: u64) -> String {
+    pub(crate) fn text(
+        &self,
+        info: &StoreInfo,
+        health: &Health,
+        scrubbed: &Scrubbed,
+        body_bytes: u64,
+    ) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "# HELP fpstore_requests_total Requests that were answered.");
         let _ = writeln!(out, "# TYPE fpstore_requests_total counter");
@@ -137,6 +145,11 @@ impl Metrics {
             "Connections over the limit.",
             &self.connections_refused,
         );
+        total(
+            "accept_failures_total",
+            "Attempts to accept a connection that the system refused.",
+            &self.accept_failures,
+        );
         total("queries_total", "Fingerprints that were searched for.", &self.queries);
         total("inline_total", "Requests searched at once.", &self.inline);
         total("pooled_total", "Requests searched in the pool.", &self.pooled);
@@ -156,12 +169,24 @@ impl Metrics {
         total("deleted_ids_total", "Deleted ids.", &self.deleted_ids);
         total("merges_total", "Merges of segments.", &self.merges);
         total("merge_failures_total", "Merges that failed.", &self.merge_failures);
+        total("scrub_passes_total", "Times that the whole store was read.", &scrubbed.passes);
+        total("scrub_failures_total", "Scrubs that could not be done.", &scrubbed.failures);
+        total(
+            "scrub_bytes_total",
+            "Bytes that scrubs read, those read again, too.",
+            &scrubbed.bytes,
+        );
+        total("scrub_pages_total", "Pages whose checksums scrubs compared.", &scrubbed.pages);
         let commit = self.commit_nanos.load(Relaxed) as f64 / 1e9;
         number("counter", "commit_seconds_total", "Time spent in commits.", commit);
         let mut now = |name, help, value| number("gauge", name, help, value);
         let open = self.connections_open.load(Relaxed) as f64;
         now("open_connections", "Connections that are open.", open);
-        now("body_bytes", "Bytes of the bodies of requests that are held.", body_bytes as f64);
+        now(
+            "body_bytes",
+            "Bytes of the bodies of requests and of long answers that are held.",
+            body_bytes as f64,
+        );
         now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
         now("generation", "The generation that is shown.", info.generation as f64);
         now("segments", "Live segments.", info.segments.len() as f64);
@@ -171,6 +196,14 @@ impl Metrics {
         now("ready", "1 if /readyz says so.", f64::from(u8::from(health.fault().is_none())));
         let failing = f64::from(u8::from(health.failing_commit().is_some()));
         now("commits_failing", "1 while commits fail; /readyz has the reason.", failing);
+        let faults = scrubbed.faults.load(Relaxed) as f64;
+        now("scrub_faults", "Faults that the last scrub found; the log has them.", faults);
+        let last = scrubbed.last_pass.load(Relaxed) as f64;
+        now(
+            "scrub_last_pass_timestamp_seconds",
+            "The end of the last scrub, since 1970; 0 without one.",
+            last,
+        );
         let age = health.seconds_since_good_refresh();
         now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
         out

@@ -15,6 +15,7 @@ use super::health::Health;
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
 use super::metrics::Metrics;
+use super::scrub;
 use super::settings::ServeSettings;
 use super::shared::Shared;
 use crate::base::error::{Error, Result};
@@ -43,6 +44,8 @@ pub struct Server {
     drain_delay: Duration,
     /// The thread that follows the store ends with it.
     _following: Sender<()>,
+    /// So does the thread that scrubs, if there is one.
+    _scrubbing: Option<Sender<()>>,
 }
 
 impl Server {
@@ -71,6 +74,7 @@ impl Server {
             writing.start(&live).map_err(Error::io("start", "the thread of the writer"))?;
         }
         let following = live.follow(settings.refresh);
+        let scrubbing = settings.scrub.map(|options| scrub::start(&live, options)).transpose();
         let lanes = Lanes::start(settings.threads, limits.queue_timeout);
         let shared = Shared {
             live,
@@ -90,6 +94,7 @@ impl Server {
             socket_mode: settings.socket_mode,
             anyone_may_write: settings.anyone_may_write,
             drain_delay: settings.drain_delay,
+            _scrubbing: scrubbing.map_err(Error::io("start", "the thread of the scrub"))?,
             _following: following.map_err(Error::io("start", "the thread of refreshes"))?,
         })
     }

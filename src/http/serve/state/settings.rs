@@ -10,6 +10,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 
 use super::live_store::Log;
 use super::opened::HasherOf;
+use super::scrub::ScrubOptions;
 use crate::http::serve::protocol::access_entry::AccessLog;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::WritingOptions;
@@ -43,6 +44,8 @@ pub struct ServeSettings {
     pub refresh: Duration,
     /// For how long refreshes may fail before `/readyz` says that the server is not ready.
     pub stale_after: Duration,
+    /// How the store is read again to find damage, if it is.
+    pub scrub: Option<ScrubOptions>,
     /// What is read into memory before a state is shown. With `None`, each query runs on a thread for
     /// blocking work, because it may wait for the disk.
     pub warm: Option<Warm>,
@@ -83,6 +86,7 @@ impl Default for ServeSettings {
             threads: available_parallelism().map_or(1, NonZero::get),
             refresh: Duration::from_secs(1),
             stale_after: Duration::from_secs(60),
+            scrub: None,
             warm: Some(Warm::All),
             socket_mode: 0o600,
             tokens: Tokens::default(),
