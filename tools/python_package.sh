@@ -1,10 +1,13 @@
 # Read by check_python.sh and check_spark.sh, from the project's root, with an environment on the path.
 
-# Builds the wheel into the folder $1, with less optimisation than a release, in half the time, and
-# installs it.
+# Builds the wheel into the folder $1, with less optimisation than a release, in half the time, with
+# the program that FPSTORE_BIN names, and installs it.
 install_package() {
     rm -rf "$1"
     (cd bindings/python && maturin build --locked --profile dev --out "$1")
+    if [ -n "${FPSTORE_BIN:-}" ]; then
+        python3 tools/add_program.py "$1"/fpstore-*.whl "$FPSTORE_BIN"
+    fi
     pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$1"/fpstore-*.whl
 }
 

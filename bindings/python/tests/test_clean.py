@@ -195,8 +195,8 @@ def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
         assert cleaned.manifest is not None
         assert cleaned.manifest["settings"]["passages"] == fate
         assert [file["path"] for file in cleaned.manifest["outputs"]] == [str(own)]
-        arguments = ["dedup", "--docs", tmp_path / "in.jsonl", "--unit", "paragraph"]
-        subprocess.run([program, *arguments, "--passages", fate, "-q", "-o", other], check=True)
+        arguments = ["dedup", "--docs", str(tmp_path / "in.jsonl"), "--unit", "paragraph", "-q"]
+        subprocess.run([program, *arguments, "--passages", fate, "-o", str(other)], check=True)
         assert own.read_bytes() == other.read_bytes()
     with pytest.raises(fpstore.InputError, match="passages: expected cut, annotate, or drop:"):
         fpstore.clean(given, tmp_path / "x.jsonl", passages="all")

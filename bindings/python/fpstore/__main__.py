@@ -1,0 +1,37 @@
+"""The program `fpstore` that the wheel brings, as `python -m fpstore`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def program() -> Path | None:
+    """The program of this installation, if its wheel has one."""
+    for file in importlib.metadata.files("fpstore") or []:
+        if file.stem == "fpstore" and file.suffix in ("", ".exe"):
+            path = Path(str(file.locate())).resolve()
+            if path.is_file():
+                return path
+    return None
+
+
+def main() -> None:
+    """Runs the program with the arguments of this process, and exits with its status."""
+    path = program()
+    if path is None:
+        sys.exit(
+            "fpstore: this installation has the library alone, as it was built from sources; the "
+            "program is built by 'cargo install --path . --features full' there"
+        )
+    arguments = [str(path), *sys.argv[1:]]
+    if os.name == "posix":
+        os.execv(path, arguments)
+    sys.exit(subprocess.run(arguments).returncode)
+
+
+if __name__ == "__main__":
+    main()
