@@ -29,7 +29,8 @@ import tempfile
 import threading
 import time
 
-SPACE = "6m"
+# Room for the segments of ten minutes, also where none can be merged.
+SPACE = "48m"
 CLIENTS = 3
 # What a failure of the server says of its effect; anything else means that nothing was done.
 DONE, OPEN = "in-effect", "in-doubt"
