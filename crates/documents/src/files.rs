@@ -30,6 +30,7 @@ pub struct DocumentFiles {
 pub struct DocumentFile<'a> {
     input: &'a Input,
     format: DocumentFormat,
+    guess: &'a FieldGuess,
 }
 
 impl DocumentFiles {
@@ -85,7 +86,7 @@ impl DocumentFiles {
     /// The file of this number among all files; [`DocumentPlace::file`] is such a number.
     pub fn get<'a>(&'a self, number: usize, options: &DocumentOptions) -> Option<DocumentFile<'a>> {
         let input = self.list.get(number)?;
-        Some(DocumentFile { input, format: options.format_of(input, false) })
+        Some(DocumentFile { input, format: options.format_of(input, false), guess: &self.guess })
     }
 
     /// Only the files with these numbers among all files. Documents keep the ids and places that
@@ -104,6 +105,11 @@ impl DocumentFiles {
 }
 
 impl<'a> DocumentFile<'a> {
+    /// The options with the fields that were guessed for all files.
+    pub(super) fn completed(&self, options: &DocumentOptions) -> DocumentOptions {
+        self.guess.completed(options)
+    }
+
     /// The path by which it is opened.
     pub fn path(&self) -> &'a Path {
         &self.input.path

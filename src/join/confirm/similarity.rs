@@ -139,6 +139,8 @@ mod tests {
         let (one, mut other) = ([0; 256], [1; 256]);
         other[7] = 0;
         assert_eq!(sketch_similarity(&one, &other), 0.0);
+        // What one sketch lacks is not equal.
+        assert_eq!(sketch_similarity(&[1, 2], &[1]), sketch_similarity(&[1, 2], &[1, 3]));
     }
 
     proptest! {

@@ -233,6 +233,9 @@ fn a_leader_has_the_features_of_those_that_go_by_it() {
     let nothing = || Documents::of_sketches().candidates_to_lead(&options(2)).unwrap();
     assert!(nothing().lead(Likeness::from(0.5).contained(0.5)).is_err());
     assert!(nothing().lead(Likeness::from(0.5)).is_ok());
+    for threshold in [0.0, -0.5, 1.5, f64::NAN] {
+        assert!(nothing().lead(threshold).is_err(), "{threshold}");
+    }
 }
 
 #[test]

@@ -98,7 +98,21 @@ mod tests {
         let text = plan.to_string();
         assert_eq!(text.parse::<JoinPlan>().unwrap(), plan);
         assert!(text.starts_with("join-plan 1 k=3 reads=everything groups=32 blocks="), "{text}");
+        let blocks: Vec<&str> = text.split_once("blocks=").unwrap().1.split('+').collect();
+        // As many blocks as bits may differ agree in none of them; and blocks that are 5 more.
+        let with = |k: usize, blocks: &str| {
+            let groups = 8 * (k + 1);
+            format!("join-plan 1 k={k} reads=everything groups={groups} blocks={blocks}")
+        };
+        assert!(with(blocks.len() - 1, &blocks.join("+")).parse::<JoinPlan>().is_ok());
+        let bits: Vec<String> = (0..8).map(|bit| format!("{:016x}", 1_u64 << bit)).collect();
+        assert!(with(4, &bits.join("+")).parse::<JoinPlan>().is_ok());
+        // One table in the place of one for each of the first blocks.
+        let few = format!("{} tables={}", text.replace("everything", "ranges"), blocks[0]);
         let wrong = [
+            with(blocks.len(), &blocks.join("+")),
+            with(3, &bits.join("+")),
+            few,
             String::new(),
             "join-plan 2 k=3".into(),
             "join-plan 1".into(),

@@ -193,6 +193,26 @@ fn attributes_name_the_places_of_removed_passages() {
 }
 
 #[test]
+fn the_text_is_cut_in_the_field_that_was_guessed_or_lies_deeper() {
+    let line = |at: usize| {
+        let text = json!(format!("the same words in both of these\n\nown {at}"));
+        format!("{{\"id\":{at},\"content\":{text},\"m\":{{\"t\":{text}}}}}\n")
+    };
+    let desk = Desk::with("a.jsonl", &(line(0) + &line(1)));
+    let args = ["dedup", "--docs", "a.jsonl", "--unit", "paragraph", "--passages", "cut", "-q"];
+    for (field, name) in [(&[][..], "content"), (&["--text-field", "m.t"], "t")] {
+        desk.run(&[&args[..], field, &["-f", "-o", "out.jsonl"]].concat(), 0);
+        let cut = line(1).replacen(
+            &format!("\"{name}\":\"the same words in both of these\\n\\nown 1\""),
+            &format!("\"{name}\":\"own 1\""),
+            1,
+        );
+        assert_ne!(cut, line(1));
+        assert_eq!(desk.read("out.jsonl"), line(0) + &cut);
+    }
+}
+
+#[test]
 fn what_does_not_fit_passages_is_refused_before_any_work() {
     let desk = Desk::with("a.jsonl", "{\"id\":\"a\",\"text\":[\"one\",\"two\"]}\n");
     let cut = ["--unit", "line", "--passages", "cut", "-o", "out.jsonl"];

@@ -76,7 +76,7 @@ impl DocumentFile<'_> {
         if options.text_format != TextFormat::Plain {
             return Err(bad("its texts are markup, of which no part can be cut out"));
         }
-        if paths::has_array(options.text_name()) {
+        if paths::has_array(self.completed(options).text_name()) {
             return Err(bad("its texts are put together from arrays, so no part can be cut out"));
         }
         if options.encoding != TextEncoding::UTF_8 {
@@ -103,6 +103,7 @@ impl DocumentFile<'_> {
         out: &mut (dyn Write + Send),
         decide: &mut DecideFate<'_>,
     ) -> Result<()> {
+        let options = &self.completed(options);
         let format = self.format();
         #[cfg(feature = "parquet")]
         if format == DocumentFormat::Parquet {
