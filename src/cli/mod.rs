@@ -207,11 +207,18 @@ pub(crate) fn run() -> ExitCode {
             ExitCode::from(1)
         }
         Err(error) => {
-            message!("{error:#}");
+            let told = format!("{error:#}");
+            message!("{told}");
+            // Outputs have errors of their own, which do not say it.
+            let of_system = || {
+                let causes = error.chain().filter_map(|cause| cause.downcast_ref());
+                let mut plain = causes.filter_map(fpstore_base::plain_cause);
+                plain.find(|cause| !told.contains(cause)).map(Into::into)
+            };
             let of_store = error.downcast_ref().and_then(|error| hint(error, &given, offers));
             let of_text =
                 || error.downcast_ref().and_then(|error| text_hint(error, &given, offers));
-            if let Some(hint) = of_store.or_else(of_text) {
+            if let Some(hint) = of_store.or_else(of_text).or_else(of_system) {
                 message!("{hint}");
             }
             ExitCode::from(2)

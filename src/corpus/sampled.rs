@@ -42,7 +42,7 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
+    /// [`Error::Store`](super::Error::Store) if the files of the work cannot be read or the observer ends it.
     pub fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
         let work = &self.cleaning.work;
         let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {

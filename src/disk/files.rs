@@ -174,10 +174,18 @@ pub(crate) fn is_temporary_name(name: &str, prefix: &str) -> bool {
 /// An error without the path that the library of temporary files adds to it.
 pub(crate) fn bare(failed: io::Error) -> io::Error {
     let inner = innermost(&failed);
-    match inner.raw_os_error() {
+    match inner.raw_os_error().or_else(|| code_in_words(&failed)) {
         Some(code) => io::Error::from_raw_os_error(code),
         None => inner.kind().into(),
     }
+}
+
+/// The code of the system in the words of an error. The library of temporary files gives no access to
+/// the error that it adds a path to, but its words begin with those of that error.
+fn code_in_words(failed: &io::Error) -> Option<i32> {
+    let words = failed.to_string();
+    let (_, rest) = words.split_once("(os error ")?;
+    rest.split_once(')')?.0.parse().ok()
 }
 
 /// Names the directory instead of the temporary file, whose name is of no use in a message.
@@ -189,6 +197,18 @@ pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_a_temporary_file_keeps_the_code_of_the_system() {
+        let missing = tempfile::tempdir().unwrap().path().join("missing");
+        let failed = tempfile::NamedTempFile::new_in(&missing).unwrap_err();
+        assert_eq!(failed.raw_os_error(), None, "it is a wrapper");
+        let bare = bare(failed);
+        assert_eq!(bare.raw_os_error(), Some(rustix::io::Errno::NOENT.raw_os_error()));
+        assert!(!bare.to_string().contains("missing"), "{bare}");
+        let other = io::Error::new(io::ErrorKind::StorageFull, "no code");
+        assert_eq!(super::bare(other).kind(), io::ErrorKind::StorageFull);
+    }
 
     /// Whoever runs tests as root may read every directory, so the refusal is made up.
     #[test]

@@ -339,6 +339,7 @@ fn a_standard_error_that_takes_nothing_changes_no_answer() {
     // An answer that cannot be written is an error.
     let dump = program(&["dump"], desk.folder()).stdout(full()).output().unwrap();
     assert_eq!(dump.status.code(), Some(2));
+    assert!(text(dump.stderr).ends_with("\nfpstore: the disk is full; make room there\n"));
 }
 
 #[test]

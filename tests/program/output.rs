@@ -148,7 +148,44 @@ fn a_limit_on_the_length_of_files_is_an_error_and_leaves_nothing() {
     assert_eq!(output.status.code(), Some(2), "{:?}", output.status);
     let err = text(output.stderr);
     assert!(err.contains("cannot write out: File too large"), "{err}");
+    assert!(err.contains("\nfpstore: a file may not be longer here"), "{err}");
     assert!(!names_in(desk.folder()).iter().any(|name| name.starts_with('.') || name == "out"));
+}
+
+/// Wherever the limit of open files is met, the message names the limit and how to raise it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_of_open_files_is_named_wherever_it_is_met() {
+    let desk = desk();
+    desk.write_fingerprints("many.tsv", (0..5000_u64).map(|i| i << 40 | i));
+    desk.ok(&["build", "many.tsv", "-s", "many.fps", "-q"], "");
+    let mut refused = 0;
+    for files in [4, 6, 8, 10] {
+        for command in [
+            "build many.tsv -s new.fps -q --force",
+            "verify -s many.fps -q",
+            "dump -s many.fps -o out --force",
+            "add many.tsv -s many.fps -q",
+            "pairs many.tsv -k 3 -o pairs --force -q",
+        ] {
+            let script = format!("ulimit -n {files}; exec \"$0\" {command}");
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &script]).arg(env!("CARGO_BIN_EXE_fpstore"));
+            let output = shell.current_dir(desk.folder()).output().unwrap();
+            let err = text(output.stderr);
+            assert!(!err.contains("uncategorized"), "{files}: {command}: {err}");
+            if err.contains("Too many open files") {
+                assert!(
+                    err.contains("'ulimit -n NUMBER' allows more"),
+                    "{files}: {command}: {err}"
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 3, "{refused}");
+    // What failed left the store as it was.
+    desk.run(&["verify", "-s", "many.fps", "-q"], 0);
 }
 
 #[test]

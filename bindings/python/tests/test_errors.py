@@ -36,6 +36,18 @@ def test_what_the_system_refuses_is_its_own_error(tmp_path: Path) -> None:
         fpstore.build(tmp_path / "s.fps", [1], temp_dir=tmp_path / "file")
 
 
+def test_a_store_of_another_format_version_names_what_helps() -> None:
+    oldest, newest = fpstore.FORMAT_VERSIONS
+    golden = Path(__file__).parents[3] / "tests/golden"
+    with pytest.raises(fpstore.VersionError, match="'fpstore dump'") as error:
+        fpstore.open(golden / "older/version-1.fps")
+    assert (error.value.found, error.value.oldest) == (1, oldest)
+    assert f"fpstore {fpstore.__version__} reads version" in str(error.value)
+    for name, version in (("worked.fps", oldest), ("syndromes.fps", newest)):
+        with fpstore.open(golden / name) as store:
+            assert [segment.format_version for segment in store.info().segments] == [version]
+
+
 def test_a_lock_names_the_process(tmp_path: Path) -> None:
     import os
 

@@ -45,8 +45,9 @@ const PROCESS_FILES: i32 = 24;
 #[cfg(unix)]
 const SYSTEM_FILES: i32 = 23;
 
-/// What the system means by an error, and what helps, where its own words do not say so.
-fn plain_cause(error: &io::Error) -> Option<&'static str> {
+/// What the system means by an error, and what helps, where its own words do not say so. The message
+/// of an [`IoError`] has it.
+pub fn plain_cause(error: &io::Error) -> Option<&'static str> {
     let error = innermost(error);
     #[cfg(unix)]
     match error.raw_os_error() {
@@ -68,6 +69,10 @@ fn plain_cause(error: &io::Error) -> Option<&'static str> {
         io::ErrorKind::QuotaExceeded => {
             Some("the quota of this user is used up; make room there, or have it raised")
         }
+        io::ErrorKind::FileTooLarge => Some(
+            "a file may not be longer here; 'ulimit -f unlimited' allows it, unless the file system \
+             does not",
+        ),
         io::ErrorKind::ReadOnlyFilesystem => {
             Some("the file system is read-only; have it mounted for writing, or name another place")
         }
@@ -184,6 +189,7 @@ mod tests {
             (23, "fs.file-max"),
             (28, "the disk is full"),
             (122, "quota"),
+            (27, "'ulimit -f unlimited'"),
             (30, "read-only"),
         ] {
             let bare = || io::Error::from_raw_os_error(code);

@@ -31,7 +31,7 @@ pub mod waiting;
 pub mod watch;
 
 pub use choice::{Choice, UnknownName};
-pub use error::{InputPlace, Interrupted, IoError, chain, innermost};
+pub use error::{InputPlace, Interrupted, IoError, chain, innermost, plain_cause};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use id::{Id, IdKind, IdRef};
 pub use recipe::Recipe;
