@@ -279,13 +279,20 @@ fn with_page(command: clap::Command) -> clap::Command {
     let after = command.get_after_long_help().or(command.get_after_help());
     let after = after.map(ToString::to_string).unwrap_or_default();
     let (command, told) = with_topics(command);
-    let rare = rare_options(&command);
+    let heading = match told.is_empty() {
+        true => "Other options:",
+        false => "More options, told by 'fpstore help TOPIC':",
+    };
+    let rare = rare_options(&command, if told.is_empty() { "" } else { "(no topic)" });
     let mut more = String::new();
-    if !told.is_empty() {
-        more += &format!("More options, told by 'fpstore help TOPIC':\n{told}");
+    if !told.is_empty() || !rare.is_empty() {
+        more += &format!("{heading}\n{told}{rare}\n");
     }
-    more += &format!("All options in full: fpstore help {name} --all\n{rare}\n");
-    command.about(about.unwrap_or_default()).after_help(more + &after)
+    if !after.is_empty() {
+        more += &format!("{after}\n");
+    }
+    more += &format!("All options in full: fpstore help {name} --all");
+    command.about(about.unwrap_or_default()).after_help(more)
 }
 
 /// What the user can do about an error of a command that `offers` some options.

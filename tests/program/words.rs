@@ -39,6 +39,8 @@ fn the_help_of_a_command_is_a_page_and_names_every_option() {
         let page = desk.ok(&[command, "--help"], "");
         assert!(page.lines().count() <= PAGE, "{command}: {}", page.lines().count());
         assert_eq!(desk.ok(&["help", command], ""), page);
+        let last = format!("All options in full: fpstore help {command} --all");
+        assert_eq!(page.trim_end().lines().next_back(), Some(last.as_str()), "{page}");
         let all = desk.ok(&["help", command, "--all"], "");
         for line in all.lines().filter(|line| line.trim_start().starts_with('-')) {
             let Some((_, name)) = line.split_once("--") else { continue };

@@ -191,13 +191,13 @@ pub(in crate::cli) fn with_topics(mut command: Command) -> (Command, String) {
     (command, list)
 }
 
-/// The names of the options that the short help leaves out, and no topic tells.
-pub(in crate::cli) fn rare_options(command: &Command) -> String {
+/// The names of the options that the short help leaves out, and no topic tells, behind `title`.
+pub(in crate::cli) fn rare_options(command: &Command, title: &str) -> String {
     let is_rare = |arg: &&Arg| arg.is_hide_short_help_set() && !arg.is_hide_set();
     let rare: Vec<Arg> = command.get_arguments().filter(is_rare).cloned().collect();
     let mut list = String::new();
     if !rare.is_empty() {
-        write_names(&mut list, "", &rare);
+        write_names(&mut list, title, &rare);
     }
     list
 }
