@@ -56,7 +56,8 @@
 //! | `serve` | the module `serve`: a server of queries over HTTP, on the tokio runtime of the caller; brings `client` and `documents` |
 //! | `cli` | the program `fpstore`; brings `doctor`, `documents`, `page` and `serde`; with `serve` also `fpstore serve` and `query --server` |
 //! | `parquet` | documents and clusters in Parquet; brings `cli` |
-//! | `full` | the whole program: `cli`, `parquet` and `serve` |
+//! | `images` | stores of pictures; brings `cli` and the crate `fpstore-images` |
+//! | `full` | the whole program: `cli`, `images`, `parquet` and `serve` |
 //!
 //! Fingerprints of texts are made by the crate `fpstore-text`, documents read by `fpstore-documents`.
 //!

@@ -336,3 +336,29 @@ fn records_that_were_added_before_are_told() {
         assert!(!err.contains("twice"), "{option:?}: {err}");
     }
 }
+
+/// The first night of a job needs no other command than every later one.
+#[test]
+fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
+    let desk = Desk::with("one.tsv", "00ff00ff00ff00ff\ta\n");
+    desk.write("docs.jsonl", "{\"id\":\"d\",\"text\":\"one two three four five\"}\n");
+    let (_, err) = desk.run(&["add", "one.tsv", "-s", "new.fps"], 2);
+    assert!(err.contains("there is no store at new.fps"), "{err}");
+    let (_, err) = desk.run(&["add", "--create", "one.tsv", "-s", "new.fps"], 0);
+    assert!(err.contains("new.fps: made, because there was no store"), "{err}");
+    desk.ok(&["add", "--create", "one.tsv", "-s", "new.fps", "--replace", "-q"], "");
+    assert_eq!(desk.ok(&["dump", "new.fps"], ""), "00ff00ff00ff00ff\ta\n");
+    for (k, args) in [
+        ("3", &["one.tsv"][..]),
+        ("9", &["one.tsv", "-k", "9"]),
+        ("7", &["--docs", "docs.jsonl"]),
+        ("7", &["--docs", "docs.jsonl", "--budget", "1MB"]),
+    ] {
+        for command in [&["add", "--create"][..], &["build"]] {
+            let store = format!("{}-{k}-{}.fps", command[0], args.len());
+            desk.ok(&[command, args, &["-s", &store, "-q"]].concat(), "");
+            let info: Value = desk.json(&["info", &store, "--format", "json"]);
+            assert_eq!(info["segments"][0]["tuned_k"].to_string(), k, "{command:?} {args:?}");
+        }
+    }
+}

@@ -15,6 +15,8 @@ mod man;
 mod options;
 mod output;
 mod page;
+#[cfg(feature = "images")]
+mod pictures;
 mod plan;
 mod signal;
 mod stats;

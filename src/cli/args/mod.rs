@@ -3,6 +3,8 @@
 pub(in crate::cli) mod documents;
 pub(in crate::cli) mod format_args;
 pub(in crate::cli) mod inputs;
+#[cfg_attr(not(feature = "images"), path = "no_pictures.rs")]
+pub(in crate::cli) mod pictures;
 pub(in crate::cli) mod reading_args;
 pub(in crate::cli) mod recipe_args;
 pub(in crate::cli) mod recipe_files;

@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
+use fpstore::options::DEFAULT_K;
 use fpstore::writer::{Committed, SharedWriter};
-use fpstore::{Fingerprint, Id, IdRef, Store, Writer, WriterOptions};
+use fpstore::{
+    BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Recipe, Store, Writer, WriterOptions,
+};
 
 use crate::cli::args::documents::{self, DocumentArgs};
 use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use crate::cli::args::pictures::PictureArgs;
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::args::segment_args::{IdTypeArgs, LabelArgs, RunArgs};
@@ -25,24 +29,19 @@ not blocked; they see the new records when they open or refresh the store.
 
 The inputs are those of 'build'. Their fingerprints must be made by the recipe of the store: \
 give --recipe as for 'build', unless the store holds ready-made fingerprints. --docs without \
---recipe takes the recipe of the store.
-
-The new segment gets the tables of the largest segment or, if it has more than twice as many \
+--recipe takes the recipe of the store. The new segment gets the tables of the largest segment or, if it has more than twice as many \
 fingerprints, the fastest tables for its data. Afterwards, small segments are merged, \
 unless --no-compact is given; see 'fpstore compact'.
 
 --replace is for what was crawled again: stored records with the ids of new ones are deleted in the \
 step that adds these. Of new records with one id the last one counts. The new records are held in \
-memory.
-
---run NAME makes a job safe to repeat: the store remembers the last 1024 names, in the step that adds \
+memory. --run NAME makes a job safe to repeat: the store remembers the last 1024 names, in the step that adds \
 the records, and a run whose name it knows changes nothing.
 
 --follow reads lines of fingerprints, or with --docs lines of documents, from standard input until \
 it ends. It commits --batch-count records at a \
 time, or what came within --batch-seconds, and prints for each commit the number of records that \
-are durable and the generation of the store. It writes to the store only while it commits, so that \
-other commands can delete, expire or add meanwhile; while they do, it waits. If nobody reads its \
+are durable and the generation of the store; 'fpstore help streams' tells more. If nobody reads its \
 output any more it adds what has come, says so, and ends with status 2. A bad line is named on \
 standard error and ends nothing; without --skip-bad the status is then 2 in the end.";
 
@@ -58,13 +57,23 @@ Exit status: 0 done; 2 error.";
 #[command(
     long_about = LONG_ABOUT,
     after_help = AFTER_HELP,
-    mut_arg("run", |arg| arg.conflicts_with("follow"))
+    mut_arg("run", |arg| arg.conflicts_with("follow")),
+    mut_args = |arg| match arg.get_id() == "images" {
+        true => arg.conflicts_with("follow"),
+        false => arg,
+    }
 )]
 pub(in crate::cli) struct AddArgs {
     /// Input files; standard input if none or -
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
+    /// Make the store if there is none
+    ///
+    /// It is made empty, then the records are added; if that fails, the empty store stays, and the
+    /// next command goes on. It is tuned for -k, or for the distance that 'build' would take.
+    #[arg(long)]
+    create: bool,
     #[command(flatten)]
     label: LabelArgs,
     /// Replace stored records with the ids of the new ones, in the same step
@@ -87,17 +96,26 @@ pub(in crate::cli) struct AddArgs {
     work: WriteArgs,
     #[command(flatten)]
     documents: DocumentArgs,
+    #[command(flatten)]
+    pictures: PictureArgs,
 }
 
 pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
-    let store = args.store.open()?;
+    let store = match args.store.open() {
+        Err(Error::NoStore { .. }) if args.create => created(args)?,
+        opened => opened?,
+    };
     let documents =
         args.documents.prepare_for(&store, &args.read, args.work.resources.reading()?)?;
     let scheme = args.scheme.choice_beside(&store)?;
     if is_known_run(&store, args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
-    let files = if args.follow.is_on() { Vec::new() } else { inputs(&args.files)? };
+    let monitor = args.work.monitor()?;
+    let (skips_bad, resources) = (args.read.skips_bad(), &args.work.resources);
+    let pictures = args.pictures.prepare(Some(&store), skips_bad, resources, &monitor)?;
+    let reads_files = !args.follow.is_on() && pictures.is_none();
+    let files = if reads_files { inputs(&args.files)? } else { Vec::new() };
     let may_repeat = !args.work.is_quiet()
         && !args.replace
         && args.run.run.is_none()
@@ -107,8 +125,11 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         None => 0,
     };
     drop(store);
-    let monitor = args.work.monitor()?;
-    let recipe = documents.as_ref().map_or(fpstore::Recipe::external(), |of| of.source.recipe());
+    let recipe = match (&pictures, &documents) {
+        (Some(pictures), _) => pictures.recipe(),
+        (None, Some(documents)) => documents.source.recipe(),
+        (None, None) => Recipe::external(),
+    };
     let mut options = WriterOptions::default()
         .label(args.label.label())
         .ids(args.ids.id_type)
@@ -138,11 +159,16 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     if is_known_run(writer.store(), args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
-    let read = match documents.filter(Documents::are_given) {
-        Some(documents) => documents
+    let read = match (&pictures, documents.filter(Documents::are_given)) {
+        (Some(pictures), _) => pictures
+            .push_all(&monitor, args.work.is_quiet(), |fingerprint, id| {
+                writer.push(fingerprint, id)
+            })
+            .map(|_| ()),
+        (None, Some(documents)) => documents
             .ingest(&files, &monitor, &mut writer)
             .map(|summary| monitor.suspend(|| documents::report(&summary))),
-        None => read_fingerprints(args, &files, &mut writer, &monitor),
+        (None, None) => read_fingerprints(args, &files, &mut writer, &monitor),
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
     let committed = writer.commit_alone()?;
@@ -161,6 +187,30 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         }
     }
     Ok(ExitStatus::Done)
+}
+
+/// Makes an empty store. Another process that makes one at the same time is no error.
+fn created(args: &AddArgs) -> anyhow::Result<Store> {
+    let path = &args.store.store;
+    let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
+    let (recipe, usual_k) = match (args.pictures.of_new(), documents) {
+        (Some(pictures), _) => pictures,
+        (None, Some(documents)) => (documents.source.recipe(), documents.source.usual_k()),
+        (None, None) => (Recipe::external(), DEFAULT_K),
+    };
+    let scheme = args.scheme.choice(args.scheme.k().unwrap_or(usual_k))?;
+    let options =
+        BuildOptions::default().recipe(recipe).scheme(scheme).wait(args.work.wait.duration());
+    match Builder::with_options(path, options).and_then(Builder::finish) {
+        Ok(store) => {
+            if !args.work.is_quiet() {
+                message!("{}: made, because there was no store", path.display());
+            }
+            Ok(store)
+        }
+        Err(Error::StoreExists { .. }) => Ok(args.store.open()?),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// How many of the first records of a file are stored, if nearly all are: it was probably added

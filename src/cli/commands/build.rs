@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::corpus::DocumentSource;
 use fpstore::doctor::Collector;
 use fpstore::options::DEFAULT_K;
 use fpstore::{BuildOptions, Builder, Fingerprint};
@@ -13,6 +12,7 @@ use fpstore_text::SKETCH_LENS;
 
 use crate::cli::args::documents::{self, DocumentArgs};
 use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use crate::cli::args::pictures::PictureArgs;
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::args::segment_args::{IdTypeArgs, LabelArgs};
@@ -46,6 +46,7 @@ lock, and prints a line that says what is in it. 'commit' makes a store of such 
 const EXAMPLES: &str = "\
 Examples:
   fpstore build pages.tsv.zst -s pages.fps
+  fpstore build --images photos -s photos.fps
   psql -Atc 'select simhash, id from page' -F , | fpstore build - --radix sdec -s pages.fps";
 
 const SCHEMES: &str = "\
@@ -93,6 +94,8 @@ pub(in crate::cli) struct BuildArgs {
     work: WriteArgs,
     #[command(flatten)]
     documents: DocumentArgs,
+    #[command(flatten)]
+    pictures: PictureArgs,
 }
 
 fn sketch_len(text: &str) -> Result<u8, String> {
@@ -101,15 +104,25 @@ fn sketch_len(text: &str) -> Result<u8, String> {
 }
 
 pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
-    let files = inputs(&args.files)?;
+    let has_pictures = args.pictures.are_given();
+    let files = if has_pictures { Vec::new() } else { inputs(&args.files)? };
     let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
     let monitor = args.work.monitor()?;
+    let (skips_bad, resources) = (args.read.skips_bad(), &args.work.resources);
+    let pictures = args.pictures.prepare(None, skips_bad, resources, &monitor)?;
     let source = documents.as_ref().map(|documents| &documents.source);
-    let k = args.scheme.k().unwrap_or_else(|| source.map_or(DEFAULT_K, DocumentSource::usual_k));
-    let recipe_is_known = source.is_some_and(|source| source.hasher().is_some());
+    let k = args.scheme.k().unwrap_or_else(|| match (&pictures, source) {
+        (Some(pictures), _) => pictures.usual_k(),
+        (None, Some(source)) => source.usual_k(),
+        (None, None) => DEFAULT_K,
+    });
+    let recipe_is_known = has_pictures || source.is_some_and(|source| source.hasher().is_some());
     let mut options = options(args, k, &monitor)?;
     if let Some(source) = source {
         options = options.recipe(source.recipe());
+    }
+    if let Some(pictures) = &pictures {
+        options = options.recipe(pictures.recipe());
     }
     let sketch_len = args.sketch.unwrap_or_default();
     if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::have_texts) {
@@ -135,8 +148,14 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
             doctor.push(fingerprint);
         }
     };
-    let read = match documents.filter(Documents::are_given) {
-        Some(documents) => documents
+    let read = match (&pictures, documents.filter(Documents::are_given)) {
+        (Some(pictures), _) => pictures
+            .push_all(&monitor, args.work.is_quiet(), |fingerprint, id| {
+                show(fingerprint);
+                builder.push(fingerprint, id)
+            })
+            .map(|useless| Read { len: None, useless }),
+        (None, Some(documents)) => documents
             .push_all(&files, &monitor, |fingerprint, id, sketch| {
                 show(fingerprint);
                 builder.push_sketched(fingerprint, id, sketch)
@@ -150,7 +169,7 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
                 });
                 Read { len: None, useless: summary.skipped_count + summary.empty_count }
             }),
-        None => read_fingerprints(args, &files, &mut builder, &monitor, show),
+        (None, None) => read_fingerprints(args, &files, &mut builder, &monitor, show),
     };
     let read = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
     if builder.record_count() == 0 && !args.allow_empty {
@@ -181,7 +200,7 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         if args.scheme.k().is_none() && recipe_is_known {
             message!(
                 "tuned for k = {k}, the distance that is usual for the recipe; -k takes another, and \
-                 'fpstore evaluate' finds the best for your documents"
+                 'fpstore evaluate' finds the best for your data"
             );
         }
     }

@@ -78,9 +78,10 @@ pub(in crate::cli) fn print_report(store: &Store, report: &BuildReport, read_len
 fn next_steps(info: &StoreInfo) {
     let Some(segment) = info.segments.first() else { return };
     let path = quoted(&info.path);
-    let asked = match segment.recipe == Recipe::external() {
-        true => "FINGERPRINT",
-        false => "--file PAGE",
+    let asked = match segment.recipe.text() {
+        recipe if recipe.starts_with("fpstore-images=") => "--image PICTURE",
+        _ if segment.recipe == Recipe::external() => "FINGERPRINT",
+        _ => "--file PAGE",
     };
     message!(
         "  tuned for -k {}; next: fpstore query {asked} -s {path}, fpstore cluster {path}",

@@ -8,6 +8,9 @@ mod output;
 mod server;
 mod single;
 
+#[cfg(feature = "images")]
+use std::path::PathBuf;
+
 use anyhow::bail;
 use clap::Args;
 #[cfg(feature = "serve")]
@@ -15,6 +18,8 @@ use fpstore::input::InputOptions;
 use fpstore::{Error, Fingerprint, Limits, Store};
 
 use crate::cli::args::format_args::TableArgs;
+#[cfg(feature = "images")]
+use crate::cli::args::pictures::fingerprint_of;
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::sink::OutputArgs;
@@ -48,6 +53,25 @@ Examples:
 
 Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
 
+/// What a query can be, in place of a fingerprint.
+const NEEDLES: [&str; NEEDLE_COUNT] = [
+    "text",
+    "file",
+    "from",
+    "id",
+    #[cfg(feature = "images")]
+    "image",
+];
+const NEEDLE_COUNT: usize = if cfg!(feature = "images") { 5 } else { 4 };
+/// What cannot be asked with pictures.
+#[cfg(feature = "images")]
+const IMAGE_CONFLICTS: &[&str] = &[
+    "from",
+    "confirm",
+    #[cfg(feature = "serve")]
+    "server",
+];
+
 /// Find fingerprints within k bits, with ids
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
@@ -55,7 +79,7 @@ pub(in crate::cli) struct QueryArgs {
     /// Fingerprints; - reads them from standard input, one on each line
     #[arg(
         value_name = "HEX",
-        required_unless_present_any = ["text", "file", "from", "id"],
+        required_unless_present_any = NEEDLES,
         allow_negative_numbers = true
     )]
     needles: Vec<String>,
@@ -110,6 +134,10 @@ pub(in crate::cli) struct QueryArgs {
     /// Search for the text of a file, by the recipe of the store; may be repeated
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     file: Vec<String>,
+    /// Search for a picture, by the recipe of a store of --images; may be repeated
+    #[cfg(feature = "images")]
+    #[arg(long, value_name = "FILE", help_heading = "Documents", conflicts_with_all = IMAGE_CONFLICTS)]
+    image: Vec<PathBuf>,
     #[command(flatten)]
     documents: QueryDocumentArgs,
     #[command(flatten)]
@@ -173,6 +201,11 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     needles.extend(
         args.documents.needles(&store, sketch_len, &args.text, &args.file)?.into_iter().map(Some),
     );
+    #[cfg(feature = "images")]
+    for file in &args.image {
+        let fingerprint = fingerprint_of(&store, file)?;
+        needles.push(Some(Needle { fingerprint, sketch: Vec::new() }));
+    }
     let limits = match args.limit {
         Some(most) => Limits::default().limit(usize::try_from(most).unwrap_or(usize::MAX)),
         None => Limits::default(),

@@ -1,0 +1,149 @@
+//! Fingerprints beside those of the Python package imagehash; see data/make.py.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fpstore_base::Fingerprint;
+use fpstore_images::{
+    Admission, Error, Orientation, PictureHash, PictureOptions, PictureRecipe, PictureSummary,
+    hash_pictures,
+};
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+/// The ids and fingerprints of the pictures of a folder.
+fn hashes(
+    folder: &Path,
+    options: &PictureOptions,
+) -> Result<(PictureSummary, BTreeMap<String, Fingerprint>), Error> {
+    let mut found: BTreeMap<String, Fingerprint> = BTreeMap::new();
+    let summary = hash_pictures(folder, options, |fingerprint, id| {
+        assert!(found.last_key_value().is_none_or(|(last, _)| last.as_str() < id), "{id}");
+        found.insert(id.to_owned(), fingerprint);
+        Ok::<_, Error>(Admission::Taken)
+    })?;
+    Ok((summary, found))
+}
+
+fn recipe(hash: PictureHash, orientation: Orientation) -> PictureRecipe {
+    PictureRecipe { hash, orientation }
+}
+
+/// Lossless formats have the same pixels everywhere. Decoders of lossy ones round in other ways, by
+/// a grey value or so, which changes few bits.
+#[test]
+fn the_fingerprints_are_those_of_imagehash() {
+    let table = std::fs::read_to_string(data().join("hashes.tsv")).unwrap();
+    let columns = [
+        recipe(PictureHash::PHash, Orientation::Exif),
+        recipe(PictureHash::DHash, Orientation::Exif),
+        recipe(PictureHash::PHash, Orientation::Stored),
+        recipe(PictureHash::DHash, Orientation::Stored),
+    ];
+    for (column, recipe) in columns.into_iter().enumerate() {
+        let (summary, found) = hashes(&data(), &PictureOptions::new(recipe)).unwrap();
+        let mut count = 0;
+        for row in table.lines().filter(|row| !row.starts_with('#')) {
+            let fields: Vec<&str> = row.split('\t').collect();
+            let expected: Fingerprint = fields[column + 1].parse().unwrap();
+            let distance = (expected.value() ^ found[fields[0]].value()).count_ones();
+            let is_lossy = fields[0].ends_with(".jpg") || fields[0] == "lossy.webp";
+            let most = if is_lossy { 2 } else { 0 };
+            assert!(distance <= most, "{recipe:?} {}: {distance} bits differ", fields[0]);
+            count += 1;
+        }
+        assert_eq!((summary.picture_count, summary.bad_count), (count, 0));
+    }
+}
+
+#[test]
+fn any_number_of_threads_and_little_memory_give_the_same() {
+    let recipe = recipe(PictureHash::PHash, Orientation::Exif);
+    let all = hashes(&data(), &PictureOptions::new(recipe)).unwrap();
+    for (threads, memory) in [(1, 1), (3, 10_000), (8, usize::MAX)] {
+        let options = PictureOptions::new(recipe).threads(threads).memory(memory);
+        assert_eq!(hashes(&data(), &options).unwrap(), all);
+    }
+}
+
+#[test]
+fn every_file_that_is_no_good_picture_is_named_or_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("below")).unwrap();
+    std::fs::copy(data().join("wide.png"), at("below/A.PNG")).unwrap();
+    // The bytes tell the format.
+    std::fs::copy(data().join("wide.png"), at("b.jpg")).unwrap();
+    let whole = std::fs::read(data().join("plain.jpg")).unwrap();
+    for name in ["cut.png", "turned.gif"] {
+        let bytes = std::fs::read(data().join("wide.png")).unwrap();
+        std::fs::write(at(name), &bytes[..bytes.len() / 2]).unwrap();
+    }
+    std::fs::write(at("head.jpeg"), &whole[..40]).unwrap();
+    std::fs::write(at("empty.webp"), "").unwrap();
+    std::fs::write(at("text.tiff"), "no picture").unwrap();
+    std::fs::write(at("phone.HEIC"), "not read").unwrap();
+    std::fs::write(at("notes.txt"), "no picture").unwrap();
+    std::fs::write(at(".hidden.png"), "").unwrap();
+    let options = PictureOptions::new(recipe(PictureHash::PHash, Orientation::Exif));
+    let (summary, found) = hashes(folder.path(), &options.clone().skip_bad(true)).unwrap();
+    let ids: Vec<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(ids, ["b.jpg", "below/A.PNG"]);
+    let bad: Vec<&str> = summary.bad.iter().map(|it| it.split(": ").next().unwrap()).collect();
+    assert_eq!(
+        bad,
+        ["cut.png", "empty.webp", "head.jpeg", "phone.HEIC", "text.tiff", "turned.gif"]
+    );
+    assert!(summary.bad.iter().any(|it| it.contains("make JPEG or PNG of it")), "{summary:?}");
+    assert_eq!((summary.other_count, summary.passed_over_count), (1, 1));
+    match hashes(folder.path(), &options) {
+        Err(Error::BadPictures(told)) => assert_eq!(*told, summary),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_id_that_is_refused_makes_a_picture_a_bad_one() {
+    let options = PictureOptions::new(recipe(PictureHash::DHash, Orientation::Exif));
+    let summary = hash_pictures(&data(), &options.skip_bad(true), |_, id| {
+        let reason = || "too small".to_owned();
+        let refused = id == "small.png";
+        Ok::<_, Error>(if refused {
+            Admission::Refused { reason: reason() }
+        } else {
+            Admission::Taken
+        })
+    });
+    assert_eq!(summary.unwrap().bad, ["small.png: too small"]);
+}
+
+/// Damaged files never end in a panic, and never take long.
+#[test]
+fn a_damaged_picture_is_read_or_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = 34_u64;
+    let mut number = 0;
+    for entry in std::fs::read_dir(data()).unwrap() {
+        let path = entry.unwrap().path();
+        let ending = path.extension().unwrap().to_str().unwrap();
+        if ["tsv", "py"].contains(&ending) {
+            continue;
+        }
+        let whole = std::fs::read(&path).unwrap();
+        for _ in 0..20 {
+            let mut bytes = whole.clone();
+            for _ in 0..3 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (state >> 33) as usize % bytes.len().min(400);
+                bytes[at] = (state >> 24) as u8;
+            }
+            std::fs::write(folder.path().join(format!("{number}.{ending}")), bytes).unwrap();
+            number += 1;
+        }
+    }
+    let options = PictureOptions::new(recipe(PictureHash::PHash, Orientation::Exif));
+    let (summary, found) = hashes(folder.path(), &options.skip_bad(true)).unwrap();
+    assert_eq!(found.len() as u64 + summary.bad_count, number);
+}
