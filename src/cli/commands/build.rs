@@ -87,7 +87,7 @@ pub(in crate::cli) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
-    /// Make an empty store even if all records are bad, or in place of a store that is not empty
+    /// Make an empty store even if no record is good, or in place of a full one
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]

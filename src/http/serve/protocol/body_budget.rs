@@ -51,35 +51,51 @@ impl BodyBudget {
         Some(Bytes::from_owner(HeldAnswer { bytes, budget: Arc::clone(self) }))
     }
 
-    /// A body of which nothing has come yet.
-    pub(crate) fn body(self: &Arc<Self>) -> HeldBody {
-        HeldBody { bytes: Vec::new(), budget: Arc::clone(self) }
+    /// A body of which nothing has come yet; `len` is what is known of its length, 0 if nothing is.
+    pub(crate) fn body(self: &Arc<Self>, len: u64) -> HeldBody {
+        let announced = usize::try_from(len).ok().filter(|len| *len > 0).unwrap_or(usize::MAX);
+        HeldBody { bytes: Vec::new(), counted: 0, announced, budget: Arc::clone(self) }
+    }
+
+    /// Whether there is room for so many more bytes, which then count.
+    fn take(&self, more: usize) -> bool {
+        let fits = |held: u64| held.checked_add(more as u64).filter(|sum| *sum <= self.most);
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
     }
 }
 
-/// The bytes of a body, which count as long as the value lives.
+/// The bytes of a body, which count as long as the value lives, with the memory that is taken for
+/// those to come.
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     bytes: Vec<u8>,
+    /// The bytes that count.
+    counted: usize,
+    announced: usize,
     budget: Arc<BodyBudget>,
 }
 
 impl HeldBody {
     /// Adds a part, if there is room for it.
     pub(crate) fn push(&mut self, part: &[u8]) -> bool {
-        let len = part.len() as u64;
-        let fits = |held: u64| held.checked_add(len).filter(|sum| *sum <= self.budget.most);
-        let order = Ordering::Relaxed;
-        let has_room = self.budget.held.fetch_update(order, order, fits).is_ok();
-        if has_room {
-            self.bytes.extend_from_slice(part);
+        let needed = self.bytes.len() + part.len();
+        if needed > self.counted {
+            // Memory that doubles spares copies; no more than the whole body will take.
+            let wanted = (2 * self.counted).min(self.announced).max(needed);
+            let sizes = [wanted, needed];
+            let size = sizes.into_iter().find(|size| self.budget.take(size - self.counted));
+            let Some(size) = size else { return false };
+            self.bytes.reserve_exact(size - self.bytes.len());
+            self.counted = size;
         }
-        has_room
+        self.bytes.extend_from_slice(part);
+        true
     }
 
     /// Forgets what has come.
     pub(crate) fn clear(&mut self) {
-        self.budget.held.fetch_sub(self.bytes.len() as u64, Ordering::Relaxed);
+        self.budget.held.fetch_sub(self.counted as u64, Ordering::Relaxed);
+        self.counted = 0;
         self.bytes = Vec::new();
     }
 }
@@ -124,7 +140,7 @@ mod tests {
     #[test]
     fn bodies_share_the_memory_and_give_it_back() {
         let budget = BodyBudget::new(10, 4);
-        let (mut one, mut two) = (budget.body(), budget.body());
+        let (mut one, mut two) = (budget.body(0), budget.body(10));
         assert!(one.push(b"123456") && two.push(b"abcd"));
         assert!(!two.push(b"e") && one.push(b""));
         assert_eq!(&two[..], b"abcd", "what does not fit is not there in part");
@@ -132,13 +148,20 @@ mod tests {
         assert!(two.push(b"efghij"));
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
+        drop(two);
+        // The memory for what will come counts, where it is known that it will.
+        let (mut known, mut unknown) = (budget.body(6), budget.body(0));
+        assert!(known.push(b"1234") && known.push(b"5") && budget.held() == 6);
+        assert!(unknown.push(b"12") && unknown.push(b"3") && budget.held() == 10);
+        drop((known, unknown));
+        assert_eq!(budget.held(), 0);
         assert_eq!(BodyBudget::new(1, 4).most(), 4, "the longest body fits");
     }
 
     #[test]
     fn answers_share_the_memory_with_bodies_and_one_always_finds_room() {
         let budget = BodyBudget::new(10, 4);
-        let mut body = budget.body();
+        let mut body = budget.body(3);
         assert!(body.push(b"123"));
         let long = budget.answer(vec![7; 20]).unwrap();
         assert_eq!((budget.held(), &long[..]), (23, &[7; 20][..]));

@@ -164,7 +164,7 @@ pub(crate) async fn whole(
     let most = limits.max_body;
     let end = Instant::now() + limits.body_timeout;
     let announced = body.size_hint().lower();
-    let mut bytes = server.bodies.body();
+    let mut bytes = server.bodies.body(announced);
     let (mut len, mut has_room) = (0_u64, true);
     if announced > most && headers.contains_key(header::EXPECT) {
         // The client waits for leave to send it.
