@@ -58,9 +58,11 @@ Exit status: 0 done; 2 error.";
     long_about = LONG_ABOUT,
     after_help = AFTER_HELP,
     mut_arg("run", |arg| arg.conflicts_with("follow")),
-    mut_args = |arg| match arg.get_id() == "images" {
-        true => arg.conflicts_with("follow"),
-        false => arg,
+    mut_args = |arg| match arg.get_id().as_str() {
+        "images" => arg.conflicts_with("follow"),
+        // The short help is one screen, and an addition rarely needs them.
+        "threads" | "memory" => arg.hide_short_help(true),
+        _ => arg,
     }
 )]
 pub(in crate::cli) struct AddArgs {

@@ -19,7 +19,7 @@ pub(in crate::cli) struct NearArgs {
     /// The distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(in crate::cli) k: Option<u32>,
-    /// Keep only near documents whose features have a Jaccard similarity of S or more
+    /// Keep only near documents whose features have Jaccard similarity S or more
     ///
     /// It is exact with --docs, and estimated from the sketches of a store. Without -k the distance
     /// is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others.
