@@ -39,7 +39,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
     assert!(error.contains("count=once"), "{error}");
     let text = words_recipe().to_recipe();
     for (from, to, part) in [
-        ("fpstore-text=1", "fpstore-text=2", "fpstore-text=2"),
+        ("fpstore-text=1", "fpstore-text=2", "it has version 2"),
         ("nfkc 18.0", "nfkc 17.0", "nfkc 17.0"),
         ("segment=", "segment=x", "segment=x"),
         ("\nngram=2", "\nngram=0", "ngram=0"),
