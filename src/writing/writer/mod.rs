@@ -2,8 +2,8 @@
 //!
 //! [`Writer`] holds the writer lock and does all of it; [`Compactor`] merges beside a writer.
 //! [`SharedWriter`] holds the lock for one turn at a time, and [`CheckedWriter`] adds only what is
-//! near nothing that is there. Each change writes new files and publishes them with one transaction of `directory`. A file that a
-//! manifest names is never changed, and readers never wait.
+//! near nothing that is there. Each change writes new files and publishes them with one transaction
+//! of `directory`. A file that a manifest names is never changed, and readers never wait.
 
 mod add;
 mod backup;
@@ -23,6 +23,7 @@ mod handle;
     expect(dead_code, reason = "only a server reads ids before its turn to write")
 )]
 mod id_places;
+mod import;
 mod live_records;
 mod merge;
 mod new_record;
@@ -56,8 +57,9 @@ pub use expiry::{Expiry, label_of_today};
 pub use handle::Writer;
 #[cfg(feature = "serve")]
 pub(crate) use id_places::IdPlaces;
+pub use import::Imported;
 pub use new_record::NewRecord;
 pub use options::WriterOptions;
 pub use repair::{Repair, repair};
 pub use shared::SharedWriter;
-pub use transfer::{Exported, Imported, export, export_linked};
+pub use transfer::{Exported, export, export_linked};

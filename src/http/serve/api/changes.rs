@@ -14,11 +14,15 @@ use super::ids_ahead::change_ids;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
+use crate::http::serve::writing::not_written;
 use crate::http::wire::{
     CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, ImportAnswer, ImportBody,
     LabelAnswer, LabelBody, ReplaceBody,
 };
 use crate::writing::writer::{Compaction, Expiry, Writer, label_of_today};
+
+/// What has become of an import that failed.
+const NOTHING_IMPORTED: &str = "nothing was imported";
 
 /// `PUT /v1/ids`: documents that changed take the place of those with the same ids, in one step.
 pub(crate) async fn replace(
@@ -107,8 +111,13 @@ pub(crate) async fn import(
             }
         })
         .collect::<Result<_, _>>()?;
-    let change = move |writer: &mut Writer| writer.import(&sources);
-    let (done, generation) = writing.change(&server.live, "nothing was imported", change).await?;
+    let begin = move |writer: &mut Writer| writer.begin_import(&sources);
+    let (import, _) = writing.change(&server.live, NOTHING_IMPORTED, begin).await?;
+    // Gigabytes are copied beside the writer, which goes on with what others add.
+    let copied = tokio::task::spawn_blocking(move || import.copy()).await;
+    let copied = copied.map_err(|_| Failure::broken())?.map_err(|error| not_written(&error))?;
+    let finish = move |writer: &mut Writer| writer.finish_import(copied);
+    let (done, generation) = writing.change(&server.live, NOTHING_IMPORTED, finish).await?;
     let answer = ImportAnswer {
         segments: done.segments,
         fingerprints: done.fingerprints,

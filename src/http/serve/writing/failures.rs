@@ -22,7 +22,7 @@ pub(super) fn is_of_disk(error: &Error) -> bool {
 }
 
 /// The answer to a change that failed: whether it took effect is in the code and in the message.
-pub(super) fn not_written(error: &Error) -> Failure {
+pub(in crate::http::serve) fn not_written(error: &Error) -> Failure {
     match error {
         Error::InvalidOptions { .. } | Error::InvalidId { .. } => {
             return Failure::bad("bad-parameter", chain(error));

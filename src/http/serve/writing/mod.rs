@@ -24,6 +24,7 @@ use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::state::live_store::LiveStore;
 use crate::writing::writer::{CheckedWriter, Compaction, Writer};
 pub(super) use comparing::{TURN_NANOS, cut};
+pub(in crate::http::serve) use failures::not_written;
 pub(super) use merging::Merging;
 use task::AddTask;
 pub use task::WritingOptions;

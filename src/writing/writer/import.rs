@@ -1,0 +1,326 @@
+//! Import: copies of segments from other stores.
+//!
+//! It has three steps. What would be imported is looked at first, then copied and verified, which
+//! may take long and needs no writer, and then published. Between the steps a server writes on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::error::{Error, Result};
+use crate::base::steps::Counted;
+use crate::bytes::checksum::Digest;
+use crate::format::deletions::Deletions;
+use crate::search::snapshot::{OpenSegment, Snapshot};
+use crate::segment::{Segment, map};
+use crate::store::Store;
+use crate::writing::directory::{SegmentFile, UncommittedSegment};
+use crate::writing::writer::Writer;
+use crate::writing::writer::transfer::copy_verified;
+use fpstore_base::Recipe;
+
+/// What [`Writer::import`] took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// Imported segments.
+    pub segments: u64,
+    /// Their live fingerprints.
+    pub fingerprints: u64,
+    /// Bytes of their files.
+    pub file_len: u64,
+    /// Segments without any fingerprint, which were left out.
+    pub empty: u64,
+}
+
+/// A segment of a source, with its deletions, as it was when it was looked at.
+#[derive(Debug)]
+struct Arrival {
+    /// The position of the source that it is from.
+    source: usize,
+    path: PathBuf,
+    label: String,
+    deletions: Option<Arc<Deletions>>,
+    recipe: Recipe,
+    sketch_len: u32,
+    fingerprint_count: u64,
+    digest: Digest,
+    /// A lock on the file of a store, so that no writer removes it meanwhile.
+    _held: Option<Arc<Segment>>,
+}
+
+/// An import that is to be copied.
+#[derive(Debug)]
+#[must_use = "nothing is imported before it is copied and finished"]
+pub(crate) struct Import {
+    /// The segments, each with the file that gets its copy.
+    wanted: Vec<(Arrival, SegmentFile)>,
+    /// The label that all of them get; each keeps its own if this is empty.
+    label: String,
+    empty: u64,
+}
+
+/// An import of which all is copied and verified. Dropping it removes the copies.
+#[derive(Debug)]
+#[must_use = "nothing is imported before it is finished"]
+pub(crate) struct CopiedImport {
+    copies: Vec<(Arrival, UncommittedSegment)>,
+    empty: u64,
+}
+
+impl Writer {
+    /// Imports segment files, or all segments of the stores whose directories are given, with
+    /// labels and deletions. They are copied, and the copies verified front to back, before all of
+    /// them are published in one step.
+    ///
+    /// If the options of the writer have a label, all of them get it. Segments without any
+    /// fingerprint are left out, except the first one in a store that has no segment.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::RecipeMismatch`] if a segment has another recipe than the store.
+    /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file,
+    ///   [`Error::InvalidOptions`] for one that the store has already, or that two sources have. A
+    ///   store that has one twice is taken as it is.
+    /// * [`Error::Io`] if the system refuses.
+    ///
+    /// Then nothing is imported.
+    ///
+    /// * [`Error::InEffect`] if the system failed after the last step: everything is imported.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// let mut writer = fpstore::Writer::open("pages.fps")?;
+    /// writer.import(&["part-1.fps".into(), "part-2.fps".into()])?;
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn import(&mut self, sources: &[PathBuf]) -> Result<Imported> {
+        let copied = self.begin_import(sources)?.copy()?;
+        self.finish_import(copied)
+    }
+
+    /// Looks at all that would be imported, before the first of it is copied.
+    pub(crate) fn begin_import(&mut self, sources: &[PathBuf]) -> Result<Import> {
+        let mut arrivals = Vec::new();
+        for (number, source) in sources.iter().enumerate() {
+            arrivals.extend(arrivals_of(source, number)?);
+        }
+        self.store.refresh()?;
+        let has_segments = self.store.recipe().is_some();
+        self.check_arrivals(arrivals.iter(), has_segments)?;
+        let mut import = Import { wanted: Vec::new(), label: self.options.label.clone(), empty: 0 };
+        for (number, arrival) in arrivals.into_iter().enumerate() {
+            if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
+                // Only its recipe says anything, and only in a store that has none.
+                import.empty += 1;
+                continue;
+            }
+            import.wanted.push((arrival, self.directory.new_segment()?));
+        }
+        Ok(import)
+    }
+
+    /// Refuses segments that cannot be in one store with each other and with what it holds.
+    fn check_arrivals<'a>(
+        &self,
+        arrivals: impl Iterator<Item = &'a Arrival>,
+        has_segments: bool,
+    ) -> Result<()> {
+        let mut recipe = self.store.recipe();
+        let mut sketch_len = has_segments.then(|| u32::from(self.store.sketch_len()));
+        let snapshot = self.store.snapshot();
+        let mut known = Known::of(&snapshot);
+        for (number, arrival) in arrivals.enumerate() {
+            let store = recipe.get_or_insert_with(|| arrival.recipe.clone());
+            if *store != arrival.recipe {
+                let (store, given) = (store.clone(), arrival.recipe.clone());
+                return Err(Error::RecipeMismatch { store, given });
+            }
+            let found = arrival.sketch_len;
+            check_sketches(&arrival.path, found, *sketch_len.get_or_insert(found))?;
+            // Empty ones are left out, and may come twice.
+            if arrival.fingerprint_count > 0 || (!has_segments && number == 0) {
+                known.take(arrival)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Publishes the copies in one step, unless what was written meanwhile is in their way.
+    pub(crate) fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
+        let CopiedImport { copies, empty } = copied;
+        let mut done = Imported { empty, ..Imported::default() };
+        let Some((first, _)) = copies.first() else { return Ok(done) };
+        self.store.refresh()?;
+        let has_segments = self.store.recipe().is_some();
+        self.check_arrivals(copies.iter().map(|(arrival, _)| arrival), has_segments)?;
+        // A store without segments gets the recipe of the first one.
+        let recipe = self.store.recipe().unwrap_or_else(|| first.recipe.clone());
+        let mut transaction = self.directory.begin()?;
+        let mut segments = transaction.segments().to_vec();
+        for (arrival, copy) in copies {
+            let deletions = arrival.deletions.as_deref();
+            let deleted = deletions.map_or(0, Deletions::fingerprint_count);
+            done.segments += 1;
+            done.fingerprints += copy.entry.fingerprint_count - deleted;
+            done.file_len += copy.entry.file_len;
+            segments.push(transaction.add_segment(copy, deletions)?);
+        }
+        self.commit_segments(transaction, segments)?;
+        self.written_len += done.file_len;
+        self.recipe = recipe;
+        Ok(done)
+    }
+}
+
+impl Import {
+    /// Copies all segments and verifies the copies front to back.
+    pub(crate) fn copy(self) -> Result<CopiedImport> {
+        let Import { wanted, label, empty } = self;
+        let mut copies = Vec::with_capacity(wanted.len());
+        for (arrival, mut file) in wanted {
+            copy_verified(&arrival.path, &mut file)?;
+            let copy = file.finish(if label.is_empty() { &arrival.label } else { &label })?;
+            if copy.entry.digest != arrival.digest {
+                let path = arrival.path.display();
+                let reason = format!("{path} was replaced while it was imported");
+                return Err(Error::InvalidOptions { reason });
+            }
+            copies.push((arrival, copy));
+        }
+        Ok(CopiedImport { copies, empty })
+    }
+}
+
+/// The segments that are known by the digest of their contents: each with the position of the source
+/// that it is from, or `None` in the store, and its path.
+struct Known<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
+
+impl<'a> Known<'a> {
+    fn of(store: &'a Snapshot) -> Self {
+        let known = |open: &'a OpenSegment| {
+            (Counted(open.entry.digest.bytes()), (None, open.segment.path()))
+        };
+        Known(store.segments().iter().map(known).collect())
+    }
+
+    /// Takes a segment. Refuses one that the store has already, or another source: each id would be
+    /// there twice. Equal headers have equal contents, because they hold the digest of the contents.
+    fn take(&mut self, arrival: &'a Arrival) -> Result<()> {
+        let own = (Some(arrival.source), arrival.path.as_path());
+        let (source, other) = *self.0.entry(Counted(arrival.digest.bytes())).or_insert(own);
+        // A store may hold the same twice, under two labels for example. It is one state.
+        if source == own.0 {
+            return Ok(());
+        }
+        let (path, other) = (arrival.path.display(), other.display());
+        Err(Error::InvalidOptions { reason: format!("{path} holds the same as {other}") })
+    }
+}
+
+/// Refuses a segment with other sketches than those of the store.
+fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    let reason = format!(
+        "{} has sketches of {found} bytes and the store has {expected}, where 0 is none",
+        path.display()
+    );
+    Err(Error::InvalidOptions { reason })
+}
+
+/// The segment of a file, or those of a store.
+fn arrivals_of(source: &Path, number: usize) -> Result<Vec<Arrival>> {
+    if !source.is_dir() {
+        return Ok(vec![Arrival::of(&map(source)?, number)]);
+    }
+    let store = Store::map(source)?;
+    let arrival = |open: &OpenSegment| Arrival {
+        label: open.entry.label.clone(),
+        deletions: open.deleted.clone(),
+        _held: Some(Arc::clone(&open.segment)),
+        ..Arrival::of(&open.segment, number)
+    };
+    Ok(store.snapshot().segments().iter().map(arrival).collect())
+}
+
+impl Arrival {
+    /// The segment of a file that belongs to no store.
+    fn of(segment: &Segment, source: usize) -> Self {
+        let header = segment.header();
+        Arrival {
+            source,
+            path: segment.path().into(),
+            label: String::new(),
+            deletions: None,
+            recipe: segment.recipe().clone(),
+            sketch_len: header.sketch_len,
+            fingerprint_count: header.fingerprint_count,
+            digest: header.digest,
+            _held: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+
+    /// A store of one record, and the file of its segment.
+    fn store_of(folder: &Path, name: &str, value: u64) -> PathBuf {
+        let mut builder = Builder::new(folder.join(name)).unwrap();
+        builder.push(value.into(), value).unwrap();
+        builder.finish().unwrap().info().segments[0].path.clone()
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_after_it_was_looked_at_is_not_imported() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let [_, one, other] = [("store.fps", 7), ("one.fps", 1), ("other.fps", 2)]
+            .map(|(n, v)| store_of(folder, n, v));
+        let mut writer = Writer::open(folder.join("store.fps")).unwrap();
+        let looked_at = folder.join("segment");
+        std::fs::copy(&one, &looked_at).unwrap();
+        let import = writer.begin_import(std::slice::from_ref(&looked_at)).unwrap();
+        std::fs::remove_file(&looked_at).unwrap();
+        std::fs::copy(&other, &looked_at).unwrap();
+        let refused = import.copy().unwrap_err().to_string();
+        assert!(refused.ends_with("was replaced while it was imported"), "{refused}");
+        writer.import(&[looked_at]).unwrap();
+        assert_eq!(writer.store().info().fingerprint_count(), 2);
+    }
+
+    #[test]
+    fn what_is_written_while_an_import_is_copied_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let [_, one] = [("store.fps", 7), ("one.fps", 1)].map(|(n, v)| store_of(folder, n, v));
+        let mut writer = Writer::open(folder.join("store.fps")).unwrap();
+        let mut copied = Vec::new();
+        for _ in 0..2 {
+            let import = writer.begin_import(std::slice::from_ref(&one)).unwrap();
+            writer.push(9.into(), 9_u64).unwrap();
+            writer.commit().unwrap();
+            copied.push(import.copy().unwrap());
+        }
+        let second = copied.pop().unwrap();
+        let done = writer.finish_import(copied.pop().unwrap()).unwrap();
+        assert_eq!((done.segments, done.fingerprints), (1, 1));
+        let mut stored = Vec::new();
+        let step = |entry: crate::Hit<'_>| {
+            stored.push((entry.fingerprint().value(), entry.id_count()?));
+            Ok::<(), Error>(())
+        };
+        writer.store().for_each(step).unwrap();
+        stored.sort_unstable();
+        // The 9 was written with one id twice, in each round.
+        assert_eq!(stored, [(1, 1), (7, 1), (9, 2)]);
+        // The other one began before the first was published, and would bring the same twice.
+        let refused = writer.finish_import(second).unwrap_err().to_string();
+        assert!(refused.contains("holds the same as"), "{refused}");
+    }
+}
