@@ -37,6 +37,32 @@ fn a_store_and_its_input_are_told_alike() {
     assert_eq!(store["tables"][0]["gaps"], input["tables"][0]["gaps"]);
     assert_eq!(store["chance"][64]["random"], 2500.0);
     assert!(store["sample"].is_null());
+    assert_eq!(store["nearest"], input["nearest"]);
+    assert_eq!(store["nearest"]["fingerprints"], 2500);
+}
+
+#[test]
+fn a_gap_between_near_copies_and_strangers_proposes_a_k() {
+    let desk = Desk::new();
+    // Copies one and two bits away, and one stranger for each.
+    let near = |i: u64| [even(i), even(i) ^ 1 << (i % 60), even(i) ^ 5 << (i % 60), !even(i)];
+    desk.write_fingerprints("input.tsv", (0..500).flat_map(near));
+    desk.run(&["build", "input.tsv", "-q"], 0);
+    let (text, _) = desk.run(&["stats"], 0);
+    assert!(text.contains("which k: of 2 000 fingerprints"), "{text}");
+    assert!(text.contains("proposed: -k 3; 75 % of the fingerprints have another"), "{text}");
+    assert_eq!(desk.json(&["stats"])["nearest"]["proposed_k"], 3);
+    desk.run(&["stats", "--html", "stats.html"], 0);
+    let page = fs::read_to_string(desk.path("stats.html")).unwrap();
+    assert!(page.contains("within the proposed k = 3"), "{page}");
+    // Without the copies no gap is left, in the store and in a file of what is left.
+    let copies = (0..500).flat_map(|i| [even(i) ^ 1 << (i % 60), even(i) ^ 5 << (i % 60)]);
+    let copies: String = copies.map(|value| format!("{value:016x}\n")).collect();
+    desk.write("copies.txt", &copies);
+    desk.run(&["delete", "--fingerprints", "copies.txt"], 0);
+    let nearest = desk.json(&["stats"])["nearest"].clone();
+    assert!(nearest["proposed_k"].is_null(), "{nearest}");
+    assert_eq!(nearest["counts"].as_array().unwrap()[..4], [0, 0, 0, 0]);
 }
 
 #[test]

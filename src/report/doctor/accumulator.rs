@@ -159,6 +159,7 @@ impl Accumulator {
             decimal_looking_count: self.decimal_looking_count,
             range: self.range.map(|(low, high)| (low.into(), high.into())),
             by_chance: Statistics::expected_by_chance(fingerprint_count, &alike),
+            nearest: None,
             tables: Vec::new(),
             scheme_sample: self.sampler.finish().ok(),
         }

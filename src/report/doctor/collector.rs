@@ -6,6 +6,7 @@ use crate::bytes::permutation::Permutation;
 use crate::plan::profile::Sampler;
 use crate::plan::profile::bits::BitCounts;
 use crate::report::doctor::accumulator::{Accumulator, share};
+use crate::report::doctor::nearest::NearestDistances;
 use crate::report::doctor::statistics::{Counted, HeavyFingerprint, Statistics};
 use crate::report::doctor::table::{TableAccumulator, TableStatistics};
 use crate::scheme::Scheme;
@@ -129,6 +130,13 @@ impl Collector {
             statistics.heaviest = heaviest(self.records, self.record_count, exact);
         }
         let mut values: Vec<u64> = Vec::new();
+        if halvings == 0
+            && let Some(sample) = &statistics.scheme_sample
+        {
+            values.extend(kept.iter().map(|(value, _)| value));
+            let alike = statistics.matches_alike();
+            statistics.nearest = Some(NearestDistances::of_values(&values, sample, &alike));
+        }
         let scale = 2_f64.powi(halvings as i32);
         for (number, &mask) in (0..).zip(scheme.masks()) {
             let permutation = Permutation::new(mask);

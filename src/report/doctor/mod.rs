@@ -9,6 +9,7 @@ mod by_chance;
 mod collector;
 pub mod evaluate;
 mod findings;
+mod nearest;
 mod page;
 mod profile;
 mod report;
@@ -20,6 +21,7 @@ pub use crate::plan::profile::SizeClass;
 pub use by_chance::random_matches;
 pub use collector::Collector;
 pub use findings::{Finding, FindingCode, Severity};
+pub use nearest::NearestDistances;
 pub use page::{PageOptions, page};
 pub use profile::profile;
 pub use statistics::{

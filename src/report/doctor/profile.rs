@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::report::doctor::accumulator::Accumulator;
+use crate::report::doctor::nearest::NearestDistances;
 use crate::report::doctor::statistics::{Counted, Statistics};
 use crate::report::doctor::table::{TableAccumulator, TableStatistics};
 use crate::segment::{Segment, TableKind};
@@ -10,7 +11,8 @@ use crate::store::Store;
 /// The statistics of a store; reads all of it.
 ///
 /// It makes one pass over all records and one over each table. Everything is exact, except that
-/// pairs of bits are counted over at most 2^20 fingerprints spread over the store.
+/// pairs of bits are counted over at most 2^20 fingerprints spread over the store, and the nearest
+/// other fingerprint is searched for at most 2^12.
 ///
 /// # Errors
 ///
@@ -44,6 +46,10 @@ pub fn profile(store: &Store) -> Result<Statistics> {
     }
     let counted = if has_ids { Counted::Ids } else { Counted::Fingerprints };
     let mut statistics = accumulator.finish(counted, store.tuned_k(), 0);
+    if let Some(sample) = &statistics.scheme_sample {
+        let (n, alike) = (statistics.fingerprint_count, statistics.matches_alike());
+        statistics.nearest = Some(NearestDistances::of_store(store, sample, n, &alike)?);
+    }
     // Deleted fingerprints stay in the tables, where probes meet them, until a compaction.
     statistics.deleted_in_tables = info.deleted_fingerprints();
     for open in snapshot.segments() {

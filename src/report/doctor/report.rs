@@ -25,6 +25,7 @@ impl fmt::Display for Statistics {
                 heaviest(self, f)?;
             }
             tables(self, f)?;
+            nearest(self, f)?;
             by_chance(self, f)?;
         }
         Ok(())
@@ -165,6 +166,21 @@ fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Counts of single values are whole.
 fn rounded_count(count: f64) -> String {
     grouped(count.round() as u64)
+}
+
+fn nearest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Some(nearest) = &statistics.nearest else { return Ok(()) };
+    let count = grouped(nearest.fingerprint_count);
+    writeln!(f, "\nwhich k: of {count} fingerprints, those that have another within k bits")?;
+    writeln!(f, "   k             here        by chance")?;
+    for k in 1..=nearest.last_shown() {
+        let here = nearest.share_within(k);
+        let chance = nearest.by_chance.get(k as usize).copied().unwrap_or_default();
+        let bar = "#".repeat((here * BAR_MAX).ceil() as usize);
+        let row = format!("  {k:>2}  {:>15}  {:>15}  {bar}", percent(here), percent(chance));
+        writeln!(f, "{}", row.trim_end())?;
+    }
+    writeln!(f, "{}", nearest.sentence())
 }
 
 fn by_chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {

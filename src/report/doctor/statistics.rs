@@ -4,6 +4,7 @@ use crate::base::error::Result;
 use crate::plan::profile::SizeClass;
 use crate::plan::{PlanRequest, Sample};
 use crate::report::doctor::by_chance::random_matches;
+use crate::report::doctor::nearest::NearestDistances;
 use crate::report::doctor::table::TableStatistics;
 use crate::scheme::Scheme;
 use fpstore_base::Fingerprint;
@@ -61,6 +62,8 @@ pub struct Statistics {
     /// The matches expected by chance, for distances 0 to 64.
     #[cfg_attr(feature = "serde", serde(rename = "chance"))]
     pub by_chance: Vec<ExpectedMatches>,
+    /// How far the nearest other fingerprint is; `None` if this is a sample, or of too few.
+    pub nearest: Option<NearestDistances>,
     /// The tables of the store, or those that a store of the input would have.
     pub tables: Vec<TableStatistics>,
     /// A sample for the planner; `None` if there are too few fingerprints for one.
@@ -206,6 +209,11 @@ impl Statistics {
             Some(segment) if several => format!("table {} of segment {segment}", table.table.0),
             _ => format!("table {}", table.table.0),
         }
+    }
+
+    /// By distance, the matches of a query with the same shares of ones.
+    pub(super) fn matches_alike(&self) -> Vec<f64> {
+        self.by_chance.iter().map(|expected| expected.alike).collect()
     }
 
     pub(super) fn expected_by_chance(

@@ -1,10 +1,11 @@
 //! The page: all statistics for a browser, in one file that needs no network.
 //!
-//! [`page()`] lays out findings, plots and tables; `plots` draws the statistics of bits, groups and
-//! gaps, `frontier` the schemes. Charts come from the package `fpstore-plot`. Every text of the
+//! [`page()`] lays out findings, plots and tables; `nearest` draws the distances that tell which k,
+//! `plots` the statistics of bits, groups and gaps, `frontier` the schemes. Charts come from the package `fpstore-plot`. Every text of the
 //! user is escaped, and every plot has its numbers in a table.
 
 mod frontier;
+mod nearest;
 mod plots;
 
 use maud::{Markup, PreEscaped, html};
@@ -79,6 +80,9 @@ pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
                 section aria-label="Plots" {
                     h2 { "Plots" }
                     div.plots {
+                        @if let Some(distances) = &statistics.nearest {
+                            (nearest::nearest(distances))
+                        }
                         (plots::bits(statistics))
                         (plots::duplicates(statistics))
                         @if let Some(plan) = options.plan {

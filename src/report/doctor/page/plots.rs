@@ -58,7 +58,7 @@ pub(super) fn bits(statistics: &Statistics) -> Markup {
     };
     let legend = html! {
         span.key.bar { "distinct fingerprints" }
-        @if with_records { " " span.key.dot { "all " (noun) } }
+        @if with_records { " " span.key.over { "all " (noun) } }
         @if dead_count > 0 { " " span.key.bad { "never vary" } }
     };
     let rows = statistics
