@@ -26,8 +26,8 @@ use fpstore::{Error, InputPlace, Recipe};
 use commands::serve;
 use commands::{
     add, backup, build, cluster, commit, compact, compare, completions, contamination, dedup,
-    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, log, man,
-    pairs, plan, query, stats, verify,
+    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, join, log,
+    man, pairs, plan, query, stats, verify,
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
@@ -98,6 +98,7 @@ commands! {
     Build(build::BuildArgs) => build::run,
     Add(add::AddArgs) => add::run,
     Query(query::QueryArgs) => query::run,
+    Join(join::JoinArgs) => join::run,
     #[cfg(feature = "serve")]
     Serve(serve::ServeArgs) => serve::run,
     Pairs(pairs::PairsArgs) => pairs::run,

@@ -9,6 +9,7 @@ mod documents;
 mod fields;
 mod guesses;
 mod join;
+mod join_lists;
 mod labels;
 mod life;
 mod man;

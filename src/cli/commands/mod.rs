@@ -21,6 +21,7 @@ pub(in crate::cli) mod features;
 pub(in crate::cli) mod fingerprint;
 pub(in crate::cli) mod import;
 pub(in crate::cli) mod info;
+pub(in crate::cli) mod join;
 pub(in crate::cli) mod log;
 pub(in crate::cli) mod man;
 pub(in crate::cli) mod pairs;

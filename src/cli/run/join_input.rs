@@ -67,7 +67,7 @@ pub(in crate::cli) struct Opened {
 }
 
 impl Opened {
-    fn stored(path: &Path, access: AccessArgs) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn stored(path: &Path, access: AccessArgs) -> anyhow::Result<Self> {
         let store = access.open(path)?;
         Ok(Opened { default_k: store.tuned_k(), store, _temporary: None })
     }

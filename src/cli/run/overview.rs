@@ -9,7 +9,7 @@ use crate::cli::args::recipe_args::RecipeArgs;
 /// The groups. A test checks that each command stands in one of them, once.
 pub(in crate::cli) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
-    ("Ask it", &["query", "serve"]),
+    ("Ask it", &["query", "join", "serve"]),
     ("Find and remove duplicates", &["pairs", "cluster", "dedup", "contamination"]),
     ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
     ("Inspect a store", &["info", "log", "stats", "verify", "dump"]),

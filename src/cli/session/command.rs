@@ -36,7 +36,7 @@ impl StoreArg {
 }
 
 /// How a command that searches gets the bytes of a store.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(in crate::cli) struct AccessArgs {
     /// How to read the store: from a memory map; all of it into memory first, which no change to the
     /// files can hurt; or auto: into memory on a network file system, if it takes at most a quarter

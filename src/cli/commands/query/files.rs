@@ -1,6 +1,6 @@
 //! `fpstore query --from`: answers files of queries in batches.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -51,22 +51,7 @@ pub(in crate::cli) fn run(
 ) -> anyhow::Result<ExitStatus> {
     let monitor = args.resources.monitor(options.quiet)?;
     let out = output::open(options.layout, out, true, options.confirm.is_some(), options.labels)?;
-    let mut batch = QueryBatch {
-        store,
-        options,
-        join: args.resources.join_options(options.k, &monitor)?,
-        monitor: &monitor,
-        threads: args.resources.threads()?.unwrap_or(0),
-        answered: 0,
-        queries: Vec::new(),
-        ids: String::new(),
-        id_ends: Vec::new(),
-        sketches: Vec::new(),
-        form: out.form.clone(),
-        out,
-        rendered: Rendered::default(),
-        cut: 0,
-    };
+    let mut batch = QueryBatch::new(store, options, &args.resources, &monitor, out)?;
     let files = inputs(&args.from)?;
     if let Some(documents) = documents {
         let summary = documents.each(&files, &monitor, |fingerprint, id, sketch| {
@@ -75,20 +60,10 @@ pub(in crate::cli) fn run(
         monitor.suspend(|| documents::report(&summary));
     } else {
         for file in files {
-            let summary = read_records(&file, &lines, |record| {
-                let id = record.id.map(|id| id.to_string());
-                batch.push(record.fingerprint, id.as_deref(), &[])
-            })?;
-            report_skipped(&file, &summary);
+            batch.push_file(&file, &lines)?;
         }
     }
-    batch.answer()?;
-    batch.out.finish()?;
-    monitor.finish();
-    if batch.cut > 0 && options.layout.format != TableFormat::Json && !options.quiet {
-        message!("{} cut by --limit", counted(batch.cut, "answer was", "answers were"));
-    }
-    Ok(if batch.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })
+    batch.finish()
 }
 
 /// The id of a query of a batch, if it has one.
@@ -98,7 +73,7 @@ fn id_of<'a>(ids: &'a str, id_ends: &[usize], at: usize) -> Option<&'a str> {
 }
 
 /// The queries of the current batch, and the output of all.
-struct QueryBatch<'a> {
+pub(in crate::cli) struct QueryBatch<'a> {
     store: &'a Store,
     options: &'a QueryOptions,
     join: JoinOptions,
@@ -118,8 +93,64 @@ struct QueryBatch<'a> {
     cut: u64,
 }
 
-impl QueryBatch<'_> {
-    fn push(&mut self, query: Fingerprint, id: Option<&str>, sketch: &[u8]) -> anyhow::Result<()> {
+impl<'a> QueryBatch<'a> {
+    pub(in crate::cli) fn new(
+        store: &'a Store,
+        options: &'a QueryOptions,
+        resources: &ResourceArgs,
+        monitor: &'a Monitor,
+        out: RowWriter,
+    ) -> anyhow::Result<Self> {
+        Ok(QueryBatch {
+            store,
+            options,
+            join: resources.join_options(options.k, monitor)?,
+            monitor,
+            threads: resources.threads()?.unwrap_or(0),
+            answered: 0,
+            queries: Vec::new(),
+            ids: String::new(),
+            id_ends: Vec::new(),
+            sketches: Vec::new(),
+            form: out.form.clone(),
+            out,
+            rendered: Rendered::default(),
+            cut: 0,
+        })
+    }
+
+    /// Adds the records of a file.
+    pub(in crate::cli) fn push_file(
+        &mut self,
+        file: &Path,
+        lines: &InputOptions,
+    ) -> anyhow::Result<()> {
+        let summary = read_records(file, lines, |record| {
+            let id = record.id.map(|id| id.to_string());
+            self.push(record.fingerprint, id.as_deref(), &[])
+        })?;
+        report_skipped(file, &summary);
+        Ok(())
+    }
+
+    /// Answers what is left, and ends the output.
+    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<ExitStatus> {
+        self.answer()?;
+        self.out.finish()?;
+        self.monitor.finish();
+        let options = self.options;
+        if self.cut > 0 && options.layout.format != TableFormat::Json && !options.quiet {
+            message!("{} cut by --limit", counted(self.cut, "answer was", "answers were"));
+        }
+        Ok(if self.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })
+    }
+
+    pub(in crate::cli) fn push(
+        &mut self,
+        query: Fingerprint,
+        id: Option<&str>,
+        sketch: &[u8],
+    ) -> anyhow::Result<()> {
         self.queries.push(query);
         self.sketches.extend_from_slice(sketch);
         self.ids.push_str(id.unwrap_or_default());

@@ -28,8 +28,10 @@ use crate::cli::output::text::TableFormat;
 use crate::cli::run::confirm::{self, NearArgs};
 use crate::cli::session::command::{AccessArgs, ExitStatus, StoreArg};
 use documents::{Needle, QueryDocumentArgs, stored_needles};
+pub(super) use files::QueryBatch;
 use files::QueryFileArgs;
-use options::QueryOptions;
+pub(super) use options::QueryOptions;
+pub(super) use output::open as open_answers;
 #[cfg(feature = "serve")]
 use server::{Questions, ServerArgs};
 use single::SingleQueries;

@@ -1,0 +1,154 @@
+//! `fpstore join`: which records of one list are near those of another.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::{Limits, Recipe, Store};
+
+use crate::cli::args::documents::{DocumentArgs, report};
+use crate::cli::args::format_args::TableArgs;
+use crate::cli::args::inputs::{ReadArgs, inputs};
+use crate::cli::args::reading_args::in_long_help;
+use crate::cli::args::resources::{QuietArgs, ResourceArgs};
+use crate::cli::commands::query::{QueryBatch, QueryOptions, open_answers};
+use crate::cli::output::sink::OutputArgs;
+use crate::cli::run::join_input::{EachRecord, Ids, Opened, Source, temporary_store};
+use crate::cli::session::choice::distance;
+use crate::cli::session::command::{AccessArgs, ExitStatus};
+use crate::cli::session::document_reader::Documents;
+use crate::cli::session::monitor::Monitor;
+
+const LONG_ABOUT: &str = "\
+Find, for each record of one list, the records of another list within k bits, with ids.
+
+A list is a store, or a file as 'build' reads it. The answers come in the order of the first list, \
+in the columns of 'query --from': the id of the record, its fingerprint, that of the match, the \
+distance, the id of the match. Of a second list that is a file a temporary store is made; a store \
+is searched as it is, so name the larger list second, or build a store of a list that is joined \
+often.
+
+With --docs both lists are documents, in files or folders. For the near pairs within one list there \
+is 'pairs'.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore join monday.tsv tuesday.tsv -k 3 > near.tsv
+  fpstore join new.tsv.zst pages.fps --format csv -o near.csv
+  fpstore join --docs drafts/ corpus.jsonl.zst
+
+Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
+
+/// Find which records of one list are near those of another
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+pub(in crate::cli) struct JoinArgs {
+    /// The list whose records are asked: a store, or a file; - is standard input
+    #[arg(value_name = "LIST")]
+    asked: PathBuf,
+    /// The list that is searched: a store, or a file
+    #[arg(value_name = "OTHER")]
+    searched: PathBuf,
+    /// The distance in bits, inclusive [default: by the searched store or recipe, else 3]
+    #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
+    k: Option<u32>,
+    /// Keep the N nearest matches of each record, with all their ids, and report cut answers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    #[command(flatten)]
+    format: TableArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
+    if args.asked == args.searched {
+        let path = args.asked.display();
+        bail!("{path} is both lists; 'fpstore pairs {path}' finds each near pair of one list once");
+    }
+    let documents = args.documents.prepare(&args.read, args.resources.reading()?)?;
+    if documents.is_some() && !args.documents.are_given() {
+        bail!("--recipe is for documents; add --docs to read them");
+    }
+    let is_store = |path: &Path| path.is_dir() && !args.documents.are_given();
+    let out = args.output.open()?;
+    let monitor = args.resources.monitor(args.quiet.is_on())?;
+    // Both are opened before the first record is read, which may take long.
+    let asked = is_store(&args.asked).then(|| Store::open(&args.asked)).transpose()?;
+    let searched = args.searched(is_store(&args.searched), documents.as_ref(), &monitor)?;
+    if let Some(asked) = &asked {
+        check_recipes(asked, &searched.store)?;
+    }
+    let k = args.k.unwrap_or(searched.default_k);
+    let limits = match args.limit {
+        Some(most) => Limits::default().limit(usize::try_from(most).unwrap_or(usize::MAX)),
+        None => Limits::default(),
+    };
+    let (layout, quiet) = (args.format.layout(), args.quiet.is_on());
+    let (nearest, confirm, labels) = (None, None, false);
+    let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels };
+    let out = open_answers(layout, out, true, false, false)?;
+    let mut batch = QueryBatch::new(&searched.store, &options, &args.resources, &monitor, out)?;
+    match (asked, documents) {
+        (Some(asked), _) => asked.for_each(|record| -> anyhow::Result<()> {
+            let mut ids = record.ids().peekable();
+            if ids.peek().is_none() {
+                return batch.push(record.fingerprint(), None, &[]);
+            }
+            ids.try_for_each(|id| batch.push(record.fingerprint(), Some(&id?.to_string()), &[]))
+        })?,
+        (None, Some(documents)) => {
+            args.documents.report_default();
+            let summary = documents.each(
+                &inputs(std::slice::from_ref(&args.asked))?,
+                &monitor,
+                |fingerprint, id, _| batch.push(fingerprint, Some(&id.to_string()), &[]),
+            )?;
+            monitor.suspend(|| report(&summary));
+        }
+        (None, None) => {
+            let lines = args.documents.lines(&args.read)?;
+            batch.push_file(&args.asked, &lines)?;
+        }
+    }
+    batch.finish()
+}
+
+impl JoinArgs {
+    /// The store that is searched, or a temporary one of its file.
+    fn searched(
+        &self,
+        is_store: bool,
+        documents: Option<&Documents>,
+        monitor: &Monitor,
+    ) -> anyhow::Result<Opened> {
+        if is_store {
+            return Opened::stored(&self.searched, AccessArgs::default());
+        }
+        let files = std::slice::from_ref(&self.searched);
+        let (source, recipe) = match documents {
+            Some(documents) => (Source::Documents(documents), documents.source.recipe()),
+            None => (Source::Records(self.documents.lines(&self.read)?), Recipe::external()),
+        };
+        let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+        temporary_store(files, source, recipe, &self.resources, monitor, Ids::AsTheyAre, each)
+    }
+}
+
+/// Refuses stores of which the fingerprints cannot be compared.
+fn check_recipes(asked: &Store, searched: &Store) -> anyhow::Result<()> {
+    if let (Some(given), Some(store)) = (asked.recipe(), searched.recipe())
+        && given != store
+    {
+        return Err(fpstore::Error::RecipeMismatch { store, given }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! The command `join` finds what a scan of both lists finds, whether they are files or stores.
+
+use crate::common::program::Desk;
+
+fn even(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z ^ z >> 27
+}
+
+/// Values, some of which lie 0 to 4 bits from some of the other list.
+fn lists() -> [Vec<(u64, String)>; 2] {
+    let near = |i: u64| even(i) ^ ((1 << (i % 5)) - 1) << (i % 59);
+    let one = (0..120).map(|i| (even(i % 100), format!("a{i}")));
+    let other = (50..170).map(|i| (near(i), format!("b{i}")));
+    [one.collect(), other.collect()]
+}
+
+fn write(desk: &Desk, name: &str, list: &[(u64, String)]) {
+    let lines: String = list.iter().map(|(value, id)| format!("{value:016x}\t{id}\n")).collect();
+    desk.write(name, lines);
+}
+
+/// The lines of a join, by a scan.
+fn scan([asked, searched]: [&[(u64, String)]; 2], k: u32) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (query, id) in asked {
+        for (value, other) in searched {
+            let distance = (query ^ value).count_ones();
+            if distance <= k {
+                lines.push(format!("{id}\t{query:016x}\t{value:016x}\t{distance}\t{other}"));
+            }
+        }
+    }
+    lines.sort();
+    lines
+}
+
+#[test]
+fn files_and_stores_are_joined_as_by_a_scan() {
+    let desk = Desk::new();
+    let [one, other] = lists();
+    write(&desk, "one.tsv", &one);
+    write(&desk, "other.tsv", &other);
+    desk.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);
+    desk.run(&["build", "other.tsv", "-s", "other.fps", "-q"], 0);
+    for k in [0, 2, 3, 4] {
+        let expected = scan([&one, &other], k);
+        assert!(expected.len() >= 10, "k = {k}");
+        for asked in ["one.tsv", "one.fps"] {
+            for searched in ["other.tsv", "other.fps"] {
+                let (out, _) = desk.run(&["join", asked, searched, "-k", &k.to_string()], 0);
+                let mut lines: Vec<&str> = out.lines().collect();
+                if asked == "one.tsv" {
+                    // In the order of the first list.
+                    let number = |line: &&str| -> u64 {
+                        line.split('\t').next().unwrap()[1..].parse().unwrap()
+                    };
+                    assert!(lines.is_sorted_by_key(number), "{out}");
+                }
+                lines.sort_unstable();
+                assert_eq!(lines, expected, "{asked} {searched} {k}");
+            }
+        }
+    }
+    // The store's own k where none is given, and 3 for a file.
+    let (out, _) = desk.run(&["join", "one.tsv", "other.fps"], 0);
+    assert_eq!(out.lines().count(), scan([&one, &other], 3).len());
+    let (out, _) =
+        desk.run_on(&["join", "-", "other.fps"], format!("{:x}\n", other[0].0).as_bytes(), 0);
+    assert!(out.contains("\tb50"), "{out}");
+}
+
+#[test]
+fn documents_of_two_folders_are_joined() {
+    let desk = Desk::new();
+    let text =
+        |words: std::ops::Range<u32>| words.map(|word| format!("word{word} ")).collect::<String>();
+    let line = |id: &str, text: String| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n");
+    desk.write("one.jsonl", line("x", text(0..200)) + &line("y", text(500..700)));
+    desk.write("other.jsonl", line("z", text(0..200)) + &line("w", text(900..990)));
+    let (out, _) = desk.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
+    let fields: Vec<&str> = out.trim_end().split('\t').collect();
+    assert_eq!((fields[0], fields[3], fields[4]), ("x", "0", "z"), "{out}");
+}
+
+#[test]
+fn edges_and_refusals_of_a_join() {
+    let desk = Desk::new();
+    desk.write("empty.tsv", "");
+    desk.write("one.tsv", "5 a\n");
+    desk.write("far.tsv", "ffffffffffffffff b\n");
+    for [asked, searched] in
+        [["empty.tsv", "one.tsv"], ["one.tsv", "empty.tsv"], ["one.tsv", "far.tsv"]]
+    {
+        let (out, _) = desk.run(&["join", asked, searched], 1);
+        assert_eq!(out, "");
+    }
+    let (out, _) = desk.run(&["join", "one.tsv", "far.tsv", "-k", "62"], 0);
+    assert_eq!(out, "a\t0000000000000005\tffffffffffffffff\t62\tb\n");
+    desk.run(&["join", "one.tsv", "far.tsv", "-k", "61"], 1);
+    let (_, err) = desk.run(&["join", "one.tsv", "one.tsv"], 2);
+    assert!(err.contains("fpstore pairs one.tsv"), "{err}");
+    let (_, err) = desk.run(&["join", "one.tsv", "missing.tsv"], 2);
+    assert!(err.contains("missing.tsv"), "{err}");
+    let (_, err) = desk.run(&["join", "one.tsv", "far.tsv", "--recipe", "minhash"], 2);
+    assert!(err.contains("add --docs"), "{err}");
+    // Fingerprints of two recipes are not compared.
+    desk.write("docs.jsonl", "{\"id\":\"x\",\"text\":\"some words that make a text\"}\n");
+    desk.run(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "-q"], 0);
+    desk.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);
+    let (_, err) = desk.run(&["join", "docs.fps", "one.fps"], 2);
+    assert!(err.contains("recipe"), "{err}");
+}
