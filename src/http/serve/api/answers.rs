@@ -6,10 +6,42 @@ use crate::base::error::Result;
 use crate::search::{Answer, Hit};
 
 /// A fingerprint to search for, and the name that its sender gave it.
-#[derive(Clone, Debug)]
-pub(crate) struct Needle {
-    pub(crate) id: Option<String>,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needle<'a> {
+    pub(crate) id: Option<&'a str>,
     pub(crate) fingerprint: Fingerprint,
+}
+
+/// Fingerprints to search for together.
+#[derive(Debug)]
+pub(crate) enum Needles {
+    /// Without names, as in most batches: many of them may wait, so they take 8 bytes each.
+    Bare(Vec<Fingerprint>),
+    /// Those of a stream.
+    Named(Vec<NamedNeedle>),
+}
+
+/// A fingerprint of a stream, and the name that its sender gave it.
+pub(crate) type NamedNeedle = (Option<String>, Fingerprint);
+
+impl Needles {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Needles::Bare(needles) => needles.len(),
+            Needles::Named(needles) => needles.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<Needle<'_>> {
+        match self {
+            Needles::Bare(needles) => {
+                needles.get(at).map(|&fingerprint| Needle { id: None, fingerprint })
+            }
+            Needles::Named(needles) => needles
+                .get(at)
+                .map(|(id, fingerprint)| Needle { id: id.as_deref(), fingerprint: *fingerprint }),
+        }
+    }
 }
 
 /// The bit of a count that says that a limit cut the answer.
@@ -35,7 +67,7 @@ impl Encoder {
     pub(crate) fn push(
         self,
         out: &mut Vec<u8>,
-        needle: &Needle,
+        needle: Needle<'_>,
         answer: &Answer<'_>,
         cut_by: Option<&str>,
         ids_max: usize,
@@ -61,7 +93,7 @@ impl Encoder {
     }
 
     /// Adds the answer to a query that was not searched for, because the time was over.
-    pub(crate) fn push_late(self, out: &mut Vec<u8>, needle: &Needle) {
+    pub(crate) fn push_late(self, out: &mut Vec<u8>, needle: Needle<'_>) {
         if self == Encoder::Binary {
             return out.extend_from_slice(&CUT_BIT.to_le_bytes());
         }
@@ -70,12 +102,12 @@ impl Encoder {
     }
 
     /// Adds an answer up to its first match.
-    fn begin(self, out: &mut Vec<u8>, needle: &Needle) {
+    fn begin(self, out: &mut Vec<u8>, needle: Needle<'_>) {
         if self == Encoder::List && !out.is_empty() {
             out.push(b',');
         }
         out.push(b'{');
-        if let Some(id) = &needle.id {
+        if let Some(id) = needle.id {
             out.extend_from_slice(b"\"id\":");
             push_text(out, id);
             out.push(b',');

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fpstore_base::Fingerprint;
 use hyper::{Method, Response, StatusCode};
 
-use super::answers::{Encoder, Needle};
+use super::answers::{Encoder, Needles};
 use super::question::{Done, Wanted, answers_to};
 use super::stream;
 use crate::http::serve::protocol::failure::Failure;
@@ -15,7 +15,7 @@ use crate::http::serve::protocol::request::{
 };
 use crate::http::serve::protocol::slow_clients::BusyGuard;
 use crate::http::serve::state::shared::Shared;
-use crate::http::wire::{HexText, QueryBody, QueryOptions};
+use crate::http::wire::{QueryBody, QueryOptions};
 use crate::store::rows::Explained;
 
 pub(crate) async fn answer(
@@ -54,7 +54,7 @@ pub(crate) async fn one(
     fingerprint: Fingerprint,
     options: &QueryOptions,
 ) -> Result<Response<ResponseBody>, Failure> {
-    let needles = vec![Needle { id: None, fingerprint }];
+    let needles = Needles::Bare(vec![fingerprint]);
     let done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
     let Done { mut bytes, generation, witness, k, stats } = done;
     bytes.pop();
@@ -79,7 +79,7 @@ async fn json_body(
     let in_url = url_options(&request, wanted.params())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
-    let asked: QueryBody = request::json(&bytes)?;
+    let asked: QueryBody<'_> = request::json(&bytes)?;
     if wanted == Wanted::Near && asked.options.count.is_some() {
         let message = "'count' is for /v1/nearest; here 'limit' keeps the nearest matches";
         return Err(Failure::bad("unknown-parameter", message));
@@ -102,12 +102,16 @@ async fn json_body(
         return Err(Failure::bad("bad-parameter", message));
     }
     server.limits.check_batch(list.len())?;
-    let needle = |(at, hex): (usize, &HexText)| {
+    let mut needles = Vec::with_capacity(list.len());
+    for (at, hex) in list.iter().enumerate() {
         let of_part =
             |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
-        Ok(Needle { id: None, fingerprint: fingerprint(&hex.0).map_err(of_part)? })
-    };
-    let needles = list.iter().enumerate().map(needle).collect::<Result<Vec<Needle>, Failure>>()?;
+        needles.push(fingerprint(&hex.0).map_err(of_part)?);
+    }
+    // Many lists may wait for their turn; their texts are read, and take ten times the memory.
+    drop(list);
+    drop(bytes);
+    let needles = Needles::Bare(needles);
     let done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
     let mut out = Vec::with_capacity(done.bytes.len() + 64);
     out.extend_from_slice(b"{\"answers\":[");
@@ -136,9 +140,9 @@ async fn binary_body(
         return Err(Failure::bad("bad-body-length", message));
     }
     server.limits.check_batch(values.len())?;
-    let needle =
-        |value: &[u8; 8]| Needle { id: None, fingerprint: u64::from_le_bytes(*value).into() };
-    let needles = values.iter().map(needle).collect();
+    let needles = values.iter().map(|value| u64::from_le_bytes(*value).into()).collect();
+    drop(bytes);
+    let needles = Needles::Bare(needles);
     let done = answers_to(server, wanted, needles, &options, Encoder::Binary).await?;
     let mut response = response(StatusCode::OK, BINARY, request::held(server, done.bytes)?);
     done.witness.sign(response.headers_mut());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fpstore_base::Fingerprint;
 
-use super::answers::{Encoder, Needle};
+use super::answers::{Encoder, Needles};
 use super::price::{INLINE_NANOS, Price};
 use crate::base::error::{Error, Result as StoreResult};
 use crate::base::options::{IDS, LIMIT};
@@ -136,7 +136,7 @@ impl Question {
 struct Job {
     server: Arc<Shared>,
     question: Question,
-    needles: Vec<Needle>,
+    needles: Needles,
     encoder: Encoder,
     /// Expected nanoseconds of one search.
     each: f64,
@@ -157,7 +157,7 @@ pub(crate) struct Done {
 pub(crate) async fn answers_to(
     server: &Arc<Shared>,
     wanted: Wanted,
-    needles: Vec<Needle>,
+    needles: Needles,
     options: &QueryOptions,
     encoder: Encoder,
 ) -> Result<Done, Failure> {
@@ -201,7 +201,7 @@ impl Job {
         let metrics = &self.server.live.metrics;
         let here = if lane == Lane::Inline {
             Some(self.question)
-        } else if let (Some(count), [_]) = (self.question.count, self.needles.as_slice()) {
+        } else if let (Some(count), 1) = (self.question.count, self.needles.len()) {
             // Where enough are very near, they are the nearest.
             let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
             let k = (0..=64).take_while(is_cheap).last();
@@ -285,7 +285,7 @@ impl Job {
         let Progress { count, bytes, sum, cut } = progress;
         let start = *count;
         bytes.reserve(256);
-        for needle in &self.needles[start..] {
+        while let Some(needle) = self.needles.get(*count) {
             if *count > 0 && *count % looks == 0 && !is_late {
                 let now = Instant::now();
                 is_late = now >= question.deadline;

@@ -12,7 +12,7 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::answers::{Encoder, Needle};
+use super::answers::{Encoder, NamedNeedle, Needles};
 use super::price::Price;
 use super::question::{Question, Wanted, answers_to};
 use crate::base::steps::step;
@@ -143,7 +143,7 @@ impl Stream {
 
     /// Answers whole lines: each with one line, a bad one with its error. Blank lines have none.
     async fn answer_lines(&mut self, bytes: &[u8]) -> Result<(), Gone> {
-        let mut needles: Vec<Needle> = Vec::new();
+        let mut needles: Vec<NamedNeedle> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {
             let line = line.trim_ascii();
             self.lines += 1;
@@ -167,7 +167,7 @@ impl Stream {
         self.search(needles).await
     }
 
-    async fn search(&mut self, needles: Vec<Needle>) -> Result<(), Gone> {
+    async fn search(&mut self, needles: Vec<NamedNeedle>) -> Result<(), Gone> {
         if needles.is_empty() {
             return Ok(());
         }
@@ -185,21 +185,21 @@ impl Stream {
         }
     }
 
-    async fn search_one(&mut self, needle: Needle) -> Result<(), Gone> {
+    async fn search_one(&mut self, needle: NamedNeedle) -> Result<(), Gone> {
         match self.search_all(&[needle]).await {
             Ok(bytes) => self.send(bytes).await,
             Err(failure) => self.end(failure).await,
         }
     }
 
-    async fn search_all(&self, needles: &[Needle]) -> Result<Vec<u8>, Failure> {
-        let needles = needles.to_vec();
+    async fn search_all(&self, needles: &[NamedNeedle]) -> Result<Vec<u8>, Failure> {
+        let needles = Needles::Named(needles.to_vec());
         let done = answers_to(&self.server, self.wanted, needles, &self.options, Encoder::Lines);
         Ok(done.await?.bytes)
     }
 }
 
-fn parse(line: &[u8]) -> Result<Needle, Failure> {
+fn parse(line: &[u8]) -> Result<NamedNeedle, Failure> {
     let (hex, id) = match request::json(line) {
         Ok(Line::Plain(hex)) => (hex, None),
         Ok(Line::Object(fields)) => (fields.fingerprint, fields.id),
@@ -208,7 +208,7 @@ fn parse(line: &[u8]) -> Result<Needle, Failure> {
             return Err(Failure::bad("bad-json", message));
         }
     };
-    Ok(Needle { id: id.map(Cow::into_owned), fingerprint: fingerprint(&hex)? })
+    Ok((id.map(Cow::into_owned), fingerprint(&hex)?))
 }
 
 #[cfg(test)]

@@ -37,7 +37,9 @@ impl BodyBudget {
 
     /// An answer, which counts until it is sent; `None` if there is no room for it. One answer always
     /// finds room.
-    pub(crate) fn answer(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
+    pub(crate) fn answer(self: &Arc<Self>, mut bytes: Vec<u8>) -> Option<Bytes> {
+        // What grew as it was written may take twice its length.
+        bytes.shrink_to_fit();
         let (len, order) = (bytes.len() as u64, Ordering::Relaxed);
         let is_alone = self.answers.fetch_add(1, order) == 0;
         let fits = |held: u64| {
