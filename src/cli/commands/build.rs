@@ -142,7 +142,8 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         }
         None => Builder::with_options(&args.store.store, options)?,
     };
-    let mut doctor = (!args.work.is_quiet()).then(|| Collector::with_exact_max(EXAMINED_MAX));
+    let mut doctor =
+        (!args.work.is_quiet()).then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
     let mut show = |fingerprint| {
         if let Some(doctor) = &mut doctor {
             doctor.push(fingerprint);

@@ -46,6 +46,8 @@ const HEAVIEST_MAX: usize = 10;
 #[derive(Debug)]
 pub struct Collector {
     distinct: Sampler,
+    /// Whether the nearest other fingerprint is searched for.
+    wants_nearest: bool,
     records: Sampler,
     bits: BitCounts,
     record_count: u64,
@@ -69,12 +71,21 @@ impl Collector {
     pub fn with_exact_max(exact_max: usize) -> Self {
         Collector {
             distinct: Sampler::counting(exact_max),
+            wants_nearest: true,
             records: Sampler::counting(exact_max.clamp(1 << 12, RECORD_SAMPLE_MAX)),
             bits: BitCounts::new(),
             record_count: 0,
             zero_count: 0,
             all_ones_count: 0,
         }
+    }
+
+    /// Leaves out [`Statistics::nearest`], which takes up to 2^30 comparisons and which no finding
+    /// needs.
+    #[must_use]
+    pub fn without_nearest(mut self) -> Self {
+        self.wants_nearest = false;
+        self
     }
 
     /// Counts the fingerprint of a record.
@@ -130,7 +141,8 @@ impl Collector {
             statistics.heaviest = heaviest(self.records, self.record_count, exact);
         }
         let mut values: Vec<u64> = Vec::new();
-        if halvings == 0
+        if self.wants_nearest
+            && halvings == 0
             && let Some(sample) = &statistics.scheme_sample
         {
             values.extend(kept.iter().map(|(value, _)| value));

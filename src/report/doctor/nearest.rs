@@ -94,6 +94,11 @@ impl NearestDistances {
         within as f64 / self.fingerprint_count.max(1) as f64
     }
 
+    /// As [`share_within`](Self::share_within), by chance.
+    pub(super) fn chance_within(&self, k: u32) -> f64 {
+        self.by_chance.get(k as usize).copied().unwrap_or_default()
+    }
+
     /// The greatest distance that is worth showing.
     pub(super) fn last_shown(&self) -> u32 {
         let proposed = self.proposed_k.map_or(0, |k| k + 4);
@@ -105,11 +110,10 @@ impl NearestDistances {
         match self.proposed_k {
             Some(k) => {
                 let near = percent(self.share_within(k));
-                let chance = self.by_chance.get(k as usize).copied().unwrap_or_default();
                 format!(
                     "proposed: -k {k}; {near} of the fingerprints have another within {k} bits, \
                      {} by chance, and few more lie just beyond",
-                    percent(chance)
+                    percent(self.chance_within(k))
                 )
             }
             None if self.share_within(DISTANCE_MAX) == 0.0 => format!(

@@ -174,8 +174,7 @@ fn nearest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "\nwhich k: of {count} fingerprints, those that have another within k bits")?;
     writeln!(f, "   k             here        by chance")?;
     for k in 1..=nearest.last_shown() {
-        let here = nearest.share_within(k);
-        let chance = nearest.by_chance.get(k as usize).copied().unwrap_or_default();
+        let (here, chance) = (nearest.share_within(k), nearest.chance_within(k));
         let bar = "#".repeat((here * BAR_MAX).ceil() as usize);
         let row = format!("  {k:>2}  {:>15}  {:>15}  {bar}", percent(here), percent(chance));
         writeln!(f, "{}", row.trim_end())?;

@@ -62,7 +62,8 @@ pub struct Statistics {
     /// The matches expected by chance, for distances 0 to 64.
     #[cfg_attr(feature = "serde", serde(rename = "chance"))]
     pub by_chance: Vec<ExpectedMatches>,
-    /// How far the nearest other fingerprint is; `None` if this is a sample, or of too few.
+    /// How far the nearest other fingerprint is; `None` if this is a sample, or of too
+    /// few, or if a [`Collector`](crate::doctor::Collector) was told to leave it out.
     pub nearest: Option<NearestDistances>,
     /// The tables of the store, or those that a store of the input would have.
     pub tables: Vec<TableStatistics>,

@@ -108,7 +108,7 @@ impl Writer {
         }
         self.store.refresh()?;
         let has_segments = self.store.recipe().is_some();
-        self.check_arrivals(arrivals.iter(), has_segments)?;
+        self.check_arrivals(arrivals.iter())?;
         let mut import = Import { wanted: Vec::new(), label: self.options.label.clone(), empty: 0 };
         for (number, arrival) in arrivals.into_iter().enumerate() {
             if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
@@ -122,16 +122,12 @@ impl Writer {
     }
 
     /// Refuses segments that cannot be in one store with each other and with what it holds.
-    fn check_arrivals<'a>(
-        &self,
-        arrivals: impl Iterator<Item = &'a Arrival>,
-        has_segments: bool,
-    ) -> Result<()> {
+    fn check_arrivals<'a>(&self, arrivals: impl Iterator<Item = &'a Arrival>) -> Result<()> {
         let mut recipe = self.store.recipe();
-        let mut sketch_len = has_segments.then(|| u32::from(self.store.sketch_len()));
+        let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
         let snapshot = self.store.snapshot();
         let mut known = Known::of(&snapshot);
-        for (number, arrival) in arrivals.enumerate() {
+        for arrival in arrivals {
             let store = recipe.get_or_insert_with(|| arrival.recipe.clone());
             if *store != arrival.recipe {
                 let (store, given) = (store.clone(), arrival.recipe.clone());
@@ -139,8 +135,8 @@ impl Writer {
             }
             let found = arrival.sketch_len;
             check_sketches(&arrival.path, found, *sketch_len.get_or_insert(found))?;
-            // Empty ones are left out, and may come twice.
-            if arrival.fingerprint_count > 0 || (!has_segments && number == 0) {
+            // Empty ones may come twice: they bring no id.
+            if arrival.fingerprint_count > 0 {
                 known.take(arrival)?;
             }
         }
@@ -153,8 +149,7 @@ impl Writer {
         let mut done = Imported { empty, ..Imported::default() };
         let Some((first, _)) = copies.first() else { return Ok(done) };
         self.store.refresh()?;
-        let has_segments = self.store.recipe().is_some();
-        self.check_arrivals(copies.iter().map(|(arrival, _)| arrival), has_segments)?;
+        self.check_arrivals(copies.iter().map(|(arrival, _)| arrival))?;
         // A store without segments gets the recipe of the first one.
         let recipe = self.store.recipe().unwrap_or_else(|| first.recipe.clone());
         let mut transaction = self.directory.begin()?;

@@ -41,10 +41,9 @@ pub(super) fn nearest(distances: &NearestDistances) -> Markup {
         y_ticks,
     };
     let rows = (1..=last as u32).map(|k| {
-        let at = k as usize;
-        let count = distances.counts.get(at).copied().unwrap_or_default();
-        let by_chance = distances.by_chance.get(at).copied().unwrap_or_default();
-        let (within, by_chance) = (percent(distances.share_within(k)), percent(by_chance));
+        let count = distances.counts.get(k as usize).copied().unwrap_or_default();
+        let within = percent(distances.share_within(k));
+        let by_chance = percent(distances.chance_within(k));
         vec![k.to_string(), grouped(count), within, by_chance]
     });
     let head = ["k", "nearest at k bits", "within k bits", "within k bits by chance"];
