@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::{Limits, Recipe, Store};
+use fpstore::{Recipe, Store};
 
-use crate::cli::args::documents::{DocumentArgs, report};
+use crate::cli::args::documents::DocumentArgs;
 use crate::cli::args::format_args::TableArgs;
 use crate::cli::args::inputs::{ReadArgs, inputs};
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::{QuietArgs, ResourceArgs};
-use crate::cli::commands::query::{QueryBatch, QueryOptions, open_answers};
+use crate::cli::commands::query::{QueryBatch, QueryOptions, limits_of, open_answers};
 use crate::cli::output::sink::OutputArgs;
 use crate::cli::run::join_input::{EachRecord, Ids, Opened, Source, temporary_store};
 use crate::cli::session::choice::distance;
@@ -88,10 +88,7 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
         check_recipes(asked, &searched.store)?;
     }
     let k = args.k.unwrap_or(searched.default_k);
-    let limits = match args.limit {
-        Some(most) => Limits::default().limit(usize::try_from(most).unwrap_or(usize::MAX)),
-        None => Limits::default(),
-    };
+    let limits = limits_of(args.limit);
     let (layout, quiet) = (args.format.layout(), args.quiet.is_on());
     let (nearest, confirm, labels) = (None, None, false);
     let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels };
@@ -107,12 +104,7 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
         })?,
         (None, Some(documents)) => {
             args.documents.report_default();
-            let summary = documents.each(
-                &inputs(std::slice::from_ref(&args.asked))?,
-                &monitor,
-                |fingerprint, id, _| batch.push(fingerprint, Some(&id.to_string()), &[]),
-            )?;
-            monitor.suspend(|| report(&summary));
+            batch.push_documents(&inputs(std::slice::from_ref(&args.asked))?, &documents)?;
         }
         (None, None) => {
             let lines = args.documents.lines(&args.read)?;

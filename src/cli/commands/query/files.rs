@@ -54,10 +54,7 @@ pub(in crate::cli) fn run(
     let mut batch = QueryBatch::new(store, options, &args.resources, &monitor, out)?;
     let files = inputs(&args.from)?;
     if let Some(documents) = documents {
-        let summary = documents.each(&files, &monitor, |fingerprint, id, sketch| {
-            batch.push(fingerprint, Some(&id.to_string()), sketch)
-        })?;
-        monitor.suspend(|| documents::report(&summary));
+        batch.push_documents(&files, documents)?;
     } else {
         for file in files {
             batch.push_file(&file, &lines)?;
@@ -117,6 +114,20 @@ impl<'a> QueryBatch<'a> {
             rendered: Rendered::default(),
             cut: 0,
         })
+    }
+
+    /// Adds the documents of files.
+    pub(in crate::cli) fn push_documents(
+        &mut self,
+        files: &[PathBuf],
+        documents: &Documents,
+    ) -> anyhow::Result<()> {
+        let monitor = self.monitor;
+        let summary = documents.each(files, monitor, |fingerprint, id, sketch| {
+            self.push(fingerprint, Some(&id.to_string()), sketch)
+        })?;
+        monitor.suspend(|| documents::report(&summary));
+        Ok(())
     }
 
     /// Adds the records of a file.

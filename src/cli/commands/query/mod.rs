@@ -15,7 +15,7 @@ use anyhow::bail;
 use clap::Args;
 #[cfg(feature = "serve")]
 use fpstore::input::InputOptions;
-use fpstore::{Error, Fingerprint, Limits, Store};
+use fpstore::{Error, Fingerprint, Store};
 
 use crate::cli::args::format_args::TableArgs;
 #[cfg(feature = "images")]
@@ -30,7 +30,7 @@ use crate::cli::session::command::{AccessArgs, ExitStatus, StoreArg};
 use documents::{Needle, QueryDocumentArgs, stored_needles};
 pub(super) use files::QueryBatch;
 use files::QueryFileArgs;
-pub(super) use options::QueryOptions;
+pub(super) use options::{QueryOptions, limits_of};
 pub(super) use output::open as open_answers;
 #[cfg(feature = "serve")]
 use server::{Questions, ServerArgs};
@@ -208,10 +208,7 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         let fingerprint = fingerprint_of(&store, file)?;
         needles.push(Some(Needle { fingerprint, sketch: Vec::new() }));
     }
-    let limits = match args.limit {
-        Some(most) => Limits::default().limit(usize::try_from(most).unwrap_or(usize::MAX)),
-        None => Limits::default(),
-    };
+    let limits = limits_of(args.limit);
     let (layout, quiet, labels) = (args.format.layout(), args.quiet.is_on(), args.labels);
     let confirm = args.near.confirm;
     let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels };

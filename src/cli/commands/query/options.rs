@@ -4,6 +4,15 @@ use fpstore::Limits;
 
 use crate::cli::output::row_writer::Layout;
 
+/// The limits of `--limit`.
+pub(in crate::cli) fn limits_of(most: Option<u64>) -> Limits {
+    let limits = Limits::default();
+    match most {
+        Some(most) => limits.limit(usize::try_from(most).unwrap_or(usize::MAX)),
+        None => limits,
+    }
+}
+
 /// What all queries of a command have in common.
 pub(in crate::cli) struct QueryOptions {
     pub(in crate::cli) k: u32,
