@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Measures `fpstore serve` on loopback with the load tool wrk (Debian package wrk).
 
-    python3 benches/serve.py                        # requests and batches: two minutes
+    python3 benches/serve.py                        # requests, batches, additions: three minutes
     python3 benches/serve.py --mixed 10             # ten minutes of queries beside a writer
 
 The store holds clustered fingerprints (a fifth are an earlier one with 0 to 6 flips) with u64 ids, in
 two halves, from a fixed seed. Of the queries a third are stored, a third stored with 1 to 3 flips, a
 third random; k is 3. The server has one thread, wrk another one. CPU is that of the server process,
-from /proc, for each request or query; on a busy machine it is the fair figure.
+from /proc, for each request or query; on a busy machine it is the fair figure. Items to check and add
+are random; each turn begins with a copy of the store, where all are new until their requests come
+again.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import socket
 import statistics
 import struct
@@ -155,7 +158,7 @@ local requests = {}
 wrk.headers["Content-Type"] = "%s"
 init = function()
   for at, body in ipairs(bodies) do
-    requests[at] = wrk.format("POST", "/v1/query%s", nil, body)
+    requests[at] = wrk.format("POST", "%s", nil, body)
   end
 end
 local at = 0
@@ -205,13 +208,17 @@ def write_scripts(folder, queries, pause):
         ("1 000 in binary", 1000, "application/octet-stream", "?k=3", encode_binary),
         ("10 000 in binary", 10_000, "application/octet-stream", "?k=3", encode_binary),
     ]:
-        bodies = folder / f"bodies-{len(scripts)}"
-        bodies.mkdir()
         parts = [queries[at : at + count] for at in range(0, len(queries) - count + 1, count)][:50]
-        for at, part in enumerate(parts, 1):
-            (bodies / str(at)).write_bytes(encode(part))
-        add(name, count, POST % (len(parts), bodies, kind, path))
+        add(name, count, post(folder, kind, f"/v1/query{path}", [encode(part) for part in parts]))
     return scripts
+
+
+def post(folder, kind, path, bodies):
+    """The load script that sends these bodies in turn."""
+    inner = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    for at, body in enumerate(bodies, 1):
+        (inner / str(at)).write_bytes(body)
+    return POST % (len(bodies), inner, kind, path)
 
 
 def encode_json(part):
@@ -241,6 +248,36 @@ def requests(server, simd, scripts, seconds):
             turns = [load(server, script, 4, seconds) for _ in range(TURNS)]
             rate, _, _, spent, errors = sorted(turns)[TURNS // 2]
             print(f"| {name} | {rate * count:.0f} | {spent / count:.2f} | {errors} |")
+
+
+def additions(program, store, folder, seconds):
+    print("\n| check-and-add, connections | items/s | p50 ms | p99 ms | CPU us an item | errors |")
+    print("|---|---:|---:|---:|---:|---:|")
+    source = random.Random(SEED + 2)
+    for count, requests, connections, durable in [
+        (1, 20_000, 16, True),
+        (100, 1000, 4, True),
+        (100, 1000, 4, False),
+    ]:
+        bodies = []
+        for _ in range(requests):
+            items = [{"fingerprint": f"{source.getrandbits(64):016x}", "id": str(source.getrandbits(40))}
+                     for _ in range(count)]
+            bodies.append(json.dumps({"k": 3, "items": items, "durable": durable}).encode())
+        script = folder / f"add-{count}-{durable}.lua"
+        script.write_text(post(folder, "application/json", "/v1/check-and-add", bodies))
+        turns = []
+        for _ in range(TURNS):
+            copy = folder / "copy.fps"
+            shutil.copytree(store, copy)
+            server = Server(program, str(copy), "--threads", "1", "--writable")
+            turns.append(load(server, str(script), connections, seconds))
+            server.end()
+            shutil.rmtree(copy)
+        rate, half, most, spent, errors = sorted(turns)[TURNS // 2]
+        name = f"{count} {'items' if count > 1 else 'item'}{'' if durable else ', not durable'}"
+        print(f"| {name}, {connections} | {rate * count:.0f} | {half:.2f} | {most:.2f} | "
+              f"{spent / count:.1f} | {errors} |", flush=True)
 
 
 def latencies(server, queries):
@@ -354,6 +391,7 @@ def main():
         requests(server, simd, scripts, options.seconds)
         refreshes(options.program, server, store, folder, stored, queries)
         server.end()
+        additions(options.program, store, folder, options.seconds)
 
 
 if __name__ == "__main__":

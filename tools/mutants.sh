@@ -16,7 +16,8 @@
 #     --all-tests    judge by the tests in tests/, too, which start the program
 #     --list         list the changes, and build nothing
 #
-# Changes that no test reaches are named apart from those that were missed. All verdicts are in
+# Changes that no test reaches are named apart from those that were missed; argued ones are not
+# judged again. All verdicts are in
 # target/mutants/results.tsv, what nothing noticed in target/mutants/missed.txt. The status is 2 if
 # something was missed.
 #

@@ -384,6 +384,9 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(refused.code(), "bodies-over-limit");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(server.post("/v1/query", kind, "{\"fingerprint\":\"1\"}").status, 200);
+    // A line of a stream is held until its end has come.
+    let stream = server.post("/v1/query", "application/x-ndjson", &body);
+    assert_eq!(stream.code(), "bodies-over-limit");
     slow.stream.write_all(&body.as_bytes()[600_000..]).unwrap();
     assert_eq!(slow.answer().status, 200);
     assert_eq!(server.post("/v1/query", kind, &body).status, 200);

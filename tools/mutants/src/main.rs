@@ -101,6 +101,14 @@ struct Change {
     number: u32,
 }
 
+impl Change {
+    /// File, function and what it does: by these it is argued, with all its like in a function.
+    fn like(&self) -> (String, String, String) {
+        let (file, function, what, _) = &self.key;
+        (file.clone(), function.clone(), what.clone())
+    }
+}
+
 fn main() -> ExitCode {
     match run() {
         Ok(true) => ExitCode::SUCCESS,
@@ -196,7 +204,8 @@ fn run() -> Result<bool> {
         .iter()
         .filter(|change| {
             let outcome = known.get(&change.key).map(String::as_str);
-            !options.only_missed || outcome == Some("missed")
+            let is_argued = argued.contains_key(&change.like());
+            !is_argued && (!options.only_missed || outcome == Some("missed"))
         })
         .collect();
     // In an order that is the same each time and mixes all files: what is judged when the time is
@@ -392,13 +401,12 @@ fn report(
     let mut found = HashSet::new();
     for change in all {
         let (file, function, what, _) = &change.key;
-        let like = (file.clone(), function.clone(), what.clone());
         let outcome = known.get(&change.key).map_or("untried", String::as_str);
         let outcome = match outcome {
-            "missed" | "unreached" if argued.contains_key(&like) => "argued",
+            "missed" | "unreached" | "untried" if argued.contains_key(&change.like()) => "argued",
             outcome => outcome,
         };
-        found.insert(like);
+        found.insert(change.like());
         *rooms.entry(room(file)).or_default().entry(outcome).or_default() += 1;
         if outcome == "missed" || outcome == "unreached" {
             missed += &format!("{file}:{}: {function}: {what} ({outcome})\n", change.line);

@@ -3,6 +3,7 @@
 use fpstore_base::{Fingerprint, IdRef};
 
 use crate::base::error::Result;
+use crate::http::serve::protocol::memory_budget::Charge;
 use crate::search::{Answer, Hit};
 
 /// A fingerprint to search for, and the name that its sender gave it.
@@ -15,8 +16,9 @@ pub(crate) struct Needle<'a> {
 /// Fingerprints to search for together.
 #[derive(Debug)]
 pub(crate) enum Needles {
-    /// Without names, as in most batches: many of them may wait, so they take 8 bytes each.
-    Bare(Vec<Fingerprint>),
+    /// Without names, as in most batches: many of them may wait, so they take 8 bytes each, which
+    /// count if they came in a body.
+    Bare { values: Vec<Fingerprint>, _charge: Option<Charge> },
     /// Those of a stream.
     Named(Vec<NamedNeedle>),
 }
@@ -27,15 +29,15 @@ pub(crate) type NamedNeedle = (Option<String>, Fingerprint);
 impl Needles {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Needles::Bare(needles) => needles.len(),
+            Needles::Bare { values, .. } => values.len(),
             Needles::Named(needles) => needles.len(),
         }
     }
 
     pub(crate) fn get(&self, at: usize) -> Option<Needle<'_>> {
         match self {
-            Needles::Bare(needles) => {
-                needles.get(at).map(|&fingerprint| Needle { id: None, fingerprint })
+            Needles::Bare { values, .. } => {
+                values.get(at).map(|&fingerprint| Needle { id: None, fingerprint })
             }
             Needles::Named(needles) => needles
                 .get(at)
@@ -52,7 +54,7 @@ pub(crate) const CUT_BIT: u32 = 1 << 31;
 pub(crate) enum Encoder {
     /// One JSON object.
     Object,
-    /// JSON objects with commas between them.
+    /// JSON objects in a list.
     List,
     /// JSON objects, each on a line.
     Lines,
@@ -61,7 +63,36 @@ pub(crate) enum Encoder {
     Binary,
 }
 
+/// What stands before the first answer of a list.
+const LIST_HEAD: &[u8] = b"{\"answers\":[";
+
 impl Encoder {
+    /// Adds what stands before all answers.
+    pub(crate) fn begin_all(self, out: &mut Vec<u8>) {
+        if self == Encoder::List {
+            out.extend_from_slice(LIST_HEAD);
+        }
+    }
+
+    /// Adds what stands after all answers: those of an object or a list end with the generation of
+    /// the store, and with what `more` adds.
+    pub(crate) fn end_all(
+        self,
+        out: &mut Vec<u8>,
+        generation: u64,
+        more: impl FnOnce(&mut Vec<u8>),
+    ) {
+        match self {
+            Encoder::Object => drop(out.pop()),
+            Encoder::List => out.push(b']'),
+            Encoder::Lines | Encoder::Binary => return,
+        }
+        out.extend_from_slice(b",\"generation\":");
+        push_number(out, generation);
+        more(out);
+        out.extend_from_slice(b"}\n");
+    }
+
     /// Adds the answer to one query. Once there are more than `len_max` bytes it gives up, and what it
     /// has written is no answer.
     pub(crate) fn push(
@@ -103,7 +134,7 @@ impl Encoder {
 
     /// Adds an answer up to its first match.
     fn begin(self, out: &mut Vec<u8>, needle: Needle<'_>) {
-        if self == Encoder::List && !out.is_empty() {
+        if self == Encoder::List && out.len() > LIST_HEAD.len() {
             out.push(b',');
         }
         out.push(b'{');

@@ -9,6 +9,7 @@ use super::answers::{Encoder, Needles};
 use super::question::{Done, Wanted, answers_to};
 use super::stream;
 use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::memory_budget::HeldBody;
 use crate::http::serve::protocol::params::{fingerprint, joined, options_of, pairs};
 use crate::http::serve::protocol::request::{
     self, BINARY, HttpRequest, JSON, Kind, NDJSON, ResponseBody, response,
@@ -54,21 +55,19 @@ pub(crate) async fn one(
     fingerprint: Fingerprint,
     options: &QueryOptions,
 ) -> Result<Response<ResponseBody>, Failure> {
-    let needles = Needles::Bare(vec![fingerprint]);
-    let done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
-    let Done { mut bytes, generation, witness, k, stats } = done;
-    bytes.pop();
-    bytes.extend_from_slice(b",\"generation\":");
-    bytes.extend_from_slice(generation.to_string().as_bytes());
-    if options.explain == Some(true) {
-        bytes.extend_from_slice(b",\"explain\":");
-        let explained = Explained::of(server.live.store(), k, stats)?;
-        serde_json::to_writer(&mut bytes, &explained).expect("a vector takes all bytes");
-    }
-    bytes.extend_from_slice(b"}\n");
-    let mut response = response(StatusCode::OK, JSON, request::held(server, bytes)?);
-    witness.sign(response.headers_mut());
-    Ok(response)
+    let needles = Needles::Bare { values: vec![fingerprint], _charge: None };
+    let mut done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
+    let explained = match options.explain {
+        Some(true) => Some(Explained::of(server.live.store(), done.k, done.stats)?),
+        _ => None,
+    };
+    Encoder::Object.end_all(&mut done.bytes.bytes, done.generation, |out| {
+        if let Some(explained) = explained {
+            out.extend_from_slice(b",\"explain\":");
+            serde_json::to_writer(out, &explained).expect("a vector takes all bytes");
+        }
+    });
+    Ok(signed(JSON, done))
 }
 
 async fn json_body(
@@ -110,17 +109,10 @@ async fn json_body(
     }
     // Many lists may wait for their turn; their texts are read, and take ten times the memory.
     drop(list);
-    drop(bytes);
-    let needles = Needles::Bare(needles);
-    let done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
-    let mut out = Vec::with_capacity(done.bytes.len() + 64);
-    out.extend_from_slice(b"{\"answers\":[");
-    out.extend_from_slice(&done.bytes);
-    drop(done.bytes);
-    out.extend_from_slice(format!("],\"generation\":{}}}\n", done.generation).as_bytes());
-    let mut response = response(StatusCode::OK, JSON, request::held(server, out)?);
-    done.witness.sign(response.headers_mut());
-    Ok(response)
+    let needles = bare(needles, bytes);
+    let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
+    Encoder::List.end_all(&mut done.bytes.bytes, done.generation, |_| {});
+    Ok(signed(JSON, done))
 }
 
 async fn binary_body(
@@ -141,10 +133,19 @@ async fn binary_body(
     }
     server.limits.check_batch(values.len())?;
     let needles = values.iter().map(|value| u64::from_le_bytes(*value).into()).collect();
-    drop(bytes);
-    let needles = Needles::Bare(needles);
-    let done = answers_to(server, wanted, needles, &options, Encoder::Binary).await?;
-    let mut response = response(StatusCode::OK, BINARY, request::held(server, done.bytes)?);
+    let needles = bare(needles, bytes);
+    Ok(signed(BINARY, answers_to(server, wanted, needles, &options, Encoder::Binary).await?))
+}
+
+/// What was read from a body, which is let go.
+fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
+    let charge = body.into_charge(size_of_val(&values[..]));
+    Needles::Bare { values, _charge: Some(charge) }
+}
+
+/// The response with these answers, and the name of the state that was searched.
+fn signed(kind: &'static str, done: Done) -> Response<ResponseBody> {
+    let mut response = response(StatusCode::OK, kind, done.bytes.sealed());
     done.witness.sign(response.headers_mut());
-    Ok(response)
+    response
 }

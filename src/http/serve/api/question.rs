@@ -16,6 +16,8 @@ use super::price::{INLINE_NANOS, Price};
 use crate::base::error::{Error, Result as StoreResult};
 use crate::base::options::{IDS, LIMIT};
 use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::memory_budget::AnswerBytes;
+use crate::http::serve::protocol::request::no_room;
 use crate::http::serve::state::limits::number_within;
 use crate::http::serve::state::live_store::LiveStore;
 use crate::http::serve::state::opened::Witness;
@@ -144,7 +146,7 @@ struct Job {
 
 /// Answered questions.
 pub(crate) struct Done {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: AnswerBytes,
     pub(crate) generation: u64,
     /// The state that was searched.
     pub(crate) witness: Witness,
@@ -182,7 +184,7 @@ struct Effort {
 struct Progress {
     /// Needles that are answered.
     count: usize,
-    bytes: Vec<u8>,
+    bytes: AnswerBytes,
     sum: SearchStats,
     cut: u64,
 }
@@ -282,10 +284,17 @@ impl Job {
         // The clock costs a tenth of a search, and the search itself looks at it, too.
         let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
         let mut is_late = false;
-        let Progress { count, bytes, sum, cut } = progress;
+        let Progress { count, bytes: written, sum, cut } = progress;
         let start = *count;
-        bytes.reserve(256);
-        while let Some(needle) = self.needles.get(*count) {
+        if start == 0 {
+            written.bytes.reserve(256);
+            self.encoder.begin_all(&mut written.bytes);
+        }
+        loop {
+            if !written.has_room(&self.server.bodies) {
+                return Err(Stopped::Failed(no_room(&self.server)));
+            }
+            let Some(needle) = self.needles.get(*count) else { return Ok(true) };
             if *count > 0 && *count % looks == 0 && !is_late {
                 let now = Instant::now();
                 is_late = now >= question.deadline;
@@ -294,6 +303,7 @@ impl Job {
                 }
             }
             *count += 1;
+            let bytes = &mut written.bytes;
             if is_late {
                 self.encoder.push_late(bytes, needle);
                 *cut += 1;
@@ -320,7 +330,6 @@ impl Job {
                 return Err(Stopped::Failed(over));
             }
         }
-        Ok(true)
     }
 
     /// Counts answered questions.

@@ -101,6 +101,7 @@ impl Stream {
 
     async fn answer_all(&mut self, mut body: RequestBody) -> Result<(), Gone> {
         let mut buffer: Vec<u8> = Vec::new();
+        let mut charge = self.server.bodies.charge();
         loop {
             let limit = self.server.limits.body_timeout;
             let frame = match request::next_frame(&mut body, Instant::now() + limit, limit).await {
@@ -116,8 +117,12 @@ impl Stream {
                     let over = Failure::over("body-over-limit", &MAX_BODY, most, message);
                     return self.end(over).await;
                 }
+                if !charge.cover_long(buffer.len()) {
+                    return self.end(request::no_room(&self.server)).await;
+                }
                 continue;
             };
+            charge.shrink(0);
             self.answer_lines(&lines).await?;
             if self.server.live.health.is_ending() {
                 return self.end(Failure::busy("the server is ending; send the rest again")).await;
@@ -131,13 +136,13 @@ impl Stream {
         let mut line = Vec::new();
         failure.write(&mut line);
         line.push(b'\n');
-        self.send(line).await
+        self.send(line.into()).await
     }
 
-    async fn send(&mut self, bytes: Vec<u8>) -> Result<(), Gone> {
+    async fn send(&mut self, bytes: Bytes) -> Result<(), Gone> {
         match bytes.is_empty() {
             true => Ok(()),
-            false => self.sender.send_data(bytes.into()).await.map_err(|_| Gone),
+            false => self.sender.send_data(bytes).await.map_err(|_| Gone),
         }
     }
 
@@ -192,10 +197,10 @@ impl Stream {
         }
     }
 
-    async fn search_all(&self, needles: &[NamedNeedle]) -> Result<Vec<u8>, Failure> {
+    async fn search_all(&self, needles: &[NamedNeedle]) -> Result<Bytes, Failure> {
         let needles = Needles::Named(needles.to_vec());
         let done = answers_to(&self.server, self.wanted, needles, &self.options, Encoder::Lines);
-        Ok(done.await?.bytes)
+        Ok(done.await?.bytes.sealed())
     }
 }
 

@@ -38,6 +38,10 @@ const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
 /// After an error that the next connection would meet too, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What is read of a connection at a time, and the longest head: many connections may each hold so
+/// much.
+const READ_LEN: usize = 1 << 16;
+
 /// Accepts connections until `ends` is true, then waits for those that are open.
 pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::Receiver<bool>) {
     let most = usize::try_from(server.limits.max_connections).unwrap_or(usize::MAX);
@@ -177,6 +181,7 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle_timeout)
         .half_close(true)
+        .max_buf_size(READ_LEN)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let mut ended = pin!(ends.wait_for(|ends| *ends));

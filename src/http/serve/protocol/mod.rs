@@ -6,10 +6,10 @@
 pub(crate) mod access_entry;
 pub(crate) mod access_log;
 pub(crate) mod address;
-pub(crate) mod body_budget;
 pub(crate) mod connections;
 mod date;
 pub(crate) mod failure;
+pub(crate) mod memory_budget;
 pub(crate) mod params;
 pub(crate) mod request;
 pub(crate) mod routes;

@@ -9,8 +9,8 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
-use super::body_budget::HeldBody;
 use super::failure::Failure;
+use super::memory_budget::HeldBody;
 use super::params::no_options;
 use crate::http::serve::state::limits::millis;
 use crate::http::serve::state::shared::Shared;
@@ -50,18 +50,7 @@ pub(crate) fn response(
     response
 }
 
-/// Answers that are shorter than this do not count as memory: there are as many as connections.
-const SHORT_LEN: usize = 1 << 16;
-
-/// The bytes of an answer that may be long, if there is memory for them until the client has read it.
-pub(crate) fn held(server: &Shared, bytes: Vec<u8>) -> Result<Bytes, Failure> {
-    match bytes.len() < SHORT_LEN {
-        true => Ok(bytes.into()),
-        false => server.bodies.answer(bytes).ok_or_else(|| no_room(server)),
-    }
-}
-
-fn no_room(server: &Shared) -> Failure {
+pub(crate) fn no_room(server: &Shared) -> Failure {
     let message = "the bodies and answers of other requests take all the memory for them";
     let failure = server.live.refused(message).of_limit(&MAX_BODIES, server.bodies.most());
     Failure { code: "bodies-over-limit", ..failure }

@@ -20,8 +20,8 @@ use super::settings::ServeSettings;
 use super::shared::Shared;
 use crate::base::error::{Error, Result};
 use crate::http::serve::protocol::address::Address;
-use crate::http::serve::protocol::body_budget::BodyBudget;
 use crate::http::serve::protocol::failure::Failure;
+use crate::http::serve::protocol::memory_budget::MemoryBudget;
 use crate::http::serve::protocol::request::{BoxError, ResponseBody};
 use crate::http::serve::protocol::slow_clients::Busy;
 use crate::http::serve::protocol::socket::Listener;
@@ -78,7 +78,7 @@ impl Server {
         let lanes = Lanes::start(settings.threads, limits.queue_timeout);
         let shared = Shared {
             live,
-            bodies: BodyBudget::new(limits.max_bodies, limits.max_body),
+            bodies: MemoryBudget::new(limits.max_bodies, limits.max_body),
             limits,
             tokens: RwLock::new(Arc::new(tokens)),
             hosts,

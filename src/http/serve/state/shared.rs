@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
 use crate::http::serve::protocol::access_entry::AccessLog;
-use crate::http::serve::protocol::body_budget::BodyBudget;
+use crate::http::serve::protocol::memory_budget::MemoryBudget;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::Writing;
 use crate::http::wire::{PageTemplates, ServeLimits};
@@ -16,7 +16,7 @@ use crate::http::wire::{PageTemplates, ServeLimits};
 pub(crate) struct Shared {
     pub(crate) live: Arc<LiveStore>,
     pub(crate) limits: ServeLimits,
-    pub(crate) bodies: Arc<BodyBudget>,
+    pub(crate) bodies: Arc<MemoryBudget>,
     /// Who may read and write; replaced as a whole.
     pub(super) tokens: RwLock<Arc<Tokens>>,
     /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
