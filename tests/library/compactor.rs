@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Random, make_empty, names_of, records_of, samples, scheme_named};
-use fpstore::writer::{Compacted, Compaction, Compactor, Expiry};
+use fpstore::writer::{Compacted, Compaction, Compactor, Expiry, PlannedMerge};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Observer, Store, Writer, WriterOptions,
     verify,
@@ -265,6 +265,38 @@ fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
 
 /// A million records, added a thousand at a time: batches in round numbers become one segment, and
 /// the bytes written are within ten times those of the final store.
+#[test]
+fn what_a_compaction_would_do_is_what_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 0..40 {
+        let mut random = Random::new(900 + seed);
+        let path = folder.path().join(format!("{seed}.fps"));
+        make(&path);
+        let mut next = 0;
+        for _ in 0..random.below(12) {
+            // Equal fingerprints would become one, which is known only after the merge.
+            let most = [3, 30, 300][random.below(3) as usize];
+            let count = 1 + random.below(most);
+            let records: Vec<_> = (next..next + count).map(|value| (value, Some(value))).collect();
+            next += count;
+            add(&path, ["", "a", "b"][random.below(3) as usize], &records);
+        }
+        let gone = (0..next).filter(|value| value % (2 + seed % 5) == 0);
+        let gone: Vec<_> = gone.map(Fingerprint::new).collect();
+        writer(&path).delete_fingerprints(&gone).unwrap();
+        for what in [Compaction::Tier, Compaction::All, Compaction::Rewrite, Compaction::One] {
+            let planned = Store::open(&path).unwrap().compacting(&what);
+            let done = Compactor::open(&path).unwrap().compact(&what).unwrap();
+            let sums = |of: fn(&PlannedMerge) -> u64| planned.iter().map(of).sum::<u64>();
+            assert_eq!(sums(|merge| merge.segments), done.merged, "seed {seed}, {what:?}");
+            let deleted = sums(|merge| merge.deleted_fingerprints);
+            assert_eq!(deleted, done.deleted_fingerprints, "seed {seed}, {what:?}");
+            let again = Store::open(&path).unwrap().compacting(&what);
+            assert!(what == Compaction::Rewrite || again.is_empty(), "{again:?}");
+        }
+    }
+}
+
 #[test]
 fn a_thousand_writers_leave_one_segment() {
     let folder = tempfile::tempdir().unwrap();

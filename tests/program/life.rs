@@ -55,12 +55,21 @@ fn records_come_and_go() {
     assert_eq!(info["segments"][0]["deleted_ids"], 2);
     desk.ok(&["verify", "-s", "pages.fps"], "");
 
+    let names = names_of(&desk.path("pages.fps"));
+    let (_, err) = desk.run(&["compact", "--one", "--dry-run", "-s", "pages.fps"], 0);
+    assert!(
+        err.contains("would be merged into one; 2 fingerprints removed that are deleted"),
+        "{err}"
+    );
+    assert_eq!(names_of(&desk.path("pages.fps")), names, "nothing was changed");
     let (_, err) = desk.run(&["compact", "--one", "-s", "pages.fps"], 0);
     assert!(err.contains("2 labels became one segment with no label, so it does not expire"));
     assert!(err.contains("2 fingerprints and 3 ids removed that were deleted"), "{err}");
     assert_eq!(dump(&desk), "00000000000000ff\tb\n00000000000000ff\td\n");
-    let (_, err) = desk.run(&["compact", "--all", "-s", "pages.fps"], 0);
-    assert!(err.starts_with("fpstore: nothing to do: 1 segment, "), "{err}");
+    for args in [&["compact", "--all", "-n"][..], &["compact", "--all"]] {
+        let (_, err) = desk.run(&[args, &["-s", "pages.fps"]].concat(), 0);
+        assert!(err.starts_with("fpstore: nothing to do: 1 segment, "), "{err}");
+    }
     assert_eq!(names_of(&desk.path("pages.fps")).len(), 2, "the manifest and one segment");
 }
 

@@ -1,8 +1,9 @@
 //! `fpstore compact`: merges segments and removes deleted records.
 
 use clap::Args;
-use fpstore::WriterOptions;
+use fpstore::info::StoreInfo;
 use fpstore::writer::{Compaction, Compactor};
+use fpstore::{Store, WriterOptions};
 
 use crate::cli::args::resources::{WriteArgs, rate};
 use crate::cli::args::scheme_arg::SchemeArgs;
@@ -26,6 +27,7 @@ itself.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore compact -s pages.fps
+  fpstore compact --all --dry-run -s pages.fps
   fpstore compact --all --memory 2GiB --max-rate 20MB/s -s pages.fps
 
 Exit status: 0 done, even if there was nothing to do; 2 error.";
@@ -51,6 +53,9 @@ pub(in crate::cli) struct CompactArgs {
     /// Write each segment anew, for another --scheme or to make damaged tables again
     #[arg(long, conflicts_with_all = ["tier", "all", "one"])]
     rewrite: bool,
+    /// Only print what would be merged
+    #[arg(long, short_alias = 'n')]
+    dry_run: bool,
     #[command(flatten)]
     store: StorePlace,
     /// Read and write segments and temporary files no faster than this, such as 20MB/s
@@ -69,15 +74,21 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     if let Some(scheme) = args.scheme.choice_beside(&store)? {
         options = options.scheme(scheme);
     }
-    drop(store);
-    let options = args.work.limit(options, &monitor)?;
-    let mut compactor = Compactor::with_options(args.store.path(), options)?;
     let compaction = match (args.all, args.one, args.rewrite) {
         (true, ..) => Compaction::All,
         (_, true, _) => Compaction::One,
         (.., true) => Compaction::Rewrite,
         _ => Compaction::Tier,
     };
+    if args.dry_run {
+        if !args.work.is_quiet() {
+            report_planned(&store, &compaction);
+        }
+        return Ok(ExitStatus::Done);
+    }
+    drop(store);
+    let options = args.work.limit(options, &monitor)?;
+    let mut compactor = Compactor::with_options(args.store.path(), options)?;
     let before = compactor.store().info();
     let labels: std::collections::BTreeSet<&str> =
         before.segments.iter().map(|segment| segment.label.as_str()).collect();
@@ -94,8 +105,7 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
         );
     }
     if done.merged == 0 {
-        let count = counted(info.segments.len() as u64, "segment", "segments");
-        message!("nothing to do: {count}, {}", bytes(info.file_len()));
+        report_nothing(&info);
         return Ok(ExitStatus::Done);
     }
     if let (true, Some(only)) = (args.one && labels.len() > 1, info.segments.first()) {
@@ -123,4 +133,29 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
         bytes(info.file_len()),
     );
     Ok(ExitStatus::Done)
+}
+
+fn report_nothing(info: &StoreInfo) {
+    let count = counted(info.segments.len() as u64, "segment", "segments");
+    message!("nothing to do: {count}, {}", bytes(info.file_len()));
+}
+
+fn report_planned(store: &Store, compaction: &Compaction) {
+    let merges = store.compacting(compaction);
+    for merge in &merges {
+        let label = match merge.label.as_str() {
+            "" => String::new(),
+            label => format!(" with the label '{label}'"),
+        };
+        message!(
+            "{} ({}) would be merged into one{label}; {} removed that {} deleted",
+            counted(merge.segments, "segment", "segments"),
+            bytes(merge.read_len),
+            counted(merge.deleted_fingerprints, "fingerprint", "fingerprints"),
+            if merge.deleted_fingerprints == 1 { "is" } else { "are" },
+        );
+    }
+    if merges.is_empty() {
+        report_nothing(&store.info());
+    }
 }

@@ -175,12 +175,7 @@ fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
     loop {
         let segments = merger.segments();
         let candidates = candidates(&segments);
-        let is_unlabelled = candidates.iter().any(|segment| segment.label.is_empty());
-        let greatest = candidates.iter().map(|segment| segment.label.as_str()).max();
-        let label = greatest.filter(|_| !is_unlabelled).unwrap_or_default();
-        if segments.len() < 2 && candidates.iter().all(|segment| segment.deleted == 0) {
-            return Ok(());
-        }
+        let Some(label) = label_of_all(&candidates) else { return Ok(()) };
         let conflicted = merger.done.conflicted;
         merger.merge(&segments, label)?;
         drop(segments);
@@ -212,7 +207,17 @@ fn rewrite(merger: &mut Merger<'_>) -> Result<()> {
     }
 }
 
-fn candidates(segments: &[OpenSegment]) -> Vec<Candidate> {
+/// The label of the segment that all segments become; `None` if there is nothing to merge.
+pub(super) fn label_of_all(segments: &[Candidate]) -> Option<&str> {
+    if segments.len() < 2 && segments.iter().all(|segment| segment.deleted == 0) {
+        return None;
+    }
+    let is_unlabelled = segments.iter().any(|segment| segment.label.is_empty());
+    let greatest = segments.iter().map(|segment| segment.label.as_str()).max();
+    Some(greatest.filter(|_| !is_unlabelled).unwrap_or_default())
+}
+
+pub(super) fn candidates(segments: &[OpenSegment]) -> Vec<Candidate> {
     let candidate = |open: &OpenSegment| Candidate {
         label: open.entry.label.clone(),
         file_len: open.entry.file_len,

@@ -30,12 +30,12 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    fn live_fingerprints(&self) -> u64 {
+    pub(super) fn live_fingerprints(&self) -> u64 {
         self.fingerprints.saturating_sub(self.deleted)
     }
 
     /// An estimate of the bytes that a merge writes for it.
-    fn live_len(&self) -> u64 {
+    pub(super) fn live_len(&self) -> u64 {
         let live = self.live_fingerprints() as f64 / self.fingerprints.max(1) as f64;
         (self.file_len as f64 * live) as u64
     }
