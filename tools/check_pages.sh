@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes pages of 'stats', 'cluster' and 'compare' with --html for many kinds of data and checks them
-# in a browser; see tools/check_page.py and tools/check_groups.py. With a folder as argument it writes screenshots to it. FPSTORE_BIN names a
-# program that is built already.
+# Makes pages of 'stats', 'cluster', 'pairs' and 'compare' with --html for many kinds of data and
+# checks them in a browser; see tools/check_page.py, check_groups.py and check_judge.py. With a folder
+# as argument it writes screenshots to it. FPSTORE_BIN names a program that is built already.
 set -eu
 cd "$(dirname "$0")/.."
 if [ -z "${FPSTORE_BIN:-}" ]; then
@@ -80,6 +80,9 @@ PYTHON
     --html "$folder/removed-licences.html" --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/many.html" --html-groups 20000 --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/cut.html" --html-max 200KB --quiet
+# Pairs to judge.
+"$fpstore" pairs --docs "$folder/versions.jsonl" --html "$folder/judge.html" --quiet
+"$fpstore" pairs "$folder/pictures.tsv" --image '{id}.svg' --html "$folder/judge-pictures.html" --quiet
 head -n 1 "$folder/versions.jsonl" >"$folder/a.jsonl"
 sed -n 3p "$folder/versions.jsonl" >"$folder/b.jsonl"
 "$fpstore" compare "$folder/a.jsonl" "$folder/b.jsonl" --html "$folder/compare.html" >/dev/null 2>&1
@@ -90,6 +93,9 @@ sed -n 3p "$folder/versions.jsonl" >"$folder/b.jsonl"
 python3 tools/check_page.py "$folder"/*.html ${1:+--pictures "$1"}
 python3 tools/check_groups.py "$folder/versions.html" "$folder/versions.jsonl" \
     "$folder/versions.rows"
+python3 tools/check_judge.py "$folder/judge.html" "$folder/labels.tsv"
+"$fpstore" evaluate --docs "$folder/versions.jsonl" --pairs "$folder/labels.tsv" --keys 1 --quiet \
+    >/dev/null
 
 # A check that always passes proves nothing: it must catch each of these faults.
 broken() {

@@ -6,6 +6,7 @@
 //! | near pairs as they are found, in any order | [`near_pairs`], [`near_pairs_across`] |
 //! | near pairs in order | [`sorted_pairs`], [`sorted_pairs_across`] |
 //! | near pairs of documents, by their ids | [`document_pairs`] |
+//! | a few pairs of every distance, to judge | [`sampled_pairs`] |
 //! | groups of near documents, and which document of each to keep | [`clusters`] |
 //! | which new documents are near stored ones or one another | [`dedup`] |
 //! | the answers to very many queries | [`search_many`] |
@@ -48,5 +49,7 @@ pub use grouping::numbering::EarlierClusters;
 pub use options::{JoinInput, JoinOptions, Share};
 pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 pub use pairs::near_pairs::{Pair, near_pairs, near_pairs_across};
+pub(crate) use pairs::nearest_others::{asked_count, for_each_nearest_other};
+pub use pairs::sampled_pairs::{SampledPair, sampled_pairs};
 pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
 pub use shares::plan::{JoinPlan, PlanReads};

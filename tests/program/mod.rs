@@ -10,6 +10,7 @@ mod fields;
 mod guesses;
 mod join;
 mod join_lists;
+mod judge;
 mod labels;
 mod life;
 mod man;

@@ -29,6 +29,11 @@ impl TableArgs {
     pub(in crate::cli) fn layout(self) -> Layout {
         Layout::new(self.format, self.header.header)
     }
+
+    /// Whether they differ from the default.
+    pub(in crate::cli) fn are_given(self) -> bool {
+        self.format != TableFormat::Tsv || self.header.header
+    }
 }
 
 /// The format of rows in lines.

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use anyhow::bail;
 use clap::Args;
-use fpstore::join::{PlanReads, document_pairs};
+use fpstore::join::{PlanReads, SampledPair, document_pairs, sampled_pairs};
+use fpstore::page::About;
 use fpstore::rows::PairRow;
 use fpstore::{Error, IdRef};
 
@@ -15,6 +17,7 @@ use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::{OutputArgs, Sink};
 use crate::cli::output::text::counted;
 use crate::cli::run::confirm::{Confirmation, NearArgs};
+use crate::cli::run::group_page::{GroupPageArgs, of_pairs};
 use crate::cli::run::join_input::{Ids, JoinInputArgs};
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
@@ -29,7 +32,8 @@ ids. Documents that share a fingerprint are pairs at distance 0, which --distinc
 fingerprint without ids counts as one document.
 
 The number of pairs is printed before the first pair is written. n equal documents make n(n-1)/2 \
-pairs: set --max-pairs, or use 'cluster', which does not list pairs.
+pairs: set --max-pairs, or use 'cluster', which does not list pairs. Pairs that do not fit into \
+--memory are sorted in temporary files of about 12 bytes for each pair.
 
 With --docs the input is documents, in files and folders. --confirm S then keeps the pairs whose \
 features have a Jaccard similarity of S or more; it stands after the distance. The documents are \
@@ -37,22 +41,25 @@ read twice.
 
 With --share I/N a process does one of N parts of the work, in a file of its own, and the files have \
 each line once together. A store with --scheme blocks-4 (for k = 3; k + 1 blocks for any k) lets \
-a share read only its part; --explain says what it reads.
-
-Pairs that do not fit into --memory are sorted in temporary files of about 12 bytes for each pair.";
+a share read only its part; --explain says what it reads.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
   fpstore pairs pages.fps --distinct | cut -f4,5
   fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
+  fpstore pairs photos.fps --html judge.html --image '{id}'
   seq 0 7 | xargs -P 4 -I{} fpstore pairs pages.fps --share {}/8 --threads 1 -o pairs-{}.tsv
 
 Exit status: 0 if there is any pair, or with --share; 1 if there is none; 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_args = |arg| of_pairs(in_long_help(arg))
+)]
 pub(in crate::cli) struct PairsArgs {
     #[command(flatten)]
     input: JoinInputArgs,
@@ -71,12 +78,20 @@ pub(in crate::cli) struct PairsArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    page: GroupPageArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
     #[command(flatten)]
     quiet: QuietArgs,
 }
 
+/// The greatest distance of the pairs to judge, unless the user names one.
+const JUDGED_DISTANCE: u32 = 24;
+
 pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
+    if args.page.is_given() {
+        return pairs_to_judge(args);
+    }
     args.share.check(args.input.has_files(), args.near.confirm.is_some())?;
     let mut out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet.is_on())?;
@@ -127,6 +142,51 @@ pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     // A share without pairs is nothing special, and a scheduler takes any other status for a failure.
     let is_negative = pairs.is_empty() && args.share.share().is_none();
     Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
+}
+
+/// Writes a page of pairs for people to judge.
+fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
+    let given = [
+        (args.near.confirm.is_some(), "--confirm"),
+        (args.distinct, "--distinct"),
+        (args.max_pairs.is_some(), "--max-pairs"),
+        (args.output.output.is_some(), "--output"),
+        (args.share.first_given().is_some(), "--share"),
+        (args.format.are_given(), "--format and --header"),
+    ];
+    if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
+        bail!("--html writes pairs to judge and no rows; leave out {option}");
+    }
+    args.input.check_twice("--html")?;
+    let Some(mut page) = args.page.open(args.output.force)? else { return Ok(ExitStatus::Done) };
+    let monitor = args.resources.monitor(args.quiet.is_on())?;
+    let reads_texts = !args.page.texts.is_empty();
+    let opened = args.input.open(&args.resources, &monitor, Ids::AsTheyAre, reads_texts)?;
+    let k = args.near.k.unwrap_or(JUDGED_DISTANCE);
+    let options = args.resources.join_options(k, &monitor)?;
+    let pairs = sampled_pairs(&opened.store, &options, args.page.group_max())?;
+    if pairs.is_empty() && opened.store.info().id_count() == 0 {
+        bail!("{}: it has no ids, by which labels name documents", args.input.title());
+    }
+    // Labels are lines with tabs between the ids.
+    let can_be_named = |pair: &&SampledPair| {
+        ![&pair.first_id, &pair.second_id].iter().any(|id| id.to_string().contains('\t'))
+    };
+    (1..).zip(pairs.iter().filter(can_be_named)).for_each(|(at, pair)| page.take_pair(at, pair));
+    if !args.quiet.is_on() {
+        monitor.suspend(|| args.input.report_default());
+    }
+    let source = args.input.text_source(&args.page.texts, &args.resources)?;
+    let (title, limit) = (args.input.title(), format!("0 to {}", counted(k.into(), "bit", "bits")));
+    let about = About { title: &title, limit: &limit, judged: true, ..About::default() };
+    args.page.write(page, source, &about, &args.resources, &monitor, args.quiet.is_on())?;
+    if !args.quiet.is_on() && !pairs.is_empty() {
+        message!(
+            "judge them in a browser and save labels.tsv; then 'fpstore evaluate FILES --pairs \
+             labels.tsv' tells which distance parts them"
+        );
+    }
+    Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
 /// Finds and prints the pairs of documents whose features are alike enough.

@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
-use clap::Args;
+use clap::{Arg, Args};
+use fpstore::Id;
+use fpstore::join::SampledPair;
 use fpstore::page::{
     About, GroupDocument, GroupFacts, GroupPage, GroupTexts, LargestGroups, MakeFingerprint,
     Template,
@@ -113,6 +115,16 @@ impl TextSource<'_> {
 }
 
 impl GroupPageArgs {
+    /// Whether there is to be a page.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.html.is_some()
+    }
+
+    /// The groups on the page at most.
+    pub(in crate::cli) fn group_max(&self) -> usize {
+        self.html_groups.get()
+    }
+
     /// Opens the page and collects its groups, if there is to be one.
     pub(in crate::cli) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
         let Some(path) = &self.html else { return Ok(None) };
@@ -149,7 +161,10 @@ impl GroupPageArgs {
                     format!("; {} smaller ones left out, a larger {MORE} shows more", grouped(left))
                 }
             };
-            let groups = counted(written.group_count, "cluster", "clusters");
+            let groups = match about.judged {
+                true => counted(written.group_count, "pair", "pairs"),
+                false => counted(written.group_count, "cluster", "clusters"),
+            };
             message!("wrote {} with {groups}{left_out}", path.display());
             if has_texts && written.missing_count > 0 {
                 let documents = counted(written.missing_count, "document", "documents");
@@ -160,7 +175,35 @@ impl GroupPageArgs {
     }
 }
 
+/// `--html` of a command that shows pairs to judge instead of groups.
+pub(in crate::cli) fn of_pairs(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "html" => arg.help("Write a page with pairs of every distance to judge, instead of rows").long_help(
+            "Write a page with pairs of every distance to judge, instead of rows\n\nUp to -k, or 24 \
+             bits. A sample of the documents is paired with their nearest ones. The judgements are \
+             saved as labels for 'fpstore evaluate'.",
+        ),
+        "html_groups" => arg.long("html-pairs").default_value("30").help("The pairs on the page"),
+        "html_max" => arg.help("The longest page; pairs that do not fit are left out"),
+        _ => arg,
+    }
+}
+
 impl OpenPage {
+    /// Takes a pair, by its number.
+    pub(in crate::cli) fn take_pair(&mut self, number: u64, pair: &SampledPair) {
+        let diameter = pair.pair.distance();
+        let facts = GroupFacts { number, size: 2, diameter, diameter_is_exact: true };
+        let document = |id: &Id, fingerprint, distance| GroupDocument {
+            id: Some(id.to_string()),
+            fingerprint,
+            distance,
+            similarity: None,
+        };
+        let first = document(&pair.first_id, pair.pair.first, 0);
+        self.groups.take(facts, [first, document(&pair.second_id, pair.pair.second, diameter)]);
+    }
+
     /// Takes a group.
     pub(in crate::cli) fn take(&mut self, group: &ClusterRow) {
         let ClusterRow { cluster, size, diameter, diameter_is_exact, members, .. } = group;

@@ -135,8 +135,13 @@ impl Sampler {
             );
             return Err(Error::InvalidPlan { reason });
         }
-        let values = self.kept.into_iter().map(|entry| entry.value).collect();
-        Ok(Sample::picked(values))
+        Ok(self.finish_any())
+    }
+
+    /// The sample, however small; too small a one is no ground for a plan.
+    pub(crate) fn finish_any(mut self) -> Sample {
+        self.merge_pending();
+        Sample::picked(self.kept.into_iter().map(|entry| entry.value).collect())
     }
 }
 

@@ -5,19 +5,15 @@
 //! the two lies a gap. It is where a k belongs that finds the one kind and not the other.
 
 use crate::base::error::Result;
+use crate::join::{asked_count, for_each_nearest_other};
 use crate::plan::Sample;
+use crate::search::Hit;
 use crate::search::kernel::{Kernel, Task, Vector};
 use crate::store::Store;
 use fpstore_plot::numbers::{grouped, percent};
 
 /// The greatest distance that is looked for.
 const DISTANCE_MAX: u32 = 24;
-/// About the fingerprints that are compared in all.
-const COMPARED: u64 = 1 << 30;
-/// The fingerprints that are asked about, whatever `COMPARED` says.
-const ASKED_MIN: u64 = 64;
-/// The most that are asked about: shares are right to one percent.
-const ASKED_MAX: u64 = 1 << 12;
 /// The least number with a near one that says anything about near ones.
 const NEAR_MIN: u64 = 8;
 /// The share of questions that may find a stranger within the proposed k.
@@ -54,15 +50,13 @@ impl NearestDistances {
         fingerprint_count: u64,
         alike: &[f64],
     ) -> Result<Self> {
-        let mut searcher = store.searcher();
         let mut counts = vec![0; DISTANCE_MAX as usize + 1];
-        let asked = asked_count(sample, fingerprint_count);
-        for needle in sample.fingerprints().take(asked) {
-            // The fingerprint itself comes first.
-            let answer = searcher.nearest(needle, 2, DISTANCE_MAX)?;
-            let nearest = answer.hits().nth(1).map(|hit| hit.distance());
-            nearest.into_iter().for_each(|distance| count(&mut counts, distance));
-        }
+        let mut note = |other: Option<&Hit<'_>>| {
+            other.into_iter().for_each(|other| count(&mut counts, other.distance()));
+            Ok(())
+        };
+        let (n, most) = (fingerprint_count, DISTANCE_MAX);
+        let asked = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;
         Ok(NearestDistances::new(asked, counts, fingerprint_count, alike))
     }
 
@@ -133,11 +127,6 @@ fn count(counts: &mut [u64], distance: u32) {
     if let Some(count) = counts.get_mut(distance as usize) {
         *count += 1;
     }
-}
-
-fn asked_count(sample: &Sample, fingerprint_count: u64) -> usize {
-    let asked = (COMPARED / fingerprint_count.max(1)).clamp(ASKED_MIN, ASKED_MAX);
-    asked.min(sample.count() as u64) as usize
 }
 
 /// The k at the gap between near fingerprints and strangers.

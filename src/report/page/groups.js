@@ -18,7 +18,10 @@
   const differing = document.getElementById('differing');
   const status = document.getElementById('status');
   const pagers = [...document.querySelectorAll('.pager')];
-  const { link, image } = place.dataset;
+  const { link, image, judged } = place.dataset;
+  const isJudged = judged !== undefined;
+  const noun = isJudged ? 'Pair' : 'Group';
+  const nouns = isJudged ? ['pair', 'pairs'] : ['group', 'groups'];
   groups.forEach((group, at) => { group.rank = at + 1; });
   let chosen = groups;
   let page = 0;
@@ -159,7 +162,8 @@
   const row = (group, each, number) => {
     const facts = make('p', { class: 'line' }, make('span', { class: 'id' }, name(each)));
     const far = number === 0 ? 'representative' : counted(each.distance, 'bit', 'bits');
-    facts.append(make('span', { class: number === 0 ? 'badge first' : 'badge' }, far));
+    // The head of a pair has its distance, and neither document stands for the other.
+    if (!isJudged) facts.append(make('span', { class: number === 0 ? 'badge first' : 'badge' }, far));
     if (each.similarity !== undefined && number > 0) {
       facts.append(make('span', { class: 'badge' }, `similarity ${each.similarity.toFixed(2)}`));
     }
@@ -185,13 +189,14 @@
     const { rank, number, size, diameter, exact, documents } = group;
     const widest = `${diameter}${exact ? '' : ' or more'}`;
     const apart = diameter === 0 ? 'equal fingerprints'
-      : `at most ${widest}\u00a0${widest === '1' ? 'bit' : 'bits'} apart`;
+      : `${isJudged ? '' : 'at most '}${widest}\u00a0${widest === '1' ? 'bit' : 'bits'} apart`;
     const head = make('h2', {},
-      make('a', { href: `#group-${number}` }, `Group ${grouped(rank)}`),
-      make('span', { class: 'soft' }, `${counted(size, 'document', 'documents')}, ${apart}`),
-      make('span', { class: 'soft', title: 'its number in the rows of cluster' }, `number ${grouped(number)}`));
+      make('a', { href: `#group-${number}` }, `${noun} ${grouped(rank)}`),
+      make('span', { class: 'soft' }, isJudged ? apart : `${counted(size, 'document', 'documents')}, ${apart}`),
+      ...(isJudged ? []
+        : [make('span', { class: 'soft', title: 'its number in the rows of cluster' }, `number ${grouped(number)}`)]));
     const list = make('ol', { class: image ? 'documents pictures' : 'documents' });
-    const box = make('article', { id: `group-${number}`, tabindex: -1, 'aria-label': `Group ${rank}` }, head, list);
+    const box = make('article', { id: `group-${number}`, tabindex: -1, 'aria-label': `${noun} ${rank}` }, head, list);
     let shown = 0;
     const show = count => {
       const rows = documents.slice(shown, shown + count).map((each, at) => row(group, each, shown + at));
@@ -213,6 +218,8 @@
     } else {
       box.append(...rest());
     }
+    // The script of judgements adds its buttons.
+    document.dispatchEvent(new CustomEvent('card', { detail: { group, box } }));
     function rest() {
       const left = size - documents.length;
       return left > 0 ? [make('p', { class: 'soft' }, `This page does not hold ${counted(left, 'more document', 'more documents')} of this group.`)] : [];
@@ -227,8 +234,8 @@
     const end = Math.min(start + (isPrinted ? PRINTED : PER_PAGE), chosen.length);
     place.replaceChildren(...chosen.slice(start, end).map(card));
     const of = chosen.length === groups.length ? '' : ` of ${grouped(groups.length)}`;
-    status.textContent = groups.length === 0 ? '' : chosen.length === 0 ? 'No group has this.'
-      : `${counted(chosen.length, 'group', 'groups')}${of}` +
+    status.textContent = groups.length === 0 ? '' : chosen.length === 0 ? `No ${nouns[0]} has this.`
+      : `${counted(chosen.length, ...nouns)}${of}` +
         (last > 0 ? `, ${grouped(start + 1)} to ${grouped(end)} shown` : '');
     for (const pager of pagers) {
       pager.hidden = last === 0;

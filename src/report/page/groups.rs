@@ -17,8 +17,11 @@ use crate::report::frame::Page;
 use fpstore_plot::numbers::grouped;
 
 const SCRIPT: &str = include_str!("groups.js");
-/// Names the script in the policy of the page, so that no other can run.
+/// Takes judgements of the groups that the other script shows.
+const JUDGE: &str = include_str!("judge.js");
+/// Name the scripts in the policy of the page, so that no other can run.
 const SCRIPT_HASH: &str = include_str!("groups.js.sha256");
+const JUDGE_HASH: &str = include_str!("judge.js.sha256");
 
 /// Room for the counts that are known last.
 const MARGIN: usize = 1024;
@@ -38,6 +41,9 @@ pub struct About<'a> {
     pub image: Option<&'a Template>,
     /// The options that make room for more groups.
     pub more: &'a str,
+    /// Whether people judge the groups, which are pairs: each has buttons, and the judgements are
+    /// saved as labels that [`evaluate`](crate::evaluate) reads.
+    pub judged: bool,
 }
 
 /// A page of groups.
@@ -151,17 +157,20 @@ fn page(about: &About<'_>, counts: (u64, u64), json: &Json) -> String {
             noscript {
                 p.note { "The groups are shown by a script, which this browser does not run." }
             }
-            (tools(json.has_texts))
-            div #groups data-link=[template(about.link)] data-image=[template(about.image)] {}
+            @if about.judged { (judging()) }
+            (tools(about, json.has_texts))
+            div #groups data-link=[template(about.link)] data-image=[template(about.image)]
+                data-judged=[about.judged.then_some("")] {}
             nav.pager.last aria-label="Pages, again" hidden {}
         }
         footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
         script #data type="application/json" { (PreEscaped(&json.text)) }
+        @if about.judged { script { (PreEscaped(JUDGE)) } }
         script { (PreEscaped(SCRIPT)) }
     };
-    let script = SCRIPT_HASH.trim();
+    let (script, judge) = (SCRIPT_HASH.trim(), JUDGE_HASH.trim());
     let policy = format!(
-        "script-src 'sha256-{script}'; img-src data: {images}; base-uri 'none'; \
+        "script-src 'sha256-{script}' 'sha256-{judge}'; img-src data: {images}; base-uri 'none'; \
          form-action 'none'"
     );
     let (title, policy) = (about.title, policy.as_str());
@@ -169,12 +178,15 @@ fn page(about: &About<'_>, counts: (u64, u64), json: &Json) -> String {
 }
 
 fn facts(about: &About<'_>, (groups, documents): (u64, u64)) -> Markup {
-    let facts = [
-        ("groups", grouped(groups)),
-        ("documents in them", grouped(documents)),
-        ("near means", about.limit.into()),
-        ("groups are", about.method.into()),
-    ];
+    let facts = match about.judged {
+        true => vec![("pairs", grouped(groups)), ("distances", about.limit.into())],
+        false => vec![
+            ("groups", grouped(groups)),
+            ("documents in them", grouped(documents)),
+            ("near means", about.limit.into()),
+            ("groups are", about.method.into()),
+        ],
+    };
     html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
 }
 
@@ -207,8 +219,31 @@ fn notes(about: &About<'_>, (groups, documents): (u64, u64), json: &Json) -> Mar
     html! { @for note in notes { p.note { (note) } } }
 }
 
+/// The judgements so far, and how they are saved.
+fn judging() -> Markup {
+    html! {
+        section.judging aria-label="Judgements" {
+            p {
+                "Are the two documents of a pair one document for you, or different ones? Press "
+                kbd { "y" } " for one, " kbd { "d" } " for different, " kbd { "u" }
+                " where you cannot say; the next pair follows. This browser keeps the judgements."
+            }
+            p.line {
+                button #save type="button" disabled { "Save labels.tsv" }
+                span #judged role="status" {}
+            }
+            p.soft {
+                "Then "
+                code { "fpstore evaluate FILES --pairs labels.tsv" }
+                " tells which distance parts the two kinds best."
+            }
+        }
+    }
+}
+
 /// The search and what else chooses the groups that are shown.
-fn tools(has_texts: bool) -> Markup {
+fn tools(about: &About<'_>, has_texts: bool) -> Markup {
+    let (noun, nouns) = if about.judged { ("pair", "pairs") } else { ("group", "groups") };
     let hint = if has_texts { "id, fingerprint, words" } else { "id, fingerprint" };
     html! {
         search.tools hidden {
@@ -217,18 +252,23 @@ fn tools(has_texts: bool) -> Markup {
             }
             label { span { "Order" }
                 select #order {
-                    option value="size" { "largest first" }
+                    option value="size" {
+                        @if about.judged { "mixed" } @else { "largest first" }
+                    }
                     option value="diameter" { "most different first" }
-                    option value="number" { "by number in the rows" }
+                    @if !about.judged { option value="number" { "by number in the rows" } }
                 }
             }
             @if has_texts {
-                label.check { input #differing type="checkbox"; "only groups whose texts differ" }
+                label.check {
+                    input #differing type="checkbox";
+                    "only " (nouns) " whose texts differ"
+                }
             }
             details.keys { summary { "Keys" }
                 p {
                     kbd { "/" } " find, " kbd { "j" } " and " kbd { "k" }
-                    " next and previous group, " kbd { "n" } " and " kbd { "p" }
+                    " next and previous " (noun) ", " kbd { "n" } " and " kbd { "p" }
                     " next and previous page"
                 }
             }
@@ -246,5 +286,6 @@ mod tests {
     #[test]
     fn the_policy_names_the_script() {
         assert_policy_names(SCRIPT, SCRIPT_HASH, "groups.js");
+        assert_policy_names(JUDGE, JUDGE_HASH, "judge.js");
     }
 }

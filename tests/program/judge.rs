@@ -1,0 +1,45 @@
+//! A page of pairs to judge.
+
+use crate::common::program::Desk;
+
+const RECORDS: &str = "00\ta\n01\tb\n03\tc\nff00\td\nff00\te\nff01\tf\tg\n";
+
+#[test]
+fn pairs_are_shown_to_be_judged() {
+    let desk = Desk::with("in.tsv", RECORDS);
+    let (out, err) = desk.run(&["pairs", "in.tsv", "--html", "judge.html"], 0);
+    assert_eq!(out, "", "a page, and no rows");
+    assert!(err.contains("wrote judge.html with ") && err.contains("fpstore evaluate"), "{err}");
+    let page = desk.read("judge.html");
+    assert!(page.contains("Save labels.tsv") && page.contains("0 to 24 bits"));
+    assert!(page.contains("\"id\":\"d\"") && page.contains("\"id\":\"e\""));
+    assert!(!page.contains("\"id\":\"f"), "an id with a tab makes no label");
+    let (_, err) = desk.run(&["pairs", "in.tsv", "--html", "judge.html"], 2);
+    assert!(err.contains("judge.html"), "it is there: {err}");
+    let args = ["pairs", "in.tsv", "-k", "0", "--html", "judge.html", "--html-pairs", "1", "-fq"];
+    desk.ok(&args, "");
+    assert!(desk.read("judge.html").contains("0 to 0 bits"));
+}
+
+#[test]
+fn what_says_nothing_about_such_a_page_is_refused() {
+    let desk = Desk::with("in.tsv", RECORDS);
+    for more in [
+        &["--confirm", "0.8"][..],
+        &["--distinct"],
+        &["--max-pairs", "3"],
+        &["-o", "pairs.tsv"],
+        &["--share", "0/2"],
+        &["--format", "json"],
+        &["--header"],
+    ] {
+        let (_, err) = desk.run(&[&["pairs", "in.tsv", "--html", "judge.html"], more].concat(), 2);
+        assert!(err.contains("leave out "), "{more:?}: {err}");
+        assert!(!desk.path("judge.html").exists());
+    }
+    desk.write("bare.tsv", "00\n01\n");
+    let (_, err) = desk.run(&["pairs", "bare.tsv", "--html", "judge.html"], 2);
+    assert!(err.contains("it has no ids"), "{err}");
+    let (_, err) = desk.run(&["pairs", "in.tsv", "--html", "-"], 2);
+    assert!(err.contains("give --html a name"), "{err}");
+}
