@@ -3,6 +3,7 @@
 mod clusters;
 mod contained;
 mod damaged;
+mod dry_run;
 pub mod formats;
 mod judged;
 mod keep;

@@ -119,6 +119,12 @@ pub(in crate::cli) struct CleaningArgs {
     /// With --docs: print fingerprint and id of each kept document instead of copying it
     #[arg(long, conflicts_with = "annotate")]
     pub(in crate::cli) list: bool,
+    /// With --docs: only tell what would be removed; copy and add nothing
+    ///
+    /// The lists and pages that other options name are written. What it takes is the time for finding,
+    /// without that for copying.
+    #[arg(long, short_alias = 'n', conflicts_with = "list")]
+    pub(in crate::cli) dry_run: bool,
 }
 
 impl CleaningArgs {
@@ -127,6 +133,7 @@ impl CleaningArgs {
         let given = [
             (self.annotate.is_some(), "--annotate"),
             (self.list, "--list"),
+            (self.dry_run, "--dry-run"),
             (self.url_field.is_some(), "--url-field"),
             (self.judge.is_some(), "--judge"),
             (self.pairs.is_some(), "--pairs"),

@@ -51,6 +51,8 @@ pub(in crate::cli) struct Settings {
     pub(in crate::cli) force: bool,
     pub(in crate::cli) fate: Fate,
     pub(in crate::cli) adds: bool,
+    /// Whether nothing is copied or added, only told.
+    pub(in crate::cli) is_dry: bool,
     /// The store, and the run by which it knows the work.
     pub(in crate::cli) stored: Option<Store>,
     pub(in crate::cli) run: Option<String>,
@@ -73,7 +75,8 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     let html =
         html.map(|(path, most, title)| anyhow::Ok((Sink::open(&path, replaces)?, most, title)));
     let html = html.transpose()?;
-    let (fate, adds, is_list) = (settings.fate, settings.adds, list.is_some());
+    let (fate, adds) = (settings.fate, settings.adds);
+    let is_list = list.is_some() || settings.is_dry;
     let cleaned = cleaning.run().inspect_err(|error| {
         if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
             monitor.suspend(|| overview::report(overview));
@@ -114,6 +117,9 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     }
     if !quiet {
         report_account(&account, fate, adds, is_list);
+        if settings.is_dry {
+            message!("--dry-run: nothing was copied or added");
+        }
     }
     if account.uncopied_count > 0 {
         bail!(

@@ -147,7 +147,7 @@ impl DedupArgs {
 impl DedupArgs {
     /// What an interruption has left of the work.
     pub(in crate::cli) fn after_interruption(&self) -> &'static str {
-        match self.documents.are_given() && !self.cleaning.list {
+        match self.documents.are_given() && !self.cleaning.list && !self.cleaning.dry_run {
             true => "the same command goes on from here",
             false => "nothing was changed",
         }
@@ -221,7 +221,7 @@ impl<'a> Plan<'a> {
             return Ok(Plan::Stream(StreamSettings { writer, k, documents }.into()));
         }
         if let Some(documents) = documents {
-            let add = store.map(|_| options);
+            let add = store.filter(|_| !args.cleaning.dry_run).map(|_| options);
             return Ok(Plan::Corpus(args.corpus(documents, stored, add)?.into()));
         }
         Ok(Plan::Records(Box::new(records::Settings {
@@ -275,18 +275,19 @@ impl DedupArgs {
             .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
             .threads(self.work.resources.threads()?)
             .temp_dir(self.work.resources.temp_dir.clone());
-        if documents_are_passages && !self.cleaning.list && self.cleaning.passages.is_none() {
+        let copies = !self.cleaning.list && !self.cleaning.dry_run;
+        if documents_are_passages && copies && self.cleaning.passages.is_none() {
             bail!(
                 "passages are parts of records: add --passages cut, drop:0.5 or annotate to say what \
                  becomes of those that are removed, or --list to print the kept ones"
             );
         }
         let cleaner = match output {
-            _ if self.cleaning.list => cleaner,
+            _ if !copies => cleaner,
             Some(output) => cleaner.output(output),
             None => bail!(
                 "say with -o where the documents that are kept go: a folder, or a file for one \
-                 file; --list prints their fingerprints and ids instead"
+                 file; --dry-run only tells what would go, --list prints their fingerprints and ids instead"
             ),
         };
         Ok(corpus::Settings {
@@ -301,7 +302,8 @@ impl DedupArgs {
             }),
             force: *force,
             fate: corpus::Fate::of(&self.cleaning, documents_are_passages),
-            adds: self.add,
+            adds: self.add && !self.cleaning.dry_run,
+            is_dry: self.cleaning.dry_run,
             stored,
             run: self.run.run.clone(),
             quiet: self.work.is_quiet(),

@@ -1,0 +1,35 @@
+//! `--dry-run` tells what a cleaning does, and does none of it.
+
+use crate::common::program::{Desk, names_in};
+
+#[test]
+fn a_dry_run_tells_what_would_go_and_copies_and_adds_nothing() {
+    let desk =
+        Desk::with("old.jsonl", "{\"id\":\"old\",\"text\":\"a page that was seen before\"}\n");
+    let lines = ["one two three four", "five six seven", "a page that was seen before"];
+    let record = |at: usize| format!("{{\"id\":\"{at}\",\"text\":\"{}\"}}\n", lines[at % 3]);
+    desk.write("new.jsonl", (0..7).map(record).collect::<String>());
+    desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], "");
+    let (info, names) = (desk.json(&["info", "-s", "s.fps"]), names_in(&desk.path("s.fps")));
+    let args =
+        ["dedup", "--docs", "new.jsonl", "-s", "s.fps", "--within", "--add", "-o", "out.jsonl"];
+
+    let dry = [&args[..], &["--dry-run", "--removed", "dry.tsv"]].concat();
+    let (out, told) = desk.run(&dry, 0);
+    assert_eq!(out, "");
+    assert!(told.contains("7 documents: 2 documents kept, 5 documents removed"), "{told}");
+    assert!(told.ends_with("--dry-run: nothing was copied or added\n"), "{told}");
+    assert!(!desk.path("out.jsonl").exists());
+    assert_eq!(desk.json(&["info", "-s", "s.fps"]), info);
+    assert_eq!(names_in(&desk.path("s.fps")), names, "not even a file of work is left");
+
+    let (_, told) = desk.run(&[&args[..], &["--removed", "real.tsv"]].concat(), 0);
+    assert!(
+        told.contains("7 documents: 2 documents kept and added, 5 documents removed"),
+        "{told}"
+    );
+    assert_eq!(desk.read("dry.tsv"), desk.read("real.tsv"));
+
+    let (_, refused) = desk.run(&["dedup", "a.tsv", "--dry-run"], 2);
+    assert!(refused.contains("--dry-run is for documents"), "{refused}");
+}
