@@ -91,8 +91,11 @@ impl Job {
         let mut tries = 0;
         let (folder, lock) = loop {
             let opened = OwnFolder::open(path).and_then(|folder| {
-                let lock = folder.append(LOCK)?;
-                Ok((folder, lock))
+                // Nothing is put into a folder of somebody else.
+                match folder.names()?.into_iter().find(|name| !is_of_a_job(name)) {
+                    Some(name) => Ok(Err(foreign(path, &name))),
+                    None => folder.append(LOCK).map(|lock| Ok((folder, lock))),
+                }
             });
             tries += 1;
             let (folder, lock) = match opened {
@@ -100,7 +103,7 @@ impl Job {
                 Err(gone) if gone.kind() == io::ErrorKind::NotFound && tries < OPEN_TRIES => {
                     continue;
                 }
-                opened => opened.map_err(cannot())?,
+                opened => opened.map_err(cannot())??,
             };
             if lock.try_lock().is_err() {
                 return Err(Error::InUse { folder: path.into() });
@@ -112,12 +115,7 @@ impl Job {
         };
         let names = folder.names().map_err(cannot())?;
         if let Some(name) = names.iter().find(|name| !is_of_a_job(name)) {
-            let reason = format!(
-                "{} holds '{name}', which no cleaning has made; move it away, or name another \
-                 output",
-                path.display()
-            );
-            return Err(Error::refused(reason));
+            return Err(foreign(path, name));
         }
         let place = Place::Named { folder, _lock: lock };
         let mut job = Job { place, is_resumed: false, run: new_run(), written: Mutex::default() };
@@ -192,7 +190,7 @@ impl Job {
         let to = folder.append(WRITTEN)?;
         if !text.is_empty() && !text.ends_with('\n') {
             // So that it never counts as a whole one.
-            (&to).write_all(b"-\n")?;
+            disk::append(&to, &folder.path().join(WRITTEN), b"-\n")?;
         }
         *self.written.get_mut().unwrap_or_else(PoisonError::into_inner) =
             Written { outputs, to: Some(to) };
@@ -295,7 +293,8 @@ impl Job {
         if let Some(to) = &mut written.to {
             let Output { len, digest, decisions } = output;
             let line = format!("{number} {len} {digest} {decisions}\n");
-            to.write_all(line.as_bytes()).map_err(crate::Error::io("write", self.path(WRITTEN)))?;
+            let path = self.path(WRITTEN);
+            disk::append(to, &path, line.as_bytes()).map_err(crate::Error::io("write", &path))?;
         }
         Ok(())
     }
@@ -362,6 +361,14 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// The error for a folder that holds a file of somebody else.
+fn foreign(path: &Path, name: &str) -> Error {
+    Error::refused(format!(
+        "{} holds '{name}', which no cleaning has made; move it away, or name another output",
+        path.display()
+    ))
 }
 
 /// A name that no other job has.

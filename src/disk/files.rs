@@ -2,6 +2,8 @@
 
 use std::fs::{self, File};
 use std::io;
+#[cfg(feature = "documents")]
+use std::io::Write;
 use std::path::Path;
 
 use super::change::{Change, note};
@@ -58,6 +60,15 @@ pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// As [`sync_directory`], with the error of the system.
+#[cfg(feature = "documents")]
+pub(super) fn sync_names(path: &Path) -> io::Result<()> {
+    sync_directory(path).map_err(|error| match error {
+        Error::Io(refused) => refused.source,
+        error => io::Error::other(error),
+    })
+}
+
 /// A directory may be writable and not readable; the system syncs it in time.
 #[cfg(unix)]
 fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
@@ -108,11 +119,33 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory, and those above it, where they are missing.
+/// Makes a directory, and those above it, where they are missing. The name of each new one is durable.
 #[cfg(feature = "documents")]
 pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
-    fail_point(path, FailPoint::Create)?;
-    fs::create_dir_all(path)
+    let above = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    let missing: Vec<&Path> = above.take_while(|folder| !folder.is_dir()).collect();
+    for folder in missing.into_iter().rev() {
+        match create_directory(folder) {
+            // Another process makes the same ones.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            made => made?,
+        }
+        sync_names(parent_of(folder))?;
+    }
+    Ok(())
+}
+
+/// Adds bytes to the end of a file that is open for that.
+#[cfg(feature = "documents")]
+pub(crate) fn append(mut file: &File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fail_point(path, FailPoint::Write)?;
+    file.write_all(bytes)?;
+    note(path, || Change::Write {
+        path: path.into(),
+        end: file.metadata().map_or(0, |of| of.len()),
+        bytes: bytes.into(),
+    });
+    Ok(())
 }
 
 /// Opens a plain file for reading.

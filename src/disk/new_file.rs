@@ -13,9 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
-use super::files::{
-    bare, create_directories, is_temporary_name, parent_of, renaming, sync_directory,
-};
+use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming, sync_names};
 use super::stale::remove_stale_files;
 use super::temporary::with_usual_mode;
 
@@ -104,7 +102,8 @@ impl NewFile {
         tempfile::tempfile_in(folder)
     }
 
-    /// Makes a folder for such files, and those above it, where they are missing.
+    /// Makes a folder for such files, and those above it, where they are missing. Their names are
+    /// durable.
     ///
     /// # Errors
     ///
@@ -141,10 +140,7 @@ impl NewFile {
     pub fn publish(self) -> io::Result<()> {
         let path = self.path.clone();
         self.publish_for_now()?;
-        sync_directory(parent_of(&path)).map_err(|error| match error {
-            crate::Error::Io(refused) => refused.source,
-            error => io::Error::other(error),
-        })
+        sync_names(parent_of(&path))
     }
 
     /// As [`NewFile::publish`]; the name is durable once its folder is synced.

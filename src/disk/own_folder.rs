@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
+use super::files::{create_directories, parent_of};
 use super::plain_file::{Refused, is_same, refuse_others};
 
 /// An open folder of this user.
@@ -26,9 +27,7 @@ impl OwnFolder {
     /// one.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         fail_point(path, FailPoint::Create)?;
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent)?;
-        }
+        create_directories(parent_of(path))?;
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

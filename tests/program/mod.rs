@@ -19,6 +19,7 @@ mod output;
 mod page;
 #[cfg(feature = "images")]
 mod pictures;
+mod places;
 mod plan;
 mod signal;
 mod stats;

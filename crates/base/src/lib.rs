@@ -17,7 +17,6 @@ mod fingerprint;
 mod id;
 #[cfg(feature = "work")]
 pub mod parallel;
-#[cfg(feature = "work")]
 pub mod read_inputs;
 mod recipe;
 mod resources;

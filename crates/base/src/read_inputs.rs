@@ -5,7 +5,8 @@
 //! its name asks [`fault_of_output`], once at the beginning, and again before the output appears.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -40,11 +41,56 @@ pub fn note_file(path: &Path, metadata: &Metadata) {
     }
 }
 
+/// Notes that standard input is read, which may be a plain file.
+pub fn note_stdin() {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let copy = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        if let Ok(metadata) = copy.and_then(|file| file.metadata()) {
+            note_file(Path::new("-"), &metadata);
+        }
+    }
+}
+
 /// Notes that the files in a folder, and in the folders below it, are inputs.
 pub fn note_folder(path: &Path) {
     if let Some(inputs) = inputs().as_mut() {
         inputs.folders.extend(path.canonicalize());
     }
+}
+
+/// Opens an input of one piece, such as a list of words, and notes it.
+///
+/// # Errors
+///
+/// Those of [`File::open`].
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    note_file(path, &file.metadata()?);
+    Ok(file)
+}
+
+/// The bytes of an input of one piece, which is noted.
+///
+/// # Errors
+///
+/// Those of [`std::fs::read`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// As [`read`], for text.
+///
+/// # Errors
+///
+/// Those of [`std::fs::read_to_string`].
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Why there should be no output at `path`: completes a sentence that begins with its name.

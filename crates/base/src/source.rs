@@ -53,6 +53,7 @@ impl Source {
             }
         };
         if path == Path::new("-") {
+            read_inputs::note_stdin();
             let reader = text(waiting::stdin());
             return Ok(Source { reader, name, doing, file_len: None, taken });
         }

@@ -1,6 +1,5 @@
 //! One picture from a file, within limits.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -59,7 +58,8 @@ pub(crate) fn memory_of(path: &Path) -> usize {
 
 /// Reads the header.
 fn open(path: &Path) -> Result<impl ImageDecoder, String> {
-    let file = File::open(path).map_err(|error| format!("cannot open it: {error}"))?;
+    let file = fpstore_base::read_inputs::open(path)
+        .map_err(|error| format!("cannot open it: {error}"))?;
     let reader = ImageReader::new(BufReader::new(file)).with_guessed_format();
     let mut reader = reader.map_err(|error| format!("cannot read it: {error}"))?;
     if reader.format().is_none() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use fpstore::Recipe;
+use fpstore_base::read_inputs;
 use fpstore_text::{
     CountWeight, Error, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TieRule,
     Tokenizer,
@@ -216,7 +217,7 @@ fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
     match TextRecipe::named(name) {
         Err(_) if path.is_file() => {
             let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+                read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
             // 'info' prints it indented, and the first line may have a word in front.
             let lines: Vec<&str> = text
                 .lines()

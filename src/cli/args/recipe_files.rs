@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use fpstore::Recipe;
+use fpstore_base::read_inputs;
 use fpstore_text::{DfTable, GivenWeights, StopWords, TextHasher, TextRecipe, TextResources};
 
 /// Files that a recipe may need.
@@ -26,7 +27,8 @@ pub(in crate::cli) struct RecipeFileArgs {
 impl RecipeFileArgs {
     pub(in crate::cli) fn load(&self) -> anyhow::Result<TextResources> {
         let read = |path: &PathBuf| {
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+            read_inputs::read_to_string(path)
+                .with_context(|| format!("cannot read {}", path.display()))
         };
         let mut resources = TextResources::default();
         if let Some(path) = &self.df {

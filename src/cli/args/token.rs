@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use fpstore::client::Client;
+use fpstore_base::read_inputs;
 
 use crate::cli::session::command::variable;
 
@@ -40,7 +41,7 @@ impl TokenFileArg {
 /// The first token of a file.
 fn first_token(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    let text = read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     let mut lines = text.lines().map(str::trim);
     let token = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(token.with_context(|| format!("{name} holds no token"))?.into())

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use fpstore::Store;
 use fpstore::corpus::NewFile;
-use fpstore_base::read_inputs;
+use fpstore::writer::check_output;
 use fpstore_base::waiting::WaitingFile;
 
 use super::text::{Named, Stdout, stdout};
@@ -100,7 +99,7 @@ impl Sink {
         }
         let cannot_create = || format!("cannot create {name}");
         let path = end_of_links(path).with_context(cannot_create)?;
-        check_place(&path, &name)?;
+        check_output(&path)?;
         let file = NewFile::create(path, found).with_context(cannot_create)?;
         let to = file.file().and_then(WaitingFile::of).with_context(cannot)?;
         let mut sink = Sink::of(buffered(Named::new(name.clone(), Box::new(to))), false, false);
@@ -135,7 +134,7 @@ impl Sink {
         match self.file {
             Some((file, name)) => {
                 // It may have been found among the inputs since.
-                check_place(file.path(), &name)?;
+                check_output(file.path())?;
                 file.publish().with_context(|| format!("cannot write {name}"))
             }
             None => Ok(()),
@@ -153,18 +152,6 @@ impl Write for Sink {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// Refuses an output that would take the place of an input, or of a file of a store.
-fn check_place(path: &Path, name: &str) -> anyhow::Result<()> {
-    if let Some(fault) = read_inputs::fault_of_output(path) {
-        bail!("{name} {fault}");
-    }
-    let folder = path.parent().unwrap_or(Path::new(""));
-    if folder.join("MANIFEST").exists() && Store::open(folder).is_ok() {
-        bail!("{name} lies in a store, which nothing else may write to; name another output");
-    }
-    Ok(())
 }
 
 fn buffered(out: Named) -> BufWriter<Named> {

@@ -10,7 +10,7 @@ use super::segment_path::SegmentPath;
 use super::{BuildOptions, BuildReport, Builder, SegmentReceipt, Target};
 use crate::base::error::{Error, Result};
 use crate::segment::map;
-use crate::writing::directory::SegmentFile;
+use crate::writing::directory::{SegmentFile, check_output};
 
 impl Builder {
     /// A builder of one segment file at `path`, which belongs to no store yet.
@@ -61,6 +61,8 @@ impl Builder {
         build.write(&mut file, &options.recipe)?;
         let segment = file.finish("")?;
         let receipt = SegmentReceipt::for_segment(&target.path, &map(segment.path())?);
+        // It may have been found among the inputs since.
+        check_output(&target.path)?;
         segment.name(&target.path, target.replace)?;
         Ok((receipt, build.into_report()))
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
 use crate::disk::parent_of;
+use crate::writing::directory::check_output;
 
 /// Where a segment file will be.
 #[derive(Debug)]
@@ -25,7 +26,10 @@ impl SegmentPath {
             Ok(found) if found.is_dir() => refuse("it is a directory"),
             Ok(found) if !found.is_file() => refuse("it is no plain file"),
             Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
-            _ => Ok(SegmentPath { path, replace }),
+            _ => {
+                check_output(&path)?;
+                Ok(SegmentPath { path, replace })
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::format::manifest::{self, Manifest, StoreId};
 use crate::search::snapshot::read_manifest;
 use crate::writing::directory::lock::{LOCKS, lock_writer};
 use crate::writing::directory::names::{is_unfinished, number_of};
+use crate::writing::directory::place::check_output;
 use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory};
 
 /// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it if
@@ -23,6 +24,7 @@ pub(crate) fn open_copy(
 ) -> Result<(StoreDirectory, Option<Manifest>)> {
     let has_manifest = || path.join(manifest::FILE_NAME).symlink_metadata().is_ok();
     if !has_manifest() {
+        check_output(path)?;
         match create_directory(path) {
             Ok(()) => sync_directory(parent_of(path))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -10,6 +10,7 @@ use crate::format::manifest::{self, StoreId};
 use crate::search::snapshot::read_manifest;
 use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
 use crate::writing::directory::names::is_unfinished;
+use crate::writing::directory::place::check_output;
 use crate::writing::directory::staging::remove_leftovers;
 use crate::writing::directory::store_directory::{StoreDirectory, random_store_id};
 
@@ -49,6 +50,9 @@ impl Destination {
     /// Checks that `path` suits `mode`, and takes the writer lock if there is a directory, else a
     /// lock on the name.
     pub(crate) fn acquire(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
+        if mode != OpenMode::Change {
+            check_output(&path)?;
+        }
         loop {
             let place = examine(&path, mode)?;
             let (mut lock, mut reservation) = (None, None);
@@ -97,6 +101,10 @@ impl Destination {
     /// Opens the directory for changes. A new store gets the id `store_id`, or a random one.
     pub(crate) fn open(self, store_id: Option<StoreId>) -> Result<StoreDirectory> {
         let Destination { path, mode, patience, lock, reservation, .. } = self;
+        if mode != OpenMode::Change {
+            // It may have been found among the inputs since.
+            check_output(&path)?;
+        }
         let new_store = match mode {
             OpenMode::Change => {
                 read_manifest(&path)?;

@@ -40,6 +40,7 @@ mod tier;
 mod transfer;
 mod wanted_ids;
 
+pub use crate::writing::directory::check_output;
 pub use add::Committed;
 pub use backup::backup;
 pub use backup_options::{BackedUp, BackupOptions};

@@ -9,7 +9,9 @@ use crate::search::snapshot::OpenSegment;
 use crate::segment::{map, open_file};
 use crate::store::Store;
 use crate::store::verify::faults_of;
-use crate::writing::directory::{Patience, SegmentFile, StoreDirectory, random_store_id, reserve};
+use crate::writing::directory::{
+    Patience, SegmentFile, StoreDirectory, check_output, random_store_id, reserve,
+};
 
 /// What [`export`] wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,6 +102,7 @@ fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Resu
         let reason = format!("there is no segment {number}, there are {}", numbers.join(", "));
         return Err(Error::InvalidOptions { reason });
     }
+    check_output(to)?;
     let is_empty = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
     if to.join(manifest::FILE_NAME).exists() || (to.exists() && !is_empty) {
         return Err(Error::StoreExists { path: to.into() });

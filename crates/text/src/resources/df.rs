@@ -105,7 +105,7 @@ impl DfTable {
     /// * [`Error::DamagedTable`] if it breaks a rule of the format.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(IoError::of("read", path))?;
+        let bytes = fpstore_base::read_inputs::read(path).map_err(IoError::of("read", path))?;
         DfTable::from_bytes(&bytes, path)
     }
 

@@ -1,12 +1,12 @@
 //! The clusters of an earlier run, read from the output of `cluster`.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use fpstore::Fingerprint;
 use fpstore::join::EarlierClusters;
+use fpstore_base::read_inputs;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -23,7 +23,8 @@ struct JsonMember {
 
 /// Reads the lines or the JSON lines of an earlier run.
 pub(in crate::cli) fn read(path: &Path) -> anyhow::Result<EarlierClusters> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file =
+        read_inputs::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut earlier = EarlierClusters::default();
     for (number, line) in (1..).zip(BufReader::new(file).lines()) {
         let place = || format!("{}: line {number}", path.display());

@@ -1,0 +1,122 @@
+//! Where no output goes: to an input, into a folder that is read, into a store.
+
+use std::fs;
+
+use crate::common::program::{Desk, text};
+
+/// Whatever option names an output: it never takes the place of an input, whatever option names that.
+#[test]
+fn no_output_takes_the_place_of_an_input() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("in")).unwrap();
+    let words = |number: u32| (0..30).map(|at| format!("w{} ", at * number)).collect::<String>();
+    let docs: String = (1..9)
+        .map(|number| format!("{{\"id\":\"d{number}\",\"text\":\"{}\"}}\n", words(number)))
+        .collect();
+    desk.write("in/a.jsonl", &docs);
+    desk.write("b.tsv", "1\ta\n2\tb\n");
+    desk.write("pairs.tsv", "d1\td2\t1\nd3\td4\t0\n");
+    desk.ok(&["build", "b.tsv", "-q"], "");
+    desk.write("words.txt", "w1\nw2\n");
+    desk.write("weights.tsv", "w1\t2\n");
+    desk.write("old.tsv", &desk.ok(&["cluster", "b.tsv", "-k", "2", "-q"], ""));
+    desk.ok(&["df", "in/a.jsonl", "--recipe", "simhash", "-o", "df.tsv", "-q"], "");
+    desk.ok(&["build", "--docs", "in", "-s", "docs.fps", "-q"], "");
+    let recipe = desk.json(&["info", "docs.fps"])["recipe"].as_str().unwrap().to_owned();
+    desk.write("my.recipe", &recipe);
+    let files = ["words.txt", "weights.tsv", "old.tsv", "df.tsv", "my.recipe"];
+    let contents = || files.map(|name| fs::read(desk.path(name)).unwrap());
+    let others = contents();
+    let before = fs::read(desk.path("store.fps/MANIFEST")).unwrap();
+    for (args, input) in [
+        (
+            &["dedup", "--docs", "in/a.jsonl", "-o", "o.jsonl", "--removed", "in/../in/a.jsonl"][..],
+            true,
+        ),
+        (&["dedup", "--docs", "in/a.jsonl", "--list", "-o", "in/a.jsonl"], true),
+        (&["dedup", "--docs", "in", "--list", "-o", "in/new.tsv"], false),
+        (&["dedup", "b.tsv", "-o", "b.tsv"], true),
+        (&["dedup", "b.tsv", "--removed", "b.tsv"], true),
+        (&["cluster", "--docs", "in/a.jsonl", "-o", "in/a.jsonl"], true),
+        (&["cluster", "--docs", "in/a.jsonl", "--html", "in/a.jsonl"], true),
+        (&["cluster", "b.tsv", "-o", "b.tsv"], true),
+        (&["pairs", "--docs", "in", "-k", "9", "-o", "in/a.jsonl"], true),
+        (&["pairs", "b.tsv", "-o", "b.tsv"], true),
+        (&["fingerprint", "in/a.jsonl", "-o", "in/a.jsonl"], true),
+        (&["df", "in/a.jsonl", "-o", "in/a.jsonl"], true),
+        (&["query", "--from", "b.tsv", "-o", "b.tsv"], true),
+        (&["stats", "b.tsv", "--html", "b.tsv"], true),
+        (&["evaluate", "--docs", "in/a.jsonl", "--pairs", "pairs.tsv", "--svg", "pairs.tsv"], true),
+        (&["fingerprint", "in/a.jsonl", "--stop-words", "words.txt", "-o", "words.txt"], true),
+        (
+            &[
+                "fingerprint",
+                "in/a.jsonl",
+                "--recipe",
+                "simhash",
+                "--weights",
+                "weights.tsv",
+                "-o",
+                "weights.tsv",
+            ],
+            true,
+        ),
+        (
+            &["fingerprint", "in/a.jsonl", "--recipe", "simhash", "--df", "df.tsv", "-o", "df.tsv"],
+            true,
+        ),
+        (&["fingerprint", "in/a.jsonl", "--recipe", "my.recipe", "-o", "my.recipe"], true),
+        (&["cluster", "b.tsv", "--stable", "old.tsv", "-o", "old.tsv"], true),
+        (
+            &[
+                "dedup",
+                "--docs",
+                "in/a.jsonl",
+                "-o",
+                "o",
+                "--pairs",
+                "pairs.tsv",
+                "--removed",
+                "pairs.tsv",
+            ],
+            true,
+        ),
+        (&["build", "b.tsv", "--segment-file", "b.tsv"], true),
+        (&["build", "--docs", "in", "--segment-file", "in/a.jsonl"], true),
+        (&["build", "--docs", "in", "--segment-file", "in/new.fps"], false),
+        (&["build", "b.tsv", "--segment-file", "store.fps/MANIFEST"], false),
+        (&["build", "b.tsv", "--segment-file", "store.fps/new"], false),
+        (&["build", "--docs", "in", "-s", "in/new.fps"], false),
+        (&["build", "b.tsv", "-s", "store.fps/new"], false),
+        (&["dump", "-o", "store.fps/MANIFEST"], false),
+        (&["dump", "-o", "store.fps/new"], false),
+    ] {
+        let (_, err) = desk.run(&[args, &["-f"]].concat(), 2);
+        let why = if input { "is an input" } else { "lies in" };
+        assert!(err.contains(why) && err.contains("name an"), "{args:?}: {err}");
+        assert_eq!(desk.read("in/a.jsonl"), docs, "{args:?}");
+        assert_eq!(desk.read("b.tsv"), "1\ta\n2\tb\n", "{args:?}");
+        assert_eq!(desk.read("pairs.tsv"), "d1\td2\t1\nd3\td4\t0\n", "{args:?}");
+        assert!(fs::read(desk.path("store.fps/MANIFEST")).unwrap() == before, "{args:?}");
+        assert!(contents() == others, "{args:?}");
+        for new in ["in/new.tsv", "in/new.fps", "store.fps/new"] {
+            assert!(!desk.path(new).exists(), "{args:?}: {new}");
+        }
+    }
+    for args in [
+        &["export", "--output", "store.fps/new"][..],
+        &["backup", "store.fps/new"],
+        &["commit", "x.seg", "-s", "store.fps/new"],
+    ] {
+        desk.ok(&["build", "b.tsv", "--segment-file", "x.seg", "-f", "-q"], "");
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("lies in a store"), "{args:?}: {err}");
+        assert!(!desk.path("store.fps/new").exists());
+    }
+    // Standard input can be a file, too.
+    let stdin = fs::File::open(desk.path("in/a.jsonl")).unwrap();
+    let mut command = desk.command(&["fingerprint", "-", "-o", "in/a.jsonl", "-f"]);
+    let done = command.stdin(stdin).output().unwrap();
+    assert!(text(done.stderr).contains("is an input") && done.status.code() == Some(2));
+    assert_eq!(desk.read("in/a.jsonl"), docs);
+}
