@@ -211,9 +211,21 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
     for name in ["../more.fps", "/etc/passwd", "", ".", "..", "a/b", "more.fps/"] {
         assert_eq!(import(json!([name])).code(), "bad-name", "{name}");
     }
-    let missing = import(json!(["missing.fps"]));
-    assert!(missing.status >= 400, "{missing:?}");
-    assert!(missing.json()["error"]["message"].as_str().unwrap().contains("missing.fps"));
+    // A client's mistake is no failure of the served store.
+    desk.write("page.txt", "one two three four five");
+    desk.ok(&["build", "--docs", "page.txt", "-s", "texts.fps", "-q"], "");
+    for (name, code) in
+        [("missing.fps", "bad-source"), ("more.tsv", "bad-source"), ("texts.fps", "other-recipe")]
+    {
+        let refused = import(json!([name]));
+        assert_eq!(refused.code(), code, "{refused:?}");
+        assert!((400..500).contains(&refused.status), "{refused:?}");
+        if code == "bad-source" {
+            assert!(refused.json()["error"]["message"].as_str().unwrap().contains(name));
+        }
+        assert_eq!(server.get("/readyz").status, 200, "{name}");
+        assert_eq!(server.metric("fpstore_commits_failing"), 0.0, "{name}");
+    }
     assert_eq!(server.get("/v1/info").json()["store"]["generation"], before);
     // Writing goes on.
     add(&server, 1 << 44, "after");

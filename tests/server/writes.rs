@@ -343,6 +343,11 @@ fn a_server_does_not_write_to_a_store_that_was_put_in_the_place_of_its_own() {
     let before = std::fs::read(desk.path("new.fps/MANIFEST")).unwrap();
     std::fs::rename(desk.path("store.fps"), desk.path("old.fps")).unwrap();
     std::fs::rename(desk.path("new.fps"), desk.path("store.fps")).unwrap();
+    // It is told by the next refresh, before anybody writes.
+    assert_eq!(server.post("/v1/refresh", "", "").status, 200);
+    let ready = server.get("/readyz");
+    assert_eq!(ready.code(), "commits-failing");
+    assert!(String::from_utf8_lossy(&ready.body).contains("was moved or replaced"), "{ready:?}");
     let body = json!({ "items": [item(0xff << 50, "late")] });
     for _ in 0..2 {
         let refused = server.post_json(ADD, &body);

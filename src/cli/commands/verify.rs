@@ -166,9 +166,12 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
         "To use it, end all writers, copy {store} if you want to keep the damaged files, and run"
     );
     message!("  mv {} {}", quoted(manifest), quoted(&manifest.with_extension("")));
+    if report.damaged.iter().any(|damaged| damaged.is_rebuildable) {
+        message!("  fpstore compact --rewrite -s {}", quoted(&report.path));
+    }
 }
 
-/// What a repair leaves out.
+/// What becomes of a damaged segment in a repair.
 fn missing(damaged: &DamagedSegment) -> String {
     let number = damaged.number;
     let label = match damaged.label.as_str() {
@@ -176,6 +179,10 @@ fn missing(damaged: &DamagedSegment) -> String {
         label => format!(" with the label '{label}'"),
     };
     match damaged.deletions_only {
+        _ if damaged.is_rebuildable => format!(
+            "segment {number}{label}: nothing is lost; its damaged tables are made again from another \
+             one"
+        ),
         Some((fingerprints, ids)) => format!(
             "missing: the deletions of segment {number}{label}: {} and {} come back",
             counted(fingerprints, "deleted fingerprint", "deleted fingerprints"),

@@ -49,6 +49,25 @@ struct Arrival {
     _held: Option<Arc<Segment>>,
 }
 
+/// What would be imported, as it was found.
+#[derive(Debug)]
+pub(crate) struct Arrivals(Vec<Arrival>);
+
+impl Arrivals {
+    /// Looks at sources, without any store.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening them: the store that they would come into has no part in it.
+    pub(crate) fn of(sources: &[PathBuf]) -> Result<Self> {
+        let mut arrivals = Vec::new();
+        for (number, source) in sources.iter().enumerate() {
+            arrivals.extend(arrivals_of(source, number)?);
+        }
+        Ok(Arrivals(arrivals))
+    }
+}
+
 /// An import that is to be copied.
 #[derive(Debug)]
 #[must_use = "nothing is imported before it is copied and finished"]
@@ -96,16 +115,13 @@ impl Writer {
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn import(&mut self, sources: &[PathBuf]) -> Result<Imported> {
-        let copied = self.begin_import(sources)?.copy()?;
+        let copied = self.begin_import(Arrivals::of(sources)?)?.copy()?;
         self.finish_import(copied)
     }
 
-    /// Looks at all that would be imported, before the first of it is copied.
-    pub(crate) fn begin_import(&mut self, sources: &[PathBuf]) -> Result<Import> {
-        let mut arrivals = Vec::new();
-        for (number, source) in sources.iter().enumerate() {
-            arrivals.extend(arrivals_of(source, number)?);
-        }
+    /// Checks that all of it fits, before the first of it is copied.
+    pub(crate) fn begin_import(&mut self, arrivals: Arrivals) -> Result<Import> {
+        let Arrivals(arrivals) = arrivals;
         self.store.refresh()?;
         let has_segments = self.store.recipe().is_some();
         self.check_arrivals(arrivals.iter())?;
@@ -280,7 +296,8 @@ mod tests {
         let mut writer = Writer::open(folder.join("store.fps")).unwrap();
         let looked_at = folder.join("segment");
         std::fs::copy(&one, &looked_at).unwrap();
-        let import = writer.begin_import(std::slice::from_ref(&looked_at)).unwrap();
+        let import =
+            writer.begin_import(Arrivals::of(std::slice::from_ref(&looked_at)).unwrap()).unwrap();
         std::fs::remove_file(&looked_at).unwrap();
         std::fs::copy(&other, &looked_at).unwrap();
         let refused = import.copy().unwrap_err().to_string();
@@ -297,7 +314,8 @@ mod tests {
         let mut writer = Writer::open(folder.join("store.fps")).unwrap();
         let mut copied = Vec::new();
         for _ in 0..2 {
-            let import = writer.begin_import(std::slice::from_ref(&one)).unwrap();
+            let import =
+                writer.begin_import(Arrivals::of(std::slice::from_ref(&one)).unwrap()).unwrap();
             writer.push(9.into(), 9_u64).unwrap();
             writer.commit().unwrap();
             copied.push(import.copy().unwrap());

@@ -59,6 +59,8 @@ pub use expiry::{Expiry, label_of_today};
 pub use handle::Writer;
 #[cfg(feature = "serve")]
 pub(crate) use id_places::IdPlaces;
+#[cfg(feature = "serve")]
+pub(crate) use import::Arrivals;
 pub use import::Imported;
 pub use new_record::NewRecord;
 pub use options::WriterOptions;

@@ -20,7 +20,7 @@ pub struct Repair {
     /// nothing to keep, or if the old manifest is damaged, because then nothing says which
     /// segments are live.
     pub manifest: Option<PathBuf>,
-    /// The files of the sound segments, oldest first.
+    /// The files of the segments that are kept, oldest first.
     pub kept: Vec<PathBuf>,
     /// Their fingerprints, deleted ones included.
     pub fingerprint_count: u64,
@@ -32,6 +32,8 @@ pub struct Repair {
 /// store removes a repaired manifest that was not used, because it would undo the change.
 ///
 /// A segment whose deletions alone are damaged is kept without them: its deleted records come back.
+/// One that is damaged in tables alone, and has all values in another one, is kept as it is:
+/// [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) then makes it whole.
 /// Where the manifest is damaged, nothing is written, and the sound segment files in the directory
 /// are returned: [`Writer::import`](crate::Writer::import) takes them into another store.
 ///
@@ -90,6 +92,8 @@ fn keep(damaged: &Damaged<'_>, entry: &SegmentEntry) -> Option<SegmentEntry> {
         Some(damaged) if damaged.deletions_only.is_some() => {
             Some(SegmentEntry { deletions: None, ..entry.clone() })
         }
+        // A table of it has all values.
+        Some(damaged) if damaged.is_rebuildable => Some(entry.clone()),
         Some(_) => None,
     }
 }

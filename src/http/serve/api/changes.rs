@@ -11,7 +11,8 @@ use hyper::{Response, StatusCode};
 use super::check_and_add::{items_of, writing};
 use super::delete;
 use super::ids_ahead::change_ids;
-use crate::http::serve::protocol::failure::Failure;
+use crate::base::error::Error;
+use crate::http::serve::protocol::failure::{Failure, chain};
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
 use crate::http::serve::writing::not_written;
@@ -19,7 +20,7 @@ use crate::http::wire::{
     CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, ImportAnswer, ImportBody,
     LabelAnswer, LabelBody, ReplaceBody,
 };
-use crate::writing::writer::{Compaction, Expiry, Writer, label_of_today};
+use crate::writing::writer::{Arrivals, Compaction, Expiry, Writer, label_of_today};
 
 /// What has become of an import that failed.
 const NOTHING_IMPORTED: &str = "nothing was imported";
@@ -111,11 +112,21 @@ pub(crate) async fn import(
             }
         })
         .collect::<Result<_, _>>()?;
-    let begin = move |writer: &mut Writer| writer.begin_import(&sources);
+    // What is wrong with a source is no fault of the served store.
+    let bad = |error: Error| {
+        let message = format!("{}; {NOTHING_IMPORTED}", chain(&error));
+        Failure::bad("bad-source", message)
+    };
+    let found = tokio::task::spawn_blocking(move || Arrivals::of(&sources)).await;
+    let found = found.map_err(|_| Failure::broken())?.map_err(bad)?;
+    let begin = move |writer: &mut Writer| writer.begin_import(found);
     let (import, _) = writing.change(&server.live, NOTHING_IMPORTED, begin).await?;
     // Gigabytes are copied beside the writer, which goes on with what others add.
     let copied = tokio::task::spawn_blocking(move || import.copy()).await;
-    let copied = copied.map_err(|_| Failure::broken())?.map_err(|error| not_written(&error))?;
+    let copied = copied.map_err(|_| Failure::broken())?.map_err(|error| match error {
+        Error::Corrupt { .. } => bad(error),
+        error => not_written(&error),
+    })?;
     let finish = move |writer: &mut Writer| writer.finish_import(copied);
     let (done, generation) = writing.change(&server.live, NOTHING_IMPORTED, finish).await?;
     let answer = ImportAnswer {

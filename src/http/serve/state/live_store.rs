@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -38,6 +38,10 @@ pub(crate) struct LiveStore {
     warm: Option<Warm>,
     hasher_of: HasherOf,
     log: Log,
+    /// Whether this server writes to the store.
+    writes: AtomicBool,
+    /// The id of the store that the server was started with.
+    first_id: [u8; 16],
 }
 
 impl LiveStore {
@@ -52,6 +56,7 @@ impl LiveStore {
     ) -> Self {
         let opened = RwLock::new(Arc::new(Opened::of(&store, &hasher_of, None)));
         let (epoch, refreshing) = (AtomicU64::new(next_epoch()), Mutex::new(()));
+        let first_id = store.snapshot().store_id();
         LiveStore {
             store,
             path,
@@ -64,7 +69,14 @@ impl LiveStore {
             warm,
             hasher_of,
             log,
+            writes: AtomicBool::new(false),
+            first_id,
         }
+    }
+
+    /// Notes that this server writes to the store, so that no other one should take its place.
+    pub(crate) fn note_writer(&self) {
+        self.writes.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -124,6 +136,7 @@ impl LiveStore {
     /// Shows the newest state of the store, after it is warm. Returns whether it is another one.
     pub(crate) fn refresh(&self) -> Result<bool, Error> {
         let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.store.snapshot().store_id();
         let refreshed = match self.warm {
             Some(what) => self.store.refresh_warm(what),
             None => self.store.refresh(),
@@ -134,6 +147,7 @@ impl LiveStore {
                     self.log(format_args!("the store can be read again"));
                 }
                 if *changed {
+                    self.note_identity(before);
                     self.show_newest();
                 }
             }
@@ -148,6 +162,25 @@ impl LiveStore {
             }
         }
         refreshed
+    }
+
+    /// Says so where another store has taken the place of the one that was shown. A server that only
+    /// reads follows it: that is how a store is built anew. One that writes has lost its own.
+    fn note_identity(&self, before: [u8; 16]) {
+        let now = self.store.snapshot().store_id();
+        if now == before {
+            return;
+        }
+        let path = self.path.display();
+        self.log(format_args!("another store has taken the place of {path}, and is shown"));
+        if !self.writes.load(Ordering::Relaxed) {
+            return;
+        }
+        if now == self.first_id {
+            self.health.note_good_commit();
+        } else {
+            self.health.note_bad_commit(&chain(&Error::Replaced { path: self.path.clone() }));
+        }
     }
 
     fn show_newest(&self) {

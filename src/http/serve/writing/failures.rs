@@ -27,6 +27,10 @@ pub(in crate::http::serve) fn not_written(error: &Error) -> Failure {
         Error::InvalidOptions { .. } | Error::InvalidId { .. } => {
             return Failure::bad("bad-parameter", chain(error));
         }
+        Error::RecipeMismatch { .. } => {
+            let status = hyper::StatusCode::CONFLICT;
+            return Failure::new(status, "other-recipe", chain(error));
+        }
         Error::InEffect { .. } => return Failure::internal("in-effect", chain(error)),
         Error::InDoubt { .. } => return Failure::internal("in-doubt", chain(error)),
         _ => {}

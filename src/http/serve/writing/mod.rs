@@ -65,6 +65,7 @@ impl Writing {
     pub(super) fn start(&self, server: &Arc<LiveStore>) -> std::io::Result<()> {
         let start = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Start { writer, receiver, options }) = start else { return Ok(()) };
+        server.note_writer();
         let merging = Merging::start(server, &options.writer)?;
         let thread = WriterThread::new(Arc::clone(server), writer, receiver, options, merging);
         std::thread::Builder::new().name("writer".into()).spawn(move || thread.run()).map(drop)
