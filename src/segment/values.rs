@@ -72,11 +72,45 @@ impl<'a> WholeTable<'a> {
     /// The values in ascending order, from the first one of the block in which `from` lies: a few
     /// of them may be smaller than `from`.
     pub(crate) fn values_near(self, from: Permuted) -> Result<Values<'a>> {
-        let block = self.block_of(from);
+        self.values_from(self.block_of(from))
+    }
+
+    /// The values in ascending order, from the first one of a block.
+    fn values_from(self, block: BlockIndex) -> Result<Values<'a>> {
         let span = self.span(block)?;
         let start = self.values();
         let (next_block, heads_end, rank) = (block.0, span.heads_start, span.rank_start);
         Ok(Values { next_block, heads_end, rank, ..start })
+    }
+
+    /// Calls `each` with the runs of values that lie on sound pages, in ascending order, with the rank
+    /// of the first value of each; passes over what is damaged.
+    #[cfg(feature = "write")]
+    pub(crate) fn for_each_readable(
+        self,
+        mut each: impl FnMut(Rank, &[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let count = self.descriptor.block_count();
+        let mut block = 0;
+        while block < count {
+            let mut values = match self.values_from(BlockIndex(block)) {
+                Err(Error::Corrupt { .. }) => {
+                    block += 1;
+                    continue;
+                }
+                values => values?,
+            };
+            block = loop {
+                match values.next_run() {
+                    Ok(Some((rank, run))) => each(rank, run)?,
+                    Ok(None) => return Ok(()),
+                    // The next block says by itself where it begins.
+                    Err(Error::Corrupt { .. }) => break values.next_block.max(block + 1),
+                    Err(error) => return Err(error),
+                }
+            };
+        }
+        Ok(())
     }
 }
 

@@ -29,6 +29,7 @@ mod refresh;
 mod repair;
 mod replace;
 mod resources;
+mod salvage;
 mod sampled_pairs;
 mod searcher;
 mod segments;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use fpstore::options::SAMPLES;
-use fpstore::writer::{Repair, repair};
+use fpstore::writer::{Repair, Salvaged, repair};
 use fpstore::{DamagedSegment, VerifyOptions, VerifyReport};
 
 use crate::cli::args::resources::{ProgressArgs, QuietArgs, rate};
@@ -22,10 +22,11 @@ and that sample queries get the answers of a scan.
 Reads the whole store. Prints each fault with its file and place, and which segments are damaged. \
 Beside a service --max-rate keeps the disk free for queries.
 
---repair writes a manifest that names only the sound segments, MANIFEST.repaired, beside that of a \
-damaged store, and says what would be missing and how to use it. The store itself is not changed. \
---lost-ids FILE names the documents of the others. Where all damage lies in tables, and another \
-table of the segment holds the values, nothing is lost: 'compact --rewrite' makes these tables again.";
+--repair makes a new segment of each damaged one, with all that its sound pages hold, and a manifest \
+with these, MANIFEST.repaired, beside that of the damaged store. It says what is lost and how to use \
+it; the store itself is not changed. --lost-ids FILE names the documents of damaged segments. Where \
+all damage lies in tables, and another table of the segment holds the values, nothing is lost: \
+'compact --rewrite' makes these tables again.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -52,7 +53,7 @@ pub(in crate::cli) struct VerifyArgs {
     /// Read no faster than this, such as 50MB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
-    /// If the store is damaged, write a manifest of its sound segments beside it
+    /// If the store is damaged, save what can be read, beside it
     #[arg(long)]
     repair: bool,
     /// If segments are damaged, write the ids in them that can be read to FILE, one on each line
@@ -103,7 +104,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         write_lost_ids(&report, path)?;
     }
     if !args.repair {
-        let remedy = "restore a copy or build it again; --repair saves what is sound";
+        let remedy = "restore a copy or build it again; --repair saves what can be read";
         message!("{store} is damaged: {count}; {remedy}");
         return Ok(ExitStatus::Negative);
     }
@@ -142,7 +143,10 @@ fn with_source(fault: &fpstore::Error) -> String {
 
 fn print_repair(report: &VerifyReport, repair: &Repair) {
     let store = report.path.display();
-    report.damaged.iter().for_each(|damaged| message!("{}", missing(damaged)));
+    for damaged in &report.damaged {
+        let salvaged = repair.salvaged.iter().find(|salvaged| salvaged.number == damaged.number);
+        message!("{}", salvaged.map_or_else(|| missing(damaged), |it| saved(damaged, it)));
+    }
     let segments = counted(repair.kept.len() as u64, "segment", "segments");
     let fingerprints = counted(repair.fingerprint_count, "fingerprint", "fingerprints");
     let Some(manifest) = &repair.manifest else {
@@ -166,12 +170,28 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
         "To use it, end all writers, copy {store} if you want to keep the damaged files, and run"
     );
     message!("  mv {} {}", quoted(manifest), quoted(&manifest.with_extension("")));
-    if report.damaged.iter().any(|damaged| damaged.is_rebuildable) {
-        message!("  fpstore compact --rewrite -s {}", quoted(&report.path));
-    }
 }
 
-/// What becomes of a damaged segment in a repair.
+/// What a repair saves of a segment.
+fn saved(damaged: &DamagedSegment, salvaged: &Salvaged) -> String {
+    let number = damaged.number;
+    let of = |count| counted(count, "fingerprint", "fingerprints");
+    let mut text = format!("segment {number}: {} saved", of(salvaged.kept));
+    match (salvaged.lost, salvaged.without_ids) {
+        (0, 0) => text += "; nothing is lost",
+        (lost, without) => {
+            if lost > 0 {
+                text += &format!("; missing: {} with all ids", of(lost));
+            }
+            if without > 0 {
+                text += &format!("; the ids of {} are lost", of(without));
+            }
+        }
+    }
+    text
+}
+
+/// What a repair leaves out.
 fn missing(damaged: &DamagedSegment) -> String {
     let number = damaged.number;
     let label = match damaged.label.as_str() {
@@ -179,10 +199,6 @@ fn missing(damaged: &DamagedSegment) -> String {
         label => format!(" with the label '{label}'"),
     };
     match damaged.deletions_only {
-        _ if damaged.is_rebuildable => format!(
-            "segment {number}{label}: nothing is lost; its damaged tables are made again from another \
-             one"
-        ),
         Some((fingerprints, ids)) => format!(
             "missing: the deletions of segment {number}{label}: {} and {} come back",
             counted(fingerprints, "deleted fingerprint", "deleted fingerprints"),

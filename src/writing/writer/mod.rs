@@ -32,6 +32,7 @@ mod planned_merge;
 mod rebase;
 mod repair;
 mod replace;
+mod salvage;
 mod scheme;
 mod shared;
 #[cfg(test)]
@@ -66,5 +67,6 @@ pub use new_record::NewRecord;
 pub use options::WriterOptions;
 pub use planned_merge::PlannedMerge;
 pub use repair::{Repair, repair};
+pub use salvage::Salvaged;
 pub use shared::SharedWriter;
 pub use transfer::{Exported, export, export_linked};

@@ -1,16 +1,25 @@
 //! Repair: a manifest of the sound segments, beside that of a damaged store.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
+use crate::base::id_policy::IdPolicy;
 use crate::base::steps::Counted;
+use crate::disk::access::Access;
 use crate::disk::names_in;
 use crate::format::manifest::{SegmentEntry, segment_number};
-use crate::search::snapshot::read_manifest_bytes;
+use crate::scheme::Scheme;
+use crate::search::snapshot::{OpenSegment, read_manifest_bytes};
 use crate::segment::map;
 use crate::store::verify::{DamagedSegment, VerifyReport, faults_of};
-use crate::writing::directory::{Destination, OpenMode, Patience, Waiting};
+use crate::writing::budget::divide;
+use crate::writing::builder::{RecordBuffer, SchemeChoice};
+use crate::writing::directory::{
+    Destination, OpenMode, Patience, StoreDirectory, UncommittedSegment, Waiting,
+};
+use crate::writing::writer::salvage::{Salvaged, push_readable};
+use fpstore_base::Resources;
 
 /// What [`repair`] could save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,16 +33,21 @@ pub struct Repair {
     pub kept: Vec<PathBuf>,
     /// Their fingerprints, deleted ones included.
     pub fingerprint_count: u64,
+    /// What was saved of damaged segments: a new one takes the place of each. Those that are not
+    /// here are left out whole, because they cannot be opened.
+    pub salvaged: Vec<Salvaged>,
 }
 
-/// Writes a manifest that names the sound segments of a damaged store alone, as `MANIFEST.repaired`
+/// Writes a manifest that names what is sound of a damaged store, as `MANIFEST.repaired`
 /// beside the damaged one. The store itself stays as it is until the file is given the name
 /// `MANIFEST`; [`VerifyReport::damaged`] says what is missing from then on. The next change of the
 /// store removes a repaired manifest that was not used, because it would undo the change.
 ///
-/// A segment whose deletions alone are damaged is kept without them: its deleted records come back.
-/// One that is damaged in tables alone, and has all values in another one, is kept as it is:
-/// [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) then makes it whole.
+/// Of a segment that is damaged elsewhere than in its head, a new one is made, with every record that
+/// any sound page holds: values from whichever table has them, ids where they can be read.
+/// [`Repair::salvaged`] counts what is lost. A segment whose deletions alone are damaged is kept
+/// without them: its deleted records come back. Needs 16 bytes of memory for each fingerprint of a
+/// segment that no other table holds whole.
 /// Where the manifest is damaged, nothing is written, and the sound segment files in the directory
 /// are returned: [`Writer::import`](crate::Writer::import) takes them into another store.
 ///
@@ -61,42 +75,75 @@ pub fn repair(report: &VerifyReport, wait: impl Into<Waiting>) -> Result<Repair>
     let Some(manifest) = &report.manifest else { return sound_files(report) };
     let path = &report.path;
     let damaged: Damaged<'_> = report.damaged.iter().map(|of| (Counted(of.number), of)).collect();
-    let kept: Vec<SegmentEntry> =
-        manifest.segments.iter().filter_map(|entry| keep(&damaged, entry)).collect();
-    let mut done = Repair {
-        manifest: None,
-        kept: kept.iter().map(|entry| path.join(entry.file_name())).collect(),
-        fingerprint_count: kept.iter().map(|entry| entry.fingerprint_count).sum(),
-    };
-    if report.damaged.is_empty() || kept.is_empty() {
+    let mut done = Repair::default();
+    let mut kept: Vec<SegmentEntry> = Vec::new();
+    if report.damaged.is_empty() {
+        kept.extend(manifest.segments.iter().cloned());
+        note_kept(&mut done, path, &kept);
         return Ok(done);
     }
     let patience = Patience::new(wait.into(), None);
     let directory = Destination::acquire(path.clone(), OpenMode::Change, patience)?.open(None)?;
-    let transaction = directory.begin()?;
+    let mut transaction = directory.begin()?;
     if read_manifest_bytes(path)? != report.manifest_bytes {
         let reason = format!("{} was changed after it was verified; verify again", path.display());
         return Err(Error::InvalidOptions { reason });
     }
-    done.manifest = Some(transaction.set_aside(kept)?);
+    for entry in &manifest.segments {
+        match damaged.get(&Counted(entry.number)) {
+            None => kept.push(entry.clone()),
+            Some(damaged) if damaged.deletions_only.is_some() => {
+                kept.push(SegmentEntry { deletions: None, ..entry.clone() });
+            }
+            Some(_) => {
+                let Some((segment, salvaged)) = salvage(path, entry, &directory)? else { continue };
+                done.salvaged.push(salvaged);
+                kept.extend(segment.map(|it| transaction.add_segment(it, None)).transpose()?);
+            }
+        }
+    }
+    note_kept(&mut done, path, &kept);
+    if !kept.is_empty() {
+        done.manifest = Some(transaction.set_aside(kept)?);
+    }
     Ok(done)
+}
+
+fn note_kept(done: &mut Repair, path: &Path, kept: &[SegmentEntry]) {
+    done.kept = kept.iter().map(|entry| path.join(entry.file_name())).collect();
+    done.fingerprint_count = kept.iter().map(|entry| entry.fingerprint_count).sum();
+}
+
+/// Writes what can be read of a damaged segment: a new segment, if that is anything. `None` if the
+/// segment cannot be opened.
+fn salvage(
+    path: &Path,
+    entry: &SegmentEntry,
+    directory: &StoreDirectory,
+) -> Result<Option<(Option<UncommittedSegment>, Salvaged)>> {
+    let bare = || SegmentEntry { deletions: None, ..entry.clone() };
+    let opened = OpenSegment::open(path, entry, Access::Map);
+    // Damaged deletions are lost: what they deleted comes back.
+    let Ok(open) = opened.or_else(|_| OpenSegment::open(path, &bare(), Access::Map)) else {
+        return Ok(None);
+    };
+    let header = open.segment.header();
+    let resources = divide(&Resources::default(), || path.to_path_buf())?;
+    let mut records = RecordBuffer::new(IdPolicy::Auto, header.sketch_len, &resources, None);
+    let salvaged = push_readable(&open, &mut records, &resources)?;
+    if salvaged.kept == 0 {
+        return Ok(Some((None, salvaged)));
+    }
+    let tables = header.tables.iter().map(|table| (table.mask, table.telling_bits()));
+    let scheme: SchemeChoice = Scheme::of_tables(tables, header.tuned_k)?.into();
+    let mut build = records.sort(|_| Ok(scheme.clone()))?;
+    let mut file = directory.new_segment()?;
+    build.write(&mut file, open.segment.recipe())?;
+    Ok(Some((Some(file.finish(&entry.label)?), salvaged)))
 }
 
 /// The damaged segments by their numbers.
 type Damaged<'a> = BTreeMap<Counted<u64>, &'a DamagedSegment>;
-
-/// The entry of a segment that is kept.
-fn keep(damaged: &Damaged<'_>, entry: &SegmentEntry) -> Option<SegmentEntry> {
-    match damaged.get(&Counted(entry.number)) {
-        None => Some(entry.clone()),
-        Some(damaged) if damaged.deletions_only.is_some() => {
-            Some(SegmentEntry { deletions: None, ..entry.clone() })
-        }
-        // A table of it has all values.
-        Some(damaged) if damaged.is_rebuildable => Some(entry.clone()),
-        Some(_) => None,
-    }
-}
 
 /// The segment files in a directory that have no faults.
 fn sound_files(report: &VerifyReport) -> Result<Repair> {

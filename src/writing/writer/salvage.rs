@@ -1,0 +1,203 @@
+//! What is left of a damaged segment: the records that any of its pages holds.
+//!
+//! Each table has all fingerprints, in an order of its own, and ids follow the order of the first
+//! one. So a value that a damaged page of one table held is read from another table. Its rank, and
+//! with it its ids, is known where the other tables have every value that is missing between two
+//! that the first table has.
+
+use crate::base::error::{Error, Result};
+use crate::base::section::Rank;
+use crate::bytes::permutation::Permuted;
+use crate::search::snapshot::OpenSegment;
+use crate::segment::{TableReader, WholeTable};
+use crate::writing::builder::RecordBuffer;
+use crate::writing::sort::{SortResources, SortedValues, ValueSorter};
+use fpstore_base::Id;
+
+/// What a repair saved of a damaged segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Salvaged {
+    /// The number of the segment.
+    pub number: u64,
+    /// Fingerprints in the new segment that takes its place.
+    pub kept: u64,
+    /// Fingerprints that no sound page holds, or that cannot be kept without their ids.
+    pub lost: u64,
+    /// Kept fingerprints whose ids are lost.
+    pub without_ids: u64,
+}
+
+/// Pushes all live records of a segment that can be read.
+pub(super) fn push_readable(
+    open: &OpenSegment,
+    buffer: &mut RecordBuffer,
+    resources: &SortResources,
+) -> Result<Salvaged> {
+    let segment = &open.segment;
+    let mut salvage = Salvage {
+        open,
+        buffer,
+        has_ids: segment.id_places().is_some(),
+        done: Salvaged { number: open.entry.number, ..Salvaged::default() },
+        next_rank: 0,
+        between: Vec::new(),
+    };
+    let count = segment.header().fingerprint_count;
+    let Some(first) = segment.first_table() else {
+        salvage.done.lost = count;
+        return Ok(salvage.done);
+    };
+    let others = values_of_others(open, first, resources)?;
+    let mut distinct = 0;
+    each_distinct(&others, |_| {
+        distinct += 1;
+        Ok(())
+    })?;
+    if distinct == count {
+        // Whatever happened to the first table, the others tell all ranks.
+        let mut rank = 0;
+        each_distinct(&others, |value| {
+            rank += 1;
+            salvage.push(first, value, Some(Rank(rank - 1)))
+        })?;
+        return Ok(salvage.done);
+    }
+    salvage.merge(first, &others)?;
+    Ok(salvage.done)
+}
+
+/// The values that the other tables have, in the order of the first one.
+fn values_of_others(
+    open: &OpenSegment,
+    first: WholeTable<'_>,
+    resources: &SortResources,
+) -> Result<SortedValues> {
+    let mut sorter = ValueSorter::new(resources.clone());
+    for other in open.segment.tables().skip(1).filter_map(TableReader::whole) {
+        other.for_each_readable(|_, run| {
+            let fingerprints = run.iter().map(|&value| other.permutation.invert(Permuted(value)));
+            sorter.push_all(fingerprints.map(|it| first.permutation.apply(it).0))
+        })?;
+    }
+    sorter.finish()
+}
+
+/// Calls `each` with each value once.
+fn each_distinct(values: &SortedValues, mut each: impl FnMut(u64) -> Result<()>) -> Result<()> {
+    let mut before = None;
+    values.pass(|values| {
+        for &value in values {
+            if before.replace(value) != Some(value) {
+                each(value)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+struct Salvage<'a> {
+    open: &'a OpenSegment,
+    buffer: &'a mut RecordBuffer,
+    has_ids: bool,
+    done: Salvaged,
+    /// The rank after the last value that the first table has.
+    next_rank: u64,
+    /// Values of the other tables after that value.
+    between: Vec<u64>,
+}
+
+impl Salvage<'_> {
+    /// Pushes the values of the first table, and those of others that it has lost.
+    fn merge(&mut self, first: WholeTable<'_>, others: &SortedValues) -> Result<()> {
+        let mut own: Vec<(u64, u64)> = Vec::new();
+        first.for_each_readable(|rank, run| {
+            own.extend((rank.0..).zip(run.iter().copied()));
+            Ok(())
+        })?;
+        let mut own = own.into_iter().peekable();
+        each_distinct(others, |value| {
+            while let Some((rank, at)) = own.next_if(|&(_, at)| at < value) {
+                self.take(first, rank, at)?;
+            }
+            if own.peek().is_none_or(|&(_, at)| at != value) {
+                self.between.push(value);
+            }
+            Ok(())
+        })?;
+        for (rank, value) in own {
+            self.take(first, rank, value)?;
+        }
+        self.close(first, self.open.segment.header().fingerprint_count)
+    }
+
+    /// Takes a value of the first table, after those that lie before it.
+    fn take(&mut self, first: WholeTable<'_>, rank: u64, value: u64) -> Result<()> {
+        self.close(first, rank)?;
+        self.next_rank = rank + 1;
+        self.push(first, value, Some(Rank(rank)))
+    }
+
+    /// Pushes what other tables have of the ranks before `rank`.
+    fn close(&mut self, first: WholeTable<'_>, rank: u64) -> Result<()> {
+        let missing = rank.saturating_sub(self.next_rank);
+        let between = std::mem::take(&mut self.between);
+        let found = between.len() as u64;
+        self.done.lost += missing.saturating_sub(found);
+        for (at, value) in (0..).zip(between) {
+            let rank = (found == missing).then_some(Rank(self.next_rank + at));
+            self.push(first, value, rank)?;
+        }
+        Ok(())
+    }
+
+    /// Pushes a value with its ids, as far as they are known.
+    fn push(&mut self, first: WholeTable<'_>, value: u64, rank: Option<Rank>) -> Result<()> {
+        let fingerprint = first.permutation.invert(Permuted(value));
+        let ids = match rank {
+            Some(rank) if self.open.is_deleted(rank) => return Ok(()),
+            Some(rank) => self.ids(rank)?,
+            // What was deleted must not come back.
+            None if self.open.deleted.is_some() => {
+                self.done.lost += 1;
+                return Ok(());
+            }
+            None => None,
+        };
+        match ids {
+            Some(ids) if ids.is_empty() => self.buffer.push_bare(fingerprint)?,
+            Some(ids) => {
+                for (id, sketch) in ids {
+                    self.buffer.push_stored(fingerprint, id.as_ref(), &sketch)?;
+                }
+            }
+            // Where documents have sketches, a record without them cannot be kept.
+            None if self.open.segment.header().sketch_len > 0 => {
+                self.done.lost += 1;
+                return Ok(());
+            }
+            None => {
+                self.done.without_ids += u64::from(self.has_ids);
+                self.buffer.push_bare(fingerprint)?;
+            }
+        }
+        self.done.kept += 1;
+        Ok(())
+    }
+
+    /// The live ids of a rank, with their sketches; `None` if they cannot be read.
+    fn ids(&self, rank: Rank) -> Result<Option<Vec<(Id, Box<[u8]>)>>> {
+        let record = match self.open.segment.record(rank) {
+            Err(Error::Corrupt { .. }) => return Ok(None),
+            record => record?,
+        };
+        let (mut live, mut ids) = (self.open.live_ids(rank, record), Vec::new());
+        loop {
+            match live.next() {
+                Ok(Some(id)) => ids.push((id.to_id(), live.sketch().into())),
+                Ok(None) => return Ok(Some(ids)),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+}

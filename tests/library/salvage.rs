@@ -1,0 +1,138 @@
+//! What a repair saves of damaged segments: all that any sound page holds, and nothing else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::common::{Random, clustered, samples, scheme_named, store_of};
+use fpstore::writer::{Salvaged, repair};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Store, Writer, verify};
+
+/// Flips a bit of a read-only file.
+fn flip(path: &Path, at: u64) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at as usize] ^= 0x10;
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// The records of a store: each fingerprint with its ids.
+type Held = BTreeMap<u64, Vec<String>>;
+
+fn held(store: &Store) -> Held {
+    let mut held = Held::new();
+    let found: Result<(), Error> = store.for_each(|record| {
+        let ids = record.ids().map(|id| id.map(|id| id.to_string()));
+        held.insert(record.fingerprint().value(), ids.collect::<Result<_, _>>()?);
+        Ok(())
+    });
+    found.unwrap();
+    held
+}
+
+/// Repairs a store whose segments are damaged, and compares what is left with what there was: nothing
+/// is made up, what was deleted stays away, and the losses are what was said. Returns those.
+fn repaired(path: &Path, before: &Held, case: &str) -> Salvaged {
+    let report = verify(path, &samples(0)).unwrap();
+    assert!(!report.is_sound(), "{case}");
+    let done = repair(&report, Duration::ZERO).unwrap();
+    assert!(done.manifest.is_some(), "{case}: {done:?}");
+    fs::rename(path.join("MANIFEST.repaired"), path.join("MANIFEST")).unwrap();
+    assert!(verify(path, &samples(20)).unwrap().is_sound(), "{case}");
+    let after = held(&Store::open(path).unwrap());
+    let mut without_ids = 0;
+    for (value, ids) in &after {
+        let had = before.get(value).unwrap_or_else(|| panic!("{case}: {value:x} was not there"));
+        assert!(ids == had || ids.is_empty(), "{case}: {ids:?} of {had:?}");
+        without_ids += u64::from(ids != had);
+    }
+    let [salvaged] = done.salvaged.as_slice() else { panic!("{case}: {done:?}") };
+    assert_eq!(salvaged.kept, after.len() as u64, "{case}");
+    // A fingerprint whose ids are unknown may have been one without.
+    assert!(salvaged.without_ids >= without_ids, "{case}: {salvaged:?}");
+    assert!(salvaged.lost >= (before.len() - after.len()) as u64, "{case}: {salvaged:?}");
+    salvaged.clone()
+}
+
+/// One damaged page of each section of each table, and of the ids: what other pages hold is saved.
+#[test]
+fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
+    let records = clustered(20_000, 71);
+    for (scheme, bits) in [("2", 0), ("2", 12), ("4", 0)] {
+        let scheme = scheme_named(scheme).with_syndromes(bits).unwrap();
+        let sections = store_of(&records, scheme.clone()).store.info().segments[0].sections.clone();
+        for place in sections.iter().filter(|place| place.len > 0) {
+            let section = place.section.to_string();
+            let case = format!("{section}, {bits} bits");
+            let temp = store_of(&records, scheme.clone());
+            let some: Vec<Fingerprint> =
+                records[..40].iter().map(|(value, _)| (*value).into()).collect();
+            Writer::open(temp.path()).unwrap().delete_fingerprints(&some).unwrap();
+            let before = held(&Store::open(temp.path()).unwrap());
+            flip(&temp.store.info().segments[0].path, place.offset + place.len / 2);
+            if section == "recipe" || section.contains("directory") {
+                continue;
+            }
+            if bits > 0 && section == "prefix index of table 0" {
+                // It is one page, and the other table names values without holding them.
+                let report = verify(temp.path(), &samples(0)).unwrap();
+                let done = repair(&report, Duration::ZERO).unwrap();
+                assert!(done.manifest.is_none() && done.salvaged[0].kept == 0, "{case}");
+                continue;
+            }
+            let salvaged = repaired(&temp.path(), &before, &case);
+            let is_of_ids = section.starts_with("id ");
+            let is_whole = !section.ends_with("table 0") || bits == 0;
+            assert!(salvaged.lost == 0 || !is_whole, "{case}: {salvaged:?}");
+            assert!(salvaged.without_ids == 0 || is_of_ids, "{case}: {salvaged:?}");
+            assert!(salvaged.kept > 8000, "{case}: {salvaged:?}");
+        }
+    }
+}
+
+/// Damage in many places, of stores with ids, texts, sketches or none of these, some records deleted.
+#[test]
+fn nothing_is_made_up_of_a_store_that_is_damaged_in_many_places() {
+    for seed in 0..60 {
+        let mut random = Random::new(4000 + seed);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.fps");
+        let scheme = scheme_named(["1", "2", "4"][random.below(3) as usize]);
+        let mut builder =
+            Builder::with_options(&path, BuildOptions::default().scheme(scheme)).unwrap();
+        let with_ids = seed % 3;
+        for id in 0..1 + random.below(3000) {
+            let value = Fingerprint::new(random.next() >> (seed % 4 * 8));
+            match with_ids {
+                0 => builder.push_bare(value).unwrap(),
+                1 => builder.push(value, id).unwrap(),
+                _ => builder.push(value, format!("document {id}").as_str()).unwrap(),
+            }
+        }
+        builder.finish().unwrap();
+        let values: Vec<u64> = held(&Store::open(&path).unwrap()).into_keys().collect();
+        if seed % 2 == 0 {
+            let gone = values.iter().step_by(7).map(|&value| Fingerprint::new(value));
+            let gone: Vec<_> = gone.collect();
+            Writer::open(&path).unwrap().delete_fingerprints(&gone).unwrap();
+        }
+        let store = Store::open(&path).unwrap();
+        let before = held(&store);
+        let segment = store.info().segments[0].clone();
+        drop(store);
+        let damageable: Vec<_> = segment
+            .sections
+            .iter()
+            .filter(|place| place.len > 0 && place.section.to_string() != "recipe")
+            .collect();
+        for _ in 0..1 + random.below(6) {
+            let place = damageable[random.below(damageable.len() as u64) as usize];
+            flip(&segment.path, place.offset + random.below(place.len));
+        }
+        let report = verify(&path, &samples(0)).unwrap();
+        if !report.is_sound() && repair(&report, Duration::ZERO).unwrap().manifest.is_some() {
+            repaired(&path, &before, &format!("seed {seed}"));
+        }
+    }
+}
