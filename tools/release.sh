@@ -74,8 +74,12 @@ build() {
         python3 tools/third_party.py "$target" >"$made/THIRD-PARTY.txt"
 
         mkdir "$place/$name"
-        cp -R "$fpstore" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" README.md LICENSE \
-            CHANGELOG.md docs tools/operations "$place/$name"
+        cp -R "$fpstore" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
+        # The pages where they are in the project, so that their links hold.
+        tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
+            benches/README.md benches/peers/README.md bindings/python/README.md \
+            bindings/python/benches/README.md tests/data/README.md |
+            tar --extract --directory "$place/$name"
         tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
             --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
             gzip --no-name -9 >"$place/out/$name.tar.gz"

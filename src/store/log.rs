@@ -4,10 +4,14 @@
 //! compared: where segments stand between two that stayed, and what is deleted of those that stayed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher;
+use std::ops::Range;
 
 use crate::base::error::{Error, Result};
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::store::Store;
+use fpstore_base::IdRef;
+use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// What happened between two states of a store, or before the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +68,12 @@ pub struct Change {
     pub ids: u64,
     /// Live ids of the segments before.
     pub ids_before: u64,
+    /// Of a merge: records that are in the new segments and were in none before, because they were
+    /// added between the two states. A record is an id of a fingerprint, or a fingerprint without ids.
+    pub records_added: Option<u64>,
+    /// Of a merge: records that were in the segments before and are gone, because they were deleted
+    /// between the two states.
+    pub records_removed: Option<u64>,
 }
 
 impl Store {
@@ -72,9 +82,13 @@ impl Store {
     /// lies between two states is told as one step: what was added and deleted again in between is
     /// in neither. Each generation alone is told exactly if all were kept.
     ///
+    /// Where segments were merged, their records are read and compared: of those that were added or
+    /// deleted before the merge, nothing else is left. This takes 16 bytes of memory for each.
+    ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if the states are of several stores, or of two histories.
+    /// * [`Error::InvalidOptions`] if the states are of several stores, or of two histories.
+    /// * [`Error::Corrupt`] if segments that were merged are damaged.
     ///
     /// # Examples
     ///
@@ -97,7 +111,7 @@ impl Store {
             if let Some(before) = before {
                 check_same(before, state)?;
             }
-            compare(before, state, &mut changes);
+            compare(before, state, &mut changes)?;
             before = Some(state);
         }
         Ok(changes)
@@ -136,7 +150,7 @@ fn check_same(before: &Snapshot, state: &Snapshot) -> Result<()> {
 }
 
 /// Adds the changes from one state to another.
-fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change>) {
+fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change>) -> Result<()> {
     let start = changes.len();
     let old: &[OpenSegment] = before.map_or(&[], |before| before.segments());
     let new = state.segments();
@@ -144,15 +158,29 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
         new.iter().enumerate().map(|(at, open)| (open.entry.number, at)).collect();
     // Segments that stayed part both lists; what stands between two of them belongs together.
     let (mut old_at, mut new_at) = (0, 0);
+    let mut between = |gone: Range<usize>, made: Range<usize>| -> Result<()> {
+        let at = changes.len();
+        replaced(&old[gone.clone()], &new[made.clone()], changes);
+        if let (Some(before), [merged]) = (before, &mut changes[at..])
+            && merged.act == Act::Merged
+        {
+            compare_records(records_of(before, gone)?, records_of(state, made)?, merged);
+        }
+        Ok(())
+    };
+    let mut kept = Vec::new();
     for (at, open) in old.iter().enumerate() {
         let Some(&place) = places.get(&open.entry.number).filter(|&&place| place >= new_at) else {
             continue;
         };
-        replaced(&old[old_at..at], &new[new_at..place], changes);
-        deleted(open, &new[place], changes);
+        between(old_at..at, new_at..place)?;
+        kept.push((at, place));
         (old_at, new_at) = (at + 1, place + 1);
     }
-    replaced(&old[old_at..], &new[new_at..], changes);
+    between(old_at..old.len(), new_at..new.len())?;
+    for (at, place) in kept {
+        deleted(&old[at], &new[place], changes);
+    }
     let known: BTreeSet<&String> = before.iter().flat_map(|before| before.runs()).collect();
     for run in state.runs().iter().filter(|run| !known.contains(run)) {
         changes.push(Change { label: run.clone(), ..change(Act::Run, &[], &[]) });
@@ -161,6 +189,51 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
         change.generation = state.generation();
         change.since = before.map(Snapshot::generation);
     }
+    Ok(())
+}
+
+/// A hash of each live record of some segments of a state, sorted.
+fn records_of(state: &Snapshot, segments: Range<usize>) -> Result<Vec<u128>> {
+    let part = state.part(&segments.collect::<Vec<_>>());
+    let mut records = Vec::new();
+    Store::of(part).for_each(|record| {
+        let value = record.fingerprint().value();
+        let before = records.len();
+        for id in record.ids() {
+            records.push(hash_of(value, Some(id?)));
+        }
+        if records.len() == before {
+            records.push(hash_of(value, None));
+        }
+        Ok::<(), Error>(())
+    })?;
+    records.sort_unstable();
+    Ok(records)
+}
+
+/// A hash of a record; that of an id is that of its text, because merges make texts of numbers.
+fn hash_of(value: u64, id: Option<IdRef<'_>>) -> u128 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(&value.to_le_bytes());
+    if let Some(id) = id {
+        hasher.write(b"id");
+        hasher.write(id.to_string().as_bytes());
+    }
+    hasher.finish128().as_u128()
+}
+
+/// Counts the records that only one of two sorted lists has.
+fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
+    let (mut added, mut removed) = (0, 0);
+    let mut before = before.into_iter().peekable();
+    for record in now {
+        while before.next_if(|other| *other < record).is_some() {
+            removed += 1;
+        }
+        added += u64::from(before.next_if_eq(&record).is_none());
+    }
+    removed += before.count() as u64;
+    (change.records_added, change.records_removed) = (Some(added), Some(removed));
 }
 
 /// Segments that are gone, and those that stand in their place.
@@ -202,5 +275,7 @@ fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
         fingerprints_before: sum(before, OpenSegment::live_count),
         ids: sum(now, OpenSegment::live_id_count),
         ids_before: sum(before, OpenSegment::live_id_count),
+        records_added: None,
+        records_removed: None,
     }
 }

@@ -103,8 +103,31 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     assert_eq!(
         lines,
         "generation\tsince\tact\tsegments\tfrom\tlabel\tfingerprints\tfingerprints_before\tids\t\
-         ids_before\n2\t\tadded\t1\t\told\t100\t0\t100\t0\n2\t\tadded\t2\t\t2026-10\t10\t0\t10\t0\n"
+         ids_before\trecords_added\trecords_removed\n2\t\tadded\t1\t\told\t100\t0\t100\t0\t\t\n\
+         2\t\tadded\t2\t\t2026-10\t10\t0\t10\t0\t\t\n"
     );
+}
+
+/// One record went and another one came between two kept states, and a merge hides both.
+#[test]
+fn a_merge_hides_neither_a_deletion_nor_an_addition() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, kept) = (folder.path().join("a.fps"), folder.path().join("kept.fps"));
+    build(&path, 0..10);
+    backup(&Store::open(&path).unwrap(), &kept, &BackupOptions::default()).unwrap();
+    let mut writer =
+        Writer::with_options(&path, WriterOptions::default().label("old").compact(false)).unwrap();
+    writer.delete_ids([IdRef::U64(3), IdRef::U64(4)]).unwrap();
+    writer.push(Fingerprint::new(77), "text").unwrap();
+    writer.push_bare(Fingerprint::new(78)).unwrap();
+    writer.commit().unwrap();
+    writer.compact(&Compaction::All).unwrap();
+    drop(writer);
+    let states = [Store::open(&kept).unwrap(), Store::open(&path).unwrap()];
+    let changes = Store::log(&states).unwrap();
+    let merged = changes.iter().find(|change| change.act == Act::Merged).unwrap();
+    assert_eq!((merged.records_added, merged.records_removed), (Some(2), Some(2)));
+    assert_eq!((merged.fingerprints_before, merged.fingerprints), (10, 10));
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn no_output_takes_the_place_of_an_input() {
     desk.ok(&["build", "b.tsv", "-q"], "");
     desk.write("words.txt", "w1\nw2\n");
     desk.write("weights.tsv", "w1\t2\n");
-    desk.write("old.tsv", &desk.ok(&["cluster", "b.tsv", "-k", "2", "-q"], ""));
+    desk.write("old.tsv", desk.ok(&["cluster", "b.tsv", "-k", "2", "-q"], ""));
     desk.ok(&["df", "in/a.jsonl", "--recipe", "simhash", "-o", "df.tsv", "-q"], "");
     desk.ok(&["build", "--docs", "in", "-s", "docs.fps", "-q"], "");
     let recipe = desk.json(&["info", "docs.fps"])["recipe"].as_str().unwrap().to_owned();

@@ -20,7 +20,8 @@ What happened between two states is told as one step; if each generation was kep
 
 The columns are generation, the generation before, act (added, deleted, merged, expired, run), \
 segments that have it, segments that had it, label, and the live fingerprints and ids of these \
-segments: fingerprints now and before, ids now and before.";
+segments: fingerprints now and before, ids now and before. Of merged segments the records are \
+compared: the last columns count those that were added and those that were removed meanwhile.";
 
 const AFTER_HELP: &str = "\
 Examples:

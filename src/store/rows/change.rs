@@ -17,12 +17,16 @@ impl Row for Change {
         Column::new("fingerprints_before", Kind::U64),
         Column::new("ids", Kind::U64),
         Column::new("ids_before", Kind::U64),
+        Column::new("records_added", Kind::Text),
+        Column::new("records_removed", Kind::Text),
     ];
 
     fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
         let list =
             |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<String>>().join(",");
-        let since = self.since.map_or_else(String::new, |since| since.to_string());
+        let text = |number: Option<u64>| number.map_or_else(String::new, |it| it.to_string());
+        let since = text(self.since);
+        let (added, removed) = (text(self.records_added), text(self.records_removed));
         let (segments, from) = (list(&self.segments), list(&self.from));
         each(&[
             Cell::Number(self.generation),
@@ -35,6 +39,8 @@ impl Row for Change {
             Cell::Number(self.fingerprints_before),
             Cell::Number(self.ids),
             Cell::Number(self.ids_before),
+            Cell::Text(&added),
+            Cell::Text(&removed),
         ])
     }
 }

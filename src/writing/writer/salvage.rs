@@ -96,6 +96,9 @@ fn each_distinct(values: &SortedValues, mut each: impl FnMut(u64) -> Result<()>)
     })
 }
 
+/// An id and its sketch.
+type StoredId = (Id, Box<[u8]>);
+
 struct Salvage<'a> {
     open: &'a OpenSegment,
     buffer: &'a mut RecordBuffer,
@@ -186,7 +189,7 @@ impl Salvage<'_> {
     }
 
     /// The live ids of a rank, with their sketches; `None` if they cannot be read.
-    fn ids(&self, rank: Rank) -> Result<Option<Vec<(Id, Box<[u8]>)>>> {
+    fn ids(&self, rank: Rank) -> Result<Option<Vec<StoredId>>> {
         let record = match self.open.segment.record(rank) {
             Err(Error::Corrupt { .. }) => return Ok(None),
             record => record?,

@@ -6,7 +6,7 @@ use hyper::{Response, StatusCode, Uri};
 use serde_json::json;
 
 use crate::format::FORMAT_VERSIONS;
-use crate::http::serve::protocol::failure::{Failure, chain};
+use crate::http::serve::protocol::failure::{Failure, FaultCode, chain};
 use crate::http::serve::protocol::params::no_options;
 use crate::http::serve::protocol::request::{JSON, ResponseBody, json_response, response};
 use crate::http::serve::state::shared::Shared;
@@ -51,7 +51,7 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
     };
     let mut answer =
         json!({ "ready": fault.is_none(), "generation": server.live.opened().generation });
-    if let Some((code, message)) = fault {
+    if let Some((code, message)) = &fault {
         answer["error"] = json!({ "code": code, "message": message });
     }
     if let Some((why, seconds)) = server.live.health.failing_refresh() {
@@ -63,7 +63,11 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
     if let Some((faults, first)) = server.live.scrubbed.found() {
         answer["scrub"] = json!({ "faults": faults, "message": first });
     }
-    json_response(status, &answer)
+    let mut response = json_response(status, &answer);
+    if let Some((code, _)) = fault {
+        response.extensions_mut().insert(FaultCode(code));
+    }
+    response
 }
 
 /// `/metrics`.

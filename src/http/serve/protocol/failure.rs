@@ -10,6 +10,10 @@ use crate::http::wire::{FailureBody, FailureFields, FailureLimit};
 
 pub(crate) use fpstore_base::chain;
 
+/// Why an answer that is no failure of its request is no good one, for the access log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FaultCode(pub(crate) &'static str);
+
 /// Why a request was not answered as it was asked.
 #[derive(Debug)]
 pub(crate) struct Failure {

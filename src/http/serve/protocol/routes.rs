@@ -12,7 +12,7 @@ use hyper::{Method, Response, StatusCode, Version};
 use super::access_log::Noted;
 use super::address::{is_local_name, name_of};
 use super::date;
-use super::failure::Failure;
+use super::failure::{Failure, FaultCode};
 use super::request::{HttpRequest, ResponseBody};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
@@ -119,6 +119,7 @@ pub(crate) async fn handle(
         server.live.opened().witness.sign(response.headers_mut());
     }
     response.headers_mut().insert(DATE, date::now());
+    let code = code.or_else(|| response.extensions().get().map(|FaultCode(code)| *code));
     let time = start.elapsed();
     server.live.metrics.answered(at, response.status(), time);
     if let Some(noted) = noted {

@@ -72,7 +72,7 @@ fn pass(live: &Arc<LiveStore>, max_rate: u64, ends: &Arc<Mutex<Receiver<()>>>) {
             }
             if let count @ 1.. = report.faults.len() {
                 live.log(format_args!(
-                    "scrub: {count} faults; 'fpstore verify -s {}' names all of them and what helps",
+                    "scrub: faults found: {count}; 'fpstore verify -s {}' names all of them and what helps",
                     live.path.display()
                 ));
             }

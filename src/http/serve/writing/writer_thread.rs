@@ -164,10 +164,9 @@ impl WriterThread {
         if count == 0 {
             return Ok(());
         }
-        let items = if count == 1 { "item" } else { "items" };
+        let items = if count == 1 { "item that was" } else { "items that were" };
         let lost = format_args!(
-            "{count} {items} that were answered with \"durable\": false could not be committed and \
-             are lost"
+            "{count} {items} answered with \"durable\": false could not be committed: lost"
         );
         Err(self.not_committed(lost))
     }
