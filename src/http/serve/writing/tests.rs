@@ -21,13 +21,13 @@ use super::Writing;
 use super::task::{AddTask, Added, Answered, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
-fn record(number: u64, id: &str) -> NewRecord {
+pub(super) fn record(number: u64, id: &str) -> NewRecord {
     // Far from each other.
     let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     NewRecord::new(Fingerprint::new(value), Some(IdRef::Text(id).to_id()))
 }
 
-fn ids_in(path: &Path) -> Vec<String> {
+pub(super) fn ids_in(path: &Path) -> Vec<String> {
     let mut ids = Vec::new();
     Store::open(path)
         .unwrap()
@@ -43,7 +43,7 @@ fn ids_in(path: &Path) -> Vec<String> {
 }
 
 /// Checks and adds records, of which comparing costs little.
-async fn add(
+pub(super) async fn add(
     writing: &Writing,
     live: &LiveStore,
     records: Vec<NewRecord>,
@@ -110,7 +110,7 @@ fn empty_store() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn serve(path: &Path) -> Server {
+pub(super) fn serve(path: &Path) -> Server {
     serve_with(path, Some(options()))
 }
 
@@ -124,7 +124,7 @@ fn serve_with(path: &Path, writing: Option<WritingOptions>) -> Server {
     Server::open(path, settings).unwrap()
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 

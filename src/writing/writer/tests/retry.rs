@@ -268,3 +268,64 @@ fn a_backup_that_failed_leaves_the_state_of_before_and_the_next_one_goes_on() {
         }
     }
 }
+
+/// A change by an open writer.
+type OpenChange = fn(&mut Writer, &Path) -> Result<()>;
+
+/// The changes that push nothing.
+const CHANGES: [(&str, OpenChange); 6] = [
+    ("delete ids", |writer, _| writer.delete_ids((0..200).map(IdRef::U64)).map(drop)),
+    ("delete fingerprints", |writer, _| {
+        let wanted: Vec<Fingerprint> = (0..160).map(|i| Fingerprint::new(value(i))).collect();
+        writer.delete_fingerprints(&wanted).map(drop)
+    }),
+    ("expire", |writer, _| {
+        writer.expire(&crate::writing::writer::Expiry::before("2026-10").all(true)).map(drop)
+    }),
+    ("import", |writer, folder| writer.import(&[folder.join("other.fps")]).map(drop)),
+    ("compact", |writer, _| writer.compact(&Compaction::All).map(drop)),
+    ("replace", |writer, _| {
+        let record = NewRecord::new(Fingerprint::new(5), fpstore_base::Id::Text("page 8".into()));
+        writer.replace(&[record]).map(drop)
+    }),
+];
+
+/// Each operation of each change fails once: the store is as before, or as after where the error says
+/// so, and the same writer can do it again.
+#[test]
+fn each_change_that_failed_can_be_done_again_by_the_same_writer() {
+    let pristine = pristine();
+    let before = all_records(&pristine.path().join("store.fps"));
+    for (name, change) in CHANGES {
+        let whole = site(pristine.path());
+        let path = whole.path().join("store.fps");
+        change(&mut Writer::with_options(&path, options()).unwrap(), whole.path()).unwrap();
+        let expected = all_records(&path);
+        let mut effects = 0;
+        for fault in [Fault::Full, Fault::Broken] {
+            for fails_at in 1.. {
+                let folder = site(pristine.path());
+                let path = folder.path().join("store.fps");
+                let mut writer = Writer::with_options(&path, options()).unwrap();
+                fail_points::plan(folder.path(), fails_at, fault);
+                let done = change(&mut writer, folder.path());
+                let passed = fail_points::forget(folder.path()).len() as u64;
+                let case = format!("{name}, {fault:?} at operation {fails_at}: {done:?}");
+                let is_done = matches!(done, Ok(()) | Err(Error::InEffect { .. }));
+                effects += u32::from(done.is_err() && is_done);
+                let now = all_records(&path);
+                assert!(now == if is_done { expected.clone() } else { before.clone() }, "{case}");
+                if !is_done {
+                    change(&mut writer, folder.path()).unwrap_or_else(|e| panic!("{case}: {e}"));
+                    assert!(all_records(&path) == expected, "{case}");
+                }
+                assert!(records_of(writer.store()) == expected, "{case}");
+                if passed < fails_at {
+                    assert!(fails_at > 5, "{case}");
+                    break;
+                }
+            }
+        }
+        assert!(effects >= 2, "{name}: {effects}");
+    }
+}
