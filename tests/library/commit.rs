@@ -92,6 +92,7 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     assert_eq!((done.added, done.repeated, done.generation), (3, 2, 1));
     let done = committed(&path, &receipts);
     assert_eq!((done.added, done.repeated, done.generation), (2, 3, 2));
+    assert_eq!(done.differing, 0);
     for remove in [false, true, true] {
         let before = names_of(&path);
         let done = commit(&path, &receipts, &CommitOptions::default().remove(remove)).unwrap();
@@ -118,6 +119,7 @@ fn a_segment_that_is_there_is_not_added_again_whatever_was_deleted_of_it() {
     let options = CommitOptions::default().label("2026-11");
     let done = commit(&path, &receipts, &options).unwrap();
     assert_eq!((done.added, done.repeated, done.generation), (0, 2, 2));
+    assert_eq!(done.differing, 2, "it is said that neither the label nor the records are as asked");
     let info = Store::open(&path).unwrap().info();
     assert_eq!((info.fingerprint_count(), info.segments[0].label.as_str()), (0, ""));
 }

@@ -119,6 +119,29 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
     });
 }
 
+/// A newer state with the damaged file is as bad as the one before; one without it is good.
+#[test]
+fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
+    let desk = desk();
+    let segment = Store::open(desk.path("store.fps")).unwrap().info().segments[0].clone();
+    let of_second = |place: &&SectionInfo| place.section.to_string() == "heads of table 1";
+    let heads = segment.sections.iter().find(of_second).unwrap();
+    let mut bytes = fs::read(&segment.path).unwrap();
+    bytes[heads.offset as usize..][..heads.len as usize].iter_mut().for_each(|byte| *byte ^= 0x55);
+    fs::remove_file(&segment.path).unwrap();
+    fs::write(&segment.path, bytes).unwrap();
+    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--warm", "all"]);
+    let code = || server.get("/readyz").json()["error"]["code"].clone();
+    wait_for("the damage is met", || code() == "store-damaged");
+    desk.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "77\tmore\n");
+    // A state that cannot be warmed is not shown.
+    assert!(server.post("/v1/refresh", "", "").status >= 500);
+    assert_eq!(code(), "store-damaged");
+    desk.ok(&["compact", "--rewrite", "-s", "store.fps", "-q"], "");
+    assert_eq!(server.post("/v1/refresh", "", "").json()["changed"], true);
+    assert_eq!(server.get("/readyz").status, 200);
+}
+
 #[test]
 fn tokens_guard_reading_and_writing_apart() {
     let desk = desk();

@@ -5,7 +5,7 @@
 //! and only after that are the first names removed, if at all. So a process that dies at any point
 //! loses no file, and doing it again completes the change or finds it done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::base::error::{Error, IoError, Result};
 use crate::base::setters::setters;
 use crate::base::steps::Counted;
 use crate::disk::{parent_of, remove_file};
-use crate::format::manifest::{FILE_NAME, fault_of_label, fault_of_run};
+use crate::format::manifest::{FILE_NAME, SegmentEntry, fault_of_label, fault_of_run};
 use crate::search::snapshot::Snapshot;
 use crate::segment::map;
 use crate::store::Store;
@@ -78,6 +78,9 @@ pub struct SegmentsCommitted {
     pub file_len: u64,
     /// Receipts of segments that the store had already, or that another receipt names.
     pub repeated: u64,
+    /// Segments that the store had already with another label, or of which records were deleted
+    /// since. They stay so.
+    pub differing: u64,
     /// Segments without any fingerprint, which were left out.
     pub empty: u64,
     /// Added files that were copied, because the system has no hard links between the places.
@@ -182,8 +185,9 @@ fn commit_to(
             return Ok(done);
         }
     }
-    let agreed = Agreed::of(store.as_deref(), receipts)?;
+    let agreed = Agreed::of(store.as_deref(), receipts, &options.label)?;
     (done.repeated, done.empty) = (agreed.repeated, agreed.empty);
+    done.differing = agreed.differing;
     done.tables_differ = agreed.tables_differ;
     if !agreed.new.is_empty() {
         let directory = destination.open(None)?;
@@ -227,15 +231,16 @@ struct Agreed<'a> {
     /// does not need.
     present: Vec<&'a SegmentReceipt>,
     repeated: u64,
+    differing: u64,
     empty: u64,
     tables_differ: bool,
 }
 
 impl<'a> Agreed<'a> {
-    fn of(store: Option<&Snapshot>, receipts: &'a [SegmentReceipt]) -> Result<Self> {
+    fn of(store: Option<&Snapshot>, receipts: &'a [SegmentReceipt], label: &str) -> Result<Self> {
         let segments = store.map_or([].as_slice(), Snapshot::segments);
-        let live: BTreeSet<Counted<[u8; 16]>> =
-            segments.iter().map(|open| Counted(open.entry.digest.bytes())).collect();
+        let live: BTreeMap<Counted<[u8; 16]>, &SegmentEntry> =
+            segments.iter().map(|open| (Counted(open.entry.digest.bytes()), &open.entry)).collect();
         let mut agreed = Agreed::default();
         let mut sorted: Vec<&SegmentReceipt> = receipts.iter().collect();
         sorted.sort_by(|one, other| one.path.cmp(&other.path));
@@ -246,7 +251,11 @@ impl<'a> Agreed<'a> {
         let mut seen: BTreeSet<Counted<[u8; 16]>> = BTreeSet::new();
         let mut masks: Option<&[u64]> = None;
         for receipt in sorted {
-            let is_live = live.contains(&Counted(receipt.digest));
+            let known = live.get(&Counted(receipt.digest));
+            let is_live = known.is_some();
+            agreed.differing += u64::from(
+                known.is_some_and(|known| known.label != label || known.deletions.is_some()),
+            );
             match check_file(receipt) {
                 // Its name was removed after an earlier commit.
                 Err(Error::Io(IoError { source, .. }))

@@ -147,6 +147,10 @@ impl LiveStore {
                     self.log(format_args!("the store can be read again"));
                 }
                 if *changed {
+                    if self.warm.is_some() {
+                        // It was warmed before it was shown, whatever became of the state before.
+                        self.health.note_start(true);
+                    }
                     self.note_identity(before);
                     self.show_newest();
                 }
