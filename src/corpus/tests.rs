@@ -32,7 +32,7 @@ fn lines(name: &str, numbers: std::ops::Range<u64>, kinds: u64) -> String {
 }
 
 /// A folder with documents in `in`, and a store that knows some of them.
-fn site() -> tempfile::TempDir {
+pub(super) fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir_all(at("in/b")).unwrap();
@@ -49,7 +49,7 @@ fn site() -> tempfile::TempDir {
     folder
 }
 
-fn cleaner(folder: &Path) -> Cleaner<'static> {
+pub(super) fn cleaner(folder: &Path) -> Cleaner<'static> {
     let options = DocumentOptions::default().skip_bad(true).threads(1);
     Cleaner::new(source(options), [folder.join("in")])
         .output(folder.join("out/"))
