@@ -11,7 +11,8 @@ environment=$PWD/target/tools/python-package
 wheels=$PWD/target/tools/wheels
 
 cargo fmt --check --manifest-path bindings/python/Cargo.toml
-cargo clippy --locked --manifest-path bindings/python/Cargo.toml -- -D warnings
+cargo clippy --locked --manifest-path bindings/python/Cargo.toml --target-dir target \
+    --config profile.dev.opt-level=0 -- -D warnings
 
 rm -rf "$environment"
 python3 -m venv "$environment"

@@ -1,10 +1,12 @@
 # Read by check_python.sh and check_spark.sh, from the project's root, with an environment on the path.
 
-# Builds the wheel into the folder $1, with less optimisation than a release, in half the time, with
-# the program that FPSTORE_BIN names, and installs it.
+# Builds the wheel into the folder $1, as the tests of the workspace are built, with what these have
+# built already, with the program that FPSTORE_BIN names, and installs it.
 install_package() {
     rm -rf "$1"
-    (cd bindings/python && maturin build --locked --profile dev --out "$1")
+    target=$PWD/target
+    (cd bindings/python &&
+        CARGO_TARGET_DIR=$target maturin build --locked --profile dev --out "$1")
     if [ -n "${FPSTORE_BIN:-}" ]; then
         python3 tools/add_program.py "$1"/fpstore-*.whl "$FPSTORE_BIN"
     fi
