@@ -73,8 +73,6 @@ mod other_ids;
 mod overview;
 mod passage_fate;
 mod passages;
-#[cfg(test)]
-mod power_loss_tests;
 mod ranking;
 mod reasons;
 mod room;

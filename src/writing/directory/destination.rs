@@ -50,11 +50,11 @@ impl Destination {
     /// Checks that `path` suits `mode`, and takes the writer lock if there is a directory, else a
     /// lock on the name.
     pub(crate) fn acquire(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
-        if mode != OpenMode::Change {
-            check_output(&path)?;
-        }
         loop {
             let place = examine(&path, mode)?;
+            if mode != OpenMode::Change {
+                check_output(&path)?;
+            }
             let (mut lock, mut reservation) = (None, None);
             match place {
                 Place::Directory => lock = Some(lock_writer(&path, &patience)?),

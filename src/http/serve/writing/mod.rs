@@ -5,8 +5,6 @@
 //! commits once, and then answers. So two items that are near each other can come at the same time,
 //! and exactly one of them is new.
 
-#[cfg(test)]
-mod change_tests;
 mod comparing;
 mod failures;
 mod merging;

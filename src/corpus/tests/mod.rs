@@ -1,6 +1,8 @@
 //! A cleaning that is stopped anywhere, and whose files, outputs, inputs or store are changed before it
 //! goes on, beside one that is not disturbed.
 
+mod power_loss;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -32,7 +34,7 @@ fn lines(name: &str, numbers: std::ops::Range<u64>, kinds: u64) -> String {
 }
 
 /// A folder with documents in `in`, and a store that knows some of them.
-pub(super) fn site() -> tempfile::TempDir {
+fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir_all(at("in/b")).unwrap();
@@ -49,7 +51,7 @@ pub(super) fn site() -> tempfile::TempDir {
     folder
 }
 
-pub(super) fn cleaner(folder: &Path) -> Cleaner<'static> {
+fn cleaner(folder: &Path) -> Cleaner<'static> {
     let options = DocumentOptions::default().skip_bad(true).threads(1);
     Cleaner::new(source(options), [folder.join("in")])
         .output(folder.join("out/"))

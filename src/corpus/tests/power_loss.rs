@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::tests::{cleaner, site};
+use super::{cleaner, site};
 use crate::Store;
 use crate::disk::change::Change;
 use crate::disk::power_loss::{Disk, Replayed};
@@ -97,7 +97,7 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     let is_of_work =
         |path: &&Path| path.components().any(|part| part.as_os_str() == ".fpstore-dedup");
     let mut changes = recorder::stop(root);
-    changes.retain(|change| !paths(change).iter().any(|path| is_of_work(path)));
+    changes.retain(|change| !paths(change).iter().any(is_of_work));
     let expected = files(&root.join(OUTPUT));
     assert!(account.added_count > 10 && expected.len() == 3, "{account:?}");
     let (tried, with_documents) = replay(&before, root, &changes, &expected).unwrap();

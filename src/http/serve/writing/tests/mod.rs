@@ -1,6 +1,8 @@
 //! Each operation of each change fails once, beside a model: what was acknowledged is there, and what was
 //! refused is not, or the answer says that it is.
 
+mod changes;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,13 +23,13 @@ use super::Writing;
 use super::task::{AddTask, Added, Answered, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
-pub(super) fn record(number: u64, id: &str) -> NewRecord {
+fn record(number: u64, id: &str) -> NewRecord {
     // Far from each other.
     let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     NewRecord::new(Fingerprint::new(value), Some(IdRef::Text(id).to_id()))
 }
 
-pub(super) fn ids_in(path: &Path) -> Vec<String> {
+fn ids_in(path: &Path) -> Vec<String> {
     let mut ids = Vec::new();
     Store::open(path)
         .unwrap()
@@ -43,7 +45,7 @@ pub(super) fn ids_in(path: &Path) -> Vec<String> {
 }
 
 /// Checks and adds records, of which comparing costs little.
-pub(super) async fn add(
+async fn add(
     writing: &Writing,
     live: &LiveStore,
     records: Vec<NewRecord>,
@@ -110,7 +112,7 @@ fn empty_store() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-pub(super) fn serve(path: &Path) -> Server {
+fn serve(path: &Path) -> Server {
     serve_with(path, Some(options()))
 }
 
@@ -124,7 +126,7 @@ fn serve_with(path: &Path, writing: Option<WritingOptions>) -> Server {
     Server::open(path, settings).unwrap()
 }
 
-pub(super) fn runtime() -> tokio::runtime::Runtime {
+fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 

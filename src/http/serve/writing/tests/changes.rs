@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::tests::{add, ids_in, record, runtime, serve};
 use super::*;
 use crate::disk::fail_points::{self, Fault};
 use crate::writing::writer::{Arrivals, Compaction, Expiry};
