@@ -56,7 +56,7 @@ pub use compactor::Compactor;
 pub(crate) use copied_state::{StateFiles, copy_state};
 pub use delete::Deleted;
 pub use expire::Expired;
-pub use expiry::{Expiry, label_of_today};
+pub use expiry::Expiry;
 pub use handle::Writer;
 #[cfg(feature = "serve")]
 pub(crate) use id_places::IdPlaces;
@@ -70,3 +70,5 @@ pub use repair::{Repair, repair};
 pub use salvage::Salvaged;
 pub use shared::SharedWriter;
 pub use transfer::{Exported, export, export_linked};
+
+pub use crate::writing::labels::label_of_today;

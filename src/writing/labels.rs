@@ -1,0 +1,146 @@
+//! Labels of segments: their forms, and the dates that they are.
+//!
+//! Expiry compares labels and takes those that are dates for days; what is added must have a label
+//! that an expiry of the others finds, too. Labels of stores that hold no dates are any text.
+
+use jiff::civil::{Date, ISOWeekDate, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+
+/// A label for what is added today: the day in UTC, such as `2026-11-05`.
+pub fn label_of_today() -> String {
+    today().to_string()
+}
+
+pub(super) fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+/// Whether two labels are of one form, or one begins as the other.
+pub(super) fn is_like(one: &str, other: &str) -> bool {
+    let mut pairs = runs(one).zip(runs(other));
+    pairs.all(|(one, other)| match (kind(one), kind(other)) {
+        (Kind::Digits, Kind::Digits) => one.len() == other.len(),
+        (Kind::Letters, Kind::Letters) => true,
+        _ => one == other,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Digits,
+    Letters,
+    Signs,
+}
+
+fn kind(run: &str) -> Kind {
+    run.chars().next().map_or(Kind::Signs, kind_of)
+}
+
+fn kind_of(of: char) -> Kind {
+    match of {
+        _ if of.is_ascii_digit() => Kind::Digits,
+        _ if of.is_alphabetic() => Kind::Letters,
+        _ => Kind::Signs,
+    }
+}
+
+/// The longest parts of a label that are of one kind.
+fn runs(label: &str) -> impl Iterator<Item = &str> {
+    let mut rest = label;
+    std::iter::from_fn(move || {
+        let first = kind_of(rest.chars().next()?);
+        let end = rest.find(|of| kind_of(of) != first).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        Some(run)
+    })
+}
+
+/// The day after the day, week, month or year that a label names.
+pub(super) fn day_after(label: &str) -> Option<Date> {
+    let number = |text: &str| text.parse::<i16>().ok();
+    let date = |year: &str, month: &str, day: &str| {
+        let (month, day) = (i8::try_from(number(month)?).ok()?, i8::try_from(number(day)?).ok()?);
+        Date::new(number(year)?, month, day).ok()
+    };
+    let parts: Vec<&str> = runs(label).collect();
+    let digits: Vec<usize> =
+        parts.iter().map(|run| if kind(run) == Kind::Digits { run.len() } else { 0 }).collect();
+    match (&digits[..], &parts[..]) {
+        ([8, ..], [day, ..]) => date(&day[..4], &day[4..6], &day[6..])?.tomorrow().ok(),
+        ([4, 0, 2, 0, 2, ..], [year, "-", month, "-", day, ..]) => {
+            date(year, month, day)?.tomorrow().ok()
+        }
+        ([4, 0, 2], [year, "-", month]) => {
+            date(year, month, "1")?.checked_add(Span::new().months(1)).ok()
+        }
+        ([4], [year]) => Date::new(number(year)? + 1, 1, 1).ok(),
+        ([4, 0, 0, 2] | [4, 0, 2], [year, "-", "W", week] | [year, "W", week]) => {
+            let week = i8::try_from(number(week)?).ok()?;
+            ISOWeekDate::new(number(year)?, week, Weekday::Sunday).ok()?.date().tomorrow().ok()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_one_form_are_compared() {
+        for (one, other) in [
+            ("2026-09", "2026-10"),
+            ("2026-09", "2026-10-01"),
+            ("2026", "2026-10-01"),
+            ("20260901", "20261001"),
+            ("a", "crawl"),
+            ("crawl-7", "news-9"),
+            ("v1", "v2"),
+            ("2026-W09", "2026-W10"),
+        ] {
+            assert!(is_like(one, other) && is_like(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("2026-11-05", "30d"),
+            ("2026-11-05", "today"),
+            ("2026-11-05", "2026/11/01"),
+            ("2026-11-05", "20261105"),
+            ("2026-11-05", "2026-11-5"),
+            ("v2", "v10"),
+            ("crawl", "2026"),
+            ("crawl-7", "crawl_7"),
+        ] {
+            assert!(!is_like(one, other) && !is_like(other, one), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn dates_end() {
+        for (label, end) in [
+            ("2026-11-05", "2026-11-06"),
+            ("2026-11-05T10:00", "2026-11-06"),
+            ("2026-11-05-b", "2026-11-06"),
+            ("20261105", "2026-11-06"),
+            ("2026-12-31", "2027-01-01"),
+            ("2024-02", "2024-03-01"),
+            ("2026-12", "2027-01-01"),
+            ("2026", "2027-01-01"),
+            ("2026-W45", "2026-11-09"),
+            ("2026W45", "2026-11-09"),
+            ("2020-W53", "2021-01-04"),
+        ] {
+            assert_eq!(
+                day_after(label).map(|day| day.to_string()).as_deref(),
+                Some(end),
+                "{label}"
+            );
+        }
+        for label in
+            ["", "x", "2026-13", "2026-02-30", "2026-1", "202611", "2021-W53", "2026/11", "30d"]
+        {
+            assert_eq!(day_after(label), None, "{label}");
+        }
+    }
+}
